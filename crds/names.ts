@@ -1,0 +1,263 @@
+/**
+ * Every name that Milepost, its users and other controllers agree on: API groups, labels,
+ * annotations, conditions, reasons, environment variables, ports and limits. Nothing else in the
+ * code spells one of them.
+ */
+
+/** API group of TrainJobs and runtimes. */
+export const TRAINER_GROUP = "trainer.kubeflow.org";
+/** The one version of the trainer group. */
+export const TRAINER_VERSION = "v1alpha1";
+/** `apiVersion` of TrainJobs and runtimes. */
+export const TRAINER_API_VERSION = `${TRAINER_GROUP}/${TRAINER_VERSION}`;
+/** API group of JobSets. */
+export const JOBSET_GROUP = "jobset.x-k8s.io";
+/** The one version of the JobSet group. */
+export const JOBSET_VERSION = "v1alpha2";
+/** `apiVersion` of JobSets. */
+export const JOBSET_API_VERSION = `${JOBSET_GROUP}/${JOBSET_VERSION}`;
+
+/** Values of `spec.managedBy` of a TrainJob (contract trainjob.md 1.1). */
+export const TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller";
+/** Another cluster's Kueue runs the job: this controller stays out. */
+export const MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue";
+/** Value of `spec.managedBy` of a JobSet that the built-in executor runs (design, decision 2). */
+export const MILEPOST_JOBSET_CONTROLLER = "trainer.kubeflow.org/milepost";
+/** Value of `spec.managedBy` of a JobSet that upstream's controller runs. */
+export const UPSTREAM_JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller";
+/** Upstream's webhook configuration, by which `--jobset auto` knows that upstream's controller lives here. */
+export const UPSTREAM_JOBSET_WEBHOOK = "jobset-mutating-webhook-configuration";
+
+/** Labels of ours and of upstream Trainer. */
+export const LABELS = {
+  /** On a runtime's Job template: which step of the TrainJob the job is. */
+  ancestorStep: "trainer.kubeflow.org/trainjob-ancestor-step",
+  /** On pods: the TrainJob they belong to. Selects, never authorizes. */
+  trainJobName: "trainer.kubeflow.org/trainjob-name",
+  /** On pods of a trial whose metrics come by push. */
+  trial: "trainer.kubeflow.org/trial",
+  /** On runtimes: the ML framework, read by the SDK. */
+  framework: "trainer.kubeflow.org/framework",
+  /** On runtimes: `deprecated` makes the webhook warn. */
+  support: "trainer.kubeflow.org/support",
+  /** On runtimes: `disabled` keeps the validating webhook away. */
+  webhookValidation: "trainer.kubeflow.org/webhook-validation",
+} as const;
+
+/** Values of the ancestor label, each with the container it addresses. */
+export const STEPS = {
+  datasetInitializer: "dataset-initializer",
+  modelInitializer: "model-initializer",
+  trainer: "trainer",
+} as const;
+/** Value of {@link LABELS.ancestorStep}. */
+export type Step = typeof STEPS[keyof typeof STEPS];
+/** Container addressed by each step (contract trainjob.md 3.2). */
+export const STEP_CONTAINERS: Readonly<Record<Step, string>> = {
+  "dataset-initializer": "dataset-initializer",
+  "model-initializer": "model-initializer",
+  "trainer": "node",
+};
+/** By convention the name of the trainer's replicated job, and of its container. */
+export const NODE = "node";
+/** By convention the name of the MPI launcher's replicated job. */
+export const LAUNCHER = "launcher";
+/** Volume that the initializers share with the trainer. */
+export const INITIALIZER_VOLUME = "initializer";
+
+/** Annotations on TrainJobs and Trials. */
+export const ANNOTATIONS = {
+  earlyStopping: "trainer.kubeflow.org/early-stopping",
+  earlyStoppingGrace: "trainer.kubeflow.org/early-stopping-grace",
+  trialTemplate: "trainer.kubeflow.org/trial-template",
+} as const;
+
+/** Labels and annotations that a JobSet's Jobs and pods carry (contract jobset.md 2). */
+export const JOBSET_KEYS = {
+  jobSetName: "jobset.sigs.k8s.io/jobset-name",
+  jobSetUid: "jobset.sigs.k8s.io/jobset-uid",
+  replicatedJobName: "jobset.sigs.k8s.io/replicatedjob-name",
+  replicatedJobReplicas: "jobset.sigs.k8s.io/replicatedjob-replicas",
+  jobIndex: "jobset.sigs.k8s.io/job-index",
+  jobGlobalIndex: "jobset.sigs.k8s.io/job-global-index",
+  globalReplicas: "jobset.sigs.k8s.io/global-replicas",
+  groupName: "jobset.sigs.k8s.io/group-name",
+  groupReplicas: "jobset.sigs.k8s.io/group-replicas",
+  jobGroupIndex: "jobset.sigs.k8s.io/job-group-index",
+  jobKey: "jobset.sigs.k8s.io/job-key",
+  restartAttempt: "jobset.sigs.k8s.io/restart-attempt",
+  coordinator: "jobset.sigs.k8s.io/coordinator",
+  /** Annotations of exclusive placement, which the built-in executor refuses by name. */
+  exclusiveTopology: "alpha.jobset.sigs.k8s.io/exclusive-topology",
+  nodeSelectorStrategy: "alpha.jobset.sigs.k8s.io/node-selector",
+} as const;
+
+/** Labels and annotations that the Job controller gives to pods (Kubernetes batch/v1). */
+export const JOB_KEYS = {
+  completionIndex: "batch.kubernetes.io/job-completion-index",
+  jobName: "batch.kubernetes.io/job-name",
+  controllerUid: "batch.kubernetes.io/controller-uid",
+  legacyJobName: "job-name",
+  legacyControllerUid: "controller-uid",
+  /** Finalizer by which the Job controller counts a pod exactly once. */
+  trackingFinalizer: "batch.kubernetes.io/job-tracking",
+} as const;
+
+/** Conditions of a TrainJob (contract trainjob.md 1.3, milepost.md). */
+export const TRAINJOB_CONDITIONS = {
+  suspended: "Suspended",
+  complete: "Complete",
+  failed: "Failed",
+  earlyStopped: "EarlyStopped",
+} as const;
+
+/** Reasons of TrainJob conditions. */
+export const TRAINJOB_REASONS = {
+  suspended: "Suspended",
+  resumed: "Resumed",
+  deadlineExceeded: "DeadlineExceeded",
+  runtimeNotSupported: "TrainingRuntimeNotSupported",
+  rulesMet: "RulesMet",
+  earlyStopped: "EarlyStopped",
+} as const;
+
+/** Messages of TrainJob conditions, word for word as upstream's. */
+export const TRAINJOB_MESSAGES = {
+  suspended: "TrainJob is suspended",
+  resumed: "TrainJob is resumed",
+  deadlineExceeded: "TrainJob exceeded its active deadline",
+} as const;
+
+/** Values of `status.state` of a TrainJob (design, decision 10). */
+export const TRAINJOB_STATES = [
+  "Created",
+  "Running",
+  "Suspended",
+  "Complete",
+  "Failed",
+  "EarlyStopped",
+] as const;
+
+/** Reasons of core/v1 events. */
+export const EVENT_REASONS = {
+  resourcesCreationFailed: "TrainJobResourcesCreationFailed",
+  notSupported: "NotSupported",
+  certificateRotated: "CertificateRotated",
+  earlyStopped: "EarlyStopped",
+} as const;
+
+/** Conditions of a JobSet (contract jobset.md 3.9). */
+export const JOBSET_CONDITIONS = {
+  completed: "Completed",
+  failed: "Failed",
+  suspended: "Suspended",
+  startupInProgress: "StartupPolicyInProgress",
+  startupCompleted: "StartupPolicyCompleted",
+  restarting: "RestartingJobSet",
+} as const;
+
+/** The helper objects of a TrainJob, by its name. */
+export const childNames = {
+  runtimeSnapshot: (trainJob: string) => `${trainJob}-runtime-snapshot`,
+  tlsConfig: (trainJob: string) => `${trainJob}-tls-config`,
+} as const;
+/** Key of the runtime snapshot's ConfigMap. */
+export const RUNTIME_SNAPSHOT_KEY = "runtime";
+/** Key of a CA bundle in ConfigMaps and Secrets. */
+export const CA_KEY = "ca.crt";
+
+/** The identity volume that the pod webhook injects (design, decision 4). */
+export const IDENTITY_VOLUME = {
+  name: "kubeflow-trainer-token",
+  mountPath: "/var/run/secrets/kubeflow/trainer",
+  tokenFile: "token",
+  caFile: "ca.crt",
+  expirationSeconds: 3600,
+} as const;
+
+/** Variables by which a pod finds the status endpoint: the KEP's family and today's SDK's. */
+export const STATUS_ENV = {
+  kep: {
+    url: "KUBEFLOW_TRAINER_STATUS_URL",
+    caCert: "KUBEFLOW_TRAINER_STATUS_CA_CERT",
+    token: "KUBEFLOW_TRAINER_STATUS_TOKEN",
+  },
+  sdk: {
+    url: "KUBEFLOW_TRAINER_SERVER_URL",
+    caCert: "KUBEFLOW_TRAINER_SERVER_CA_CERT",
+    token: "KUBEFLOW_TRAINER_SERVER_TOKEN",
+  },
+} as const;
+
+/** Variables of the torch policy, which a TrainJob may not set itself (contract trainjob.md 4.1). */
+export const TORCH_ENV = {
+  nnodes: "PET_NNODES",
+  nprocPerNode: "PET_NPROC_PER_NODE",
+  nodeRank: "PET_NODE_RANK",
+  masterAddr: "PET_MASTER_ADDR",
+  masterPort: "PET_MASTER_PORT",
+} as const;
+/** Port of the rendezvous that Torch, JAX and XGBoost use. */
+export const RENDEZVOUS_PORT = 29500;
+/** Variable that an initializer reads its URI from. */
+export const STORAGE_URI_ENV = "STORAGE_URI";
+
+/** Audience of push tokens (KEP-2779). */
+export const PUSH_AUDIENCE = TRAINER_GROUP;
+/** Audience that upstream v2.3 gives to one job's tokens; accepted for that job only. */
+export function upstreamPushAudience(namespace: string, trainJob: string): string {
+  return `${TRAINER_API_VERSION}/namespaces/${namespace}/trainjobs/${trainJob}/status`;
+}
+/** Path of the status endpoint of one TrainJob (KEP-2779). */
+export function statusPath(namespace: string, trainJob: string): string {
+  return `/apis/${TRAINER_API_VERSION}/namespaces/${namespace}/trainjobs/${trainJob}/status`;
+}
+
+/** What the manager is called in a cluster (milepost.md, names). */
+export const MANAGER = {
+  name: "kubeflow-trainer-controller-manager",
+  namespace: "kubeflow-system",
+  lease: "milepost",
+  forwardAddressAnnotation: "milepost/forward-address",
+  certificateSecret: "kubeflow-trainer-webhook-cert",
+  mutatingConfiguration: "milepost-mutating",
+  validatingConfiguration: "milepost-validating",
+  podWebhook: "pods.trainer.kubeflow.org",
+  trialPodWebhook: "trial-pods.trainer.kubeflow.org",
+  publicConfigMap: "kubeflow-trainer-public",
+} as const;
+
+/** Ports of the manager (milepost.md, flags). */
+export const PORTS = {
+  webhook: 9443,
+  webhookService: 443,
+  status: 8082,
+  /** Upstream's port of the status endpoint, an alias on the Service. */
+  statusAlias: 10443,
+  metrics: 8080,
+  health: 8081,
+  forward: 8443,
+} as const;
+
+/** Bounds of a push (contract trainjob.md 1.3 and 7). */
+export const PUSH_LIMITS = {
+  bodyBytes: 65_536,
+  metrics: 256,
+  metricNameLength: 64,
+  metricValueLength: 64,
+} as const;
+
+/** Bound of a Kubernetes DNS label, such as a pod's hostname. */
+export const DNS_LABEL_MAX = 63;
+/** Bound of a message that ends in an event. */
+export const EVENT_NOTE_MAX = 1024;
+
+/** Features that can be switched. */
+export const FEATURE_GATES = {
+  /** KEP-2779: status endpoint, injection, CA distribution. */
+  trainJobProgress: "TrainJobProgress",
+} as const;
+/** Other spellings of a gate, as upstream has them. */
+export const FEATURE_GATE_ALIASES: Readonly<Record<string, string>> = {
+  TrainJobStatus: FEATURE_GATES.trainJobProgress,
+};
