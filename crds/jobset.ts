@@ -1,0 +1,135 @@
+/** JobSet, `jobset.x-k8s.io/v1alpha2`: the one child of a TrainJob (contract jobset.md 1). */
+import { z } from "zod";
+import { schemas } from "./kubernetes.ts";
+import { JOBSET_API_VERSION } from "./names.ts";
+import { atomicList, embeddedMeta, int32, listMap } from "./schema_marks.ts";
+
+const IMMUTABLE = [{ rule: "self == oldSelf", message: "Value is immutable" }];
+
+/** Another replicated job, and the state it must have reached before this one starts. */
+export const dependsOnSchema = z.looseObject({
+  name: z.string(),
+  status: z.enum(["Ready", "Complete"]),
+});
+
+export const replicatedJobSchema = z.looseObject({
+  name: z.string(),
+  groupName: z.string().optional().meta({ default: "default" }),
+  replicas: int32().min(0).optional().meta({ default: 1 }),
+  template: schemas.jobTemplateSpec,
+  dependsOn: listMap(dependsOnSchema, ["name"]).max(5).optional()
+    .meta({ "x-kubernetes-validations": IMMUTABLE }),
+});
+export type ReplicatedJob = z.infer<typeof replicatedJobSchema>;
+
+export const networkSchema = z.looseObject({
+  enableDNSHostnames: z.boolean().optional(),
+  subdomain: z.string().optional(),
+  publishNotReadyAddresses: z.boolean().optional(),
+});
+
+export const successPolicySchema = z.looseObject({
+  operator: z.enum(["All", "Any"]),
+  targetReplicatedJobs: atomicList(z.string()).optional(),
+});
+export type SuccessPolicy = z.infer<typeof successPolicySchema>;
+
+/** What a failure policy rule does; RestartJob and RestartJobAndIgnoreMaxRestarts are behind a gate. */
+export const FAILURE_ACTIONS = [
+  "FailJobSet",
+  "RestartJobSet",
+  "RestartJobSetAndIgnoreMaxRestarts",
+  "RestartJob",
+  "RestartJobAndIgnoreMaxRestarts",
+] as const;
+
+export const failurePolicyRuleSchema = z.looseObject({
+  name: z.string(),
+  action: z.enum(FAILURE_ACTIONS),
+  onJobFailureReasons: z.array(z.string()).optional(),
+  onJobFailureMessagePatterns: z.array(z.string()).optional(),
+  targetReplicatedJobs: atomicList(z.string()).optional(),
+});
+export type FailurePolicyRule = z.infer<typeof failurePolicyRuleSchema>;
+
+export const failurePolicySchema = z.looseObject({
+  maxRestarts: int32().optional(),
+  restartStrategy: z.enum(["Recreate", "BlockingRecreate", "InPlaceRestart"]).optional()
+    .meta({ default: "Recreate" }),
+  rules: z.array(failurePolicyRuleSchema).optional(),
+});
+export type FailurePolicy = z.infer<typeof failurePolicySchema>;
+
+export const startupPolicySchema = z.looseObject({
+  startupPolicyOrder: z.enum(["AnyOrder", "InOrder"]),
+});
+
+export const coordinatorSchema = z.looseObject({
+  replicatedJob: z.string(),
+  jobIndex: z.int().optional(),
+  podIndex: z.int().optional(),
+});
+
+export const volumeClaimPolicySchema = z.looseObject({
+  templates: atomicList(schemas.persistentVolumeClaim).max(50),
+  retentionPolicy: z.looseObject({
+    whenDeleted: z.enum(["Delete", "Retain"]).optional().meta({ default: "Delete" }),
+  }).optional(),
+});
+
+export const jobSetSpecSchema = z.looseObject({
+  replicatedJobs: listMap(replicatedJobSchema, ["name"]).optional(),
+  network: networkSchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
+  successPolicy: successPolicySchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
+  failurePolicy: failurePolicySchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
+  startupPolicy: startupPolicySchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
+  suspend: z.boolean().optional(),
+  coordinator: coordinatorSchema.optional(),
+  managedBy: z.string().optional(),
+  ttlSecondsAfterFinished: int32().min(0).optional(),
+  volumeClaimPolicies: atomicList(volumeClaimPolicySchema).max(50).optional()
+    .meta({ "x-kubernetes-validations": IMMUTABLE }),
+}).meta({
+  "x-kubernetes-validations": [{
+    rule:
+      "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && has(self.replicatedJobs) && self.replicatedJobs.exists(x, has(x.dependsOn)))",
+    message: "StartupPolicy and DependsOn APIs are mutually exclusive",
+  }],
+});
+export type JobSetSpec = z.infer<typeof jobSetSpecSchema>;
+
+/** Counters of one replicated job; all six are required. */
+export const replicatedJobStatusSchema = z.looseObject({
+  name: z.string(),
+  ready: int32(),
+  succeeded: int32(),
+  failed: int32(),
+  active: int32(),
+  suspended: int32(),
+});
+export type ReplicatedJobStatus = z.infer<typeof replicatedJobStatusSchema>;
+
+export const jobSetStatusSchema = z.looseObject({
+  conditions: listMap(schemas.condition, ["type"]).optional(),
+  terminalState: z.string().optional(),
+  restarts: int32().optional(),
+  restartsCountTowardsMax: int32().optional(),
+  replicatedJobsStatus: listMap(replicatedJobStatusSchema, ["name"]).optional(),
+});
+export type JobSetStatus = z.infer<typeof jobSetStatusSchema>;
+
+export const jobSetSchema = z.looseObject({
+  apiVersion: z.literal(JOBSET_API_VERSION),
+  kind: z.literal("JobSet"),
+  metadata: schemas.objectMeta,
+  spec: jobSetSpecSchema.optional(),
+  status: jobSetStatusSchema.optional(),
+});
+export type JobSet = z.infer<typeof jobSetSchema>;
+
+/** The metadata of a JobSet inside a runtime: labels and annotations. */
+export const jobSetTemplateSchema = z.looseObject({
+  metadata: embeddedMeta().optional(),
+  spec: jobSetSpecSchema.optional(),
+}).meta({ minProperties: 1 });
+export type JobSetTemplate = z.infer<typeof jobSetTemplateSchema>;

@@ -1,0 +1,99 @@
+/** The kinds that Milepost reads and writes, each with its REST path and the parser at its door. */
+import { z } from "zod";
+import { type JobSet, jobSetSchema } from "./jobset.ts";
+import type * as k from "./kubernetes.ts";
+import { JOBSET_GROUP, JOBSET_VERSION, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import {
+  type ClusterTrainingRuntime,
+  clusterTrainingRuntimeSchema,
+  type TrainingRuntime,
+  trainingRuntimeSchema,
+} from "./training_runtime.ts";
+import { type TrainJob, trainJobSchema } from "./trainjob.ts";
+
+/** Where objects of one kind live, and how one is read from JSON. */
+export interface Kind<T> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Reads an object from the API server. Throws where it is not one of this kind. */
+  readonly parse: (value: unknown) => T;
+}
+
+/** Kubernetes' own objects: the API server has checked their fields. */
+function builtIn<T>(group: string, kind: string, plural: string, namespaced = true): Kind<T> {
+  const schema = z.custom<T>(
+    (value) => z.looseObject({ metadata: z.looseObject({}) }).safeParse(value).success,
+    { error: `must be a ${kind} with metadata` },
+  );
+  return { group, version: "v1", kind, plural, namespaced, parse: (value) => schema.parse(value) };
+}
+
+function trainer<T>(
+  kind: string,
+  plural: string,
+  schema: z.ZodType<T>,
+  namespaced = true,
+): Kind<T> {
+  const parse = (value: unknown) => schema.parse(value);
+  return { group: TRAINER_GROUP, version: TRAINER_VERSION, kind, plural, namespaced, parse };
+}
+
+/** Every kind in use, by name. */
+export const KINDS = {
+  trainJob: trainer<TrainJob>("TrainJob", "trainjobs", trainJobSchema),
+  trainingRuntime: trainer<TrainingRuntime>(
+    "TrainingRuntime",
+    "trainingruntimes",
+    trainingRuntimeSchema,
+  ),
+  clusterTrainingRuntime: trainer<ClusterTrainingRuntime>(
+    "ClusterTrainingRuntime",
+    "clustertrainingruntimes",
+    clusterTrainingRuntimeSchema,
+    false,
+  ),
+  jobSet: {
+    group: JOBSET_GROUP,
+    version: JOBSET_VERSION,
+    kind: "JobSet",
+    plural: "jobsets",
+    namespaced: true,
+    parse: (value: unknown) => jobSetSchema.parse(value),
+  } satisfies Kind<JobSet> as Kind<JobSet>,
+  job: builtIn<k.Job>("batch", "Job", "jobs"),
+  pod: builtIn<k.Pod>("", "Pod", "pods"),
+  service: builtIn<k.Service>("", "Service", "services"),
+  configMap: builtIn<k.ConfigMap>("", "ConfigMap", "configmaps"),
+  secret: builtIn<k.Secret>("", "Secret", "secrets"),
+  serviceAccount: builtIn<k.ServiceAccount>("", "ServiceAccount", "serviceaccounts"),
+  event: builtIn<k.CoreEvent>("", "Event", "events"),
+  namespace: builtIn<k.Namespace>("", "Namespace", "namespaces", false),
+  node: builtIn<k.Node>("", "Node", "nodes", false),
+  lease: builtIn<k.Lease>("coordination.k8s.io", "Lease", "leases"),
+  tokenReview: builtIn<k.TokenReview>(
+    "authentication.k8s.io",
+    "TokenReview",
+    "tokenreviews",
+    false,
+  ),
+  mutatingWebhookConfiguration: builtIn<k.MutatingWebhookConfiguration>(
+    "admissionregistration.k8s.io",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+    false,
+  ),
+  validatingWebhookConfiguration: builtIn<k.ValidatingWebhookConfiguration>(
+    "admissionregistration.k8s.io",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    false,
+  ),
+} as const;
+
+/** `apiVersion` of a kind: `v1`, or `group/version`. */
+export function apiVersionOf(kind: Pick<Kind<unknown>, "group" | "version">): string {
+  return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+}

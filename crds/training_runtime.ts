@@ -1,0 +1,104 @@
+/** TrainingRuntime and ClusterTrainingRuntime: blueprints of TrainJobs (contract trainjob.md 1.4). */
+import { z } from "zod";
+import { jobSetTemplateSchema } from "./jobset.ts";
+import { schemas } from "./kubernetes.ts";
+import { TRAINER_API_VERSION } from "./names.ts";
+import { int32, listMap, listSet } from "./schema_marks.ts";
+
+const POLICY_IS_ONE = "Only one of the policy can be configured";
+
+export const torchPolicySchema = z.looseObject({
+  envInjection: z.looseObject({
+    targets: listMap(
+      z.looseObject({
+        jobName: z.string().min(1).max(253),
+        containerNames: listSet(z.string().max(63)).min(1).max(8).meta({
+          "x-kubernetes-validations": [{
+            rule: "!self.exists(name, name == 'node')",
+            message:
+              "containerNames must not include the main node container, which always gets the variables",
+          }],
+        }),
+      }),
+      ["jobName"],
+    ).max(16).optional(),
+  }).optional(),
+});
+
+export const mpiPolicySchema = z.looseObject({
+  numProcPerNode: int32().optional().meta({
+    default: 1,
+    "x-kubernetes-validations": [{
+      rule: "self >= 1",
+      message: "NumProcPerNode in mpiPolicy must be >= 1",
+    }],
+  }),
+  mpiImplementation: z.enum(["OpenMPI", ""]).optional().meta({ default: "OpenMPI" }),
+  sshAuthMountPath: z.string().max(4096).optional().meta({ default: "/root/.ssh" }),
+  runLauncherAsNode: z.boolean().optional().meta({ default: false }),
+});
+
+export const fluxPolicySchema = z.looseObject({
+  numProcPerNode: int32().optional().meta({
+    default: 1,
+    "x-kubernetes-validations": [{
+      rule: "self >= 1",
+      message: "NumProcPerNode in fluxPolicy must be >= 1",
+    }],
+  }),
+});
+
+/** How a runtime's nodes find each other; at most one of the frameworks. */
+export const mlPolicySchema = z.looseObject({
+  numNodes: int32().optional(),
+  torch: torchPolicySchema.optional(),
+  mpi: mpiPolicySchema.optional(),
+  jax: z.looseObject({}).optional(),
+  xgboost: z.looseObject({}).optional(),
+  flux: fluxPolicySchema.optional(),
+}).meta({
+  "x-kubernetes-validations": [{
+    rule:
+      "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost), has(self.flux)].filter(x, x).size() <= 1",
+    message: POLICY_IS_ONE,
+  }],
+});
+export type MlPolicy = z.infer<typeof mlPolicySchema>;
+
+export const podGroupPolicySchema = z.looseObject({
+  coscheduling: z.looseObject({
+    scheduleTimeoutSeconds: int32().optional().meta({ default: 60 }),
+  }).optional(),
+  volcano: z.looseObject({
+    networkTopology: z.looseObject({
+      mode: z.enum(["hard", "soft"]).optional().meta({ default: "hard" }),
+      highestTierAllowed: z.int().optional().meta({ default: 1 }),
+    }).optional(),
+  }).optional(),
+});
+
+export const trainingRuntimeSpecSchema = z.looseObject({
+  mlPolicy: mlPolicySchema.optional(),
+  podGroupPolicy: podGroupPolicySchema.optional(),
+  template: jobSetTemplateSchema,
+}).meta({ minProperties: 1 });
+export type TrainingRuntimeSpec = z.infer<typeof trainingRuntimeSpecSchema>;
+
+export const trainingRuntimeSchema = z.looseObject({
+  apiVersion: z.literal(TRAINER_API_VERSION),
+  kind: z.literal("TrainingRuntime"),
+  metadata: schemas.objectMeta,
+  spec: trainingRuntimeSpecSchema.optional(),
+});
+export type TrainingRuntime = z.infer<typeof trainingRuntimeSchema>;
+
+export const clusterTrainingRuntimeSchema = z.looseObject({
+  apiVersion: z.literal(TRAINER_API_VERSION),
+  kind: z.literal("ClusterTrainingRuntime"),
+  metadata: schemas.objectMeta,
+  spec: trainingRuntimeSpecSchema.optional(),
+});
+export type ClusterTrainingRuntime = z.infer<typeof clusterTrainingRuntimeSchema>;
+
+/** Either kind of runtime: they differ in scope only. */
+export type AnyTrainingRuntime = TrainingRuntime | ClusterTrainingRuntime;

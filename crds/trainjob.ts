@@ -1,0 +1,135 @@
+/** TrainJob, `trainer.kubeflow.org/v1alpha1`: a training run (contract trainjob.md 1.1 and 1.3). */
+import { z } from "zod";
+import { schemas } from "./kubernetes.ts";
+import {
+  DNS_LABEL_MAX,
+  MULTIKUEUE_CONTROLLER,
+  PUSH_LIMITS,
+  TRAINER_API_VERSION,
+  TRAINER_GROUP,
+  TRAINJOB_CONTROLLER,
+  TRAINJOB_STATES,
+} from "./names.ts";
+import { runtimePatchSchema } from "./runtime_patch.ts";
+import { atomicList, int32, int64, listMap } from "./schema_marks.ts";
+
+const immutable = {
+  "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "field is immutable" }],
+};
+
+export const runtimeRefSchema = z.looseObject({
+  name: z.string().min(1).max(253),
+  apiGroup: z.string().max(253).optional().meta({ default: TRAINER_GROUP }),
+  kind: z.string().max(253).optional().meta({ default: "ClusterTrainingRuntime" }),
+});
+export type RuntimeRef = z.infer<typeof runtimeRefSchema>;
+
+export const initializerStepSchema = z.looseObject({
+  storageUri: z.string().max(2048).optional().meta({
+    "x-kubernetes-validations": [{
+      rule: "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
+      message: "storageUri may be empty, or it must be a valid URI (scheme://...)",
+    }],
+  }),
+  env: listMap(schemas.envVar, ["name"]).max(128).optional(),
+  secretRef: schemas.localObjectReference.optional(),
+});
+export type InitializerStep = z.infer<typeof initializerStepSchema>;
+
+export const initializerSchema = z.looseObject({
+  dataset: initializerStepSchema.optional(),
+  model: initializerStepSchema.optional(),
+});
+
+const argument = z.string().max(1_048_576);
+
+export const trainerSchema = z.looseObject({
+  image: z.string().max(500).optional(),
+  command: atomicList(argument).max(128).optional(),
+  args: atomicList(argument).max(128).optional(),
+  env: listMap(schemas.envVar, ["name"]).max(128).optional(),
+  numNodes: int32().min(0).optional(),
+  resourcesPerNode: schemas.resourceRequirements.optional(),
+  numProcPerNode: int32().optional().meta({
+    "x-kubernetes-validations": [{
+      rule: "self >= 1",
+      message: "numProcPerNode must be greater than or equal to 1",
+    }],
+  }),
+});
+export type Trainer = z.infer<typeof trainerSchema>;
+
+export const trainJobSpecSchema = z.looseObject({
+  runtimeRef: runtimeRefSchema.meta(immutable),
+  initializer: initializerSchema.optional().meta(immutable),
+  trainer: trainerSchema.optional().meta(immutable),
+  runtimePatches: listMap(runtimePatchSchema, ["manager"]).max(16).optional(),
+  suspend: z.boolean().optional().meta({ default: false }),
+  activeDeadlineSeconds: int64().min(1).optional().meta(immutable),
+  managedBy: z.string().max(253).optional().meta({
+    default: TRAINJOB_CONTROLLER,
+    "x-kubernetes-validations": [
+      {
+        rule: `self in ['${TRAINJOB_CONTROLLER}', '${MULTIKUEUE_CONTROLLER}']`,
+        message: `ManagedBy must be ${TRAINJOB_CONTROLLER} or ${MULTIKUEUE_CONTROLLER} if set`,
+      },
+      { rule: "self == oldSelf", message: "field is immutable" },
+    ],
+  }),
+});
+export type TrainJobSpec = z.infer<typeof trainJobSpecSchema>;
+
+const counter = () => int32().min(0);
+
+export const jobStatusSchema = z.looseObject({
+  name: z.string().min(1).max(253),
+  ready: counter(),
+  succeeded: counter(),
+  failed: counter(),
+  active: counter(),
+  suspended: counter(),
+});
+export type JobStatus = z.infer<typeof jobStatusSchema>;
+
+export const metricSchema = z.looseObject({
+  name: z.string().min(1).max(PUSH_LIMITS.metricNameLength),
+  value: z.string().min(1).max(PUSH_LIMITS.metricValueLength),
+});
+export type Metric = z.infer<typeof metricSchema>;
+
+/** What a pod last reported (KEP-2779). */
+export const trainerStatusSchema = z.looseObject({
+  progressPercentage: int32().min(0).max(100).optional(),
+  estimatedRemainingSeconds: int32().min(0).optional(),
+  metrics: atomicList(metricSchema).max(PUSH_LIMITS.metrics).optional(),
+  lastUpdatedTime: z.string().meta({ format: "date-time" }),
+});
+export type TrainerStatus = z.infer<typeof trainerStatusSchema>;
+
+export const trainJobStatusSchema = z.looseObject({
+  conditions: listMap(schemas.condition, ["type"]).max(8).optional(),
+  jobsStatus: listMap(jobStatusSchema, ["name"]).max(100).optional(),
+  trainerStatus: trainerStatusSchema.optional(),
+  state: z.enum(TRAINJOB_STATES).optional(),
+}).meta({ minProperties: 1 });
+export type TrainJobStatus = z.infer<typeof trainJobStatusSchema>;
+
+export const trainJobSchema = z.looseObject({
+  apiVersion: z.literal(TRAINER_API_VERSION),
+  kind: z.literal("TrainJob"),
+  metadata: schemas.objectMeta,
+  spec: trainJobSpecSchema,
+  status: trainJobStatusSchema.optional(),
+}).meta({
+  "x-kubernetes-validations": [
+    {
+      rule: "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+      message: "metadata.name must match RFC 1035 DNS label format",
+    },
+    {
+      rule: `size(self.metadata.name) <= ${DNS_LABEL_MAX}`,
+      message: `metadata.name must be no more than ${DNS_LABEL_MAX} characters`,
+    },
+  ],
+});
+export type TrainJob = z.infer<typeof trainJobSchema>;
