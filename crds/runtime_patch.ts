@@ -10,7 +10,7 @@ const immutable = {
 export const containerPatchSchema = z.looseObject({
   name: z.string().min(1).max(253),
   env: listMap(schemas.envVar, ["name"]).max(128).optional(),
-  volumeMounts: listMap(schemas.volumeMount, ["name"]).max(128).optional(),
+  volumeMounts: listMap(schemas.volumeMount, ["mountPath"]).max(128).optional(),
   securityContext: schemas.securityContext.optional(),
 });
 export type ContainerPatch = z.infer<typeof containerPatchSchema>;

@@ -1,0 +1,195 @@
+/** From zod schemas to the structural OpenAPI schemas of CustomResourceDefinitions. */
+import { z } from "zod";
+import kubernetesSchemas from "./kubernetes_schemas.json" with { type: "json" };
+import { OPENAPI_NAME } from "./kubernetes.ts";
+
+/** An OpenAPI schema, as a CRD carries one. */
+export type OpenApiSchema = { [key: string]: unknown };
+
+const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+
+/** The form of a quantity such as `1.5Gi`. */
+const QUANTITY_PATTERN =
+  "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
+
+/** Keys of Kubernetes' own OpenAPI that a CRD may carry. */
+const KEPT = new Set([
+  "type",
+  "format",
+  "default",
+  "required",
+  "enum",
+  "nullable",
+  "pattern",
+  "minimum",
+  "maximum",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minProperties",
+  "maxProperties",
+  "x-kubernetes-list-type",
+  "x-kubernetes-list-map-keys",
+  "x-kubernetes-map-type",
+  "x-kubernetes-int-or-string",
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-validations",
+]);
+
+const catalogue: ReadonlyMap<string, unknown> = new Map(Object.entries(kubernetesSchemas));
+
+function isSchema(value: unknown): value is OpenApiSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What the API server keeps of metadata inside a template. */
+function embeddedMetadata(): OpenApiSchema {
+  const texts = { type: "object", additionalProperties: { type: "string" } };
+  return {
+    type: "object",
+    properties: {
+      annotations: texts,
+      finalizers: { type: "array", items: { type: "string" } },
+      labels: texts,
+      name: { type: "string" },
+      namespace: { type: "string" },
+    },
+  };
+}
+
+const WELL_KNOWN: Readonly<Record<string, () => OpenApiSchema>> = {
+  [OBJECT_META]: embeddedMetadata,
+  [QUANTITY]: () => ({
+    anyOf: [{ type: "integer" }, { type: "string" }],
+    pattern: QUANTITY_PATTERN,
+    "x-kubernetes-int-or-string": true,
+  }),
+  [INT_OR_STRING]: () => ({
+    anyOf: [{ type: "integer" }, { type: "string" }],
+    "x-kubernetes-int-or-string": true,
+  }),
+};
+
+/** The zero values that Kubernetes' OpenAPI gives as defaults: in a CRD they would hide a missing field. */
+function isZero(value: unknown): boolean {
+  return value === "" || value === 0 || value === false ||
+    (isSchema(value) && Object.keys(value).length === 0);
+}
+
+function withoutZeroDefault(schema: OpenApiSchema): OpenApiSchema {
+  if (isZero(schema.default)) delete schema.default;
+  return schema;
+}
+
+/** Properties with zero defaults removed, but for keys of a list map that are not required. */
+function properties(schema: OpenApiSchema, mapKeys: readonly unknown[]): OpenApiSchema {
+  const source = isSchema(schema.properties) ? schema.properties : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  return Object.fromEntries(
+    Object.entries(source).map(([name, property]) => {
+      const value = structural(property);
+      const needed = mapKeys.includes(name) && !required.includes(name);
+      return [name, needed ? value : withoutZeroDefault(value)];
+    }),
+  );
+}
+
+/** One schema of Kubernetes' OpenAPI with every reference written out. */
+function structural(source: unknown, mapKeys: readonly unknown[] = []): OpenApiSchema {
+  if (!isSchema(source)) return {};
+  if (typeof source.$ref === "string") return named(source.$ref.split("/").at(-1) ?? "", mapKeys);
+  const all = Array.isArray(source.allOf) ? source.allOf : [];
+  const result = Object.assign({}, ...all.map((part) => structural(part, mapKeys)));
+  for (const [key, value] of Object.entries(source)) if (KEPT.has(key)) result[key] = value;
+  if (isSchema(source.properties)) result.properties = properties(source, mapKeys);
+  if (source.items !== undefined) {
+    const keys = source["x-kubernetes-list-map-keys"];
+    result.items = withoutZeroDefault(structural(source.items, Array.isArray(keys) ? keys : []));
+  }
+  if (isSchema(source.additionalProperties)) {
+    result.additionalProperties = withoutZeroDefault(structural(source.additionalProperties));
+  }
+  return result;
+}
+
+/** The schema that Kubernetes' OpenAPI has by that name. Throws where it has none. */
+function named(name: string, mapKeys: readonly unknown[] = []): OpenApiSchema {
+  const known = WELL_KNOWN[name];
+  if (known) return known();
+  const source = catalogue.get(name);
+  if (source === undefined) {
+    throw new RangeError(
+      `no schema of Kubernetes is named ${name}; see crds/kubernetes_schemas.json`,
+    );
+  }
+  return structural(source, mapKeys);
+}
+
+const INTEGER_RANGES = [[-2147483648, 2147483647], [
+  Number.MIN_SAFE_INTEGER,
+  Number.MAX_SAFE_INTEGER,
+]];
+
+/** Mends one node of zod's JSON schema into what a structural schema may have. */
+function mend(node: OpenApiSchema): void {
+  delete node.$schema;
+  if (node.type === "object" && isSchema(node.properties)) delete node.additionalProperties;
+  if (isSchema(node.additionalProperties) && Object.keys(node.additionalProperties).length === 0) {
+    delete node.additionalProperties;
+  }
+  delete node.propertyNames;
+  if ("const" in node) delete node.const;
+  for (const [low, high] of INTEGER_RANGES) {
+    if (node.minimum === low) delete node.minimum;
+    if (node.maximum === high) delete node.maximum;
+  }
+}
+
+/**
+ * The structural OpenAPI schema of a zod schema: lists, integer formats, defaults and CEL rules come
+ * from its metadata, what Kubernetes defines from the generated file.
+ */
+export function openApiSchema(schema: z.ZodType): OpenApiSchema {
+  const json = z.toJSONSchema(schema, {
+    unrepresentable: "any",
+    io: "input",
+    reused: "inline",
+    override: ({ zodSchema, jsonSchema }) => {
+      const name = z.globalRegistry.get(zodSchema)?.[OPENAPI_NAME];
+      if (typeof name === "string") {
+        delete jsonSchema[OPENAPI_NAME];
+        delete jsonSchema.embeddedMetadata;
+        for (const [key, value] of Object.entries(named(name))) {
+          if (!(key in jsonSchema)) jsonSchema[key] = value;
+        }
+      }
+    },
+  });
+  return walk(json);
+}
+
+/** The keys of a list map have a default or are required; a reference's `name` has neither by itself. */
+function requireKeys(item: OpenApiSchema, keys: unknown): void {
+  if (!Array.isArray(keys) || !isSchema(item.properties)) return;
+  const required: unknown[] = Array.isArray(item.required) ? item.required : [];
+  const open = keys.filter((key) => {
+    const property = isSchema(item.properties) ? item.properties[key] : undefined;
+    return isSchema(property) && !("default" in property) && !required.includes(key);
+  });
+  if (open.length > 0) item.required = [...required, ...open];
+}
+
+function walk(node: unknown): OpenApiSchema {
+  if (!isSchema(node)) return {};
+  mend(node);
+  if (isSchema(node.properties)) {
+    for (const child of Object.values(node.properties)) walk(child);
+  }
+  if (isSchema(node.items)) requireKeys(node.items, node["x-kubernetes-list-map-keys"]);
+  if (isSchema(node.items)) walk(node.items);
+  if (isSchema(node.additionalProperties)) walk(node.additionalProperties);
+  return node;
+}
