@@ -1,0 +1,132 @@
+/** The client of a Kubernetes API server: typed calls over one authenticated transport. */
+import type { JsonPatchOperation } from "./request.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "./resource.ts";
+import type { WatchEvent } from "./watch.ts";
+
+export type { JsonPatchOperation } from "./request.ts";
+export type { WatchEvent } from "./watch.ts";
+
+/** Options of every call. */
+export interface CallOptions {
+  /** Ends the call; it then throws the signal's reason. */
+  signal?: AbortSignal;
+  /** The call fails after this many milliseconds, waits of the server's wish included. Default 30000. */
+  deadlineMs?: number;
+  /** Whether 429 and 503 with `Retry-After` are waited for and tried again. Default true. */
+  heedRetryAfter?: boolean;
+}
+
+/** Which objects of a kind. Without a namespace: of all of them. */
+export interface ListOptions {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Objects a page. Without it the server answers with all in one. */
+  limit?: number;
+  /** The token of the page before. */
+  continue?: string;
+  resourceVersion?: string;
+}
+
+/** An object that the kind's parser refused. */
+export interface ListProblem {
+  key: string;
+  problem: string;
+}
+
+/** One page of a list, or the whole of it where `limit` was not given. */
+export interface ListResult<T> {
+  items: T[];
+  resourceVersion: string;
+  /** Token of the next page; absent on the last. */
+  continue?: string;
+  /** Objects that were left out because they could not be read. */
+  problems: ListProblem[];
+}
+
+/** Options of {@link KubeClient.watch}. */
+export interface WatchOptions extends Omit<ListOptions, "limit" | "continue"> {
+  signal: AbortSignal;
+  /** The server ends the watch after this many seconds. */
+  timeoutSeconds?: number;
+  /** Ends the watch when nothing came for this long, in milliseconds. Default: never. */
+  idleMs?: number;
+}
+
+/** A change of an object: RFC 7386 merge, RFC 6902 operations, or Kubernetes' strategic merge. */
+export type Patch =
+  | { type: "merge"; body: unknown }
+  | { type: "strategic"; body: unknown }
+  | { type: "json"; operations: JsonPatchOperation[] };
+
+/** Options of a deletion. */
+export interface DeleteOptions extends CallOptions {
+  propagationPolicy?: "Foreground" | "Background" | "Orphan";
+  gracePeriodSeconds?: number;
+  preconditions?: { uid?: string; resourceVersion?: string };
+}
+
+/** Options of {@link KubeClient.raw}. */
+export interface RawInit {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  signal?: AbortSignal;
+  /** Until the headers of the answer are there. Default 30000. */
+  deadlineMs?: number;
+}
+
+/** What {@link ClientOptions.onRequest} is told after each request. */
+export interface RequestReport {
+  readonly verb: string;
+  /** Plural of the kind, with `/subresource` where there is one; `raw` for raw requests. */
+  readonly resource: string;
+  /** HTTP status; 0 where no answer came. */
+  readonly code: number;
+  readonly seconds: number;
+}
+
+/**
+ * Typed calls to one API server. Every call has a deadline, throws `KubeError` where the server
+ * refused, `TransportError` where it did not answer, and the signal's reason where it was aborted.
+ * Writes are never repeated, but after 429 and 503 with `Retry-After`.
+ */
+export interface KubeClient {
+  get<T>(kind: ResourceKind<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
+  list<T>(kind: ResourceKind<T>, options?: ListOptions & CallOptions): Promise<ListResult<T>>;
+  /** Creates in the namespace of the metadata; `apiVersion` and `kind` are filled in. */
+  create<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    object: T,
+    options?: CallOptions,
+  ): Promise<T>;
+  /** Replaces the object, or one subresource; fails with a conflict where its resourceVersion is old. */
+  replace<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    object: T,
+    options?: CallOptions & { subresource?: string },
+  ): Promise<T>;
+  patch<T>(
+    kind: ResourceKind<T>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: CallOptions & { subresource?: string },
+  ): Promise<T>;
+  /** Deletes the object. That it is not there is an error like any other (404). */
+  delete(kind: ResourceKind<unknown>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
+  /** Posts to a subresource, such as `token` of a service account; answers what the server sent. */
+  createSubresource(
+    kind: ResourceKind<unknown>,
+    key: ObjectKey,
+    subresource: string,
+    body: unknown,
+    options?: CallOptions,
+  ): Promise<unknown>;
+  /**
+   * Changes from `resourceVersion` on, with bookmarks. Ends when the server ends it, when nothing
+   * came for `idleMs`, or after an event of type `error`; throws like every call.
+   */
+  watch<T>(kind: ResourceKind<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  /** Any path of the server, authenticated. Refusals are answers, not errors. Read or cancel the body. */
+  raw(path: string, init?: RawInit): Promise<Response>;
+}

@@ -1,0 +1,51 @@
+/** Time as a value: the only file of the rooms above it that reads the clock or sets a timer. */
+
+/** Source of time. Tests pass a fake one. */
+export interface Clock {
+  /** Wall-clock time, in milliseconds since the epoch. May jump. */
+  now(): number;
+  /** Time that only grows, in milliseconds from an unknown start. Measure durations with it. */
+  monotonic(): number;
+  /** Resolves after `ms` milliseconds, or at once when `signal` aborts. Never throws. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Longest delay that a timer of the platform takes; longer sleeps are cut into pieces. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", finish);
+      resolve();
+    };
+    const timer = setTimeout(finish, ms);
+    signal?.addEventListener("abort", finish, { once: true });
+  });
+}
+
+/** The clock of the machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  async sleep(ms, signal) {
+    let left = Math.max(0, ms);
+    do {
+      if (signal?.aborted) return;
+      const step = Math.min(left, LONGEST_TIMER_MS);
+      await sleepOnce(step, signal);
+      left -= step;
+    } while (left > 0);
+  },
+};
+
+/** RFC 3339 time with whole seconds, as Kubernetes writes `metav1.Time`. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, "Z");
+}
+
+/** RFC 3339 time with microseconds, as Kubernetes writes `metav1.MicroTime`. */
+export function rfc3339Micro(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.(\d{3})Z$/, ".$1000Z");
+}

@@ -1,0 +1,92 @@
+/** Conditions of a status: pure reading and writing, by the rules of `metav1.Condition`. */
+
+/** Status of a condition. */
+export type ConditionStatus = "True" | "False" | "Unknown";
+
+/** The fields of a condition that are read here; `metav1.Condition` has them all. */
+export interface ConditionLike {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
+  observedGeneration?: number;
+}
+
+/** A condition as {@link setCondition} writes it. */
+export interface FullCondition extends ConditionLike {
+  reason: string;
+  message: string;
+  lastTransitionTime: string;
+}
+
+/** What a condition shall say. */
+export interface ConditionUpdate {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration?: number;
+}
+
+/** The condition of that type. */
+export function findCondition<C extends ConditionLike>(
+  conditions: readonly C[] | undefined,
+  type: string,
+): C | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether the condition of that type is there with status `True`. */
+export function isConditionTrue(
+  conditions: readonly ConditionLike[] | undefined,
+  type: string,
+): boolean {
+  return findCondition(conditions, type)?.status === "True";
+}
+
+/** Whether the condition of that type is there with status `False`. */
+export function isConditionFalse(
+  conditions: readonly ConditionLike[] | undefined,
+  type: string,
+): boolean {
+  return findCondition(conditions, type)?.status === "False";
+}
+
+function says(old: ConditionLike, update: ConditionUpdate): boolean {
+  return old.status === update.status && old.reason === update.reason &&
+    old.message === update.message &&
+    (update.observedGeneration === undefined ||
+      old.observedGeneration === update.observedGeneration);
+}
+
+/**
+ * The list with the condition of `update.type` saying what `update` says, in its old place or at
+ * the end. `lastTransitionTime` becomes `now` only where the status changes. Where nothing changes
+ * the very same list comes back, so `===` tells whether a write is needed. The input is not
+ * changed.
+ */
+export function setCondition<C extends ConditionLike>(
+  conditions: C[] | undefined,
+  update: ConditionUpdate,
+  now: string,
+): (C | FullCondition)[] {
+  const list = conditions ?? [];
+  const old = findCondition(list, update.type);
+  if (old === undefined) return [...list, { ...update, lastTransitionTime: now }];
+  if (says(old, update) && old.lastTransitionTime !== undefined) return list;
+  const since = old.status === update.status ? old.lastTransitionTime ?? now : now;
+  const changed = { ...old, ...update, lastTransitionTime: since };
+  return list.map((condition) => condition === old ? changed : condition);
+}
+
+/** The list without the condition of that type; the very same list where it is not there. */
+export function removeCondition<C extends ConditionLike>(
+  conditions: C[] | undefined,
+  type: string,
+): C[] {
+  const list = conditions ?? [];
+  return findCondition(list, type) === undefined
+    ? list
+    : list.filter((condition) => condition.type !== type);
+}

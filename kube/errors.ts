@@ -1,0 +1,93 @@
+/** The errors that talking to an API server may end with. */
+
+/** What is known of a refused call besides its message. */
+export interface KubeErrorFields {
+  /** HTTP status. */
+  readonly code: number;
+  /** `reason` of the `Status` object, `Unknown` where the answer had none. */
+  readonly reason: string;
+  /** Time after which the server asks to be called again, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** `details` of the `Status` object. */
+  readonly details?: unknown;
+  readonly cause?: unknown;
+}
+
+/** The API server answered with an error. */
+export class KubeError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly retryAfterMs?: number;
+  readonly details?: unknown;
+
+  constructor(message: string, fields: KubeErrorFields) {
+    super(message, { cause: fields.cause });
+    this.name = "KubeError";
+    this.code = fields.code;
+    this.reason = fields.reason;
+    this.retryAfterMs = fields.retryAfterMs;
+    this.details = fields.details;
+  }
+}
+
+/** The call brought no answer: connection refused or broken, TLS refused, deadline passed. */
+export class TransportError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "TransportError";
+  }
+}
+
+/** What the user configured cannot work. The message is one line that says what to change. */
+export class ConfigurationError extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message.replace(/\s*\n\s*/g, " "), options);
+    this.name = "ConfigurationError";
+  }
+}
+
+function hasCode(error: unknown, code: number): error is KubeError {
+  return error instanceof KubeError && error.code === code;
+}
+
+/** The object, or the whole resource, does not exist. */
+export function isNotFound(error: unknown): boolean {
+  return hasCode(error, 404);
+}
+
+/** The object changed since it was read (409 with reason `Conflict`). */
+export function isConflict(error: unknown): boolean {
+  return hasCode(error, 409) && error.reason === "Conflict";
+}
+
+/** An object of that name exists (409 with reason `AlreadyExists`). */
+export function isAlreadyExists(error: unknown): boolean {
+  return hasCode(error, 409) && error.reason === "AlreadyExists";
+}
+
+/** The resource version, or the continue token, is too old (410, or reason `Expired` or `Gone`). */
+export function isGone(error: unknown): boolean {
+  return error instanceof KubeError &&
+    (error.code === 410 || error.reason === "Expired" || error.reason === "Gone");
+}
+
+/** The object breaks the rules of its kind (422). */
+export function isInvalid(error: unknown): boolean {
+  return hasCode(error, 422);
+}
+
+/** The caller has no permission for this (403). */
+export function isForbidden(error: unknown): boolean {
+  return hasCode(error, 403);
+}
+
+/** The server does not know the caller (401). */
+export function isUnauthorized(error: unknown): boolean {
+  return hasCode(error, 401);
+}
+
+/** The message of anything thrown, on one line. */
+export function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\s*\n\s*/g, " ");
+}

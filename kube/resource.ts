@@ -1,0 +1,75 @@
+/** What `kube/` knows of a kind and of an object: where it lives, what it is called. */
+
+/** Where objects of one kind live, and how one is read from JSON. Knows no kind by itself. */
+export interface ResourceKind<T> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Reads an object from the API server. Throws where it is not one of this kind. */
+  readonly parse: (value: unknown) => T;
+}
+
+/** A reference to an owner, as `metadata.ownerReferences` has it. */
+export interface OwnerRef {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** The metadata that every object may carry. Times are RFC 3339 strings. */
+export interface KubeMeta {
+  name?: string;
+  generateName?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerRef[];
+}
+
+/** Any Kubernetes object. */
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: KubeMeta;
+}
+
+/** What names an object of a known kind; `namespace` is absent for cluster scope. */
+export interface ObjectKey {
+  namespace?: string;
+  name: string;
+}
+
+/** `namespace/name`, or `name` for cluster scope. An object without a name gives an empty name. */
+export function keyOf(object: KubeObject): string {
+  return formatKey({
+    namespace: object.metadata?.namespace,
+    name: object.metadata?.name ?? "",
+  });
+}
+
+/** The text of a key, as {@link parseKey} reads it back. */
+export function formatKey(key: ObjectKey): string {
+  return key.namespace ? `${key.namespace}/${key.name}` : key.name;
+}
+
+/** Reads the text that {@link keyOf} writes. */
+export function parseKey(key: string): ObjectKey {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** `apiVersion` of a kind: `v1`, or `group/version`. */
+export function groupVersion(kind: Pick<ResourceKind<unknown>, "group" | "version">): string {
+  return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+}
