@@ -1,0 +1,60 @@
+/** Where log records go: JSON lines in a cluster, lines for people on a terminal. */
+import {
+  configure,
+  dispose,
+  getJsonLinesFormatter,
+  getStreamSink,
+  getTextFormatter,
+  type LogLevel,
+} from "@logtape/logtape";
+
+/** How logs are written. */
+export interface LoggingOptions {
+  /** Default: `text` where standard error is a terminal, else `json`. */
+  format?: "json" | "text";
+  level: "debug" | "info" | "warning" | "error";
+}
+
+/** A property as a person reads it; texts with blanks are quoted. */
+function readable(value: unknown): string {
+  if (value instanceof Error) return JSON.stringify(value.message);
+  if (typeof value === "string") return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+  return JSON.stringify(value) ?? String(value);
+}
+
+/** `11:15:44.456 INFO controller: reconciled key=default/a`. */
+const lineFormatter = getTextFormatter({
+  timestamp: "time",
+  level: "FULL",
+  category: (category) => category.slice(1).join("/"),
+  format: ({ timestamp, level, category, message, record }) => {
+    const properties = Object.entries(record.properties)
+      .map(([key, value]) => ` ${key}=${readable(value)}`).join("");
+    return `${timestamp} ${level} ${category}: ${message}${properties}`;
+  },
+});
+
+/**
+ * Begins logging to standard error: standard output is for what a command answers. Records carry a
+ * constant message and properties; in JSON the properties are fields.
+ */
+export async function startLogging(options: LoggingOptions): Promise<void> {
+  const format = options.format ?? (Deno.stderr.isTerminal() ? "text" : "json");
+  const formatter = format === "json"
+    ? getJsonLinesFormatter({ properties: "flatten", message: "rendered" })
+    : lineFormatter;
+  const level: LogLevel = options.level;
+  await configure({
+    reset: true,
+    sinks: { standardError: getStreamSink(Deno.stderr.writable, { formatter }) },
+    loggers: [
+      { category: ["logtape", "meta"], lowestLevel: "warning", sinks: ["standardError"] },
+      { category: ["milepost"], lowestLevel: level, sinks: ["standardError"] },
+    ],
+  });
+}
+
+/** Writes what is still buffered and ends logging. */
+export async function stopLogging(): Promise<void> {
+  await dispose();
+}

@@ -1,0 +1,76 @@
+/** The metrics of milepost.md, and the hooks by which the rooms feed them. */
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** All series of one manager; several managers in a process do not share them. */
+export interface Metrics {
+  readonly registry: Registry;
+  readonly reconcileTotal: Counter<"controller" | "result">;
+  readonly reconcileSeconds: Histogram<"controller">;
+  readonly queueDepth: Gauge<"controller">;
+  readonly watchRestarts: Counter<"resource">;
+  readonly apiRequests: Counter<"verb" | "resource" | "code">;
+  readonly apiRequestSeconds: Histogram<"verb">;
+  readonly pushes: Counter<"result">;
+  readonly pushSeconds: Histogram;
+  readonly ledgerPending: Gauge;
+  readonly ledgerOldestSeconds: Gauge;
+  readonly ledgerWrites: Counter<"result">;
+  readonly ledgerDropped: Counter<"cause">;
+  readonly tokenReviews: Counter<"result">;
+  readonly tokenCache: Counter<"result">;
+  readonly jwksRefreshes: Counter<"result">;
+  readonly certificateExpiry: Gauge<"name">;
+  readonly leader: Gauge;
+}
+
+/** A fresh set of series, each named `milepost_…`. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name: `milepost_${name}`, help, labelNames, registers: [registry] });
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Gauge({ name: `milepost_${name}`, help, labelNames, registers: [registry] });
+  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Histogram({
+      name: `milepost_${name}`,
+      help,
+      labelNames,
+      buckets: SECONDS,
+      registers: [registry],
+    });
+  return {
+    registry,
+    reconcileTotal: counter("reconcile_total", "Reconciliations that ended.", [
+      "controller",
+      "result",
+    ]),
+    reconcileSeconds: histogram("reconcile_seconds", "Time of a reconciliation.", ["controller"]),
+    queueDepth: gauge("queue_depth", "Keys that wait for a worker.", ["controller"]),
+    watchRestarts: counter("watch_restarts_total", "Watches begun again after an error.", [
+      "resource",
+    ]),
+    apiRequests: counter("api_requests_total", "Requests to the API server.", [
+      "verb",
+      "resource",
+      "code",
+    ]),
+    apiRequestSeconds: histogram("api_request_seconds", "Time of a request to the API server.", [
+      "verb",
+    ]),
+    pushes: counter("pushes_total", "Pushes answered, by result.", ["result"]),
+    pushSeconds: histogram("push_seconds", "Time from a push's headers to its answer.", []),
+    ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten.", []),
+    ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one.", []),
+    ledgerWrites: counter("ledger_writes_total", "Writes of progress to TrainJobs.", ["result"]),
+    ledgerDropped: counter("ledger_dropped_total", "Progress that was never written.", ["cause"]),
+    tokenReviews: counter("token_reviews_total", "TokenReviews, by result.", ["result"]),
+    tokenCache: counter("token_cache_total", "Look-ups of reviewed tokens.", ["result"]),
+    jwksRefreshes: counter("jwks_refreshes_total", "Reads of the API server's keys.", ["result"]),
+    certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate ends.", [
+      "name",
+    ]),
+    leader: gauge("leader", "1 where this replica leads.", []),
+  };
+}

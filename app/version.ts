@@ -1,0 +1,15 @@
+/** The version of this build, and the API versions that it serves. */
+import manifest from "../deno.json" with { type: "json" };
+import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../crds/names.ts";
+
+/** The version, from `deno.json`. */
+export const VERSION: string = manifest.version;
+
+/** What `milepost version` prints. */
+export function versionText(): string {
+  return [
+    `milepost ${VERSION}`,
+    `serves ${TRAINER_API_VERSION}, ${JOBSET_API_VERSION}`,
+    `deno ${Deno.version.deno}`,
+  ].join("\n");
+}
