@@ -1,0 +1,149 @@
+/** AdmissionReview `admission.k8s.io/v1`: reading the request, writing the answer. Pure. */
+import { Buffer } from "node:buffer";
+import { z } from "zod";
+import {
+  CAUSE_REASONS,
+  type FieldProblem,
+  problemsMessage,
+  problemText,
+} from "./field_problem.ts";
+import type { JsonPatchOperation } from "./json_patch.ts";
+
+/** `apiVersion` of the one version of AdmissionReview that is spoken. */
+export const ADMISSION_API_VERSION = "admission.k8s.io/v1";
+
+const groupVersionKind = z.looseObject({
+  group: z.string(),
+  version: z.string(),
+  kind: z.string(),
+});
+
+const admissionRequestSchema = z.looseObject({
+  uid: z.string().min(1),
+  kind: groupVersionKind,
+  operation: z.enum(["CREATE", "UPDATE", "DELETE", "CONNECT"]),
+  name: z.string().optional(),
+  namespace: z.string().optional(),
+  object: z.unknown().optional(),
+  oldObject: z.unknown().optional(),
+  dryRun: z.boolean().optional(),
+});
+
+/** What the API server asks about. */
+export type AdmissionRequest = z.infer<typeof admissionRequestSchema>;
+
+const admissionReviewSchema = z.looseObject({
+  apiVersion: z.literal(ADMISSION_API_VERSION),
+  kind: z.literal("AdmissionReview"),
+  request: admissionRequestSchema,
+});
+
+/** One cause in the details of a `metav1.Status`. */
+export interface StatusCause {
+  readonly reason: string;
+  readonly message: string;
+  readonly field: string;
+}
+
+/** A refusal, as the user of the API server will read it. */
+export interface Refusal {
+  readonly code: 403 | 422;
+  readonly reason: "Forbidden" | "Invalid";
+  readonly message: string;
+  readonly causes: readonly StatusCause[];
+}
+
+/** What a handler decides. Warnings are shown to the user either way. */
+export type AdmissionOutcome =
+  | {
+    readonly allowed: true;
+    readonly patch?: readonly JsonPatchOperation[];
+    readonly warnings?: readonly string[];
+  }
+  | { readonly allowed: false; readonly refusal: Refusal; readonly warnings?: readonly string[] };
+
+/** Decides about one request. Value in, value out; throws only where it could not decide. */
+export type AdmissionHandler = (
+  request: AdmissionRequest,
+  signal: AbortSignal,
+) => AdmissionOutcome | Promise<AdmissionOutcome>;
+
+/** Refuses for rules beyond the schema: 403, as upstream's webhooks do (contract trainjob.md 6). */
+export function refuse(
+  problems: readonly FieldProblem[],
+  warnings: readonly string[] = [],
+): AdmissionOutcome {
+  const causes = problems.map((problem) => ({
+    reason: CAUSE_REASONS[problem.type],
+    message: problemText(problem),
+    field: problem.field,
+  }));
+  const message = problemsMessage(problems);
+  return { allowed: false, refusal: { code: 403, reason: "Forbidden", message, causes }, warnings };
+}
+
+/** Refuses an object that does not have the shape of its kind: 422. */
+export function refuseShape(kind: string, error: z.ZodError): AdmissionOutcome {
+  const causes = error.issues.slice(0, 20).map((issue) => ({
+    reason: "FieldValueInvalid",
+    message: issue.message,
+    field: issue.path.reduce<string>(
+      (path, key) => typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`,
+      "",
+    ).replace(/^\./, ""),
+  }));
+  const list = causes.map((cause) => `${cause.field}: ${cause.message}`).join(", ");
+  const message = `${kind} is invalid: ${list}`;
+  return { allowed: false, refusal: { code: 422, reason: "Invalid", message, causes } };
+}
+
+/** Reads a parsed body. `problem` says in one line why it is no AdmissionReview of version 1. */
+export function decodeReview(
+  body: unknown,
+): { ok: true; request: AdmissionRequest } | { ok: false; problem: string } {
+  const review = admissionReviewSchema.safeParse(body);
+  if (review.success) return { ok: true, request: review.data.request };
+  const issue = review.error.issues[0];
+  const at = issue?.path.map(String).join(".") || "body";
+  return {
+    ok: false,
+    problem: `body must be an AdmissionReview ${ADMISSION_API_VERSION}: ${at}: ${issue?.message}`,
+  };
+}
+
+/** Longest warning that the API server passes on whole, in characters; longer ones are cut. */
+const WARNING_MAX = 256;
+
+/** The AdmissionReview that answers a request. */
+export function encodeReview(uid: string, outcome: AdmissionOutcome): unknown {
+  const warnings = (outcome.warnings ?? []).map((warning) => warning.slice(0, WARNING_MAX));
+  const response = {
+    uid,
+    allowed: outcome.allowed,
+    ...(warnings.length > 0 ? { warnings } : {}),
+    ...(outcome.allowed ? encodePatch(outcome.patch) : { status: encodeStatus(outcome.refusal) }),
+  };
+  return { apiVersion: ADMISSION_API_VERSION, kind: "AdmissionReview", response };
+}
+
+function encodePatch(patch: readonly JsonPatchOperation[] | undefined) {
+  if (patch === undefined || patch.length === 0) return {};
+  return {
+    patchType: "JSONPatch",
+    patch: Buffer.from(JSON.stringify(patch), "utf8").toString("base64"),
+  };
+}
+
+function encodeStatus(refusal: Refusal) {
+  const { code, reason, message, causes } = refusal;
+  return {
+    apiVersion: "v1",
+    kind: "Status",
+    metadata: {},
+    status: "Failure",
+    code,
+    reason,
+    message,
+    ...(causes.length > 0 ? { details: { causes } } : {}),
+  };
+}
