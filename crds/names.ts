@@ -154,7 +154,64 @@ export const JOBSET_CONDITIONS = {
   startupInProgress: "StartupPolicyInProgress",
   startupCompleted: "StartupPolicyCompleted",
   restarting: "RestartingJobSet",
+  /** Of the built-in executor: the spec holds something that it does not execute, or that is wrong. */
+  refused: "Refused",
 } as const;
+
+/** Reasons of JobSet conditions and events (contract jobset.md 3.9). */
+export const JOBSET_REASONS = {
+  allJobsCompleted: "AllJobsCompleted",
+  failedJobs: "FailedJobs",
+  reachedMaxRestarts: "ReachedMaxRestarts",
+  failJobSetAction: "FailJobSetFailurePolicyAction",
+  suspended: "SuspendedJobs",
+  resumed: "ResumeJobs",
+  startupInProgress: "InOrderStartupPolicyInProgress",
+  startupCompleted: "InOrderStartupPolicyCompleted",
+  defaultFailurePolicy: "DefaultFailurePolicy",
+  failurePolicyRulePrefix: "FailurePolicy_",
+  jobsReady: "JobsReady",
+  restartEndedByCompletion: "JobSetCompleted",
+  restartEndedByFailure: "JobSetFailed",
+  restartEndedBySuspension: "JobSetSuspended",
+  jobCreationFailed: "JobCreationFailed",
+  serviceCreationFailed: "HeadlessServiceCreationFailed",
+  notSupported: "NotSupported",
+  invalid: "Invalid",
+  accepted: "Accepted",
+} as const;
+
+/** Conditions of a Job (Kubernetes batch/v1). */
+export const JOB_CONDITIONS = {
+  suspended: "Suspended",
+  complete: "Complete",
+  failed: "Failed",
+  successCriteriaMet: "SuccessCriteriaMet",
+  failureTarget: "FailureTarget",
+} as const;
+
+/** Reasons of Job conditions and events (Kubernetes batch/v1). */
+export const JOB_REASONS = {
+  suspended: "JobSuspended",
+  resumed: "JobResumed",
+  completionsReached: "CompletionsReached",
+  successPolicy: "SuccessPolicy",
+  backoffLimitExceeded: "BackoffLimitExceeded",
+  deadlineExceeded: "DeadlineExceeded",
+  podFailurePolicy: "PodFailurePolicy",
+  notSupported: "NotSupported",
+  eventCompleted: "Completed",
+  eventSuspended: "Suspended",
+  eventResumed: "Resumed",
+  eventPodCreated: "SuccessfulCreate",
+  eventPodDeleted: "SuccessfulDelete",
+  eventPodCreationFailed: "FailedCreate",
+} as const;
+
+/** Value of `spec.managedBy` of a Job that the Job controller runs; another keeps it away. */
+export const JOB_CONTROLLER = "kubernetes.io/job-controller";
+/** Variable by which a container of an Indexed Job knows its index. */
+export const COMPLETION_INDEX_ENV = "JOB_COMPLETION_INDEX";
 
 /** The helper objects of a TrainJob, by its name. */
 export const childNames = {
