@@ -1,0 +1,62 @@
+/** The caches of the cluster in memory: the interface of an informer, fed by hand. */
+import type { Change, Informer } from "../../kube/informer.ts";
+import { keyOf, type KubeObject, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
+
+/** Where the cluster delivers changes. */
+export interface View {
+  readonly kind: string;
+  apply(type: "added" | "updated" | "deleted", object: unknown): void;
+}
+
+/** Makes a value and all in it unchangeable. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}
+
+/** A cache of one kind and the door through which it is fed. */
+export function createView<T extends KubeObject>(
+  kind: ResourceKind<T>,
+  indexes: Record<string, (object: T) => string[]>,
+): { informer: Informer<T>; view: View } {
+  const objects = new Map<string, T>();
+  const listeners = new Set<(change: Change<T>) => void>();
+  const view: View = {
+    kind: kind.kind,
+    apply(type, value) {
+      const object = deepFreeze(kind.parse(structuredClone(value)));
+      const key = keyOf(object);
+      const old = objects.get(key);
+      if (type === "deleted") objects.delete(key);
+      else objects.set(key, object);
+      for (const listener of listeners) listener({ type, object, old });
+    },
+  };
+  const informer: Informer<T> = {
+    get: (key: ObjectKey | string) =>
+      objects.get(
+        typeof key === "string" ? key : keyOf({ metadata: key }),
+      ),
+    list: (namespace) =>
+      [...objects.values()].filter((object) =>
+        namespace === undefined || object.metadata?.namespace === namespace
+      ),
+    byIndex(index, value) {
+      const of = indexes[index];
+      if (!of) throw new Error(`no index ${index} of ${kind.kind}`);
+      return [...objects.values()].filter((object) => of(object).includes(value));
+    },
+    synced: true,
+    whenSynced: () => Promise.resolve(true),
+    onChange(listener) {
+      listeners.add(listener);
+      for (const object of objects.values()) listener({ type: "added", object });
+      return () => listeners.delete(listener);
+    },
+    run: () => Promise.resolve(),
+  };
+  return { informer, view };
+}
