@@ -1,0 +1,183 @@
+/** What the endpoint answers: the closed set of refusals, and how each looks to the client. */
+import { PUSH_LIMITS } from "../crds/names.ts";
+
+/** An answer as the server sends it. */
+export interface PushResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** One thing wrong with a push: the path of the field, and what it must be. */
+export interface Cause {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Why a push was refused. Tests and debug logs match `why`; clients see a terse Status. */
+export type Refusal =
+  | { readonly why: "unknown_path" | "unknown_job" }
+  | { readonly why: "wrong_method"; readonly allow: string }
+  | { readonly why: "body_too_large" }
+  | { readonly why: UnauthorizedReason }
+  | { readonly why: ForbiddenReason }
+  | { readonly why: RateReason; readonly retryAfterMs: number }
+  | { readonly why: "invalid"; readonly causes: readonly Cause[] }
+  | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number }
+  | { readonly why: "internal" };
+
+/** Nothing that proves who calls. */
+export type UnauthorizedReason =
+  | "no_token"
+  | "malformed_token"
+  | "refused_before"
+  | "unknown_key"
+  | "wrong_algorithm"
+  | "bad_signature"
+  | "expired"
+  | "not_yet_valid"
+  | "wrong_issuer"
+  | "wrong_audience"
+  | "revoked";
+
+/** A good token that may not report for this job. */
+export type ForbiddenReason =
+  | "other_namespace"
+  | "not_bound"
+  | "pod_gone"
+  | "pod_finished"
+  | "service_account_gone"
+  | "not_of_this_job";
+
+/** Which limit was passed. */
+export type RateReason = "peer_limit" | "pod_limit" | "subject_limit";
+
+/** Label of `pushes_total{result}`: the reason of the Status in lower case, or `accepted`. */
+export type PushResult =
+  | "accepted"
+  | "unauthorized"
+  | "forbidden"
+  | "notfound"
+  | "methodnotallowed"
+  | "requestentitytoolarge"
+  | "invalid"
+  | "toomanyrequests"
+  | "serviceunavailable"
+  | "internalerror";
+
+interface Shape {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const unauthorized = (message: string): Shape => ({ code: 401, reason: "Unauthorized", message });
+const forbidden = (message: string): Shape => ({ code: 403, reason: "Forbidden", message });
+const notFound = (message: string): Shape => ({ code: 404, reason: "NotFound", message });
+const tooMany = (message: string): Shape => ({ code: 429, reason: "TooManyRequests", message });
+
+const BAD_TOKEN = "the bearer token is not valid here: send the token of the pod's " +
+  "kubeflow-trainer-token volume, read again for each push";
+
+const SHAPES: Readonly<Record<Exclude<Refusal["why"], "invalid" | "unavailable">, Shape>> = {
+  unknown_path: notFound("no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL"),
+  unknown_job: notFound("no TrainJob of that name in the token's namespace"),
+  wrong_method: { code: 405, reason: "MethodNotAllowed", message: "send a push with POST" },
+  body_too_large: {
+    code: 413,
+    reason: "RequestEntityTooLarge",
+    message: `the body must be at most ${PUSH_LIMITS.bodyBytes} bytes: send fewer metrics`,
+  },
+  no_token: unauthorized("a push needs the header Authorization: Bearer and the pod's token"),
+  malformed_token: unauthorized(BAD_TOKEN),
+  refused_before: unauthorized(BAD_TOKEN),
+  unknown_key: unauthorized(BAD_TOKEN),
+  wrong_algorithm: unauthorized(BAD_TOKEN),
+  bad_signature: unauthorized(BAD_TOKEN),
+  wrong_issuer: unauthorized(BAD_TOKEN),
+  expired: unauthorized("the bearer token has expired: read the token file again for each push"),
+  not_yet_valid: unauthorized("the bearer token is not valid yet: check the clock of the node"),
+  wrong_audience: unauthorized("the bearer token is for another audience: see KEP-2779"),
+  revoked: unauthorized("the API server no longer accepts the bearer token"),
+  other_namespace: forbidden("the token is of another namespace than the TrainJob"),
+  not_bound: forbidden("the token is not bound to a pod: use the pod's projected token"),
+  pod_gone: forbidden("the pod that the token is bound to does not exist any more"),
+  pod_finished: forbidden("the pod that the token is bound to has finished"),
+  service_account_gone: forbidden("the service account of the token does not exist any more"),
+  not_of_this_job: forbidden("the pod that the token is bound to is not part of this TrainJob"),
+  peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
+  pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
+  subject_limit: tooMany("pods of this service account push too often: wait, then try again"),
+  internal: { code: 500, reason: "InternalError", message: "internal error: see the manager's log" },
+};
+
+function shapeOf(refusal: Refusal): Shape {
+  if (refusal.why === "invalid") {
+    const what = refusal.causes.map((cause) => `${cause.field || "body"}: ${cause.message}`);
+    return { code: 422, reason: "Invalid", message: `the push is invalid: ${what.join("; ")}` };
+  }
+  if (refusal.why === "unavailable") {
+    return { code: 503, reason: "ServiceUnavailable", message: refusal.reason };
+  }
+  return SHAPES[refusal.why];
+}
+
+/** The label under which a refusal is counted. */
+export function resultOf(refusal: Refusal): PushResult {
+  const code = shapeOf(refusal).code;
+  if (code === 401) return "unauthorized";
+  if (code === 403) return "forbidden";
+  if (code === 404) return "notfound";
+  if (code === 405) return "methodnotallowed";
+  if (code === 413) return "requestentitytoolarge";
+  if (code === 422) return "invalid";
+  if (code === 429) return "toomanyrequests";
+  return code === 503 ? "serviceunavailable" : "internalerror";
+}
+
+const JSON_TYPE = { "Content-Type": "application/json" } as const;
+
+function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
+  if (code === 401) return { "WWW-Authenticate": "Bearer" };
+  if (refusal.why === "wrong_method") return { "Allow": refusal.allow };
+  if (refusal.why === "body_too_large") return { "Connection": "close" };
+  if ("retryAfterMs" in refusal) {
+    return { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
+  }
+  return {};
+}
+
+/** The body of a `metav1.Status` that reports a failure (milepost.md, messages). */
+export function failureStatus(
+  shape: { readonly code: number; readonly reason: string; readonly message: string },
+  causes?: readonly Cause[],
+): string {
+  const { code, reason, message } = shape;
+  const details = causes === undefined ? {} : { details: { causes } };
+  return JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    reason,
+    code,
+    message,
+    ...details,
+  });
+}
+
+/** The answer to a refused push: a `metav1.Status` with the code and headers of milepost.md. */
+export function refusalResponse(refusal: Refusal): PushResponse {
+  const shape = shapeOf(refusal);
+  const causes = refusal.why === "invalid" ? refusal.causes : undefined;
+  return {
+    status: shape.code,
+    headers: { ...JSON_TYPE, ...extraHeaders(refusal, shape.code) },
+    body: failureStatus(shape, causes),
+  };
+}
+
+/** An answer of 200 with `content` as JSON. */
+export function okResponse(content: unknown): PushResponse {
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(content) };
+}

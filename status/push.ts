@@ -1,0 +1,117 @@
+/** The body of a push: what it may hold, and what is wrong with one that holds something else. */
+import { z } from "zod";
+import { PUSH_LIMITS } from "../crds/names.ts";
+import type { TrainerStatus } from "../crds/trainjob.ts";
+import type { Cause } from "./answer.ts";
+
+/** Most problems that one answer names. */
+const MAX_CAUSES = 20;
+const INT32_MAX = 2_147_483_647;
+
+/** A push as it is read from the wire: only what is known, nulls left out. */
+export interface PushBody {
+  /** Absent where the client had nothing to report: then nothing changes. */
+  readonly trainerStatus?: TrainerStatus;
+  /** Counts a pod's pushes, where the client says so. */
+  readonly sequence?: number;
+}
+
+/** A body that was understood, or everything that is wrong with it (at most 20 causes). */
+export type ParsedPush =
+  | { readonly ok: true; readonly push: PushBody }
+  | { readonly ok: false; readonly causes: readonly Cause[] };
+
+function wholeNumber(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.int({ error }).min(min, { error }).max(max, { error });
+}
+
+function text(max: number) {
+  const error = `must be a string of 1 to ${max} characters`;
+  // Counted in code points, as the API server counts them.
+  return z.string({ error }).refine((value) => {
+    const length = value.length <= max ? value.length : [...value].length;
+    return length >= 1 && length <= max;
+  }, { error });
+}
+
+const metric = z.object(
+  { name: text(PUSH_LIMITS.metricNameLength), value: text(PUSH_LIMITS.metricValueLength) },
+  { error: "must be an object with name and value" },
+);
+
+const TOO_MANY = `must be a list of at most ${PUSH_LIMITS.metrics} metrics`;
+// The length is checked first: the items of an over-long list are not looked at.
+const metrics = z.array(z.unknown(), { error: TOO_MANY })
+  .max(PUSH_LIMITS.metrics, { error: TOO_MANY })
+  .pipe(z.array(metric));
+
+const TIME = "must be a time as RFC 3339 has it, for example 2025-01-23T10:30:45Z";
+const time = z.string({
+  error: (issue) =>
+    issue.input === undefined || issue.input === null
+      ? "lastUpdatedTime is required when trainerStatus is present"
+      : TIME,
+}).refine(isTime, { error: TIME });
+
+const isoTime = z.iso.datetime({ offset: true });
+function isTime(value: string): boolean {
+  return value.length <= 64 && /T\d\d:\d\d:\d\d/.test(value) && isoTime.safeParse(value).success;
+}
+
+const trainerStatus = z.object({
+  progressPercentage: wholeNumber(0, 100).nullish(),
+  estimatedRemainingSeconds: wholeNumber(0, INT32_MAX).nullish(),
+  metrics: metrics.nullish(),
+  lastUpdatedTime: time,
+}, { error: "must be an object" });
+
+const pushSchema = z.object({
+  trainerStatus: trainerStatus.nullish(),
+  sequence: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
+}, { error: "must be a JSON object with trainerStatus" }).nullable();
+
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((field, part) => {
+    if (typeof part === "number") return `${field}[${part}]`;
+    return field === "" ? String(part) : `${field}.${String(part)}`;
+  }, "");
+}
+
+function compact(parsed: NonNullable<z.infer<typeof pushSchema>>): PushBody {
+  const { trainerStatus: status, sequence } = parsed;
+  const known = status && {
+    ...(typeof status.progressPercentage === "number" &&
+      { progressPercentage: status.progressPercentage }),
+    ...(typeof status.estimatedRemainingSeconds === "number" &&
+      { estimatedRemainingSeconds: status.estimatedRemainingSeconds }),
+    ...(status.metrics && { metrics: status.metrics }),
+    lastUpdatedTime: status.lastUpdatedTime,
+  };
+  return {
+    ...(known && { trainerStatus: known }),
+    ...(typeof sequence === "number" && { sequence }),
+  };
+}
+
+/** Checks the value of a push's JSON. Unknown fields are left out; null counts as absent. */
+export function parsePush(value: unknown): ParsedPush {
+  const parsed = pushSchema.safeParse(value);
+  if (parsed.success) return { ok: true, push: compact(parsed.data ?? {}) };
+  const causes = parsed.error.issues.slice(0, MAX_CAUSES).map((issue) => ({
+    field: fieldOf(issue.path),
+    message: issue.message,
+  }));
+  return { ok: false, causes };
+}
+
+/** Reads the bytes of a push: strict UTF-8, one JSON value, then {@link parsePush}. */
+export function readPush(bytes: Uint8Array): ParsedPush {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return { ok: false, causes: [{ field: "", message: "must be JSON in UTF-8" }] };
+  }
+  return parsePush(value);
+}

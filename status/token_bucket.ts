@@ -1,0 +1,62 @@
+/** Rate limits as a clockless bucket, and a bounded set of such buckets by key. */
+import { LRUCache } from "lru-cache";
+
+/** How much may pass: `ratePerSecond` in the long run, `burst` (at least 1) at once. */
+export interface BucketLimits {
+  readonly ratePerSecond: number;
+  readonly burst: number;
+}
+
+/** A bucket at one moment. */
+export interface Bucket {
+  /** What may pass at once; never above the burst, negative when over-charged. */
+  readonly tokens: number;
+  /** Monotonic time of the last change, in milliseconds. */
+  readonly atMs: number;
+}
+
+/** Outcome of {@link take}: the bucket after it, and 0 or the time until it would succeed. */
+export interface Taken {
+  readonly bucket: Bucket;
+  /** 0 where the token was taken, else milliseconds until one will be there. */
+  readonly waitMs: number;
+}
+
+/** The bucket as it is at `nowMs`, refilled. A missing bucket is a full one. */
+export function refill(bucket: Bucket | undefined, nowMs: number, limits: BucketLimits): Bucket {
+  if (bucket === undefined) return { tokens: limits.burst, atMs: nowMs };
+  const elapsedMs = Math.max(0, nowMs - bucket.atMs);
+  const tokens = Math.min(limits.burst, bucket.tokens + elapsedMs * limits.ratePerSecond / 1000);
+  return { tokens, atMs: nowMs };
+}
+
+/** Takes one token, if there is one; otherwise nothing changes but the time. */
+export function take(bucket: Bucket | undefined, nowMs: number, limits: BucketLimits): Taken {
+  const full = refill(bucket, nowMs, limits);
+  if (full.tokens >= 1) return { bucket: { ...full, tokens: full.tokens - 1 }, waitMs: 0 };
+  return { bucket: full, waitMs: Math.ceil((1 - full.tokens) * 1000 / limits.ratePerSecond) };
+}
+
+/** Buckets by key. The longest unused are forgotten (and so are full again) beyond `maxKeys`. */
+export interface KeyedBuckets {
+  /** Takes a token of `key`; answers 0, or the milliseconds to wait for one. */
+  take(key: string, nowMs: number): number;
+  /** Milliseconds until `key` has a token; 0 where it has one. Takes nothing. */
+  waitMs(key: string, nowMs: number): number;
+}
+
+/** Creates {@link KeyedBuckets} with the same limits for each key. */
+export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): KeyedBuckets {
+  const buckets = new LRUCache<string, Bucket>({ max: maxKeys });
+  return {
+    take(key, nowMs) {
+      const taken = take(buckets.get(key), nowMs, limits);
+      buckets.set(key, taken.bucket);
+      return taken.waitMs;
+    },
+    waitMs(key, nowMs) {
+      const bucket = buckets.get(key);
+      return bucket === undefined ? 0 : take(bucket, nowMs, limits).waitMs;
+    },
+  };
+}
