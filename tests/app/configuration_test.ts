@@ -1,0 +1,144 @@
+/** The settings: which source wins, and what somebody reads who got one wrong. */
+import assert from "node:assert/strict";
+import {
+  type ConfigurationSources,
+  flagOf,
+  readConfiguration,
+  variableOf,
+} from "../../app/configuration.ts";
+import { ConfigurationError } from "../../app/configuration_error.ts";
+
+const nothing: ConfigurationSources = { flags: {}, environment: {} };
+
+Deno.test("readConfiguration() without any source gives the defaults of the contract", () => {
+  const { featureGates, ...rest } = readConfiguration(nothing);
+  assert.equal(featureGates.trainJobProgress, false);
+  assert.partialDeepStrictEqual(rest, {
+    namespace: "kubeflow-system",
+    webhookPort: 9443,
+    statusPort: 8082,
+    metricsPort: 8080,
+    healthPort: 8081,
+    jobset: "auto",
+    leaderElect: true,
+    leaseDuration: 15_000,
+    renewDeadline: 10_000,
+    retryPeriod: 2_000,
+    statusWriteInterval: 1_000,
+    statusWritesQps: 50,
+    pushQpsPerPod: 20,
+    pushBurstPerPod: 100,
+    pushQpsPerSubject: 2000,
+    pushBurstPerSubject: 5000,
+    authentication: "local+review",
+    tokenReviewQps: 50,
+    logLevel: "info",
+  });
+});
+
+Deno.test("readConfiguration() takes flags over environment over the file", () => {
+  const file = { name: "m.yaml", text: "webhookPort: 1\nstatusPort: 2\nmetricsPort: 3\n" };
+  const environment = { MILEPOST_WEBHOOK_PORT: "10", MILEPOST_STATUS_PORT: "20" };
+  const got = readConfiguration({ file, environment, flags: { webhookPort: "100" } });
+  assert.deepEqual([got.webhookPort, got.statusPort, got.metricsPort], [100, 20, 3]);
+});
+
+const gates: Record<string, { text: string; want: boolean }> = {
+  "the gate's own name": { text: "TrainJobProgress=true", want: true },
+  "upstream's name": { text: "TrainJobStatus=true", want: true },
+  "blanks between": { text: " TrainJobProgress = true , ", want: true },
+  "false": { text: "TrainJobProgress=false", want: false },
+};
+for (const [sentence, { text, want }] of Object.entries(gates)) {
+  Deno.test(`readConfiguration() reads feature gates with ${sentence}`, () => {
+    const got = readConfiguration({ ...nothing, flags: { featureGates: text } });
+    assert.equal(got.featureGates.trainJobProgress, want);
+  });
+}
+
+Deno.test("readConfiguration() takes feature gates as a mapping in the file", () => {
+  const text = "featureGates:\n  TrainJobProgress: true\n";
+  const got = readConfiguration({ ...nothing, file: { name: "m.yaml", text } });
+  assert.equal(got.featureGates.trainJobProgress, true);
+});
+
+const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegExp }> = {
+  "a port that is no number": {
+    sources: { flags: { webhookPort: "http" } },
+    want: /^--webhook-port: must be a port/,
+  },
+  "a port above the range, from the environment": {
+    sources: { environment: { MILEPOST_STATUS_PORT: "65536" } },
+    want: /^MILEPOST_STATUS_PORT: must be a port/,
+  },
+  "an unknown key in the file": {
+    sources: { file: { name: "m.yaml", text: "webhokPort: 1\n" } },
+    want: /^--config m\.yaml: unknown webhokPort$/,
+  },
+  "a file that is no YAML": {
+    sources: { file: { name: "m.yaml", text: "a: [1\n" } },
+    want: /^--config m\.yaml: /,
+  },
+  "a file that is a list": {
+    sources: { file: { name: "m.yaml", text: "- 1\n" } },
+    want: /^--config m\.yaml: must be a mapping/,
+  },
+  "an unknown gate": {
+    sources: { flags: { featureGates: "Warp=true" } },
+    want: /^--feature-gates: "Warp" is no gate; there is TrainJobProgress$/,
+  },
+  "a gate that is neither on nor off": {
+    sources: { flags: { featureGates: "TrainJobProgress=yes" } },
+    want: /must be true or false, but is "yes"/,
+  },
+  "a duration without a unit": {
+    sources: { flags: { statusWriteInterval: "5" } },
+    want: /^--status-write-interval: "5" is no duration/,
+  },
+  "a rate of zero": {
+    sources: { flags: { statusWritesQps: "0" } },
+    want: /^--status-writes-qps: must be above 0/,
+  },
+  "a base URL with a path": {
+    sources: { flags: { statusBaseUrl: "https://a/b" } },
+    want: /^--status-base-url: "https:\/\/a\/b" must be like/,
+  },
+  "a base URL in the clear": {
+    sources: { flags: { webhookBaseUrl: "http://a:1" } },
+    want: /^--webhook-base-url: /,
+  },
+  "an unknown executor": {
+    sources: { flags: { jobset: "both" } },
+    want: /^--jobset: must be auto, builtin or external/,
+  },
+  "an unknown way to authenticate": {
+    sources: { flags: { authentication: "none" } },
+    want: /^--authentication: must be/,
+  },
+  "a renewal that outlives the lease": {
+    sources: { flags: { leaseDuration: "5s" } },
+    want: /^--lease-duration must be above --renew-deadline/,
+  },
+};
+for (const [sentence, { sources, want }] of Object.entries(wrong)) {
+  Deno.test(`readConfiguration() says in one line what is wrong with ${sentence}`, () => {
+    assert.throws(() => readConfiguration({ ...nothing, ...sources }), (error) => {
+      assert.ok(error instanceof ConfigurationError);
+      assert.match(error.message, want);
+      assert.ok(!error.message.includes("\n"), error.message);
+      return true;
+    });
+  });
+}
+
+Deno.test("readConfiguration() names every wrong setting at once", () => {
+  assert.throws(
+    () => readConfiguration({ ...nothing, flags: { webhookPort: "-1", jobset: "x" } }),
+    /--webhook-port: .*; --jobset: /,
+  );
+});
+
+Deno.test("flagOf() and variableOf() spell a setting", () => {
+  assert.equal(flagOf("pushQpsPerPod"), "--push-qps-per-pod");
+  assert.equal(variableOf("pushQpsPerPod"), "MILEPOST_PUSH_QPS_PER_POD");
+});

@@ -1,0 +1,50 @@
+/** What a probe and Prometheus read. */
+import assert from "node:assert/strict";
+import { startHealthServer, startMetricsServer } from "../../app/health.ts";
+import { createMetrics } from "../../app/metrics.ts";
+import { ConfigurationError } from "../../app/configuration_error.ts";
+
+async function read(port: number, path: string): Promise<[number, string]> {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+  return [answer.status, await answer.text()];
+}
+
+Deno.test("startHealthServer() names what is not ready", async () => {
+  let synced = false;
+  const server = startHealthServer({
+    port: 0,
+    hostname: "127.0.0.1",
+    checks: [{ name: "caches", ready: () => synced }, { name: "keys", ready: () => true }],
+  });
+  assert.deepEqual(await read(server.port, "/healthz"), [200, "ok\n"]);
+  assert.deepEqual(await read(server.port, "/readyz"), [503, "not ready: caches\n"]);
+  synced = true;
+  assert.deepEqual(await read(server.port, "/readyz"), [200, "ok\n"]);
+  assert.equal((await read(server.port, "/"))[0], 404);
+  await server.close();
+});
+
+Deno.test("startMetricsServer() refreshes gauges before it is read", async () => {
+  const metrics = createMetrics();
+  const server = startMetricsServer({
+    port: 0,
+    hostname: "127.0.0.1",
+    registry: metrics.registry,
+    refresh: () => metrics.ledgerPending.set(7),
+  });
+  metrics.pushes.inc({ result: "accepted" });
+  const [status, body] = await read(server.port, "/metrics");
+  assert.equal(status, 200);
+  assert.match(body, /^milepost_ledger_pending 7$/m);
+  assert.match(body, /^milepost_pushes_total\{result="accepted"\} 1$/m);
+  await server.close();
+});
+
+Deno.test("startHealthServer() says which flag to change where the port is taken", async () => {
+  const first = startHealthServer({ port: 0, hostname: "127.0.0.1", checks: [] });
+  assert.throws(
+    () => startHealthServer({ port: first.port, hostname: "127.0.0.1", checks: [] }),
+    (error) => error instanceof ConfigurationError && /--health-port/.test(error.message),
+  );
+  await first.close();
+});
