@@ -76,13 +76,16 @@ Deno.test("barLine() has name, state, bar, time left and metrics", () => {
 });
 
 Deno.test("summaryTable() aligns its columns", () => {
-  const rows = [{ job: "a", state: "Complete", seconds: 1, metrics: {}, message: "" }, {
-    job: "longer",
-    state: "Failed",
-    seconds: 12.25,
-    metrics: { loss: "1" },
-    message: "why",
-  }];
+  const rows: JobSummary[] = [
+    { job: "a", state: "Complete", seconds: 1, metrics: {}, message: "" },
+    {
+      job: "longer",
+      state: "Failed",
+      seconds: 12.25,
+      metrics: { loss: "1" },
+      message: "why",
+    },
+  ];
   assert.equal(
     summaryTable(rows),
     [
