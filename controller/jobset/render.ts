@@ -1,0 +1,138 @@
+/** The Jobs and the Service of a JobSet: pure. */
+import { createHash } from "node:crypto";
+import type { JobSet } from "../../crds/jobset.ts";
+import type { Job, ObjectMeta, PodTemplateSpec, Service } from "../../crds/kubernetes.ts";
+import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/names.ts";
+import { controllerReference } from "../../kube/ownership.ts";
+import type { ResolvedReplicatedJob, ResolvedSpec } from "./defaults.ts";
+
+/** `<jobset>-<replicated job>-<index>`. */
+export function jobName(jobSet: string, replicatedJob: string, index: number): string {
+  return `${jobSet}-${replicatedJob}-${index}`;
+}
+
+/** Lower-case hex SHA-1 of `<namespace>/<job>` (contract jobset.md 2, job-key). */
+export function jobKey(namespace: string, job: string): string {
+  return createHash("sha1").update(`${namespace}/${job}`).digest("hex");
+}
+
+/** The address of the coordinating pod: `<jobset>-<rj>-<job>-<pod>.<subdomain>`. */
+export function coordinatorEndpoint(
+  jobSet: string,
+  coordinator: NonNullable<ResolvedSpec["coordinator"]>,
+  subdomain: string,
+): string {
+  const job = jobName(jobSet, coordinator.replicatedJob, coordinator.jobIndex);
+  return `${job}-${coordinator.podIndex}.${subdomain}`;
+}
+
+function replicasOf(jobs: readonly ResolvedReplicatedJob[]): number {
+  return jobs.reduce((sum, job) => sum + job.replicas, 0);
+}
+
+/** What a Job and its pods say of their place in the JobSet, as labels and as annotations. */
+function placeKeys(
+  { jobSet, spec, replicatedJob, index, restarts }: JobRequest,
+): Record<string, string> {
+  const { name = "", namespace = "", uid = "" } = jobSet.metadata;
+  const position = spec.replicatedJobs.findIndex((job) => job.name === replicatedJob.name);
+  const earlier = spec.replicatedJobs.slice(0, Math.max(position, 0));
+  const inGroup = (job: ResolvedReplicatedJob) => job.groupName === replicatedJob.groupName;
+  return {
+    [JOBSET_KEYS.jobSetName]: name,
+    [JOBSET_KEYS.jobSetUid]: uid,
+    [JOBSET_KEYS.replicatedJobName]: replicatedJob.name,
+    [JOBSET_KEYS.replicatedJobReplicas]: `${replicatedJob.replicas}`,
+    [JOBSET_KEYS.jobIndex]: `${index}`,
+    [JOBSET_KEYS.jobGlobalIndex]: `${replicasOf(earlier) + index}`,
+    [JOBSET_KEYS.globalReplicas]: `${replicasOf(spec.replicatedJobs)}`,
+    [JOBSET_KEYS.groupName]: replicatedJob.groupName,
+    [JOBSET_KEYS.groupReplicas]: `${replicasOf(spec.replicatedJobs.filter(inGroup))}`,
+    [JOBSET_KEYS.jobGroupIndex]: `${replicasOf(earlier.filter(inGroup)) + index}`,
+    [JOBSET_KEYS.jobKey]: jobKey(namespace, jobName(name, replicatedJob.name, index)),
+    [JOBSET_KEYS.restartAttempt]: `${restarts}`,
+    ...(spec.coordinator && {
+      [JOBSET_KEYS.coordinator]: coordinatorEndpoint(
+        name,
+        spec.coordinator,
+        spec.network.subdomain,
+      ),
+    }),
+  };
+}
+
+/** Which Job is wanted. */
+export interface JobRequest {
+  readonly jobSet: JobSet;
+  readonly spec: ResolvedSpec;
+  readonly replicatedJob: ResolvedReplicatedJob;
+  /** From 0 up to replicas - 1. */
+  readonly index: number;
+  /** `status.restarts` as it is now. */
+  readonly restarts: number;
+}
+
+function withKeys(metadata: ObjectMeta | undefined, keys: Record<string, string>): ObjectMeta {
+  return {
+    ...metadata,
+    labels: { ...metadata?.labels, ...keys },
+    annotations: { ...metadata?.annotations, ...keys },
+  };
+}
+
+function ownedBy(jobSet: JobSet) {
+  const { name = "", uid = "" } = jobSet.metadata;
+  return [controllerReference({ apiVersion: JOBSET_API_VERSION, kind: "JobSet", name, uid })];
+}
+
+/** One Job of a JobSet (contract jobset.md 2). The inputs are not changed. */
+export function renderJob(request: JobRequest): Job {
+  const { jobSet, spec, replicatedJob, index } = request;
+  const { name = "", namespace } = jobSet.metadata;
+  const keys = placeKeys(request);
+  const { metadata, spec: jobSpec } = replicatedJob.template;
+  const podTemplate: PodTemplateSpec = jobSpec?.template ?? {};
+  const podSpec = podTemplate.spec && spec.network.enableDNSHostnames
+    ? { ...podTemplate.spec, subdomain: spec.network.subdomain }
+    : podTemplate.spec;
+  const { labels, annotations } = withKeys(metadata, keys);
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: {
+      name: jobName(name, replicatedJob.name, index),
+      namespace,
+      labels,
+      annotations,
+      ownerReferences: ownedBy(jobSet),
+    },
+    spec: {
+      ...jobSpec,
+      suspend: spec.suspend,
+      template: {
+        ...podTemplate,
+        metadata: withKeys(podTemplate.metadata, keys),
+        ...(podSpec && { spec: podSpec }),
+      },
+    },
+  };
+}
+
+/** The headless Service of a JobSet, by which its pods find each other. */
+export function renderService(jobSet: JobSet, spec: ResolvedSpec): Service {
+  const { name = "", namespace } = jobSet.metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      name: spec.network.subdomain,
+      namespace,
+      ownerReferences: ownedBy(jobSet),
+    },
+    spec: {
+      clusterIP: "None",
+      selector: { [JOBSET_KEYS.jobSetName]: name },
+      publishNotReadyAddresses: spec.network.publishNotReadyAddresses,
+    },
+  };
+}

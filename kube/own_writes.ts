@@ -1,0 +1,154 @@
+/** What we wrote and a watched cache has not shown yet, so that nobody believes a stale cache. */
+import type { Clock } from "./clock.ts";
+import { keyOf, type KubeObject } from "./resource.ts";
+
+/** Options of {@link createOwnWrites}. */
+export interface OwnWritesOptions<T> {
+  clock: Pick<Clock, "monotonic">;
+  /** The group under which an object is asked for, such as the uid of its controller. */
+  groupOf: (object: T) => string;
+  /** Most objects that are remembered; beyond it the oldest is forgotten. Default 20000. */
+  limit?: number;
+}
+
+/** Remembers the answers to own writes until the cache has them, or the object is gone. */
+export interface OwnWrites<T> {
+  /**
+   * Runs a write of the object of that key and remembers the answer. When {@link seen} tells of the
+   * answer's deletion while the write is under way, nothing is remembered.
+   */
+  track(key: string, write: () => Promise<T>): Promise<T>;
+  /** Tells of a change that the cache made. Connect it to the informer. */
+  seen(change: { readonly type: "added" | "updated" | "deleted"; readonly object: T }): void;
+  /** The newer one of what the cache has and what was written. */
+  latest(key: string, cached: T | undefined): T | undefined;
+  /** The objects of a group: the cached ones, each in its newest form, and those only written. */
+  merge(group: string, cached: readonly T[]): T[];
+  /** Keys of the group that were written `ageMs` ago or earlier: look whether they still live. */
+  overdue(group: string, ageMs: number): string[];
+  /** The object of that key is gone, or the live one is as the cache has it. */
+  forget(key: string): void;
+  /** How many objects are remembered. */
+  readonly size: number;
+}
+
+/**
+ * Whether resource version `a` is older than `b`. Kubernetes compares them as numbers; one that is
+ * not a number is never older.
+ */
+export function isOlderVersion(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined || !/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
+  return BigInt(a) < BigInt(b);
+}
+
+function isStale(cached: KubeObject, written: KubeObject): boolean {
+  return isOlderVersion(cached.metadata?.resourceVersion, written.metadata?.resourceVersion);
+}
+
+interface Entry<T> {
+  readonly object: T;
+  readonly group: string;
+  readonly since: number;
+}
+
+class Memory<T extends KubeObject> implements OwnWrites<T> {
+  readonly #entries = new Map<string, Entry<T>>();
+  readonly #groups = new Map<string, Set<string>>();
+  /** Uids deleted while a write of the key is under way. */
+  readonly #underWay = new Map<string, Set<Set<string>>>();
+  readonly #options: Required<OwnWritesOptions<T>>;
+
+  constructor(options: Required<OwnWritesOptions<T>>) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  async track(key: string, write: () => Promise<T>): Promise<T> {
+    const deleted = new Set<string>();
+    const writes = this.#underWay.get(key) ?? new Set();
+    this.#underWay.set(key, writes.add(deleted));
+    try {
+      const object = await write();
+      if (!deleted.has(object.metadata?.uid ?? "")) this.#remember(key, object);
+      return object;
+    } finally {
+      writes.delete(deleted);
+      if (writes.size === 0) this.#underWay.delete(key);
+    }
+  }
+
+  seen({ type, object }: { type: "added" | "updated" | "deleted"; object: T }): void {
+    const key = keyOf(object);
+    const uid = object.metadata?.uid;
+    const entry = this.#entries.get(key);
+    if (type === "deleted") {
+      if (uid !== undefined) this.#underWay.get(key)?.forEach((deleted) => deleted.add(uid));
+      if (entry?.object.metadata?.uid === uid) this.forget(key);
+    } else if (entry !== undefined && !isStale(object, entry.object)) {
+      this.forget(key);
+    }
+  }
+
+  latest(key: string, cached: T | undefined): T | undefined {
+    const written = this.#entries.get(key)?.object;
+    if (written === undefined) return cached;
+    return cached === undefined || isStale(cached, written) ? written : cached;
+  }
+
+  merge(group: string, cached: readonly T[]): T[] {
+    const left = new Set(this.#groups.get(group));
+    const merged: T[] = [];
+    for (const object of cached) {
+      const key = keyOf(object);
+      const entry = this.#entries.get(key);
+      if (entry === undefined || !isStale(object, entry.object)) {
+        left.delete(key);
+        merged.push(object);
+      } else if (entry.group === group && left.delete(key)) {
+        merged.push(entry.object);
+      }
+    }
+    for (const key of left) {
+      const entry = this.#entries.get(key);
+      if (entry !== undefined) merged.push(entry.object);
+    }
+    return merged;
+  }
+
+  overdue(group: string, ageMs: number): string[] {
+    const before = this.#options.clock.monotonic() - ageMs;
+    return [...this.#groups.get(group) ?? []]
+      .filter((key) => (this.#entries.get(key)?.since ?? Infinity) <= before);
+  }
+
+  forget(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    const group = this.#groups.get(entry.group);
+    group?.delete(key);
+    if (group?.size === 0) this.#groups.delete(entry.group);
+  }
+
+  #remember(key: string, object: T): void {
+    const old = this.#entries.get(key);
+    if (old !== undefined && isStale(object, old.object)) return;
+    this.forget(key);
+    const group = this.#options.groupOf(object);
+    this.#entries.set(key, { object, group, since: this.#options.clock.monotonic() });
+    this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(key));
+    if (this.#entries.size <= this.#options.limit) return;
+    for (const oldest of this.#entries.keys()) {
+      this.forget(oldest);
+      break;
+    }
+  }
+}
+
+/** An empty memory of own writes. */
+export function createOwnWrites<T extends KubeObject>(options: OwnWritesOptions<T>): OwnWrites<T> {
+  return new Memory<T>({ limit: 20_000, ...options });
+}
