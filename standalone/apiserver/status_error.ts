@@ -1,0 +1,159 @@
+/** Errors of the API server: each becomes a `metav1.Status` with a code, a reason and a message. */
+
+/** One thing wrong with a request, by field. */
+export interface StatusCause {
+  readonly field?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** `details` of a `metav1.Status`. */
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly StatusCause[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** The resource that an error is about. */
+export interface ErrorSubject {
+  readonly group: string;
+  /** Plural, such as `pods`. */
+  readonly resource: string;
+}
+
+/** A refusal that the client is told of as it is. */
+export class StatusError extends Error {
+  /**
+   * @param code HTTP status code.
+   * @param reason Machine-readable reason, such as `NotFound`.
+   * @param message What is wrong and what to change.
+   */
+  constructor(
+    readonly code: number,
+    readonly reason: string,
+    message: string,
+    readonly details: StatusDetails = {},
+  ) {
+    super(message);
+    this.name = "StatusError";
+  }
+
+  /** The `metav1.Status` object. */
+  toStatus(): Record<string, unknown> {
+    return {
+      kind: "Status",
+      apiVersion: "v1",
+      metadata: {},
+      status: "Failure",
+      message: this.message,
+      reason: this.reason,
+      ...(Object.keys(this.details).length > 0 && { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+/** `pods`, or `jobs.batch`. */
+export function qualifiedResource({ group, resource }: ErrorSubject): string {
+  return group === "" ? resource : `${resource}.${group}`;
+}
+
+function about(subject: ErrorSubject, name: string): StatusDetails {
+  return { name, ...(subject.group && { group: subject.group }), kind: subject.resource };
+}
+
+/** 404: no such object. */
+export function notFound(subject: ErrorSubject, name: string): StatusError {
+  const message = `${qualifiedResource(subject)} "${name}" not found`;
+  return new StatusError(404, "NotFound", message, about(subject, name));
+}
+
+/** 404: no such path. */
+export function noSuchPath(): StatusError {
+  return new StatusError(404, "NotFound", "the server could not find the requested resource");
+}
+
+/** 409: the name is taken. */
+export function alreadyExists(subject: ErrorSubject, name: string): StatusError {
+  const message = `${qualifiedResource(subject)} "${name}" already exists`;
+  return new StatusError(409, "AlreadyExists", message, about(subject, name));
+}
+
+/** What optimistic concurrency says to who wrote over an old version. */
+export const MODIFIED =
+  "the object has been modified; please apply your changes to the latest version and try again";
+
+/** 409: a precondition does not hold. */
+export function conflict(subject: ErrorSubject, name: string, cause: string): StatusError {
+  const message = `Operation cannot be fulfilled on ${qualifiedResource(subject)} "${name}": ` +
+    cause;
+  return new StatusError(409, "Conflict", message, about(subject, name));
+}
+
+/** 422: fields are wrong; each cause names one. */
+export function invalid(
+  kind: { group: string; kind: string },
+  name: string,
+  causes: readonly StatusCause[],
+): StatusError {
+  const told = causes.map(({ field, message }) => field ? `${field}: ${message}` : `${message}`);
+  const list = told.length === 1 ? told[0] : `[${told.join(", ")}]`;
+  const title = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
+  return new StatusError(422, "Invalid", `${title} "${name}" is invalid: ${list}`, {
+    name,
+    ...(kind.group && { group: kind.group }),
+    kind: kind.kind,
+    causes,
+  });
+}
+
+/** 400: the request cannot be understood. */
+export function badRequest(message: string): StatusError {
+  return new StatusError(400, "BadRequest", message);
+}
+
+/** 401: nobody known sent this. */
+export function unauthorized(): StatusError {
+  return new StatusError(401, "Unauthorized", "Unauthorized");
+}
+
+/** 403: known, and not allowed. */
+export function forbidden(subject: ErrorSubject, name: string, cause: string): StatusError {
+  const object = name === "" ? "" : ` "${name}"`;
+  const message = `${qualifiedResource(subject)}${object} is forbidden: ${cause}`;
+  return new StatusError(403, "Forbidden", message, about(subject, name));
+}
+
+/** 405: the resource does not know this verb. */
+export function methodNotAllowed(): StatusError {
+  return new StatusError(
+    405,
+    "MethodNotAllowed",
+    "the server does not allow this method on the requested resource",
+  );
+}
+
+/** 406: none of the media types that the client takes can be made. */
+export function notAcceptable(accepted: string): StatusError {
+  const message = `only the following media types are accepted: ${accepted}`;
+  return new StatusError(406, "NotAcceptable", message);
+}
+
+/** 410: the resource version is no longer in the history. */
+export function expired(message: string): StatusError {
+  return new StatusError(410, "Expired", message);
+}
+
+/** 413: the body is over the limit. */
+export function tooLarge(limitBytes: number): StatusError {
+  const message = `Request entity too large: limit is ${limitBytes}`;
+  return new StatusError(413, "RequestEntityTooLarge", message);
+}
+
+/** 415: the body is of a media type that this server does not read. */
+export function unsupportedMediaType(message: string): StatusError {
+  return new StatusError(415, "UnsupportedMediaType", message);
+}
