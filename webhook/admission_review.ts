@@ -1,12 +1,7 @@
 /** AdmissionReview `admission.k8s.io/v1`: reading the request, writing the answer. Pure. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import {
-  CAUSE_REASONS,
-  type FieldProblem,
-  problemsMessage,
-  problemText,
-} from "./field_problem.ts";
+import { CAUSE_REASONS, type FieldProblem, problemsMessage, problemText } from "./field_problem.ts";
 import type { JsonPatchOperation } from "./json_patch.ts";
 
 /** `apiVersion` of the one version of AdmissionReview that is spoken. */

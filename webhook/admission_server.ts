@@ -90,9 +90,11 @@ function listen(server: Server, port: number, hostname: string | undefined): Pro
   return new Promise((resolve, reject) => {
     const refuse = (error: Error) => {
       const at = `${hostname ?? "*"}:${port}`;
-      reject(new ConfigurationError(`cannot listen on ${at}: ${messageOf(error)}`, {
-        cause: error,
-      }));
+      reject(
+        new ConfigurationError(`cannot listen on ${at}: ${messageOf(error)}`, {
+          cause: error,
+        }),
+      );
     };
     server.once("error", refuse);
     server.listen({ port, host: hostname }, () => {

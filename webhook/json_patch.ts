@@ -36,7 +36,9 @@ function objectPatch(
 /** Items are compared by position; a list that grew gets additions, one that shrank is replaced. */
 function arrayPatch(before: unknown[], after: unknown[], path: string): JsonPatchOperation[] {
   if (after.length < before.length) return [{ op: "replace", path, value: after }];
-  const changed = before.flatMap((item, index) => jsonPatch(item, after[index], `${path}/${index}`));
+  const changed = before.flatMap((item, index) =>
+    jsonPatch(item, after[index], `${path}/${index}`)
+  );
   const added = after.slice(before.length).map((value): JsonPatchOperation => ({
     op: "add",
     path: `${path}/-`,

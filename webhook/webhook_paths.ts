@@ -6,8 +6,7 @@ export const WEBHOOK_PATHS = {
   defaultTrainJobs: "/mutate-trainer-kubeflow-org-v1alpha1-trainjob",
   validateTrainJobs: "/validate-trainer-kubeflow-org-v1alpha1-trainjob",
   validateTrainingRuntimes: "/validate-trainer-kubeflow-org-v1alpha1-trainingruntime",
-  validateClusterTrainingRuntimes:
-    "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime",
+  validateClusterTrainingRuntimes: "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime",
 } as const;
 
 /** One of the paths that the admission server answers. */

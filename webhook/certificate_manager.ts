@@ -1,0 +1,214 @@
+/**
+ * Keeps CA and serving certificate in a Secret that all replicas share: made once, renewed in time,
+ * made again when the Secret is deleted or broken. Replicas race; the API server decides who won.
+ */
+import { getLogger } from "@logtape/logtape";
+import { KINDS } from "../crds/kinds.ts";
+import type { Secret } from "../crds/kubernetes.ts";
+import { MANAGER } from "../crds/names.ts";
+import type { Clock } from "../kube/clock.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
+import { createAuthority, issueServingCertificate } from "./certificate_authority.ts";
+import {
+  CERTIFICATE_POLICY,
+  type CertificateAction,
+  type CertificatePolicy,
+  decideCertificates,
+} from "./certificate_decision.ts";
+import {
+  bundleOf,
+  type CertificateSet,
+  type CompleteCertificateSet,
+  decodeSecret,
+  encodeSecret,
+  isComplete,
+  observe,
+} from "./certificate_secret.ts";
+import type { ChangeSource, ObjectStore } from "./object_store.ts";
+import { type ServingAddress, servingNames } from "./serving_names.ts";
+import { runSteadyLoop } from "./steady_loop.ts";
+
+const log = getLogger(["milepost", "webhook"]);
+
+/** Attempts at writing the Secret before a pass gives up. */
+const ATTEMPTS = 5;
+/** Steps of one pass: more than any state needs. */
+const STEPS = 8;
+/** Time between looks at the Secret where nothing says that it changed, in milliseconds. */
+const RESYNC_MS = 60_000;
+
+/** What servers and clients of the manager need now; all PEM. */
+export interface ServingCertificates {
+  readonly cert: string;
+  readonly key: string;
+  /** Every CA that is trusted, for webhook configurations and ConfigMaps. */
+  readonly caBundle: string;
+  /** End of the serving certificate and of its CA, in milliseconds since the epoch. */
+  readonly expiry: { readonly serving: number; readonly authority: number };
+}
+
+/** What the manager of certificates works with. */
+export interface CertificateManagerOptions {
+  readonly store: ObjectStore<Secret>;
+  readonly address: ServingAddress;
+  /** Name of the Secret in the address's namespace. */
+  readonly secretName?: string;
+  readonly clock: Clock;
+  readonly policy?: CertificatePolicy;
+  /** Says when the Secret may have changed, such as an informer's `onChange`. */
+  readonly changes?: ChangeSource;
+  /** Time between looks where `changes` is silent, in milliseconds. */
+  readonly resyncMs?: number;
+}
+
+/** Holds the certificates and keeps them good. */
+export interface CertificateManager {
+  /** Makes sure that good certificates are stored and held. Throws `KubeError` where it cannot. */
+  ensure(signal?: AbortSignal): Promise<void>;
+  /** The certificates now. Throws before the first `ensure` succeeded. */
+  current(): ServingCertificates;
+  /** Calls `listener` after each change of what `current` answers; returns how to stop it. */
+  onChange(listener: () => void): () => void;
+  /** Ensures again and again until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** The set after one step. */
+async function applyAction(
+  action: CertificateAction,
+  set: CertificateSet,
+  hosts: readonly string[],
+  now: number,
+): Promise<CertificateSet> {
+  const { authority, next, older } = set;
+  if (action === "publish-next") return { ...set, next: await createAuthority(now) };
+  if (action === "forget-older") return { ...set, older: [] };
+  if (action === "reissue" && authority !== undefined) {
+    return { ...set, serving: await issueServingCertificate(authority, hosts, now) };
+  }
+  if (action === "promote-next" && next !== undefined) {
+    const serving = await issueServingCertificate(next, hosts, now);
+    const trusted = authority === undefined ? older : [authority.certificate, ...older];
+    return { authority: next, serving, older: trusted };
+  }
+  const made = await createAuthority(now);
+  return { authority: made, older, serving: await issueServingCertificate(made, hosts, now) };
+}
+
+/** Creates the manager of the Secret; it does nothing before `ensure` or `run`. */
+export function createCertificateManager(options: CertificateManagerOptions): CertificateManager {
+  const { store, address, clock, policy = CERTIFICATE_POLICY } = options;
+  const key = {
+    namespace: address.namespace,
+    name: options.secretName ?? MANAGER.certificateSecret,
+  };
+  const wanted = servingNames(address);
+  const listeners = new Set<() => void>();
+  let held: CompleteCertificateSet | undefined;
+  let current: ServingCertificates | undefined;
+  let askAgainAt = 0;
+
+  async function read(signal?: AbortSignal): Promise<Secret | undefined> {
+    try {
+      return await store.get(KINDS.secret, key, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Where the Secret is lost but this replica still holds good certificates, they are the start: so
+   * nobody loses trust. The next CA follows at once, since the old key may have been taken away.
+   */
+  async function advance(
+    stored: CertificateSet,
+  ): Promise<{ set: CertificateSet; steps: string[] }> {
+    const lost = stored.authority === undefined && held !== undefined;
+    let set: CertificateSet = lost && held !== undefined ? held : stored;
+    const steps = lost ? ["restored what this replica holds"] : [];
+    if (lost && set.next === undefined) {
+      set = await applyAction("publish-next", set, wanted, clock.now());
+      steps.push("publish-next: the Secret was lost");
+    }
+    for (let step = 0; step < STEPS; step++) {
+      const now = clock.now();
+      const observed = await observe(set);
+      const decision = decideCertificates(observed, wanted, now, policy);
+      askAgainAt = decision.askAgainAt;
+      if (decision.action === "keep") break;
+      steps.push(`${decision.action}: ${decision.reason}`);
+      const hosts = [...new Set([...wanted, ...observed.serving?.hosts ?? []])];
+      set = await applyAction(decision.action, set, hosts, now);
+    }
+    return { set, steps };
+  }
+
+  /** Stores the set. False where another replica was faster. */
+  async function write(
+    set: CompleteCertificateSet,
+    existing: Secret | undefined,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
+    const secret = encodeSecret(set, key, existing);
+    try {
+      if (existing === undefined) await store.create(KINDS.secret, secret, { signal });
+      else await store.replace(KINDS.secret, secret, { signal });
+      return true;
+    } catch (error) {
+      if (isAlreadyExists(error) || isConflict(error) || isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  async function adopt(set: CompleteCertificateSet): Promise<void> {
+    const caBundle = bundleOf(set);
+    const { certificate: cert, key: privateKey } = set.serving;
+    held = set;
+    if (current?.cert === cert && current.key === privateKey && current.caBundle === caBundle) {
+      return;
+    }
+    const { serving, authority } = await observe(set);
+    const expiry = { serving: serving?.notAfter ?? 0, authority: authority?.notAfter ?? 0 };
+    current = { cert, key: privateKey, caBundle, expiry };
+    for (const listener of listeners) listener();
+  }
+
+  async function ensure(signal?: AbortSignal): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const existing = await read(signal);
+      const { set, steps } = await advance(await decodeSecret(existing));
+      if (!isComplete(set)) throw new Error("certificates: no step led to a complete set");
+      if (steps.length === 0) return await adopt(set);
+      if (await write(set, existing, signal)) {
+        log.info("certificates changed", { secret: key, steps });
+        return await adopt(set);
+      }
+    }
+    throw new Error(
+      `Secret ${key.namespace}/${key.name} changed ${ATTEMPTS} times while writing it`,
+    );
+  }
+
+  return {
+    ensure,
+    current() {
+      if (current === undefined) throw new Error("certificates: call ensure() before current()");
+      return current;
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    run: (signal) =>
+      runSteadyLoop({
+        name: "certificates",
+        clock,
+        changes: options.changes,
+        pass: async () => {
+          await ensure(signal);
+          return Math.max(0, Math.min(options.resyncMs ?? RESYNC_MS, askAgainAt - clock.now()));
+        },
+      }, signal),
+  };
+}

@@ -1,0 +1,125 @@
+/** How CA and serving certificate are stored in a Secret (milepost.md, names), and judged. */
+import { Buffer } from "node:buffer";
+import type { Secret } from "../crds/kubernetes.ts";
+import { CA_KEY } from "../crds/names.ts";
+import {
+  certificateFacts,
+  type CertificatePair,
+  isSignedBy,
+  pairFits,
+  splitBundle,
+} from "./certificate_authority.ts";
+import type { ObservedCertificates } from "./certificate_decision.ts";
+
+/** Keys of the Secret. */
+export const SECRET_KEYS = {
+  caCert: CA_KEY,
+  caKey: "ca.key",
+  nextCert: "ca-next.crt",
+  nextKey: "ca-next.key",
+  tlsCert: "tls.crt",
+  tlsKey: "tls.key",
+} as const;
+
+/** The certificates of the manager, each part absent where there is none that can be used. */
+export interface CertificateSet {
+  /** The CA that signs. */
+  readonly authority?: CertificatePair;
+  /** Certificates of older CAs, still trusted; they follow the CA's own in `ca.crt`. */
+  readonly older: readonly string[];
+  /** The CA that will sign. */
+  readonly next?: CertificatePair;
+  readonly serving?: CertificatePair;
+}
+
+/** A set that can serve. */
+export type CompleteCertificateSet = CertificateSet & {
+  readonly authority: CertificatePair;
+  readonly serving: CertificatePair;
+};
+
+/** Whether there is all that serving takes. */
+export function isComplete(set: CertificateSet): set is CompleteCertificateSet {
+  return set.authority !== undefined && set.serving !== undefined;
+}
+
+/** All CAs that are trusted, PEM. */
+export function bundleOf(set: CertificateSet): string {
+  const all = [set.authority?.certificate, ...set.older, set.next?.certificate];
+  return [...new Set(all.filter((one) => one !== undefined))].join("");
+}
+
+function text(secret: Secret, key: string): string {
+  return Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8");
+}
+
+/** The pair, or undefined where a part is missing or the key is not the certificate's. */
+async function usablePair(certificate: string, key: string): Promise<CertificatePair | undefined> {
+  const pair = { certificate, key };
+  return await pairFits(pair) ? pair : undefined;
+}
+
+/** Reads what can be used of a Secret. Never throws: what is broken is absent. */
+export async function decodeSecret(secret: Secret | undefined): Promise<CertificateSet> {
+  if (secret === undefined) return { older: [] };
+  const [signing = "", ...older] = splitBundle(text(secret, SECRET_KEYS.caCert));
+  return {
+    authority: await usablePair(signing, text(secret, SECRET_KEYS.caKey)),
+    older,
+    next: await usablePair(text(secret, SECRET_KEYS.nextCert), text(secret, SECRET_KEYS.nextKey)),
+    serving: await usablePair(
+      text(secret, SECRET_KEYS.tlsCert),
+      text(secret, SECRET_KEYS.tlsKey),
+    ),
+  };
+}
+
+function encode(value: string): string {
+  return Buffer.from(value, "utf8").toString("base64");
+}
+
+/**
+ * The Secret that stores the set, over `existing` where there is one: its metadata, with the
+ * resourceVersion as precondition, and keys of others stay.
+ */
+export function encodeSecret(
+  set: CompleteCertificateSet,
+  key: { namespace: string; name: string },
+  existing?: Secret,
+): Secret {
+  const { [SECRET_KEYS.nextCert]: _cert, [SECRET_KEYS.nextKey]: _key, ...kept } = existing?.data ??
+    {};
+  const data = {
+    ...kept,
+    [SECRET_KEYS.caCert]: encode([set.authority.certificate, ...set.older].join("")),
+    [SECRET_KEYS.caKey]: encode(set.authority.key),
+    [SECRET_KEYS.tlsCert]: encode(set.serving.certificate),
+    [SECRET_KEYS.tlsKey]: encode(set.serving.key),
+    ...(set.next === undefined ? {} : {
+      [SECRET_KEYS.nextCert]: encode(set.next.certificate),
+      [SECRET_KEYS.nextKey]: encode(set.next.key),
+    }),
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: existing?.metadata ?? { namespace: key.namespace, name: key.name },
+    type: existing?.type ?? "Opaque",
+    data,
+  };
+}
+
+/** What `decideCertificates` needs to know of a set. */
+export async function observe(set: CertificateSet): Promise<ObservedCertificates> {
+  const { authority, next, serving } = set;
+  return {
+    authority: authority && certificateFacts(authority.certificate),
+    next: next && certificateFacts(next.certificate),
+    older: set.older.map(certificateFacts),
+    serving: serving && {
+      ...certificateFacts(serving.certificate),
+      signedByAuthority: authority !== undefined &&
+        await isSignedBy(serving.certificate, authority.certificate),
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** A loop that keeps something as it should be: again on change, at a set time, or after a failure. */
+import { getLogger } from "@logtape/logtape";
+import type { Clock } from "../kube/clock.ts";
+import type { ChangeSource } from "./object_store.ts";
+
+const log = getLogger(["milepost", "webhook"]);
+
+/** First and longest pause after a failure, in milliseconds. */
+const BACKOFF_MS = { first: 500, longest: 30_000 } as const;
+/** Pause after a change, so that a burst of changes is one pass, in milliseconds. */
+const SETTLE_MS = 50;
+
+/** What to keep, and when. */
+export interface SteadyLoopOptions {
+  /** For the log. */
+  readonly name: string;
+  /** One pass; resolves with the time to the next, in milliseconds. Throws to be tried again. */
+  readonly pass: (signal: AbortSignal) => Promise<number>;
+  readonly clock: Clock;
+  readonly changes?: ChangeSource;
+  /** Between 0 and 1, for jitter. */
+  readonly random?: () => number;
+}
+
+/** Runs passes until `signal` aborts; then resolves once the pass in hand is over. */
+export async function runSteadyLoop(
+  options: SteadyLoopOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, pass, clock, random = Math.random } = options;
+  let wake = new AbortController();
+  const stop = options.changes?.(() => wake.abort());
+  let failures = 0;
+  try {
+    while (!signal.aborted) {
+      wake = new AbortController();
+      let pause: number;
+      try {
+        pause = await pass(signal);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        const longest = Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** failures++);
+        pause = longest * (0.5 + random() / 2);
+        log.warn("could not keep {name} as it should be; trying again", { name, error });
+        await clock.sleep(pause, signal);
+        continue;
+      }
+      await clock.sleep(pause, AbortSignal.any([signal, wake.signal]));
+      if (wake.signal.aborted) await clock.sleep(SETTLE_MS, signal);
+    }
+  } finally {
+    stop?.();
+  }
+}
