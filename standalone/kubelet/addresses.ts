@@ -1,0 +1,118 @@
+/** The addresses of pods: a loopback address each, known from the pod's name before it is there. */
+
+/** What tells one pod's address from another's: equal identities have equal addresses. */
+export interface PodIdentity {
+  readonly namespace: string;
+  /** `spec.hostname`; a pod without one is known by its name. */
+  readonly hostname: string;
+  /** `spec.subdomain`; empty for a pod that no headless Service names. */
+  readonly subdomain: string;
+}
+
+/** The two faces of a pod's address. */
+export interface PodAddress {
+  /** What its processes bind and reach: `127.64.0.0/10`. */
+  readonly loopback: string;
+  /** What the API reports: the same address in `100.64.0.0/10`, since EndpointSlices refuse loopback. */
+  readonly podIP: string;
+}
+
+/** Addresses of one kubelet. */
+export interface AddressBook {
+  /** The address of a pod, the same at every call until it is released. Throws when 65536 are in use. */
+  addressOf(identity: PodIdentity): PodAddress;
+  /** Forgets the pods for which `keep` answers false. */
+  prune(keep: (identity: PodIdentity) => boolean): void;
+  /** How many addresses are in use. */
+  readonly size: number;
+}
+
+/** Most addresses that one book hands out; the range has four million. */
+const MOST_ADDRESSES = 65_536;
+/** Hosts of a /10. */
+const HOST_BITS = 22;
+
+/** FNV-1a over UTF-16 code units, with a final mix: spreads names over the range. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) {
+    value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
+  }
+  value = Math.imul(value ^ (value >>> 15), 0x2c1b3c6d);
+  value = Math.imul(value ^ (value >>> 12), 0x297a2d39);
+  return (value ^ (value >>> 15)) >>> 0;
+}
+
+/** The nth address of a /10 that begins with `first`, 64. */
+function dotted(first: number, host: number): string {
+  return `${first}.${64 + (host >>> 16)}.${(host >>> 8) & 255}.${host & 255}`;
+}
+
+/** Neither network nor broadcast address, to whoever believes in /24s. */
+function isUsable(host: number): boolean {
+  return (host & 255) !== 0 && (host & 255) !== 255;
+}
+
+/** Both faces of one host number. */
+function addressAt(host: number): PodAddress {
+  return { loopback: dotted(127, host), podIP: dotted(100, host) };
+}
+
+/** One text for one identity; no part of it can hold a slash. */
+export function identityKey(identity: PodIdentity): string {
+  return `${identity.namespace}/${identity.subdomain}/${identity.hostname}`;
+}
+
+/**
+ * A book whose addresses derive from the identity and `salt` (the data folder), so that kubelets
+ * with folders of their own share a machine; inside one book no two pods share an address.
+ */
+export function createAddressBook(salt: string): AddressBook {
+  const hosts = new Map<string, { host: number; identity: PodIdentity }>();
+  const taken = new Set<number>();
+
+  function allocate(key: string): number {
+    if (hosts.size >= MOST_ADDRESSES) {
+      throw new RangeError(`cannot address another pod: ${MOST_ADDRESSES} addresses are in use`);
+    }
+    let host = hash(`${salt}\n${key}`) >>> (32 - HOST_BITS);
+    while (!isUsable(host) || taken.has(host)) host = (host + 1) % 2 ** HOST_BITS;
+    taken.add(host);
+    return host;
+  }
+
+  return {
+    addressOf(identity) {
+      const key = identityKey(identity);
+      const known = hosts.get(key);
+      if (known) return addressAt(known.host);
+      const host = allocate(key);
+      hosts.set(key, { host, identity });
+      return addressAt(host);
+    },
+    prune(keep) {
+      for (const [key, { host, identity }] of hosts) {
+        if (keep(identity)) continue;
+        hosts.delete(key);
+        taken.delete(host);
+      }
+    },
+    get size() {
+      return hosts.size;
+    },
+  };
+}
+
+/** What a pod is known by: its hostname (else its name) and its subdomain. */
+export function identityOf(
+  pod: {
+    metadata?: { name?: string; namespace?: string };
+    spec?: { hostname?: string; subdomain?: string };
+  },
+): PodIdentity {
+  return {
+    namespace: pod.metadata?.namespace ?? "",
+    hostname: pod.spec?.hostname || (pod.metadata?.name ?? ""),
+    subdomain: pod.spec?.subdomain ?? "",
+  };
+}

@@ -1,0 +1,198 @@
+/** What this kubelet cannot do for a pod, each with the path of the field that asks for it. Pure. */
+import type { Container, Pod, PodSpec, Volume } from "../../crds/kubernetes.ts";
+
+/** A field that cannot be honoured, and why. */
+export interface Refusal {
+  readonly field: string;
+  readonly why: string;
+}
+
+/** Volume sources that become files in the pod's folder. */
+const VOLUME_SOURCES = new Set(["configMap", "secret", "emptyDir", "projected", "downwardAPI"]);
+/** Parts of a projected volume. */
+const PROJECTIONS = new Set(["serviceAccountToken", "configMap", "secret", "downwardAPI"]);
+/** Pod security fields that change nothing for a plain process of the same user. */
+const HARMLESS_POD_SECURITY = new Set(["seccompProfile", "runAsNonRoot"]);
+/** Container security fields that change nothing, or only take rights away that nobody relies on. */
+const HARMLESS_SECURITY = new Set([
+  "allowPrivilegeEscalation",
+  "capabilities",
+  "readOnlyRootFilesystem",
+  "seccompProfile",
+  "runAsNonRoot",
+]);
+
+/** Whether a field says something: not absent, empty, false or zero. */
+function isSet(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === "" || value === 0) {
+    return false;
+  }
+  if (Array.isArray(value)) return value.length > 0;
+  return typeof value !== "object" || Object.keys(value).length > 0;
+}
+
+/** Fields of an object that are present: also those set to an empty object. */
+function present(object: object): string[] {
+  return Object.entries(object).filter(([, value]) => value !== undefined && value !== null)
+    .map(([key]) => key);
+}
+
+const NO_NAMESPACES = "processes share the machine's namespaces";
+const NO_USERS = "processes run as the user of the kubelet";
+
+/** Fields of the pod, with the reason why each is refused when it is set. */
+const POD_FIELDS: Readonly<Partial<Record<keyof PodSpec, string>>> = {
+  hostNetwork: "pods have a loopback address of their own",
+  hostPID: NO_NAMESPACES,
+  hostIPC: NO_NAMESPACES,
+  hostAliases: "the machine's own hosts file holds",
+  dnsConfig: "the machine's own resolver holds",
+  ephemeralContainers: "ephemeral containers cannot be started",
+  runtimeClassName: "there is no container runtime",
+  shareProcessNamespace: NO_NAMESPACES,
+  setHostnameAsFQDN: "processes see the machine's host name",
+  readinessGates: "nothing sets their conditions",
+  resourceClaims: "there are no devices to claim",
+};
+
+/** Refusals of the pod's own fields. */
+function podRefusals(spec: PodSpec): Refusal[] {
+  const found: Refusal[] = [];
+  const values = new Map<string, unknown>(Object.entries(spec));
+  for (const [field, why] of Object.entries(POD_FIELDS)) {
+    if (isSet(values.get(field))) found.push({ field: `spec.${field}`, why });
+  }
+  for (const field of present(spec.securityContext ?? {})) {
+    if (HARMLESS_POD_SECURITY.has(field)) continue;
+    found.push({ field: `spec.securityContext.${field}`, why: NO_USERS });
+  }
+  if (spec.hostUsers === false) found.push({ field: "spec.hostUsers", why: NO_NAMESPACES });
+  if (spec.os?.name && spec.os.name !== "linux") {
+    found.push({ field: "spec.os.name", why: "this machine runs Linux" });
+  }
+  return found;
+}
+
+/** Refusals of one volume. */
+function volumeRefusals(volume: Volume, path: string): Refusal[] {
+  const sources = present(volume).filter((key) => key !== "name");
+  const found = sources.filter((source) => !VOLUME_SOURCES.has(source)).map((source) => ({
+    field: `${path}.${source}`,
+    why: `volumes can be ${[...VOLUME_SOURCES].join(", ")}`,
+  }));
+  for (const [index, part] of (volume.projected?.sources ?? []).entries()) {
+    for (const source of present(part).filter((key) => !PROJECTIONS.has(key))) {
+      const field = `${path}.projected.sources[${index}].${source}`;
+      found.push({ field, why: `projected sources can be ${[...PROJECTIONS].join(", ")}` });
+    }
+  }
+  return found;
+}
+
+/** Refusals of a container's mounts. */
+function mountRefusals(container: Container, volumes: ReadonlySet<string>, path: string) {
+  const found: Refusal[] = [];
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
+    const at = `${path}.volumeMounts[${index}]`;
+    const add = (field: string, why: string) => found.push({ field: `${at}.${field}`, why });
+    if (!volumes.has(mount.name)) add("name", `there is no volume "${mount.name}"`);
+    if (!mount.mountPath.startsWith("/")) add("mountPath", "must begin with a slash");
+    if (/^\/*$/.test(mount.mountPath)) add("mountPath", "the root folder cannot be replaced");
+    if (mount.subPathExpr) add("subPathExpr", "use subPath");
+    if (mount.subPath && /^\/|(^|\/)\.\.(\/|$)/.test(mount.subPath)) {
+      add("subPath", "must be relative and without ..");
+    }
+    if (mount.mountPropagation && mount.mountPropagation !== "None") {
+      add("mountPropagation", "nothing is really mounted");
+    }
+  }
+  return found;
+}
+
+/** Refusals of a container's probes and hooks. */
+function handlerRefusals(container: Container, path: string): Refusal[] {
+  const found: Refusal[] = [];
+  for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"] as const) {
+    if (container[probe]?.grpc) {
+      found.push({ field: `${path}.${probe}.grpc`, why: "use exec, httpGet or tcpSocket" });
+    }
+  }
+  const { postStart, preStop, stopSignal } = container.lifecycle ?? {};
+  if (postStart) {
+    found.push({ field: `${path}.lifecycle.postStart`, why: "only preStop.exec runs" });
+  }
+  if (stopSignal) found.push({ field: `${path}.lifecycle.stopSignal`, why: "SIGTERM is sent" });
+  for (const hook of present(preStop ?? {}).filter((key) => key !== "exec" && key !== "sleep")) {
+    found.push({ field: `${path}.lifecycle.preStop.${hook}`, why: "only exec and sleep run" });
+  }
+  return found;
+}
+
+/** Refusals of one container. */
+function containerRefusals(container: Container, volumes: ReadonlySet<string>, path: string) {
+  const found: Refusal[] = [];
+  const add = (field: string, why: string) => found.push({ field: `${path}.${field}`, why });
+  if (!container.command?.length) {
+    add(
+      "command",
+      `images are not pulled, so the entrypoint of "${container.image ?? ""}" is not known; ` +
+        "name a program of this machine",
+    );
+  }
+  for (const [index, port] of (container.ports ?? []).entries()) {
+    if (port.hostPort) add(`ports[${index}].hostPort`, "ports are not mapped");
+  }
+  for (const field of present(container.securityContext ?? {})) {
+    if (
+      !HARMLESS_SECURITY.has(field) &&
+      !(field === "privileged" && !container.securityContext?.privileged)
+    ) {
+      add(`securityContext.${field}`, NO_USERS);
+    }
+  }
+  if (isSet(container.volumeDevices)) add("volumeDevices", "there are no block devices");
+  if (isSet(container.stdin)) add("stdin", "processes have no input");
+  if (isSet(container.tty)) add("tty", "processes have no terminal");
+  for (const [index, variable] of (container.env ?? []).entries()) {
+    if (variable.valueFrom?.fileKeyRef) {
+      add(`env[${index}].valueFrom.fileKeyRef`, "use a ConfigMap or a Secret");
+    }
+  }
+  return [
+    ...found,
+    ...mountRefusals(container, volumes, path),
+    ...handlerRefusals(container, path),
+  ];
+}
+
+/** All that the pod asks for and cannot have here; empty where it can run. */
+export function refusalsOf(pod: Pod): Refusal[] {
+  const spec = pod.spec;
+  if (!spec) return [{ field: "spec", why: "is missing" }];
+  const found = podRefusals(spec);
+  const volumes = new Set((spec.volumes ?? []).map((volume) => volume.name));
+  for (const [index, volume] of (spec.volumes ?? []).entries()) {
+    found.push(...volumeRefusals(volume, `spec.volumes[${index}]`));
+  }
+  for (const [index, container] of (spec.initContainers ?? []).entries()) {
+    const path = `spec.initContainers[${index}]`;
+    found.push(...containerRefusals(container, volumes, path));
+    if (container.restartPolicy && container.restartPolicy !== "Always") {
+      found.push({ field: `${path}.restartPolicy`, why: "can only be Always (a sidecar)" });
+    }
+  }
+  for (const [index, container] of spec.containers.entries()) {
+    const path = `spec.containers[${index}]`;
+    found.push(...containerRefusals(container, volumes, path));
+    if (container.restartPolicy) {
+      found.push({ field: `${path}.restartPolicy`, why: "use the pod's restartPolicy" });
+    }
+  }
+  return found;
+}
+
+/** One message for all refusals. */
+export function refusalMessage(refusals: readonly Refusal[]): string {
+  const list = refusals.map(({ field, why }) => `${field}: ${why}`).join("; ");
+  return `This node runs containers as plain processes and cannot run this pod: ${list}`;
+}
