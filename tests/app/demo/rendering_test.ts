@@ -1,7 +1,7 @@
 /** What somebody sees who runs the demo. */
 import assert from "node:assert/strict";
 import { chooseDisplay } from "../../../app/demo/display.ts";
-import { jobSummary, type JobView, jobView } from "../../../app/demo/job_view.ts";
+import { type JobSummary, jobSummary, type JobView, jobView } from "../../../app/demo/job_view.ts";
 import { barLine, progressBar, summaryTable } from "../../../app/demo/rendering.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 
