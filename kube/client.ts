@@ -1,9 +1,12 @@
 /** The client of a Kubernetes API server: typed calls over one authenticated transport. */
-import type { JsonPatchOperation } from "./request.ts";
+import type { Clock } from "./clock.ts";
+import type { Connection } from "./kubeconfig.ts";
+import type { Deletion, Patch } from "./request.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "./resource.ts";
 import type { WatchEvent } from "./watch.ts";
 
-export type { JsonPatchOperation } from "./request.ts";
+export { type ClosableClient, createClient } from "./http_client.ts";
+export type { JsonPatchOperation, Patch } from "./request.ts";
 export type { WatchEvent } from "./watch.ts";
 
 /** Options of every call. */
@@ -53,18 +56,8 @@ export interface WatchOptions extends Omit<ListOptions, "limit" | "continue"> {
   idleMs?: number;
 }
 
-/** A change of an object: RFC 7386 merge, RFC 6902 operations, or Kubernetes' strategic merge. */
-export type Patch =
-  | { type: "merge"; body: unknown }
-  | { type: "strategic"; body: unknown }
-  | { type: "json"; operations: JsonPatchOperation[] };
-
 /** Options of a deletion. */
-export interface DeleteOptions extends CallOptions {
-  propagationPolicy?: "Foreground" | "Background" | "Orphan";
-  gracePeriodSeconds?: number;
-  preconditions?: { uid?: string; resourceVersion?: string };
-}
+export interface DeleteOptions extends CallOptions, Deletion {}
 
 /** Options of {@link KubeClient.raw}. */
 export interface RawInit {
@@ -129,4 +122,16 @@ export interface KubeClient {
   watch<T>(kind: ResourceKind<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /** Any path of the server, authenticated. Refusals are answers, not errors. Read or cancel the body. */
   raw(path: string, init?: RawInit): Promise<Response>;
+}
+
+/** Options of {@link createClient}. */
+export interface ClientOptions {
+  connection: Connection;
+  clock?: Clock;
+  /** A number from 0 up to 1, for jitter. Default `Math.random`. */
+  random?: () => number;
+  /** Deadline of calls that name none, in milliseconds. Default 30000. */
+  deadlineMs?: number;
+  /** Told of every request that was sent, for metrics. Must not throw. */
+  onRequest?: (report: RequestReport) => void;
 }

@@ -1,7 +1,181 @@
 /** Requests as values: paths, queries and bodies of the Kubernetes API. Pure. */
+import { groupVersion, type KubeObject, type ObjectKey, type ResourceKind } from "./resource.ts";
 
 /** One operation of a JSON patch (RFC 6902). */
 export type JsonPatchOperation =
   | { op: "add" | "replace" | "test"; path: string; value: unknown }
   | { op: "remove"; path: string }
   | { op: "move" | "copy"; from: string; path: string };
+
+/** A change of an object: RFC 7386 merge, RFC 6902 operations, or Kubernetes' strategic merge. */
+export type Patch =
+  | { type: "merge"; body: unknown }
+  | { type: "strategic"; body: unknown }
+  | { type: "json"; operations: JsonPatchOperation[] };
+
+/** Where a kind lives; what a request needs of it. */
+export type Place = Pick<
+  ResourceKind<unknown>,
+  "group" | "version" | "kind" | "plural" | "namespaced"
+>;
+
+/** A request to the API server, with what metrics call it. */
+export interface KubeRequest {
+  /** Kubernetes verb: get, list, watch, create, update, patch, delete. */
+  readonly verb: string;
+  /** Plural of the kind, with `/subresource` where there is one. */
+  readonly resource: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Query of a list or watch; undefined values are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+const PATCH_CONTENT_TYPES: Readonly<Record<Patch["type"], string>> = {
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  json: "application/json-patch+json",
+};
+
+function segment(text: string | undefined, what: string): string {
+  if (!text || text === "." || text === "..") {
+    throw new Error(`${what} must be given, got ${JSON.stringify(text ?? null)}`);
+  }
+  return encodeURIComponent(text);
+}
+
+/** Path of all objects of a kind, in one namespace where one is given. */
+export function collectionPath(kind: Place, namespace?: string): string {
+  const root = kind.group === "" ? "/api" : "/apis";
+  const base = `${root}/${groupVersion(kind)}`;
+  if (namespace === undefined || !kind.namespaced) return `${base}/${kind.plural}`;
+  return `${base}/namespaces/${segment(namespace, "a namespace")}/${kind.plural}`;
+}
+
+/** Path of one object, or of a subresource of it. */
+export function objectPath(kind: Place, key: ObjectKey, subresource?: string): string {
+  const name = segment(key.name, `the name of a ${kind.kind}`);
+  if (kind.namespaced) segment(key.namespace, `the namespace of ${kind.kind} ${key.name}`);
+  const path = `${collectionPath(kind, key.namespace)}/${name}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+function queryText(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== "") parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+const ACCEPT = { accept: "application/json" } as const;
+
+function withBody(
+  base: Omit<KubeRequest, "headers" | "body">,
+  body: unknown,
+  type = "application/json",
+): KubeRequest {
+  return { ...base, headers: { ...ACCEPT, "content-type": type }, body: JSON.stringify(body) };
+}
+
+function named(kind: Place, subresource: string | undefined): string {
+  return subresource === undefined ? kind.plural : `${kind.plural}/${subresource}`;
+}
+
+/** Reads one object. */
+export function getRequest(kind: Place, key: ObjectKey): KubeRequest {
+  const path = objectPath(kind, key);
+  return { verb: "get", resource: kind.plural, method: "GET", path, headers: ACCEPT };
+}
+
+/** Reads a page of a list. */
+export function listRequest(kind: Place, namespace: string | undefined, query: Query): KubeRequest {
+  const path = collectionPath(kind, namespace) + queryText(query);
+  return { verb: "list", resource: kind.plural, method: "GET", path, headers: ACCEPT };
+}
+
+/** Watches a list. */
+export function watchRequest(
+  kind: Place,
+  namespace: string | undefined,
+  query: Query,
+): KubeRequest {
+  const request = listRequest(kind, namespace, {
+    ...query,
+    watch: true,
+    allowWatchBookmarks: true,
+  });
+  return { ...request, verb: "watch" };
+}
+
+/** `apiVersion` and `kind` are the kind's, whatever the object says. */
+function typed(kind: Place, object: KubeObject): KubeObject {
+  return { ...object, apiVersion: groupVersion(kind), kind: kind.kind };
+}
+
+/** Creates an object in the namespace of its metadata. */
+export function createRequest(kind: Place, object: KubeObject): KubeRequest {
+  const namespace = object.metadata?.namespace;
+  // A TokenReview and its like have no metadata and no namespace.
+  if (kind.namespaced) segment(namespace, `the namespace of a ${kind.kind} to create`);
+  const path = collectionPath(kind, namespace);
+  const base = { verb: "create", resource: kind.plural, method: "POST", path };
+  return withBody(base, typed(kind, object));
+}
+
+/** Replaces an object, or one of its subresources. */
+export function replaceRequest(kind: Place, object: KubeObject, subresource?: string): KubeRequest {
+  const { namespace, name = "" } = object.metadata ?? {};
+  const path = objectPath(kind, { namespace, name }, subresource);
+  const base = { verb: "update", resource: named(kind, subresource), method: "PUT", path };
+  return withBody(base, typed(kind, object));
+}
+
+/** Patches an object, or one of its subresources. */
+export function patchRequest(
+  kind: Place,
+  key: ObjectKey,
+  patch: Patch,
+  subresource?: string,
+): KubeRequest {
+  const path = objectPath(kind, key, subresource);
+  const base = { verb: "patch", resource: named(kind, subresource), method: "PATCH", path };
+  const body = patch.type === "json" ? patch.operations : patch.body;
+  return withBody(base, body, PATCH_CONTENT_TYPES[patch.type]);
+}
+
+/** How a deletion goes about it. */
+export interface Deletion {
+  readonly propagationPolicy?: "Foreground" | "Background" | "Orphan";
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { uid?: string; resourceVersion?: string };
+}
+
+/** Deletes an object. */
+export function deleteRequest(kind: Place, key: ObjectKey, deletion: Deletion): KubeRequest {
+  const base = {
+    verb: "delete",
+    resource: kind.plural,
+    method: "DELETE",
+    path: objectPath(kind, key),
+  };
+  const { propagationPolicy, gracePeriodSeconds, preconditions } = deletion;
+  const options = { propagationPolicy, gracePeriodSeconds, preconditions };
+  return withBody(base, { apiVersion: "v1", kind: "DeleteOptions", ...options });
+}
+
+/** Posts to a subresource of an object. */
+export function createSubresourceRequest(
+  kind: Place,
+  key: ObjectKey,
+  subresource: string,
+  body: unknown,
+): KubeRequest {
+  const path = objectPath(kind, key, subresource);
+  const base = { verb: "create", resource: named(kind, subresource), method: "POST", path };
+  return withBody(base, body);
+}

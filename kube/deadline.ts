@@ -1,0 +1,41 @@
+/** Bounds work in time by a clock and a signal. */
+import type { Clock } from "./clock.ts";
+
+/** How long a piece of work may take, and who else may end it. */
+export interface Bounds {
+  readonly clock: Clock;
+  /** Milliseconds; `Infinity` for no limit. */
+  readonly deadlineMs: number;
+  readonly signal?: AbortSignal;
+  /** The error with which the work is aborted when the time is over. */
+  readonly onDeadline: () => Error;
+}
+
+/**
+ * Runs `work` with a signal that aborts when the outer one does or when the time is over; the
+ * signal's reason tells which. Leaves no timer and no listener behind.
+ */
+export async function withDeadline<T>(
+  bounds: Bounds,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, deadlineMs, signal, onDeadline } = bounds;
+  signal?.throwIfAborted();
+  const inner = new AbortController();
+  const over = new AbortController();
+  const forward = () => inner.abort(signal?.reason);
+  signal?.addEventListener("abort", forward, { once: true });
+  if (Number.isFinite(deadlineMs)) {
+    clock.sleep(deadlineMs, over.signal).then(() => {
+      if (!over.signal.aborted) inner.abort(onDeadline());
+    });
+  }
+  try {
+    return await work(inner.signal);
+  } catch (error) {
+    throw inner.signal.aborted ? inner.signal.reason : error;
+  } finally {
+    over.abort();
+    signal?.removeEventListener("abort", forward);
+  }
+}

@@ -1,0 +1,157 @@
+/** Reads answers of the API server: bounded bodies, `Status` objects, lists. */
+import { z } from "zod";
+import type { ListProblem, ListResult } from "./client.ts";
+import { KubeError, messageOf, TransportError } from "./errors.ts";
+import type { KubeRequest } from "./request.ts";
+import { formatKey, groupVersion, type ResourceKind } from "./resource.ts";
+
+/** Longest answer that is read. */
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
+/** Longest error answer that is read; the rest is cut. */
+const MAX_ERROR_BYTES = 1024 * 1024;
+
+const statusSchema = z.looseObject({
+  kind: z.literal("Status").optional(),
+  message: z.string().optional(),
+  reason: z.string().optional(),
+  code: z.int().optional(),
+  details: z.looseObject({ retryAfterSeconds: z.number().optional() }).optional(),
+});
+
+const listSchema = z.looseObject({
+  metadata: z.looseObject({
+    resourceVersion: z.string().default(""),
+    continue: z.string().optional(),
+  }).default({ resourceVersion: "" }),
+  items: z.array(z.unknown()).nullish(),
+});
+
+const metaSchema = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string().optional(),
+    namespace: z.string().optional(),
+    resourceVersion: z.string().optional(),
+  }).optional(),
+});
+
+/** Name and version of an object that may be anything. */
+export function identify(value: unknown): { key: string; resourceVersion?: string } {
+  const meta = metaSchema.safeParse(value).data?.metadata;
+  return {
+    key: formatKey({ namespace: meta?.namespace, name: meta?.name ?? "" }),
+    resourceVersion: meta?.resourceVersion,
+  };
+}
+
+/** The chunks of a body; that it breaks off is a {@link TransportError}. */
+async function* unbroken(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (cause) {
+    throw new TransportError(`the answer broke off: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** The body as text. Throws where it is longer than `limit` bytes, unless it may be cut. */
+async function readBody(response: Response, limit: number, cut = false): Promise<string> {
+  if (response.body === null) return "";
+  const decoder = new TextDecoder();
+  const parts: string[] = [];
+  let size = 0;
+  for await (const chunk of unbroken(response.body)) {
+    size += chunk.length;
+    if (size > limit && !cut) throw new Error(`the answer is longer than ${limit} bytes`);
+    if (size > limit) break;
+    parts.push(decoder.decode(chunk, { stream: true }));
+  }
+  parts.push(decoder.decode());
+  return parts.join("");
+}
+
+/** Milliseconds of a `Retry-After` header in seconds; undefined where there is none. */
+export function retryAfterOf(response: Response): number | undefined {
+  const header = response.headers.get("retry-after");
+  if (header === null || !/^\d{1,9}$/.test(header.trim())) return undefined;
+  return Number(header) * 1000;
+}
+
+function parsedOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error that a `Status` object tells. `where` begins the message where it has none. */
+export function statusError(status: unknown, code: number, where: string, retryAfterMs?: number) {
+  const { data } = statusSchema.safeParse(status);
+  const seconds = data?.details?.retryAfterSeconds;
+  return new KubeError(data?.message || `${where}: HTTP ${code}`, {
+    code,
+    reason: data?.reason || "Unknown",
+    details: data?.details,
+    retryAfterMs: retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000),
+  });
+}
+
+/** The error that a refusal tells; reads its body. */
+export async function errorOf(response: Response, request: Pick<KubeRequest, "method" | "path">) {
+  const where = `${request.method} ${request.path.split("?")[0]}`;
+  const text = await readBody(response, MAX_ERROR_BYTES, true);
+  return statusError(parsedOrNothing(text), response.status, where, retryAfterOf(response));
+}
+
+/** Reads an answer that nobody wants, so that its connection can be used again. */
+export async function discard(response: Response): Promise<void> {
+  await readBody(response, MAX_ERROR_BYTES, true);
+}
+
+/** The JSON of an answer. Throws where it is none. */
+export async function jsonOf(response: Response, request: KubeRequest): Promise<unknown> {
+  const text = await readBody(response, MAX_BODY_BYTES);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${request.method} ${request.path}: the answer is not JSON`, { cause });
+  }
+}
+
+/** Items of a list lack `apiVersion` and `kind`: the kind knows them. */
+function filled(kind: ResourceKind<unknown>, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return { apiVersion: groupVersion(kind), kind: kind.kind, ...value };
+}
+
+/** The object, or what is wrong with it. */
+export type Decoded<T> = { ok: true; object: T } | { ok: false; problem: string };
+
+/** Reads an object by its kind. */
+export function decode<T>(kind: ResourceKind<T>, value: unknown): Decoded<T> {
+  try {
+    return { ok: true, object: kind.parse(filled(kind, value)) };
+  } catch (error) {
+    return { ok: false, problem: messageOf(error) };
+  }
+}
+
+/** Reads an object by its kind. Throws where it is not one. */
+export function decodeOrThrow<T>(kind: ResourceKind<T>, value: unknown): T {
+  const decoded = decode(kind, value);
+  if (decoded.ok) return decoded.object;
+  throw new Error(`${kind.kind} ${identify(value).key} cannot be read: ${decoded.problem}`);
+}
+
+/** Reads a page of a list; objects that cannot be read are told, not thrown. */
+export function decodeList<T>(kind: ResourceKind<T>, value: unknown): ListResult<T> {
+  const list = listSchema.parse(value);
+  const items: T[] = [];
+  const problems: ListProblem[] = [];
+  for (const item of list.items ?? []) {
+    const decoded = decode(kind, item);
+    if (decoded.ok) items.push(decoded.object);
+    else problems.push({ key: identify(item).key, problem: decoded.problem });
+  }
+  const { resourceVersion, continue: token } = list.metadata;
+  return { items, resourceVersion, continue: token || undefined, problems };
+}

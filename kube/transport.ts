@@ -1,0 +1,161 @@
+/** The one file that sends HTTP: authenticated requests to one API server. */
+import type { RequestOptions } from "node:https";
+import { type Cluster, KubeConfig } from "@kubernetes/client-node";
+import { ConfigurationError, messageOf, TransportError } from "./errors.ts";
+import type { Connection } from "./kubeconfig.ts";
+
+/** One HTTP request: `path` begins with `/` and has its query. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Sends requests to one API server. */
+export interface Transport {
+  /**
+   * Resolves when the headers of the answer are there. Throws `TransportError` where none came, and
+   * the signal's reason where it was aborted; abort also ends the body.
+   */
+  send(request: HttpRequest, signal: AbortSignal): Promise<Response>;
+  /** Closes the connections that are kept open. */
+  close(): void;
+}
+
+/** TLS material; a change of it means new connections. */
+interface Identity {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+interface Credentials extends Identity {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** PEM text of what client-node gives: text, bytes, or a list of them. */
+function pemText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  if (!Array.isArray(value)) return undefined;
+  return value.map(pemText).filter((text) => text !== undefined).join("\n");
+}
+
+function headerTexts(options: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    if (value !== undefined) headers[name] = String(value).trim();
+  }
+  if (options.auth) headers["Authorization"] = `Basic ${btoa(options.auth)}`;
+  return headers;
+}
+
+/** Reads certificates, and the token where it stands in a file or comes from a command. */
+async function readCredentials(connection: Connection): Promise<Credentials> {
+  const options: RequestOptions = {};
+  try {
+    await connection.applyToHTTPSOptions(options);
+  } catch (cause) {
+    throw new ConfigurationError(`cannot read the credentials: ${messageOf(cause)}`, { cause });
+  }
+  return {
+    ca: pemText(options.ca),
+    cert: pemText(options.cert),
+    key: pemText(options.key),
+    headers: headerTexts(options),
+  };
+}
+
+function currentCluster(connection: Connection): Cluster {
+  const cluster = connection.getCurrentCluster();
+  if (!cluster) throw new ConfigurationError("the kubeconfig has no current cluster");
+  if (cluster.server.startsWith("https:") && cluster.skipTLSVerify) {
+    throw new ConfigurationError(
+      `cluster ${cluster.name}: insecure-skip-tls-verify is not supported; ` +
+        "put the server's authority into certificate-authority-data",
+    );
+  }
+  if (cluster.tlsServerName) {
+    throw new ConfigurationError(
+      `cluster ${cluster.name}: tls-server-name is not supported; ` +
+        "use a server address that stands in its certificate",
+    );
+  }
+  return cluster;
+}
+
+/** client-node takes a plain-HTTP server only where TLS verification is off. */
+function forPlainHttp(connection: Connection, cluster: Cluster): Connection {
+  if (cluster.server.startsWith("https:")) return connection;
+  const copy = new KubeConfig();
+  const user = connection.getCurrentUser() ?? { name: "anonymous" };
+  copy.loadFromClusterAndUser({ ...cluster, skipTLSVerify: true }, user);
+  return copy;
+}
+
+function sameIdentity(a: Identity, b: Identity): boolean {
+  return a.ca === b.ca && a.cert === b.cert && a.key === b.key;
+}
+
+function openClient(identity: Identity, proxyUrl: string | undefined): Deno.HttpClient {
+  const { ca, cert, key } = identity;
+  const common = {
+    caCerts: ca === undefined ? undefined : [ca],
+    proxy: proxyUrl === undefined ? undefined : { url: proxyUrl },
+    // One connection a request in flight: one that died cannot take the others with it.
+    http1: true,
+    http2: false,
+    poolIdleTimeout: 60_000,
+  };
+  try {
+    if (cert !== undefined && key !== undefined) {
+      return Deno.createHttpClient({ ...common, cert, key });
+    }
+    return Deno.createHttpClient(common);
+  } catch (cause) {
+    throw new ConfigurationError(`cannot use the certificates: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** A transport over the runtime's `fetch`. Throws {@link ConfigurationError} for what it cannot do. */
+export function createTransport(given: Connection): Transport {
+  const cluster = currentCluster(given);
+  const connection = forPlainHttp(given, cluster);
+  const base = cluster.server.replace(/\/$/, "");
+  let open: { identity: Identity; client: Deno.HttpClient } | undefined;
+
+  function clientFor(identity: Identity): Deno.HttpClient {
+    if (open && sameIdentity(open.identity, identity)) return open.client;
+    // The old one is left to the requests in flight; it is collected after them.
+    open = { identity, client: openClient(identity, cluster.proxyUrl) };
+    return open.client;
+  }
+
+  return {
+    async send(request, signal) {
+      const credentials = await readCredentials(connection);
+      signal.throwIfAborted();
+      const { method, path, body } = request;
+      const headers = { ...request.headers, ...credentials.headers };
+      const client = clientFor(credentials);
+      try {
+        return await fetch(base + path, {
+          method,
+          headers,
+          body,
+          signal,
+          client,
+          redirect: "manual",
+        });
+      } catch (cause) {
+        signal.throwIfAborted();
+        throw new TransportError(`${method} ${base}: ${messageOf(cause)}`, { cause });
+      }
+    },
+    close() {
+      open?.client.close();
+      open = undefined;
+    },
+  };
+}
