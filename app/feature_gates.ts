@@ -1,6 +1,6 @@
 /** `--feature-gates A=true,B=false`: which features are on. */
 import { FEATURE_GATE_ALIASES, FEATURE_GATES } from "../crds/names.ts";
-import { ConfigurationError } from "./configuration_error.ts";
+import { ConfigurationError } from "../kube/errors.ts";
 
 /** The gates by name, with what they are when nobody says. */
 const DEFAULTS: Readonly<Record<string, boolean>> = { [FEATURE_GATES.trainJobProgress]: false };

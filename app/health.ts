@@ -1,6 +1,6 @@
 /** `/healthz`, `/readyz` and `/metrics`, by the runtime's own HTTP server. */
 import type { Registry } from "prom-client";
-import { ConfigurationError } from "./configuration_error.ts";
+import { ConfigurationError } from "../kube/errors.ts";
 
 /** A condition of readiness, by a name that tells an operator where to look. */
 export interface ReadinessCheck {

@@ -6,7 +6,7 @@ import {
   readConfiguration,
   variableOf,
 } from "../../app/configuration.ts";
-import { ConfigurationError } from "../../app/configuration_error.ts";
+import { ConfigurationError } from "../../kube/errors.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { startHealthServer, startMetricsServer } from "../../app/health.ts";
 import { createMetrics } from "../../app/metrics.ts";
-import { ConfigurationError } from "../../app/configuration_error.ts";
+import { ConfigurationError } from "../../kube/errors.ts";
 
 async function read(port: number, path: string): Promise<[number, string]> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
