@@ -1,6 +1,9 @@
 /** The controller loop: workers that take keys from a queue and reconcile one at a time. */
-import type { Clock } from "./clock.ts";
-import type { Backoff } from "./work_queue.ts";
+import { getLogger } from "@logtape/logtape";
+import { type Clock, systemClock } from "./clock.ts";
+import { withDeadline } from "./deadline.ts";
+import { isConflict, KubeError, messageOf } from "./errors.ts";
+import { type Backoff, createWorkQueue, type WorkQueue } from "./work_queue.ts";
 
 /** What a reconciliation asks for; nothing where it is content. */
 export type ReconcileResult = { requeueAfterMs?: number } | void;
@@ -32,17 +35,24 @@ export interface ControllerMetrics {
 export interface Controller {
   /** Reconcile this key soon. Many calls before it is taken make one reconciliation. */
   enqueue(key: string): void;
+  /** Reconcile this key after `ms` milliseconds, or earlier where something else asks for it. */
   enqueueAfter(key: string, ms: number): void;
   /** Works until `signal` aborts, then waits for the keys in hand. May be called once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** Makes the world as the object of the key wants it. */
+export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
+
 /** Options of {@link createController}. */
 export interface ControllerOptions {
   /** Stands in logs and metrics. */
   name: string;
-  /** Makes the world as the object of the key wants it. Its signal aborts when the controller stops or the deadline passes. */
-  reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
+  /**
+   * Makes the world as the object of the key wants it. Its signal aborts when the controller stops
+   * or the deadline passes. What it throws is logged and tried again later, but `TerminalError`.
+   */
+  reconcile: Reconcile;
   /** Default 1. */
   workers?: number;
   clock?: Clock;
@@ -54,7 +64,100 @@ export interface ControllerOptions {
   deadlineMs?: number;
 }
 
+const logger = getLogger(["milepost", "kube", "controller"]);
+
+/** One reconciliation that went wrong. */
+interface Failure {
+  readonly name: string;
+  readonly key: string;
+  /** Tells the reconciliations of one controller apart. */
+  readonly reconcileId: number;
+  readonly error: unknown;
+}
+
+/** Logs the failure once and queues the key again where that can help. */
+function handleFailure(queue: WorkQueue, failure: Failure): ReconcileOutcome {
+  const { name: controller, key, reconcileId, error } = failure;
+  const fields = { controller, key, reconcileId, error: messageOf(error) };
+  if (error instanceof TerminalError) {
+    queue.forget(key);
+    logger.error("reconciliation failed for good", fields);
+    return "terminal_error";
+  }
+  const asked = error instanceof KubeError ? error.retryAfterMs : undefined;
+  const retryInMs = Math.round(queue.addRateLimited(key, asked));
+  if (isConflict(error)) {
+    logger.debug("reconciliation met a conflict, trying again", { ...fields, retryInMs });
+  } else {
+    logger.warn("reconciliation failed, trying again", { ...fields, retryInMs });
+  }
+  return "error";
+}
+
+function handleSuccess(queue: WorkQueue, key: string, result: ReconcileResult): ReconcileOutcome {
+  queue.forget(key);
+  const requeueAfterMs = result?.requeueAfterMs;
+  if (requeueAfterMs === undefined) return "success";
+  queue.addAfter(key, requeueAfterMs);
+  return "requeue";
+}
+
 /** A controller; it starts with {@link Controller.run}. */
-export function createController(_options: ControllerOptions): Controller {
-  throw new Error("the controller is being built");
+export function createController(options: ControllerOptions): Controller {
+  const { name, reconcile, workers = 1, clock = systemClock, random, metrics = {} } = options;
+  const { deadlineMs = Infinity, backoff } = options;
+  if (!(Number.isInteger(workers) && workers > 0)) {
+    throw new RangeError(`controller ${name}: workers must be a positive number, got ${workers}`);
+  }
+  const onDepth = (depth: number) => metrics.depth?.(name, depth);
+  const queue = createWorkQueue({ clock, random, backoff, onDepth });
+  let active = 0;
+  let reconcileId = 0;
+  let started = false;
+
+  async function attempt(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
+    const id = ++reconcileId;
+    const onDeadline = () => new Error(`not done within ${deadlineMs} ms`);
+    try {
+      const bounds = { clock, deadlineMs, signal, onDeadline };
+      const result = await withDeadline(bounds, (signal) => reconcile(key, signal));
+      return handleSuccess(queue, key, result);
+    } catch (error) {
+      // What breaks off because the controller stops is no failure.
+      if (signal.aborted) return "requeue";
+      return handleFailure(queue, { name, key, reconcileId: id, error });
+    }
+  }
+
+  async function work(key: string, signal: AbortSignal): Promise<void> {
+    const began = clock.monotonic();
+    metrics.active?.(name, ++active);
+    const outcome = await attempt(key, signal);
+    metrics.active?.(name, --active);
+    metrics.reconciled?.(name, outcome, (clock.monotonic() - began) / 1000);
+    if (outcome === "error") metrics.retried?.(name);
+    queue.done(key);
+  }
+
+  async function worker(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const key = await queue.take();
+      if (key === undefined) return;
+      await work(key, signal);
+    }
+  }
+
+  return {
+    enqueue: queue.add,
+    enqueueAfter: queue.addAfter,
+    async run(signal) {
+      if (started) throw new Error(`controller ${name}: run may be called once`);
+      started = true;
+      const stop = () => queue.shutDown();
+      signal.addEventListener("abort", stop, { once: true });
+      if (signal.aborted) stop();
+      await Promise.all(Array.from({ length: workers }, () => worker(signal)));
+      signal.removeEventListener("abort", stop);
+    },
+  };
 }
