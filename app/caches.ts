@@ -1,0 +1,78 @@
+/** The manager's view of the cluster: an informer for each kind that it reads. */
+import { KINDS } from "../crds/kinds.ts";
+import { MANAGER } from "../crds/names.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { Clock } from "../kube/clock.ts";
+import { createInformer, type Informer, type InformerOptions } from "../kube/informer.ts";
+import { controllerOf } from "../kube/ownership.ts";
+import type { KubeObject } from "../kube/resource.ts";
+
+/** Names of indexes. */
+export const INDEXES = {
+  /** By the UID of the controlling owner. */
+  controllerUid: "controllerUid",
+} as const;
+
+/** What {@link createCaches} is made with. */
+export interface CacheOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** The manager's own namespace. */
+  readonly namespace: string;
+  /** Told when the watch of a resource has to begin again. */
+  readonly onRestart: (resource: string, cause: string) => void;
+}
+
+function byController(object: KubeObject): string[] {
+  const owner = controllerOf(object.metadata ?? {});
+  return owner === undefined ? [] : [owner.uid];
+}
+
+/** The informers, not yet running. */
+export function createCaches(options: CacheOptions) {
+  const { client, clock } = options;
+  function cache<T extends KubeObject>(
+    kind: InformerOptions<T>["kind"],
+    more: Partial<InformerOptions<T>> = {},
+  ): Informer<T> {
+    const onRestart = (cause: string) => options.onRestart(kind.plural, cause);
+    return createInformer<T>({ client, clock, kind, onRestart, ...more });
+  }
+  const owned = { indexes: { [INDEXES.controllerUid]: byController } };
+  return {
+    trainJobs: cache(KINDS.trainJob),
+    trainingRuntimes: cache(KINDS.trainingRuntime),
+    clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
+    jobSets: cache(KINDS.jobSet, owned),
+    jobs: cache(KINDS.job, owned),
+    services: cache(KINDS.service),
+    configMaps: cache(KINDS.configMap),
+    pods: cache(KINDS.pod, owned),
+    serviceAccounts: cache(KINDS.serviceAccount),
+    secrets: cache(KINDS.secret, {
+      namespace: options.namespace,
+      fieldSelector: `metadata.name=${MANAGER.certificateSecret}`,
+    }),
+    mutatingConfigurations: cache(KINDS.mutatingWebhookConfiguration),
+    validatingConfigurations: cache(KINDS.validatingWebhookConfiguration),
+  };
+}
+
+/** All informers of the manager. */
+export type Caches = ReturnType<typeof createCaches>;
+
+/** Whether every cache has its first list. */
+export function allSynced(caches: Caches): boolean {
+  return Object.values(caches).every((it) => it.synced);
+}
+
+/** Runs all of them until `signal` aborts. */
+export async function runCaches(caches: Caches, signal: AbortSignal): Promise<void> {
+  await Promise.all(Object.values(caches).map((it) => it.run(signal)));
+}
+
+/** Waits for the first list of each. Answers false where `signal` aborted before. */
+export async function cachesSynced(caches: Caches, signal: AbortSignal): Promise<boolean> {
+  const all = await Promise.all(Object.values(caches).map((it) => it.whenSynced(signal)));
+  return all.every((it) => it);
+}
