@@ -1,0 +1,77 @@
+/** The Jobs of a JobSet by what has become of them (contract jobset.md 3.2 and 3.4): pure. */
+import type { ReplicatedJobStatus } from "../../crds/jobset.ts";
+import type { Job } from "../../crds/kubernetes.ts";
+import { JOB_CONDITIONS, JOBSET_KEYS } from "../../crds/names.ts";
+import type { ResolvedSpec } from "./defaults.ts";
+
+/** The Jobs of a JobSet. `previous` ones are of an earlier attempt and go. */
+export interface Buckets {
+  readonly previous: readonly Job[];
+  readonly active: readonly Job[];
+  readonly succeeded: readonly Job[];
+  readonly failed: readonly Job[];
+}
+
+/** The attempt that a Job belongs to. Throws where its label is missing or not a number. */
+function attemptOf(job: Job): number {
+  const label = job.metadata?.labels?.[JOBSET_KEYS.restartAttempt];
+  if (label === undefined || !/^\d{1,10}$/.test(label)) {
+    throw new Error(
+      `Job ${job.metadata?.name}: label ${JOBSET_KEYS.restartAttempt} must be a number, is ${label}; delete the Job to have it made anew`,
+    );
+  }
+  return Number(label);
+}
+
+function finishOf(job: Job): string | undefined {
+  return job.status?.conditions?.find(({ type, status }) =>
+    status === "True" && (type === JOB_CONDITIONS.complete || type === JOB_CONDITIONS.failed)
+  )?.type;
+}
+
+/** Sorts Jobs into buckets; `restarts` is the JobSet's `status.restarts`. */
+export function bucketJobs(jobs: readonly Job[], restarts: number): Buckets {
+  const buckets = {
+    previous: new Array<Job>(),
+    active: new Array<Job>(),
+    succeeded: new Array<Job>(),
+    failed: new Array<Job>(),
+  };
+  for (const job of jobs) {
+    const finish = finishOf(job);
+    if (attemptOf(job) < restarts) buckets.previous.push(job);
+    else if (finish === JOB_CONDITIONS.complete) buckets.succeeded.push(job);
+    else if (finish === JOB_CONDITIONS.failed) buckets.failed.push(job);
+    else buckets.active.push(job);
+  }
+  return buckets;
+}
+
+/** The replicated job that a Job belongs to, by its label. */
+export function replicatedJobOf(job: Job): string | undefined {
+  return job.metadata?.labels?.[JOBSET_KEYS.replicatedJobName];
+}
+
+/** Whether as many pods of the Job are ready or have succeeded as it runs at a time. */
+export function isJobReady(job: Job): boolean {
+  const parallelism = job.spec?.parallelism ?? 1;
+  const wanted = Math.min(parallelism, job.spec?.completions ?? parallelism);
+  return (job.status?.succeeded ?? 0) + (job.status?.ready ?? 0) >= wanted;
+}
+
+/** Counters of every replicated job of the spec, by name from Z to A. */
+export function countJobs(spec: ResolvedSpec, buckets: Buckets): ReplicatedJobStatus[] {
+  const counters = spec.replicatedJobs.map(({ name }): ReplicatedJobStatus => {
+    const count = (jobs: readonly Job[], holds: (job: Job) => boolean = () => true) =>
+      jobs.filter((job) => replicatedJobOf(job) === name && holds(job)).length;
+    return {
+      name,
+      ready: count(buckets.active, isJobReady),
+      succeeded: count(buckets.succeeded),
+      failed: count(buckets.failed),
+      active: count(buckets.active, (job) => (job.status?.active ?? 0) > 0),
+      suspended: count(buckets.active, (job) => job.spec?.suspend === true),
+    };
+  });
+  return counters.sort((a, b) => a.name < b.name ? 1 : a.name > b.name ? -1 : 0);
+}

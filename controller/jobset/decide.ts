@@ -1,0 +1,158 @@
+/** From what is observed of a JobSet to what shall be done (contract jobset.md 3.1): pure. */
+import { isDeepStrictEqual } from "node:util";
+import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
+import type { Job, Service } from "../../crds/kubernetes.ts";
+import { JOBSET_REASONS } from "../../crds/names.ts";
+import type { EventText } from "../../kube/events.ts";
+import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
+import { CHANGES, type Draft, withCompletion, withCondition } from "./conditions.ts";
+import { type ResolvedSpec, resolveSpec } from "./defaults.ts";
+import { missingJobs } from "./policy/creation.ts";
+import { applyFailurePolicy } from "./policy/failure.ts";
+import { startable } from "./policy/startup.ts";
+import { isSuccessful } from "./policy/success.ts";
+import { type JobPatch, resumeJobs, suspendJobs } from "./policy/suspension.ts";
+import { terminalCondition, timeToDeletion } from "./policy/ttl.ts";
+import { invalidParts } from "./problems.ts";
+import { renderService } from "./render.ts";
+import { unsupportedParts } from "./unsupported.ts";
+
+/** What is known of a JobSet and its children. */
+export interface Observed {
+  readonly jobSet: JobSet;
+  /** The Jobs that this JobSet controls by uid. */
+  readonly jobs: readonly Job[];
+  /** Whether a Service of the wanted name is there, whoever owns it. */
+  readonly hasService: boolean;
+}
+
+/** What to do, in the order of the fields; an error keeps the status from being written. */
+export interface Plan {
+  readonly deleteJobSet: boolean;
+  readonly deleteJobs: readonly Job[];
+  readonly createService?: Service;
+  /** One list a replicated job; an error in one keeps the later ones from being created. */
+  readonly createJobs: readonly (readonly Job[])[];
+  readonly patchJobs: readonly JobPatch[];
+  /** Absent where nothing changed. */
+  readonly status?: JobSetStatus;
+  /** They go out after the status is written. */
+  readonly events: readonly EventText[];
+  readonly requeueAfterMs?: number;
+}
+
+type Work = Partial<Omit<Plan, "status" | "events">>;
+
+interface Scene {
+  readonly jobSet: JobSet;
+  readonly spec: ResolvedSpec;
+  readonly buckets: Buckets;
+  readonly now: number;
+}
+
+function conclude(before: JobSetStatus | undefined, draft: Draft, work: Work): Plan {
+  const changed = !isDeepStrictEqual(before, draft.status);
+  return {
+    deleteJobSet: false,
+    deleteJobs: [],
+    createJobs: [],
+    patchJobs: [],
+    ...work,
+    ...(changed && { status: draft.status }),
+    events: draft.events,
+  };
+}
+
+function living(jobs: readonly Job[]): Job[] {
+  return jobs.filter((job) => job.metadata?.deletionTimestamp === undefined);
+}
+
+/** The condition that refuses the JobSet, or ends an earlier refusal. */
+function withRefusal({ jobSet, now }: Scene, draft: Draft): { draft: Draft; refused: boolean } {
+  const metadata = jobSet.metadata;
+  const spec = jobSet.spec ?? {};
+  const invalid = invalidParts(spec, metadata);
+  const problems = [...invalid, ...unsupportedParts(spec, metadata)];
+  if (problems.length === 0) {
+    return { draft: withCondition(draft, CHANGES.accepted, now), refused: false };
+  }
+  const reason = invalid.length > 0 ? JOBSET_REASONS.invalid : JOBSET_REASONS.notSupported;
+  const message = problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  return { draft: withCondition(draft, CHANGES.refused(reason, message), now), refused: true };
+}
+
+/** Steps 10 to 14: the Service, the missing Jobs, and who is suspended. */
+function withWork(scene: Scene, draft: Draft, hasService: boolean): { draft: Draft; work: Work } {
+  const { jobSet, spec, buckets, now } = scene;
+  const counters = draft.status.replicatedJobsStatus ?? [];
+  const restarts = draft.status.restarts ?? 0;
+  const { replicatedJobs, order } = startable(spec, counters);
+  const work: Work = {
+    deleteJobs: living(buckets.previous),
+    ...(spec.network.enableDNSHostnames && !hasService &&
+      { createService: renderService(jobSet, spec) }),
+    createJobs: missingJobs({ jobSet, spec, buckets, startable: replicatedJobs, restarts }),
+  };
+  let next = draft;
+  if (order === "in_progress") next = withCondition(next, CHANGES.startupInProgress, now);
+  if (order === "completed") next = withCondition(next, CHANGES.startupCompleted, now);
+  if (spec.suspend) {
+    next = withCondition(next, CHANGES.suspended, now);
+    next = withCondition(next, CHANGES.restartEndedBySuspension, now);
+    return { draft: next, work: { ...work, patchJobs: suspendJobs(living(buckets.active)) } };
+  }
+  const { patches, inProgress } = resumeJobs(
+    spec,
+    { ...buckets, active: living(buckets.active) },
+    counters,
+  );
+  if (inProgress) next = withCondition(next, CHANGES.startupInProgress, now);
+  else next = withCondition(next, CHANGES.resumed, now);
+  return { draft: next, work: { ...work, patchJobs: patches } };
+}
+
+function afterTheEnd({ jobSet, spec, buckets, now }: Scene, draft: Draft): Plan {
+  const left = timeToDeletion(draft.status, { ttlSeconds: spec.ttlSecondsAfterFinished, now });
+  return conclude(jobSet.status, draft, {
+    deleteJobs: living(buckets.active),
+    deleteJobSet: left === 0,
+    ...(left !== undefined && left > 0 && { requeueAfterMs: left }),
+  });
+}
+
+function withReadiness({ spec, now }: Scene, draft: Draft): Draft {
+  const counters = draft.status.replicatedJobsStatus ?? [];
+  const started = counters.reduce((sum, { ready, succeeded }) => sum + ready + succeeded, 0);
+  const wanted = spec.replicatedJobs.reduce((sum, { replicas }) => sum + replicas, 0);
+  const ready = !spec.suspend && started === wanted;
+  return ready ? withCondition(draft, CHANGES.jobsReady, now) : draft;
+}
+
+/**
+ * What to do about a JobSet that is ours and not being deleted. Throws where a Job's labels cannot
+ * be read. The inputs are not changed.
+ */
+export function decide({ jobSet, jobs, hasService }: Observed, now: number): Plan {
+  const spec = resolveSpec(jobSet);
+  const restarts = jobSet.status?.restarts ?? 0;
+  const buckets = bucketJobs(jobs, restarts);
+  const scene: Scene = { jobSet, spec, buckets, now };
+  const counted: Draft = {
+    status: { ...jobSet.status, restarts, replicatedJobsStatus: countJobs(spec, buckets) },
+    events: [],
+  };
+  if (terminalCondition(jobSet.status)) return afterTheEnd(scene, counted);
+  const { draft: judged, refused } = withRefusal(scene, counted);
+  if (refused) return conclude(jobSet.status, judged, {});
+  const deleteJobs = living(buckets.previous);
+  const draft = withReadiness(scene, judged);
+  if (buckets.failed.length > 0) {
+    const failed = applyFailurePolicy(draft, spec, { failed: buckets.failed, now });
+    return conclude(jobSet.status, failed, { deleteJobs });
+  }
+  if (isSuccessful(spec, buckets.succeeded)) {
+    return conclude(jobSet.status, withCompletion(draft, now), { deleteJobs });
+  }
+  const { draft: last, work } = withWork(scene, draft, hasService);
+  return conclude(jobSet.status, last, work);
+}

@@ -1,0 +1,117 @@
+/** What a failed Job does to its JobSet (contract jobset.md 3.7): pure. */
+import { RE2JS } from "re2js";
+import type { FailurePolicyRule, JobSetStatus } from "../../../crds/jobset.ts";
+import type { Job } from "../../../crds/kubernetes.ts";
+import { JOB_CONDITIONS, JOBSET_REASONS as REASONS } from "../../../crds/names.ts";
+import { findCondition } from "../../../kube/conditions.ts";
+import { replicatedJobOf } from "../buckets.ts";
+import { CHANGES, type Draft, withCondition, withFailure } from "../conditions.ts";
+import type { ResolvedSpec } from "../defaults.ts";
+
+function failureOf(job: Job) {
+  return findCondition(job.status?.conditions, JOB_CONDITIONS.failed);
+}
+
+function failedAt(job: Job): number {
+  return Date.parse(failureOf(job)?.lastTransitionTime ?? "") || 0;
+}
+
+/** The Job that failed first; where two did at once, the first of the list. */
+function firstFailed(jobs: readonly Job[]): Job | undefined {
+  return jobs.reduce<Job | undefined>(
+    (first, job) => first === undefined || failedAt(job) < failedAt(first) ? job : first,
+    undefined,
+  );
+}
+
+/** Whether the RE2 pattern is found in the text. One that does not compile matches nothing. */
+export function patternMatches(pattern: string, text: string): boolean {
+  try {
+    return RE2JS.compile(pattern).matcher(text).find();
+  } catch {
+    return false;
+  }
+}
+
+function ruleMatches(rule: FailurePolicyRule, job: Job): boolean {
+  const failure = failureOf(job);
+  const {
+    onJobFailureReasons: reasons = [],
+    onJobFailureMessagePatterns: patterns = [],
+    targetReplicatedJobs: targets = [],
+  } = rule;
+  return (reasons.length === 0 || reasons.includes(failure?.reason ?? "")) &&
+    (patterns.length === 0 ||
+      patterns.some((pattern) => patternMatches(pattern, failure?.message ?? ""))) &&
+    (targets.length === 0 || targets.includes(replicatedJobOf(job) ?? ""));
+}
+
+/** What shall be done about a failure, and because of which Job and rule. */
+export interface FailureDecision {
+  readonly action: FailurePolicyRule["action"];
+  /** Absent for the default action. */
+  readonly rule?: string;
+  /** Name of the Job that failed first. */
+  readonly job: string;
+}
+
+/** The first rule in order that matches any failed Job; else restart the JobSet. */
+export function chooseAction(
+  rules: readonly FailurePolicyRule[],
+  failed: readonly Job[],
+): FailureDecision {
+  for (const rule of rules) {
+    const job = firstFailed(failed.filter((each) => ruleMatches(rule, each)));
+    if (job) return { action: rule.action, rule: rule.name, job: job.metadata?.name ?? "" };
+  }
+  return { action: "RestartJobSet", job: firstFailed(failed)?.metadata?.name ?? "" };
+}
+
+function restarted(draft: Draft, decision: FailureDecision, now: number): Draft {
+  const { action, rule, job } = decision;
+  const message = `applying ${action} failure policy action (first failed job: ${job})`;
+  const reason = rule === undefined
+    ? REASONS.defaultFailurePolicy
+    : `${REASONS.failurePolicyRulePrefix}${rule}`;
+  const restarting = withCondition(draft, CHANGES.restarting(reason, message), now);
+  const { restarts = 0, restartsCountTowardsMax = 0 } = draft.status;
+  const counted = action === "RestartJobSet" ? 1 : 0;
+  const status: JobSetStatus = {
+    ...restarting.status,
+    restarts: restarts + 1,
+    ...(restartsCountTowardsMax + counted > 0 &&
+      { restartsCountTowardsMax: restartsCountTowardsMax + counted }),
+  };
+  const event = {
+    type: "Warning",
+    reason: `${action}FailurePolicyAction`,
+    message,
+  } as const;
+  return { status, events: [...restarting.events, event] };
+}
+
+/** The draft after the failure policy: failed, or one restart further. `failed` is not empty. */
+export function applyFailurePolicy(
+  draft: Draft,
+  spec: ResolvedSpec,
+  { failed, now }: { failed: readonly Job[]; now: number },
+): Draft {
+  const policy = spec.failurePolicy;
+  const fail = (reason: string, text: string, job: string | undefined) =>
+    withFailure(draft, { reason, message: `${text} (first failed job: ${job})` }, now);
+  if (policy === undefined) {
+    const text = "jobset failed due to one or more job failures";
+    return fail(REASONS.failedJobs, text, firstFailed(failed)?.metadata?.name);
+  }
+  const decision = chooseAction(policy.rules, failed);
+  if (decision.action === "FailJobSet") {
+    const text = "applying FailJobSet failure policy action";
+    return fail(REASONS.failJobSetAction, text, decision.job);
+  }
+  const counted = draft.status.restartsCountTowardsMax ?? 0;
+  if (decision.action === "RestartJobSet" && counted >= policy.maxRestarts) {
+    const text = "jobset failed due to reaching max number of restarts";
+    return fail(REASONS.reachedMaxRestarts, text, decision.job);
+  }
+  return restarted(draft, decision, now);
+}

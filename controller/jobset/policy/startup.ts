@@ -1,0 +1,50 @@
+/** Which replicated jobs may start now: dependencies and startup order (contract jobset.md 3.3). */
+import type { ReplicatedJobStatus } from "../../../crds/jobset.ts";
+import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
+
+type Counters = readonly ReplicatedJobStatus[];
+
+function startedJobs(counters: Counters, name: string): number {
+  const counter = counters.find((each) => each.name === name);
+  return counter ? counter.ready + counter.succeeded + counter.failed : 0;
+}
+
+/** Whether all Jobs of the replicated job are ready or finished. */
+export function isStarted(job: ResolvedReplicatedJob, counters: Counters): boolean {
+  return startedJobs(counters, job.name) === job.replicas;
+}
+
+/** Whether all that this replicated job depends on has come far enough. */
+export function dependenciesHold(
+  job: ResolvedReplicatedJob,
+  spec: ResolvedSpec,
+  counters: Counters,
+): boolean {
+  return job.dependsOn.every(({ name, status }) => {
+    const replicas = spec.replicatedJobs.find((each) => each.name === name)?.replicas;
+    const reached = status === "Complete"
+      ? counters.find((each) => each.name === name)?.succeeded ?? 0
+      : startedJobs(counters, name);
+    return reached === replicas;
+  });
+}
+
+/** What may start now. */
+export interface Startable {
+  readonly replicatedJobs: readonly ResolvedReplicatedJob[];
+  /** With InOrder and not suspended: whether one had to be waited for, or all have started. */
+  readonly order: "in_progress" | "completed" | "not_ordered";
+}
+
+/** The replicated jobs whose Jobs may be created or resumed in this pass, in the spec's order. */
+export function startable(spec: ResolvedSpec, counters: Counters): Startable {
+  const ordered = spec.inOrder && !spec.suspend;
+  const replicatedJobs: ResolvedReplicatedJob[] = [];
+  for (const job of spec.replicatedJobs) {
+    if (!dependenciesHold(job, spec, counters)) continue;
+    if (ordered && isStarted(job, counters)) continue;
+    replicatedJobs.push(job);
+    if (ordered) return { replicatedJobs, order: "in_progress" };
+  }
+  return { replicatedJobs, order: ordered ? "completed" : "not_ordered" };
+}

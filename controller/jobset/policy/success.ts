@@ -1,0 +1,17 @@
+/** When a JobSet has succeeded (contract jobset.md 3.6): pure. */
+import type { Job } from "../../../crds/kubernetes.ts";
+import { replicatedJobOf } from "../buckets.ts";
+import type { ResolvedSpec } from "../defaults.ts";
+
+/** Whether the succeeded Jobs meet the policy. Without a succeeded Job nothing does. */
+export function isSuccessful(spec: ResolvedSpec, succeeded: readonly Job[]): boolean {
+  if (succeeded.length === 0) return false;
+  const { operator, targetReplicatedJobs: targets } = spec.successPolicy;
+  const isTarget = (name: string | undefined) =>
+    targets.length === 0 || (name !== undefined && targets.includes(name));
+  const reached = succeeded.filter((job) => isTarget(replicatedJobOf(job))).length;
+  if (operator === "Any") return reached > 0;
+  const wanted = spec.replicatedJobs.filter(({ name }) => isTarget(name))
+    .reduce((sum, { replicas }) => sum + replicas, 0);
+  return reached >= wanted;
+}

@@ -1,0 +1,83 @@
+/** Suspending and resuming the Jobs of a JobSet (contract jobset.md 3.5): pure. */
+import { isDeepStrictEqual } from "node:util";
+import type { ReplicatedJobStatus } from "../../../crds/jobset.ts";
+import type { Job, PodSpec } from "../../../crds/kubernetes.ts";
+import { type Buckets, replicatedJobOf } from "../buckets.ts";
+import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
+import { dependenciesHold, isStarted } from "./startup.ts";
+
+/** A change of one Job, as a JSON merge patch. */
+export interface JobPatch {
+  readonly job: Job;
+  /** Whether `status.startTime` must be taken away first, so that the template may change. */
+  readonly clearStartTime: boolean;
+  readonly body: { readonly spec: Readonly<Record<string, unknown>> };
+}
+
+/** Patches that suspend every active Job that is not yet. */
+export function suspendJobs(active: readonly Job[]): JobPatch[] {
+  return active.filter((job) => job.spec?.suspend !== true)
+    .map((job) => ({ job, clearStartTime: false, body: { spec: { suspend: true } } }));
+}
+
+/** What is there, then what is wanted and not yet there, by value. */
+function union<T>(present: readonly T[] = [], wanted: readonly T[] = []): T[] {
+  const missing = wanted.filter((item) => !present.some((each) => isDeepStrictEqual(each, item)));
+  return [...present, ...missing];
+}
+
+function templateOverlay(job: Job, replicatedJob: ResolvedReplicatedJob) {
+  const wanted = replicatedJob.template.spec?.template;
+  const present: PodSpec | undefined = job.spec?.template.spec;
+  const { labels, annotations } = wanted?.metadata ?? {};
+  const { nodeSelector, tolerations, schedulingGates } = wanted?.spec ?? {};
+  const spec = {
+    ...(nodeSelector && { nodeSelector }),
+    ...(tolerations && { tolerations: union(present?.tolerations, tolerations) }),
+    ...(schedulingGates && { schedulingGates: union(present?.schedulingGates, schedulingGates) }),
+  };
+  return {
+    ...((labels || annotations) && {
+      metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
+    }),
+    ...(Object.keys(spec).length > 0 && { spec }),
+  };
+}
+
+function resumeJob(job: Job, replicatedJob: ResolvedReplicatedJob): JobPatch {
+  const template = templateOverlay(job, replicatedJob);
+  return {
+    job,
+    clearStartTime: job.status?.startTime !== undefined,
+    body: {
+      spec: { suspend: false, ...(Object.keys(template).length > 0 && { template }) },
+    },
+  };
+}
+
+/** What a resumption does in this pass. */
+export interface Resumption {
+  readonly patches: readonly JobPatch[];
+  /** Whether, with InOrder, a replicated job is still to be waited for. */
+  readonly inProgress: boolean;
+}
+
+/** Patches that resume suspended Jobs, as far as dependencies and order allow. */
+export function resumeJobs(
+  spec: ResolvedSpec,
+  { active }: Buckets,
+  counters: readonly ReplicatedJobStatus[],
+): Resumption {
+  const patches: JobPatch[] = [];
+  for (const replicatedJob of spec.replicatedJobs) {
+    if (spec.inOrder && isStarted(replicatedJob, counters)) continue;
+    if (!dependenciesHold(replicatedJob, spec, counters)) continue;
+    patches.push(
+      ...active.filter((job) =>
+        job.spec?.suspend === true && replicatedJobOf(job) === replicatedJob.name
+      ).map((job) => resumeJob(job, replicatedJob)),
+    );
+    if (spec.inOrder) return { patches, inProgress: true };
+  }
+  return { patches, inProgress: false };
+}

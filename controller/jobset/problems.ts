@@ -1,0 +1,227 @@
+/** Validation of a new JobSet (contract jobset.md 1.1 and 1.3): pure. */
+import type { FailurePolicyRule, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
+import { DNS_LABEL_MAX, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
+import { coordinatorEndpoint, jobName } from "./render.ts";
+import { type JobSetMetadata, type Problem, unsupportedParts } from "./unsupported.ts";
+
+const INT32_MAX = 2 ** 31 - 1;
+/** Characters that the API server and the Job controller add to a name. */
+const RANDOM_SUFFIX = "xxxxx";
+/** Longest prefix that the API server keeps of generateName. */
+const GENERATE_NAME_MAX = 58;
+const DNS_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const DNS_1123_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const DOMAIN_PREFIXED = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9/\-._~%!$&'()*+,;=:@]+$/;
+const RULE_NAME = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
+const JOB_FAILURE_REASONS = [
+  "BackoffLimitExceeded",
+  "DeadlineExceeded",
+  "FailedIndexes",
+  "MaxFailedIndexesExceeded",
+  "PodFailurePolicy",
+];
+
+function isDns1035(value: string): boolean {
+  return value.length <= DNS_LABEL_MAX && DNS_1035.test(value);
+}
+
+/** The name as the API server will make it; undefined where it is not known. */
+function expectedName({ name, generateName }: JobSetMetadata): string | undefined {
+  if (name) return name;
+  return generateName && `${generateName.slice(0, GENERATE_NAME_MAX)}${RANDOM_SUFFIX}`;
+}
+
+function completionModeOf(job: ReplicatedJob): string {
+  return job.template.spec?.completionMode ?? "Indexed";
+}
+
+function nameProblems(job: ReplicatedJob, path: string, jobSet: string): Problem[] {
+  const last = jobName(jobSet, job.name, Math.max(0, (job.replicas ?? 1) - 1));
+  const limit =
+    `must be lower-case letters, digits and '-', begin with a letter and have at most ${DNS_LABEL_MAX} characters`;
+  if (!isDns1035(last)) {
+    return [{ path: `${path}.name`, message: `makes the Job name "${last}", which ${limit}` }];
+  }
+  const completions = job.template.spec?.completions;
+  if (completionModeOf(job) !== "Indexed" || completions === undefined) return [];
+  const pod = `${last}-${Math.max(0, completions - 1)}-${RANDOM_SUFFIX}`;
+  return isDns1035(pod)
+    ? []
+    : [{ path: `${path}.name`, message: `makes pod names such as "${pod}", which ${limit}` }];
+}
+
+function dependencyProblems(jobs: readonly ReplicatedJob[], index: number): Problem[] {
+  const path = `spec.replicatedJobs[${index}].dependsOn`;
+  const dependsOn = jobs[index]?.dependsOn;
+  if (dependsOn === undefined) return [];
+  if (index === 0) {
+    return [{ path, message: "the first replicated job cannot depend on another" }];
+  }
+  const earlier = jobs.slice(0, index + 1).map(({ name }) => name);
+  return dependsOn.flatMap(({ name }, at) =>
+    earlier.includes(name) ? [] : [{
+      path: `${path}[${at}].name`,
+      message: `"${name}" must be a replicated job that stands earlier in the list`,
+    }]
+  );
+}
+
+function replicatedJobProblems(
+  jobs: readonly ReplicatedJob[],
+  index: number,
+  jobSet: string | undefined,
+): Problem[] {
+  const job = jobs[index];
+  if (job === undefined) return [];
+  const path = `spec.replicatedJobs[${index}]`;
+  const problems = dependencyProblems(jobs, index);
+  const { replicas = 1, groupName = "default" } = job;
+  if (jobs.findIndex(({ name }) => name === job.name) < index) {
+    problems.push({ path: `${path}.name`, message: `"${job.name}" stands in the list twice` });
+  }
+  if (!Number.isInteger(replicas) || replicas < 0) {
+    problems.push({ path: `${path}.replicas`, message: `must be at least 0, is ${replicas}` });
+  }
+  if ((job.template.spec?.parallelism ?? 1) * replicas > INT32_MAX) {
+    const message = `times parallelism must be at most ${INT32_MAX}`;
+    problems.push({ path: `${path}.replicas`, message });
+  }
+  if (!isDns1035(groupName)) {
+    problems.push({ path: `${path}.groupName`, message: `"${groupName}" is no DNS label` });
+  }
+  return jobSet === undefined ? problems : [...problems, ...nameProblems(job, path, jobSet)];
+}
+
+function targetProblems(
+  targets: readonly string[] | undefined,
+  path: string,
+  names: ReadonlySet<string>,
+): Problem[] {
+  return (targets ?? []).flatMap((name, index) =>
+    names.has(name) ? [] : [{
+      path: `${path}.targetReplicatedJobs[${index}]`,
+      message: `"${name}" is no replicated job of this JobSet`,
+    }]
+  );
+}
+
+function ruleProblems(rule: FailurePolicyRule, path: string): Problem[] {
+  const problems: Problem[] = [];
+  if (rule.name && (rule.name.length > 128 || !RULE_NAME.test(rule.name))) {
+    problems.push({
+      path: `${path}.name`,
+      message:
+        `"${rule.name}" must begin with a letter, hold letters, digits, '_', ',' and ':', end with a letter, digit or '_', and have at most 128 characters`,
+    });
+  }
+  rule.onJobFailureReasons?.forEach((reason, index) => {
+    if (JOB_FAILURE_REASONS.includes(reason)) return;
+    problems.push({
+      path: `${path}.onJobFailureReasons[${index}]`,
+      message: `"${reason}" must be one of ${JOB_FAILURE_REASONS.join(", ")}`,
+    });
+  });
+  return problems;
+}
+
+function policyProblems(spec: JobSetSpec, names: ReadonlySet<string>): Problem[] {
+  const rules = spec.failurePolicy?.rules ?? [];
+  const ruleNames = rules.map(({ name }, index) => name || `failurePolicyRule${index}`);
+  return [
+    ...targetProblems(spec.successPolicy?.targetReplicatedJobs, "spec.successPolicy", names),
+    ...rules.flatMap((rule, index) => {
+      const path = `spec.failurePolicy.rules[${index}]`;
+      const name = rule.name || `failurePolicyRule${index}`;
+      const twice = ruleNames.indexOf(name) < index
+        ? [{ path: `${path}.name`, message: `"${name}" stands in the list twice` }]
+        : [];
+      return [
+        ...twice,
+        ...ruleProblems(rule, path),
+        ...targetProblems(rule.targetReplicatedJobs, path, names),
+      ];
+    }),
+  ];
+}
+
+function coordinatorProblems(spec: JobSetSpec, jobSet: string | undefined): Problem[] {
+  if (spec.coordinator === undefined) return [];
+  const path = "spec.coordinator";
+  const { replicatedJob, jobIndex = 0, podIndex = 0 } = spec.coordinator;
+  const job = spec.replicatedJobs?.find(({ name }) => name === replicatedJob);
+  if (job === undefined) {
+    const message = `"${replicatedJob}" is no replicated job of this JobSet`;
+    return [{ path: `${path}.replicatedJob`, message }];
+  }
+  const problems: Problem[] = [];
+  const replicas = job.replicas ?? 1;
+  if (jobIndex < 0 || jobIndex >= replicas) {
+    const message = `must be from 0 to ${replicas - 1}, is ${jobIndex}`;
+    problems.push({ path: `${path}.jobIndex`, message });
+  }
+  const completions = job.template.spec?.completions;
+  if (completionModeOf(job) !== "Indexed" || completions === undefined) {
+    const message = `"${replicatedJob}" must be Indexed and set completions`;
+    problems.push({ path: `${path}.replicatedJob`, message });
+  } else if (podIndex < 0 || podIndex >= completions) {
+    const message = `must be from 0 to ${completions - 1}, is ${podIndex}`;
+    problems.push({ path: `${path}.podIndex`, message });
+  }
+  if (jobSet === undefined) return problems;
+  const subdomain = spec.network?.subdomain || jobSet;
+  const endpoint = coordinatorEndpoint(
+    jobSet,
+    { replicatedJob, jobIndex, podIndex },
+    subdomain,
+  );
+  if (endpoint.length > DNS_LABEL_MAX || !LABEL_VALUE.test(endpoint)) {
+    const message = `makes the address "${endpoint}", which must fit a label of ${DNS_LABEL_MAX}`;
+    problems.push({ path, message });
+  }
+  return problems;
+}
+
+function fieldProblems(spec: JobSetSpec): Problem[] {
+  const problems: Problem[] = [];
+  const { subdomain } = spec.network ?? {};
+  if (subdomain && !(DNS_1123_SUBDOMAIN.test(subdomain) && isDns1035(subdomain))) {
+    problems.push({ path: "spec.network.subdomain", message: `"${subdomain}" is no DNS label` });
+  }
+  const { managedBy } = spec;
+  if (managedBy && (managedBy.length > 63 || !DOMAIN_PREFIXED.test(managedBy))) {
+    const message =
+      `"${managedBy}" must be a domain and a path such as ${MULTIKUEUE_CONTROLLER}, at most 63 characters`;
+    problems.push({ path: "spec.managedBy", message });
+  }
+  if (
+    spec.startupPolicy?.startupPolicyOrder === "InOrder" &&
+    spec.replicatedJobs?.some(({ dependsOn }) => dependsOn !== undefined)
+  ) {
+    const message = "StartupPolicy and DependsOn APIs are mutually exclusive";
+    problems.push({ path: "spec.startupPolicy", message });
+  }
+  return problems;
+}
+
+/** What is wrong in a JobSet, apart from what is right but not executed here. */
+export function invalidParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): Problem[] {
+  const jobs = spec.replicatedJobs ?? [];
+  const jobSet = expectedName(metadata);
+  const names = new Set(jobs.map(({ name }) => name));
+  return [
+    ...jobs.flatMap((_, index) => replicatedJobProblems(jobs, index, jobSet)),
+    ...fieldProblems(spec),
+    ...policyProblems(spec, names),
+    ...coordinatorProblems(spec, jobSet),
+  ];
+}
+
+/**
+ * Everything for which a new JobSet must be refused: what is wrong by the contract and what the
+ * built-in executor does not execute. Without a name the lengths of names are not checked. An empty
+ * list means that it can be executed.
+ */
+export function jobSetProblems(spec: JobSetSpec, metadata: JobSetMetadata = {}): Problem[] {
+  return [...invalidParts(spec, metadata), ...unsupportedParts(spec, metadata)];
+}

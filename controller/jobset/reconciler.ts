@@ -1,0 +1,163 @@
+/** Observe, decide, act: one pass over one JobSet. */
+import type { JobSet } from "../../crds/jobset.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Job, Service } from "../../crds/kubernetes.ts";
+import { JOBSET_CONDITIONS, JOBSET_GROUP, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isConditionTrue } from "../../kube/conditions.ts";
+import type { ReconcileResult } from "../../kube/controller.ts";
+import { isNotFound } from "../../kube/errors.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Informer } from "../../kube/informer.ts";
+import { controllerOf } from "../../kube/ownership.ts";
+import { createOwnWrites } from "../../kube/own_writes.ts";
+import { formatKey, keyOf, type KubeObject, parseKey } from "../../kube/resource.ts";
+import { act, type Actor } from "./act.ts";
+import { decide } from "./decide.ts";
+import { resolveSpec } from "./defaults.ts";
+
+/** Name of the index by which Jobs are found under the uid of their controller. */
+export const JOBS_BY_CONTROLLER = "controllerUid";
+
+/** Indexes that the informer of Jobs must have for the executor. */
+export const jobSetJobIndexes: Record<string, (job: Job) => string[]> = {
+  [JOBS_BY_CONTROLLER]: (job) => {
+    const uid = controllerOf(job.metadata)?.uid;
+    return uid === undefined ? [] : [uid];
+  },
+};
+
+/** The parts of an informer that are used here. */
+export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced">;
+
+/** Counters of how JobSets end. */
+export interface JobSetMetrics {
+  /** A JobSet has ended, after its status says so. */
+  jobSetFinished?(
+    outcome: "completed" | "failed",
+    jobSet: { readonly namespace: string; readonly name: string },
+  ): void;
+}
+
+/** What a reconciler needs. */
+export interface ReconcilerOptions {
+  readonly client: KubeClient;
+  readonly informers: {
+    readonly jobSets: Cache<JobSet>;
+    /** With {@link jobSetJobIndexes}. */
+    readonly jobs: Cache<Job>;
+    readonly services: Cache<Service>;
+  };
+  readonly events: Pick<EventRecorder, "record">;
+  readonly clock: Clock;
+  readonly metrics?: JobSetMetrics;
+}
+
+/** One pass at a time for each key; what changes in the caches is told to `enqueue`. */
+export interface JobSetReconciler {
+  reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
+  /** Connects the caches; answers a function that ends this. */
+  connect(enqueue: (key: string) => void): () => void;
+}
+
+/** After this long a Job that we created and never saw is looked for. */
+const UNSEEN_AFTER_MS = 10_000;
+/** When to look again at a JobSet whose cache was found to be behind. */
+const OUTDATED_RETRY_MS = 500;
+
+function isOurs(jobSet: JobSet): boolean {
+  return jobSet.spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
+}
+
+/** The key of the JobSet that controls the object, if one does. */
+function owningJobSet(object: KubeObject): string | undefined {
+  const owner = controllerOf(object.metadata);
+  if (owner?.kind !== "JobSet" || !owner.apiVersion.startsWith(`${JOBSET_GROUP}/`)) return;
+  return formatKey({ namespace: object.metadata?.namespace, name: owner.name });
+}
+
+/** Forgets Jobs that we made and that went without the cache ever showing them. */
+async function dropGone(
+  { client, jobWrites }: Actor,
+  uid: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const key of jobWrites.overdue(uid, UNSEEN_AFTER_MS)) {
+    try {
+      const live = await client.get(KINDS.job, parseKey(key), { signal });
+      if (controllerOf(live.metadata)?.uid !== uid) jobWrites.forget(key);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      jobWrites.forget(key);
+    }
+  }
+}
+
+function countEnd(metrics: JobSetMetrics | undefined, before: JobSet, after: JobSet["status"]) {
+  if (before.status?.terminalState || !after?.terminalState) return;
+  const { namespace = "", name = "" } = before.metadata;
+  const completed = isConditionTrue(after.conditions, JOBSET_CONDITIONS.completed);
+  metrics?.jobSetFinished?.(completed ? "completed" : "failed", { namespace, name });
+}
+
+/** A reconciler with its memory of own writes. */
+export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconciler {
+  const { client, informers, events, clock, metrics } = options;
+  const jobWrites = createOwnWrites<Job>({
+    clock,
+    groupOf: (job) => controllerOf(job.metadata)?.uid ?? "",
+  });
+  const jobSetWrites = createOwnWrites<JobSet>({ clock, groupOf: keyOf });
+  const actor: Actor = { client, events, jobWrites, jobSetWrites };
+
+  function observeJobSet(key: string): JobSet | undefined {
+    const cached = informers.jobSets.get(key);
+    if (cached === undefined) {
+      jobSetWrites.forget(key);
+      return undefined;
+    }
+    return jobSetWrites.latest(key, cached);
+  }
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const jobSet = observeJobSet(key);
+    if (!jobSet || jobSet.metadata.deletionTimestamp !== undefined || !isOurs(jobSet)) return;
+    const { namespace, uid = "" } = jobSet.metadata;
+    await dropGone(actor, uid, signal);
+    const jobs = jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
+    const subdomain = resolveSpec(jobSet).network.subdomain;
+    const hasService = informers.services.get({ namespace, name: subdomain }) !== undefined;
+    const plan = decide({ jobSet, jobs, hasService }, clock.now());
+    const result = await act(actor, { jobSet, plan, signal });
+    if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
+    countEnd(metrics, jobSet, plan.status);
+    if (plan.requeueAfterMs !== undefined) return { requeueAfterMs: plan.requeueAfterMs };
+    const cached = new Set(
+      informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid).map((job) => job.metadata?.uid),
+    );
+    const unseen = jobWrites.merge(uid, []).some((job) => !cached.has(job.metadata?.uid));
+    return unseen ? { requeueAfterMs: UNSEEN_AFTER_MS } : undefined;
+  }
+
+  function connect(enqueue: (key: string) => void): () => void {
+    const children = (object: KubeObject) => {
+      const key = owningJobSet(object);
+      if (key !== undefined) enqueue(key);
+    };
+    const ends = [
+      informers.jobSets.onChange((change) => {
+        jobSetWrites.seen(change);
+        if (isOurs(change.object)) enqueue(keyOf(change.object));
+      }),
+      informers.jobs.onChange((change) => {
+        jobWrites.seen(change);
+        children(change.object);
+      }),
+      informers.services.onChange(({ object }) => children(object)),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+
+  return { reconcile, connect };
+}

@@ -1,0 +1,58 @@
+/** What a JobSet may hold that the built-in executor does not execute: refused by name. */
+import type { JobSetSpec } from "../../crds/jobset.ts";
+import { JOBSET_KEYS } from "../../crds/names.ts";
+
+/** Something wrong, and where. */
+export interface Problem {
+  /** Field path from the object's root, such as `spec.replicatedJobs[0].name`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** The metadata that is looked at. */
+export interface JobSetMetadata {
+  readonly name?: string;
+  readonly generateName?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+const PLACEMENT = [JOBSET_KEYS.exclusiveTopology, JOBSET_KEYS.nodeSelectorStrategy];
+
+function placement(
+  annotations: Readonly<Record<string, string>> | undefined,
+  path: string,
+): Problem[] {
+  return PLACEMENT.filter((key) => annotations?.[key] !== undefined).map((key) => ({
+    path: `${path}[${key}]`,
+    message: "exclusive placement is not supported by the built-in JobSet executor; remove it",
+  }));
+}
+
+/** Every part of a JobSet that the built-in executor cannot execute. */
+export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): Problem[] {
+  const problems = placement(metadata.annotations, "metadata.annotations");
+  spec.replicatedJobs?.forEach(({ template }, index) => {
+    const path = `spec.replicatedJobs[${index}].template.metadata.annotations`;
+    problems.push(...placement(template.metadata?.annotations, path));
+  });
+  if (spec.volumeClaimPolicies?.length) {
+    problems.push({
+      path: "spec.volumeClaimPolicies",
+      message: "is not supported by the built-in JobSet executor; mount an existing claim instead",
+    });
+  }
+  if (spec.failurePolicy?.restartStrategy === "InPlaceRestart") {
+    problems.push({
+      path: "spec.failurePolicy.restartStrategy",
+      message: "InPlaceRestart is not supported; use Recreate or BlockingRecreate",
+    });
+  }
+  spec.failurePolicy?.rules?.forEach(({ action }, index) => {
+    if (action !== "RestartJob" && action !== "RestartJobAndIgnoreMaxRestarts") return;
+    problems.push({
+      path: `spec.failurePolicy.rules[${index}].action`,
+      message: `${action} is not supported; use RestartJobSet or RestartJobSetAndIgnoreMaxRestarts`,
+    });
+  });
+  return problems;
+}
