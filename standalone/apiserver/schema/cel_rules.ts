@@ -1,0 +1,183 @@
+/** `x-kubernetes-validations`: rules in CEL, with `self` and for transitions `oldSelf`. */
+import {
+  type CelEnv,
+  celEnv,
+  type CelInput,
+  type CelResult,
+  isCelError,
+  parse,
+  plan,
+} from "@bufbuild/cel";
+import { strings } from "@bufbuild/cel/ext";
+import { asList, at, isObject, sameJson, textAt } from "./json.ts";
+import { type Cause, invalid, shown, under } from "./cause.ts";
+import type { Structure } from "./structure.ts";
+
+/** A compiled CEL expression over some variables. */
+export type CelProgram = (variables: Record<string, CelInput>) => CelResult;
+
+const environment: { value?: CelEnv } = {};
+
+/** Compiles an expression. Throws with CEL's message when it does not parse. */
+export function compileCel(expression: string): CelProgram {
+  environment.value ??= celEnv({ funcs: strings });
+  const run = plan(environment.value, parse(expression));
+  return (variables) => run(variables);
+}
+
+interface Rule {
+  readonly rule: string;
+  readonly program: CelProgram | undefined;
+  readonly problem: string;
+  readonly message: string | undefined;
+  readonly messageProgram: CelProgram | undefined;
+  readonly reason: string | undefined;
+  readonly fieldPath: string;
+  readonly transition: boolean;
+  readonly optionalOldSelf: boolean;
+}
+
+/** Names that CEL reserves: as properties they are written `__name__` in rules. */
+const RESERVED = new Set(
+  ("true false null in as break const continue else for function if import let loop package " +
+    "namespace return var void while").split(" "),
+);
+
+function escapedName(name: string): string {
+  if (RESERVED.has(name)) return `__${name}__`;
+  return name.replaceAll("__", "__underscores__").replaceAll(".", "__dot__")
+    .replaceAll("-", "__dash__").replaceAll("/", "__slash__");
+}
+
+/** A JSON value as CEL sees it under the schema: integers as int, objects as maps. */
+export function toCel(value: unknown, structure?: Structure): CelInput {
+  if (Array.isArray(value)) return value.map((item) => toCel(item, structure?.items()));
+  if (isObject(value)) {
+    const entries = Object.entries(value).map(([key, item]): [string, CelInput] => {
+      const property = structure?.property(key);
+      if (property !== undefined) return [escapedName(key), toCel(item, property)];
+      return [key, toCel(item, structure?.additional())];
+    });
+    return new Map(entries);
+  }
+  if (typeof value === "number") {
+    const whole = Number.isSafeInteger(value) && structure?.type !== "number";
+    return whole ? BigInt(value) : value;
+  }
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
+  return null;
+}
+
+function mentionsOldSelf(rule: string): boolean {
+  return /\boldSelf\b/.test(rule.replaceAll(/'[^']*'|"[^"]*"/g, "''"));
+}
+
+function compileRule(raw: unknown): Rule {
+  const rule = textAt(raw, "rule") ?? "";
+  const messageExpression = textAt(raw, "messageExpression");
+  let program: CelProgram | undefined;
+  let messageProgram: CelProgram | undefined;
+  let problem = "";
+  try {
+    program = compileCel(rule);
+    if (messageExpression !== undefined) messageProgram = compileCel(messageExpression);
+  } catch (error) {
+    problem = error instanceof Error ? error.message : String(error);
+  }
+  return {
+    rule,
+    program,
+    problem,
+    message: textAt(raw, "message"),
+    messageProgram,
+    reason: textAt(raw, "reason"),
+    fieldPath: textAt(raw, "fieldPath") ?? "",
+    transition: mentionsOldSelf(rule),
+    optionalOldSelf: at(raw, "optionalOldSelf") === true,
+  };
+}
+
+const rulesOf = new WeakMap<Structure, readonly Rule[]>();
+
+function compiledRules(structure: Structure): readonly Rule[] {
+  const known = rulesOf.get(structure);
+  if (known !== undefined) return known;
+  const rules = asList(structure.keywords["x-kubernetes-validations"]).map(compileRule);
+  rulesOf.set(structure, rules);
+  return rules;
+}
+
+/**
+ * What the rules at any depth of the value refuse. `old` is undefined on creation; a transition
+ * rule runs only where the old value has a counterpart.
+ */
+export function checkRules(value: unknown, old: unknown, structure: Structure, path = ""): Cause[] {
+  const own = compiledRules(structure).flatMap((rule) =>
+    checkRule(rule, value, old, structure, path)
+  );
+  return [...own, ...checkChildren(value, old, structure, path)];
+}
+
+function checkChildren(value: unknown, old: unknown, structure: Structure, path: string): Cause[] {
+  if (Array.isArray(value)) {
+    const items = structure.items();
+    if (items === undefined) return [];
+    return value.flatMap((item, index) =>
+      checkRules(item, counterpart(item, old, structure), items, under(path, index))
+    );
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => {
+    const known = structure.property(key) ?? structure.additional();
+    if (known === undefined || item === null) return [];
+    return checkRules(item, at(old, key), known, under(path, key));
+  });
+}
+
+/** The old item that an item of a map-like list continues; other lists have none. */
+function counterpart(item: unknown, old: unknown, structure: Structure): unknown {
+  if (structure.listType !== "map" || !isObject(item)) return undefined;
+  return asList(old).find((other) =>
+    structure.mapKeys.every((key) => sameJson(at(other, key), item[key]))
+  );
+}
+
+function checkRule(
+  rule: Rule,
+  value: unknown,
+  old: unknown,
+  structure: Structure,
+  path: string,
+): Cause[] {
+  if (rule.transition && old === undefined && !rule.optionalOldSelf) return [];
+  const field = rule.fieldPath === "" ? path : `${path}${rule.fieldPath}`;
+  const about = isObject(value) ? "object" : Array.isArray(value) ? "array" : value;
+  if (rule.program === undefined) {
+    return [invalid(field, about, `rule compilation error: ${rule.problem}`)];
+  }
+  const variables: Record<string, CelInput> = { self: toCel(value, structure) };
+  if (rule.transition) variables.oldSelf = toCel(old, structure);
+  const result = rule.program(variables);
+  if (result === true) return [];
+  if (isCelError(result)) {
+    return [invalid(field, about, `rule evaluation error: ${result.message}`)];
+  }
+  return [refusal(rule, field, about, messageOf(rule, variables))];
+}
+
+function messageOf(rule: Rule, variables: Record<string, CelInput>): string {
+  const computed = rule.messageProgram?.(variables);
+  if (typeof computed === "string" && computed.trim() !== "") return computed;
+  return rule.message ?? `failed rule: ${rule.rule}`;
+}
+
+function refusal(rule: Rule, field: string, about: unknown, message: string): Cause {
+  const texts: Record<string, string> = {
+    FieldValueForbidden: `Forbidden: ${message}`,
+    FieldValueRequired: `Required value: ${message}`,
+    FieldValueDuplicate: `Duplicate value: ${shown(about)}`,
+  };
+  const text = rule.reason === undefined ? undefined : texts[rule.reason];
+  if (rule.reason === undefined || text === undefined) return invalid(field, about, message);
+  return { field, reason: rule.reason, message: text };
+}

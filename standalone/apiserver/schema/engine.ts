@@ -1,0 +1,99 @@
+/** A schema of a kind: pruning, defaults and validation as an API server does them. */
+import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
+import { checkRules } from "./cel_rules.ts";
+import type { Cause } from "./cause.ts";
+import { applyDefaults } from "./defaults.ts";
+import type { JsonObject } from "./json.ts";
+import { createChecker } from "./json_schema.ts";
+import { checkLists } from "./lists.ts";
+import { prune } from "./prune.ts";
+import { createStructure } from "./structure.ts";
+
+export { type Cause, causeText } from "./cause.ts";
+
+/** What an API server does with an object of a kind. No method changes the value it is given. */
+export interface Schema {
+  /** A copy without the fields that the schema does not know. */
+  prune(value: unknown): unknown;
+  /** A copy with defaults filled in. */
+  applyDefaults(value: unknown): unknown;
+  /** What is wrong; `old` is the stored object on update, for transition rules and immutability. */
+  validate(value: unknown, old?: unknown): Cause[];
+  /** Paths of the fields that `prune` would drop, such as `spec.containers[0].imge`. */
+  unknownFields(value: unknown): string[];
+}
+
+/** How a schema document is read. */
+export interface SchemaOptions {
+  /** Schemas by name for `$ref`s of the form `#/components/schemas/<name>`; Kubernetes' by default. */
+  readonly definitions?: Record<string, unknown>;
+  /**
+   * The document is Kubernetes' own published OpenAPI: free-form objects stay whole, zero values
+   * are no defaults, null is absent, and `status` may be partial.
+   */
+  readonly native?: boolean;
+}
+
+/** Kubernetes' own OpenAPI schemas by name. */
+export const KUBERNETES_DEFINITIONS: Readonly<JsonObject> = kubernetesSchemas;
+
+const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const METADATA_REF = { $ref: `#/components/schemas/${METADATA}` };
+
+const checkers: { kubernetes?: ReturnType<typeof createChecker> } = {};
+
+function checkerOf(definitions: Record<string, unknown> | undefined) {
+  if (definitions !== undefined) return createChecker(definitions);
+  checkers.kubernetes ??= createChecker(kubernetesSchemas);
+  return checkers.kubernetes;
+}
+
+/**
+ * Compiles an OpenAPI v3 schema (a CRD's `openAPIV3Schema`, or one of Kubernetes' own). ajv
+ * compiles at the first validation. Throws RangeError when the schema refers to nothing.
+ */
+export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Schema {
+  const native = options.native ?? false;
+  const definitions = options.definitions ?? KUBERNETES_DEFINITIONS;
+  const structure = createStructure(openApi, { definitions, native });
+  const metadata = createStructure(METADATA_REF, {
+    definitions: KUBERNETES_DEFINITIONS,
+    native: true,
+  });
+  const check = checkerOf(options.definitions)(openApi);
+  const checkMetadata = checkerOf(undefined)({
+    type: "object",
+    properties: { metadata: METADATA_REF },
+  });
+  const clean = (value: unknown, onUnknown?: (path: string) => void) =>
+    prune(value, structure, { metadata, native, onUnknown });
+  return {
+    prune: (value) => clean(value),
+    applyDefaults: (value) => applyDefaults(value, structure),
+    unknownFields(value) {
+      const unknown: string[] = [];
+      clean(value, (path) => unknown.push(path));
+      return unknown;
+    },
+    validate(value, old) {
+      if (native) return check(value).filter((cause) => !isPartialStatus(cause));
+      const causes = [...checkMetadata(value), ...check(value), ...checkLists(value, structure)];
+      return causes.length > 0 ? unique(causes) : checkRules(value, old, structure);
+    },
+  };
+}
+
+/** Kubernetes' own validation lets a status be partial: Go fills in zero values. */
+function isPartialStatus(cause: Cause): boolean {
+  return cause.reason === "FieldValueRequired" && /^status\b/.test(cause.field);
+}
+
+function unique(causes: Cause[]): Cause[] {
+  const seen = new Set<string>();
+  return causes.filter((cause) => {
+    const key = `${cause.field} ${cause.message}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}

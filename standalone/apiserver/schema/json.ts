@@ -1,0 +1,89 @@
+/** Plain JSON as the API server handles it: narrowing and reading without casts. */
+
+/** A JSON object. */
+export type JsonObject = { [key: string]: unknown };
+
+/** Whether the value is a JSON object (no array, no null). */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value as object; an empty one when it is anything else. */
+export function asObject(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** The value as list; an empty one when it is anything else. */
+export function asList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value as list of objects; other items count as empty objects, so that indices stay. */
+export function asObjects(value: unknown): JsonObject[] {
+  return asList(value).map(asObject);
+}
+
+/** The value as text, or undefined. */
+export function asText(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The texts of a list; other items are left out. */
+export function asTexts(value: unknown): string[] {
+  return asList(value).filter((item) => typeof item === "string");
+}
+
+/** The value at the end of the keys, or undefined. */
+export function at(value: unknown, ...keys: string[]): unknown {
+  let here = value;
+  for (const key of keys) {
+    if (!isObject(here) || !Object.hasOwn(here, key)) return undefined;
+    here = here[key];
+  }
+  return here;
+}
+
+/** The object at the end of the keys; an empty one when there is none. */
+export function objectAt(value: unknown, ...keys: string[]): JsonObject {
+  return asObject(at(value, ...keys));
+}
+
+/** The text at the end of the keys, or undefined. */
+export function textAt(value: unknown, ...keys: string[]): string | undefined {
+  return asText(at(value, ...keys));
+}
+
+/** The map of texts at the end of the keys; values that are no text are left out. */
+export function textMapAt(value: unknown, ...keys: string[]): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [key, item] of Object.entries(objectAt(value, ...keys))) {
+    if (typeof item === "string") result[key] = item;
+  }
+  return result;
+}
+
+/** Sets a key as own property, also one such as `__proto__`. */
+export function setKey(target: JsonObject, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  } else {
+    target[key] = value;
+  }
+}
+
+/** Whether two JSON values are the same; the order of an object's keys does not count. */
+export function sameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, index) => sameJson(item, other[index]));
+  }
+  if (!isObject(one) || !isObject(other)) return false;
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length &&
+    keys.every((key) => Object.hasOwn(other, key) && sameJson(one[key], other[key]));
+}

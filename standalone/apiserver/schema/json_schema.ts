@@ -1,0 +1,217 @@
+/** Checking values against OpenAPI keywords with ajv, and ajv's errors in Kubernetes' words. */
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import { RE2JS } from "re2js";
+import { asList, asTexts, at, isObject, type JsonObject } from "./json.ts";
+import {
+  type Cause,
+  duplicate,
+  invalid,
+  required,
+  tooLong,
+  tooMany,
+  under,
+  unsupported,
+  wrongType,
+} from "./cause.ts";
+
+/** A linear-time regular expression engine for ajv: patterns come from whoever writes CRDs. */
+function regExp(pattern: string) {
+  const compiled = RE2JS.compile(pattern);
+  return { test: (text: string) => compiled.matcher(text).find() };
+}
+regExp.code = "regExp";
+
+const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function between(least: number, most: number) {
+  return (value: number) => Number.isInteger(value) && value >= least && value <= most;
+}
+
+/** A checker with its formats; `definitions` become reachable as `kubernetes#/components/schemas/…`. */
+function createAjv(definitions: JsonObject): Ajv {
+  const ajv = new Ajv({
+    strict: false,
+    allErrors: true,
+    validateSchema: false,
+    verbose: true,
+    logger: false,
+    code: { regExp },
+  });
+  ajv.addFormat("int32", { type: "number", validate: between(-(2 ** 31), 2 ** 31 - 1) });
+  ajv.addFormat("int64", { type: "number", validate: between(-(2 ** 63), 2 ** 63) });
+  ajv.addFormat("date-time", (text) => RFC3339.test(text) && !Number.isNaN(Date.parse(text)));
+  ajv.addFormat("byte", (text) => BASE64.test(text.replaceAll(/[\r\n]/g, "")));
+  ajv.addSchema({ $id: "kubernetes", components: { schemas: definitions } });
+  return ajv;
+}
+
+const FORMATS = new Set(["int32", "int64", "date-time", "byte"]);
+const NESTED = ["items", "not", "additionalProperties"];
+const NESTED_LISTS = ["allOf", "anyOf", "oneOf"];
+
+/** An OpenAPI 3.0 schema as JSON schema that ajv reads the same way. */
+function toJsonSchema(schema: unknown): unknown {
+  if (!isObject(schema)) return schema;
+  const { exclusiveMinimum, exclusiveMaximum, format, default: _default, ...rest } = schema;
+  const result: JsonObject = { ...rest };
+  if (typeof rest.$ref === "string" && !rest.$ref.startsWith("kubernetes")) {
+    result.$ref = `kubernetes${rest.$ref}`;
+  }
+  if (typeof format === "string" && FORMATS.has(format)) result.format = format;
+  if (exclusiveMinimum === true) {
+    result.exclusiveMinimum = rest.minimum;
+    delete result.minimum;
+  }
+  if (exclusiveMaximum === true) {
+    result.exclusiveMaximum = rest.maximum;
+    delete result.maximum;
+  }
+  for (const key of NESTED) {
+    if (isObject(rest[key])) result[key] = toJsonSchema(rest[key]);
+  }
+  for (const key of NESTED_LISTS) {
+    if (Array.isArray(rest[key])) result[key] = asList(rest[key]).map(toJsonSchema);
+  }
+  if (isObject(rest.properties)) result.properties = mapValues(rest.properties);
+  if (schema["x-kubernetes-int-or-string"] === true || format === "int-or-string") {
+    delete result.oneOf;
+    result.type = rest.nullable === true ? ["integer", "string", "null"] : ["integer", "string"];
+    delete result.nullable;
+  } else if (rest.nullable === true && typeof rest.type === "string") {
+    result.type = [rest.type, "null"];
+    if (Array.isArray(rest.enum)) result.enum = [...asList(rest.enum), null];
+    delete result.nullable;
+  }
+  return result;
+}
+
+function mapValues(schemas: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(schemas).map(([key, it]) => [key, toJsonSchema(it)]));
+}
+
+/**
+ * A function that tells what JSON-schema validation finds. Definitions are those that the schema
+ * refers to as `#/components/schemas/…`. Throws when the schema cannot be compiled.
+ */
+export function createChecker(
+  definitions: JsonObject,
+): (schema: unknown) => (value: unknown) => Cause[] {
+  const ajv = createAjv(mapValues(definitions));
+  return (schema) => {
+    let check: ValidateFunction | undefined;
+    return (value) => {
+      check ??= ajv.compile(asSchema(toJsonSchema(schema)));
+      if (check(value)) return [];
+      return causesOf(check.errors ?? [], value);
+    };
+  };
+}
+
+function asSchema(value: unknown): JsonObject | boolean {
+  return isObject(value) || typeof value === "boolean" ? value : {};
+}
+
+/** Errors inside the branches of a combination say less than the combination's own. */
+function isInsideCombination(error: ErrorObject): boolean {
+  return /\/(anyOf|oneOf|not)\//.test(error.schemaPath);
+}
+
+function causesOf(errors: readonly ErrorObject[], value: unknown): Cause[] {
+  return errors.filter((error) => !isInsideCombination(error))
+    .map((error) => causeOf(error, fieldPath(error.instancePath, value)))
+    .filter((cause) => cause !== undefined);
+}
+
+/** `/spec/containers/0/name` → `spec.containers[0].name`. */
+function fieldPath(pointer: string, value: unknown): string {
+  let path = "";
+  let here = value;
+  for (const part of pointer.split("/").slice(1)) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    path = under(path, Array.isArray(here) ? Number(key) : key);
+    here = Array.isArray(here) ? here[Number(key)] : at(here, key);
+  }
+  return path;
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value;
+}
+
+function limitOf(error: ErrorObject): number {
+  return Number(at(error.params, "limit"));
+}
+
+/** Each keyword's text; `undefined` says that the error is only an echo of another one. */
+const TEXTS: Readonly<Record<string, (error: ErrorObject, field: string) => Cause | undefined>> = {
+  required: (error, field) => required(under(field, String(at(error.params, "missingProperty")))),
+  type: (error, field) => {
+    const types = at(error.params, "type");
+    const wanted = asTexts(types).filter((name) => name !== "null").join(",") || String(types);
+    const actual = typeName(error.data);
+    return wrongType(field, actual, `${field} in body must be of type ${wanted}: "${actual}"`);
+  },
+  enum: (error, field) =>
+    unsupported(field, error.data, asList(error.schema).filter((it) => it !== null)),
+  const: (error, field) => unsupported(field, error.data, [error.schema]),
+  minimum: (error, field) =>
+    invalid(
+      field,
+      error.data,
+      `${field} in body should be greater than or equal to ${limitOf(error)}`,
+    ),
+  maximum: (error, field) =>
+    invalid(
+      field,
+      error.data,
+      `${field} in body should be less than or equal to ${limitOf(error)}`,
+    ),
+  exclusiveMinimum: (error, field) =>
+    invalid(field, error.data, `${field} in body should be greater than ${limitOf(error)}`),
+  exclusiveMaximum: (error, field) =>
+    invalid(field, error.data, `${field} in body should be less than ${limitOf(error)}`),
+  multipleOf: (error, field) =>
+    invalid(field, error.data, `${field} in body should be a multiple of ${error.schema}`),
+  minLength: (error, field) =>
+    invalid(field, error.data, `${field} in body should be at least ${limitOf(error)} chars long`),
+  maxLength: (error, field) => tooLong(field, limitOf(error)),
+  pattern: (error, field) =>
+    invalid(field, error.data, `${field} in body should match '${String(error.schema)}'`),
+  format: (error, field) =>
+    invalid(
+      field,
+      error.data,
+      `${field} in body must be of type ${error.schema}: ${JSON.stringify(error.data)}`,
+    ),
+  minItems: (error, field) =>
+    invalid(
+      field,
+      asList(error.data).length,
+      `${field} in body should have at least ${limitOf(error)} items`,
+    ),
+  maxItems: (error, field) => tooMany(field, asList(error.data).length, limitOf(error)),
+  minProperties: (error, field) =>
+    invalid(
+      field,
+      Object.keys(Object(error.data)).length,
+      `${field} in body should have at least ${limitOf(error)} properties`,
+    ),
+  maxProperties: (error, field) =>
+    tooMany(field, Object.keys(Object(error.data)).length, limitOf(error)),
+  uniqueItems: (error, field) => duplicate(field, error.data),
+  anyOf: (_error, field) =>
+    invalid(field, "", `"${field}" must validate at least one schema (anyOf)`),
+  oneOf: (_error, field) =>
+    invalid(field, "", `"${field}" must validate one and only one schema (oneOf)`),
+  not: (_error, field) => invalid(field, "", `"${field}" must not validate the schema (not)`),
+};
+
+function causeOf(error: ErrorObject, field: string): Cause | undefined {
+  const text = TEXTS[error.keyword];
+  if (text !== undefined) return text(error, field);
+  return invalid(field, error.data, error.message ?? `does not satisfy ${error.keyword}`);
+}

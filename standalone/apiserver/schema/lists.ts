@@ -1,0 +1,51 @@
+/** Uniqueness in lists of type set and map. */
+import { isObject } from "./json.ts";
+import { type Cause, duplicate, under } from "./cause.ts";
+import type { Structure } from "./structure.ts";
+
+/** What is doubled in the lists of the value, at any depth. */
+export function checkLists(value: unknown, structure: Structure, path = ""): Cause[] {
+  if (Array.isArray(value)) {
+    const items = structure.items();
+    const inner = items === undefined
+      ? []
+      : value.flatMap((item, index) => checkLists(item, items, under(path, index)));
+    return [...checkList(value, structure, path), ...inner];
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => {
+    const known = structure.property(key) ?? structure.additional();
+    return known === undefined ? [] : checkLists(item, known, under(path, key));
+  });
+}
+
+function checkList(list: unknown[], structure: Structure, path: string): Cause[] {
+  if (structure.listType !== "set" && structure.listType !== "map") return [];
+  const causes: Cause[] = [];
+  const seen = new Set<string>();
+  for (const [index, item] of list.entries()) {
+    const here = under(path, index);
+    const key = listKey(item, structure);
+    if (key === undefined) continue;
+    if (seen.has(key.text)) causes.push(duplicate(here, key.shown));
+    seen.add(key.text);
+  }
+  return causes;
+}
+
+/** By what an item of a set or map is known; undefined when it has the wrong form altogether. */
+function listKey(
+  item: unknown,
+  structure: Structure,
+): { text: string; shown: unknown } | undefined {
+  if (structure.listType === "set") {
+    return { text: JSON.stringify(item), shown: item };
+  }
+  if (!isObject(item)) return undefined;
+  const items = structure.items();
+  const values: [string, unknown][] = structure.mapKeys.map((
+    key,
+  ) => [key, item[key] ?? items?.property(key)?.default]);
+  const shown = Object.fromEntries(values.filter(([, value]) => value !== undefined));
+  return { text: JSON.stringify(values), shown };
+}

@@ -1,0 +1,72 @@
+/** Removing what a schema does not know, and telling what that was. */
+import { isObject, type JsonObject, setKey } from "./json.ts";
+import { under } from "./cause.ts";
+import type { Structure } from "./structure.ts";
+
+/** How to prune. */
+export interface PruneOptions {
+  /** Structure of the metadata of the root and of embedded objects. */
+  readonly metadata: Structure;
+  /** Go's reading of Kubernetes' own kinds: null is absent, a number given as quantity is text. */
+  readonly native: boolean;
+  /** Called with the path of each field that is dropped because the schema does not know it. */
+  readonly onUnknown?: (path: string) => void;
+}
+
+const KEPT_AT_ROOT = new Set(["apiVersion", "kind"]);
+
+/** A copy of the value with only what the structure knows. The value itself is left alone. */
+export function prune(value: unknown, structure: Structure, options: PruneOptions): unknown {
+  return pruneValue(value, structure, options, "", true);
+}
+
+function pruneValue(
+  value: unknown,
+  structure: Structure,
+  options: PruneOptions,
+  path: string,
+  root: boolean,
+): unknown {
+  if (Array.isArray(value)) {
+    const items = structure.items();
+    if (items === undefined) return structuredClone(value);
+    return value.map((item, index) => pruneValue(item, items, options, under(path, index), false));
+  }
+  if (isObject(value)) return pruneObject(value, structure, options, path, root);
+  if (options.native && structure.quantity && typeof value === "number") return String(value);
+  return value;
+}
+
+function pruneObject(
+  value: JsonObject,
+  structure: Structure,
+  options: PruneOptions,
+  path: string,
+  root: boolean,
+): JsonObject {
+  const result: JsonObject = {};
+  const whole = root || structure.embedded;
+  for (const [key, item] of Object.entries(value)) {
+    const here = under(path, key);
+    if (whole && key === "metadata") {
+      if (item !== null) {
+        setKey(
+          result,
+          key,
+          pruneValue(item, options.metadata, { ...options, native: true }, here, false),
+        );
+      }
+      continue;
+    }
+    const known = structure.property(key) ?? structure.additional();
+    if (known === undefined) {
+      if (structure.preserves || (whole && KEPT_AT_ROOT.has(key))) {
+        setKey(result, key, structuredClone(item));
+      } else options.onUnknown?.(here);
+      continue;
+    }
+    if (item === null && !known.nullable && !known.preserves) continue;
+    setKey(result, key, pruneValue(item, known, options, here, false));
+  }
+  return result;
+}

@@ -1,0 +1,65 @@
+/** ConfigMaps and Secrets: keys, size, and the immutable flag. */
+import { at, objectAt, sameJson, textAt } from "../json.ts";
+import { type Cause, forbidden, invalid, tooLong, under } from "../cause.ts";
+import { byteLength, checkMetadata } from "./metadata.ts";
+import { dataKey } from "./names.ts";
+
+const MAX_BYTES = 1024 * 1024;
+
+function checkKeys(object: unknown, field: string): Cause[] {
+  return Object.keys(objectAt(object, field)).flatMap((key) => {
+    const problems = key === "." || key.startsWith("..")
+      ? [`a valid config key must not be '.' or start with '..'`]
+      : dataKey(key);
+    return problems.map((problem) => invalid(`${field}[${key}]`, key, problem));
+  });
+}
+
+function checkSize(object: unknown, fields: readonly string[]): Cause[] {
+  const values = fields.flatMap((field) => Object.values(objectAt(object, field)));
+  const bytes = values.reduce((sum: number, value) => sum + byteLength(value), 0);
+  return bytes > MAX_BYTES ? [tooLong(fields[0] ?? "", MAX_BYTES)] : [];
+}
+
+/** What an object marked immutable refuses. */
+function checkImmutable(object: unknown, old: unknown, fields: readonly string[]): Cause[] {
+  if (at(old, "immutable") !== true) return [];
+  const causes = at(object, "immutable") === true
+    ? []
+    : [forbidden("immutable", "field is immutable when `immutable` is set")];
+  return [
+    ...causes,
+    ...fields.filter((field) => !sameJson(objectAt(object, field), objectAt(old, field)))
+      .map((field) => forbidden(field, "field is immutable when `immutable` is set")),
+  ];
+}
+
+/** Rules of kind ConfigMap. */
+export function checkConfigMap(object: unknown, old?: unknown): Cause[] {
+  const both = Object.keys(objectAt(object, "data")).filter((key) =>
+    Object.hasOwn(objectAt(object, "binaryData"), key)
+  );
+  return [
+    ...checkMetadata(at(object, "metadata")),
+    ...checkKeys(object, "data"),
+    ...checkKeys(object, "binaryData"),
+    ...both.map((key) =>
+      invalid(under("data", key), key, "duplicate of key present in binaryData")
+    ),
+    ...checkSize(object, ["data", "binaryData"]),
+    ...checkImmutable(object, old, ["data", "binaryData"]),
+  ];
+}
+
+/** Rules of kind Secret. */
+export function checkSecret(object: unknown, old?: unknown): Cause[] {
+  const type = textAt(object, "type");
+  const before = textAt(old, "type");
+  return [
+    ...checkMetadata(at(object, "metadata")),
+    ...checkKeys(object, "data"),
+    ...checkSize(object, ["data"]),
+    ...checkImmutable(object, old, ["data"]),
+    ...(old !== undefined && type !== before ? [invalid("type", type, "field is immutable")] : []),
+  ];
+}

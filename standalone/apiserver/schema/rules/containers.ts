@@ -1,0 +1,189 @@
+/** Containers of a pod: names, variables, ports, mounts, resources, probes. */
+import { asObjects, at, type JsonObject, objectAt, textAt } from "../json.ts";
+import { type Cause, duplicate, invalid, notFound, required, under } from "../cause.ts";
+import { dnsLabel, envName, isQuantity, portName } from "./names.ts";
+
+/** Checks one list of containers; `seen` collects the names of all lists of the pod. */
+export function checkContainers(
+  list: unknown,
+  path: string,
+  volumes: ReadonlySet<string>,
+  seen: Set<string>,
+): Cause[] {
+  return asObjects(list).flatMap((container, index) => {
+    const here = under(path, index);
+    const name = textAt(container, "name") ?? "";
+    const causes = checkContainer(container, here, volumes);
+    if (name === "") return [required(under(here, "name")), ...causes];
+    const names = dnsLabel(name).map((problem) => invalid(under(here, "name"), name, problem));
+    if (seen.has(name)) names.push(duplicate(under(here, "name"), name));
+    seen.add(name);
+    return [...names, ...causes];
+  });
+}
+
+function checkContainer(
+  container: JsonObject,
+  path: string,
+  volumes: ReadonlySet<string>,
+): Cause[] {
+  const image = textAt(container, "image") ?? "";
+  return [
+    ...(image === "" ? [required(under(path, "image"))] : []),
+    ...(image !== "" && image.trim() !== image
+      ? [invalid(under(path, "image"), image, "must not have leading or trailing whitespace")]
+      : []),
+    ...checkEnv(container, path),
+    ...checkPorts(container, under(path, "ports")),
+    ...checkMounts(container, under(path, "volumeMounts"), volumes),
+    ...checkResources(container.resources, under(path, "resources")),
+    ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((probe) =>
+      checkProbe(at(container, probe), under(path, probe), probe)
+    ),
+  ];
+}
+
+function checkEnv(container: JsonObject, path: string): Cause[] {
+  const variables = asObjects(container.env).flatMap((variable, index) => {
+    const here = under(under(path, "env"), index);
+    const name = textAt(variable, "name") ?? "";
+    const causes = name === ""
+      ? [required(under(here, "name"))]
+      : envName(name).map((problem) => invalid(under(here, "name"), name, problem));
+    return [...causes, ...checkValueFrom(variable, under(here, "valueFrom"))];
+  });
+  const sources = asObjects(container.envFrom).flatMap((source, index) => {
+    const here = under(under(path, "envFrom"), index);
+    const given = ["configMapRef", "secretRef"].filter((key) => source[key] !== undefined);
+    if (given.length === 0) {
+      return [invalid(here, "", "must specify one of: `configMapRef` or `secretRef`")];
+    }
+    return given.length > 1
+      ? [invalid(here, "", "may not have more than one field specified at a time")]
+      : [];
+  });
+  return [...variables, ...sources];
+}
+
+function checkValueFrom(variable: JsonObject, path: string): Cause[] {
+  if (variable.valueFrom === undefined) return [];
+  const given = Object.keys(objectAt(variable, "valueFrom"));
+  if (given.length === 0) {
+    return [
+      invalid(
+        path,
+        "",
+        "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+      ),
+    ];
+  }
+  if ((textAt(variable, "value") ?? "") !== "") {
+    return [invalid(path, "", "may not be specified when `value` is not empty")];
+  }
+  return given.length > 1
+    ? [invalid(path, "", "may not have more than one field specified at a time")]
+    : [];
+}
+
+function checkPorts(container: JsonObject, path: string): Cause[] {
+  const names = new Set<string>();
+  return asObjects(container.ports).flatMap((port, index) => {
+    const here = under(path, index);
+    const causes: Cause[] = checkPort(port.containerPort, under(here, "containerPort"));
+    const name = textAt(port, "name") ?? "";
+    if (name !== "") {
+      causes.push(...portName(name).map((problem) => invalid(under(here, "name"), name, problem)));
+      if (names.has(name)) causes.push(duplicate(under(here, "name"), name));
+      names.add(name);
+    }
+    return causes;
+  });
+}
+
+/** Checks the number of a port. */
+export function checkPort(port: unknown, path: string): Cause[] {
+  if (typeof port !== "number") return port === undefined ? [required(path)] : [];
+  return port >= 1 && port <= 65_535
+    ? []
+    : [invalid(path, port, "must be between 1 and 65535, inclusive")];
+}
+
+function checkMounts(
+  container: JsonObject,
+  path: string,
+  volumes: ReadonlySet<string>,
+): Cause[] {
+  const paths = new Set<string>();
+  return asObjects(container.volumeMounts).flatMap((mount, index) => {
+    const here = under(path, index);
+    const name = textAt(mount, "name") ?? "";
+    const mountPath = textAt(mount, "mountPath") ?? "";
+    const subPath = textAt(mount, "subPath") ?? "";
+    const causes: Cause[] = [];
+    if (name === "") causes.push(required(under(here, "name")));
+    else if (!volumes.has(name)) causes.push(notFound(under(here, "name"), name));
+    if (mountPath === "") causes.push(required(under(here, "mountPath")));
+    else if (paths.has(mountPath)) {
+      causes.push(invalid(under(here, "mountPath"), mountPath, "must be unique"));
+    }
+    paths.add(mountPath);
+    if (subPath.startsWith("/")) {
+      causes.push(invalid(under(here, "subPath"), subPath, "must be a relative path"));
+    }
+    if (subPath.split("/").includes("..")) {
+      causes.push(invalid(under(here, "subPath"), subPath, "must not contain '..'"));
+    }
+    return causes;
+  });
+}
+
+const QUANTITY_TEXT =
+  "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+
+function checkResources(resources: unknown, path: string): Cause[] {
+  return ["limits", "requests"].flatMap((part) =>
+    Object.entries(objectAt(resources, part)).flatMap(([name, amount]) => {
+      const here = `${under(path, part)}[${name}]`;
+      const text = String(amount);
+      if (!isQuantity(text)) return [invalid(here, text, QUANTITY_TEXT)];
+      return text.startsWith("-")
+        ? [invalid(here, text, "must be greater than or equal to 0")]
+        : [];
+    })
+  );
+}
+
+const HANDLERS = ["exec", "httpGet", "tcpSocket", "grpc"];
+const COUNTS = [
+  "initialDelaySeconds",
+  "timeoutSeconds",
+  "periodSeconds",
+  "successThreshold",
+  "failureThreshold",
+];
+
+function checkProbe(probe: unknown, path: string, kind: string): Cause[] {
+  if (probe === undefined) return [];
+  const fields = objectAt(probe);
+  const given = HANDLERS.filter((handler) => fields[handler] !== undefined);
+  const causes: Cause[] = [];
+  if (given.length === 0) causes.push(required(path, "must specify a handler type"));
+  for (const extra of given.slice(1)) {
+    causes.push({
+      field: under(path, extra),
+      reason: "FieldValueForbidden",
+      message: "Forbidden: may not specify more than 1 handler type",
+    });
+  }
+  for (const count of COUNTS) {
+    const value = fields[count];
+    if (typeof value === "number" && value < 0) {
+      causes.push(invalid(under(path, count), value, "must be greater than or equal to 0"));
+    }
+  }
+  const successes = fields.successThreshold;
+  if (kind !== "readinessProbe" && typeof successes === "number" && successes > 1) {
+    causes.push(invalid(under(path, "successThreshold"), successes, "must be 1"));
+  }
+  return causes;
+}

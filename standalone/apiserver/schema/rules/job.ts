@@ -1,0 +1,153 @@
+/** Jobs: bounds of the spec, and what of a Job may change (Kubernetes, batch/v1 validation). */
+import { asObjects, at, type JsonObject, objectAt, sameJson, textMapAt } from "../json.ts";
+import { type Cause, invalid, required, under } from "../cause.ts";
+import { checkMetadata } from "./metadata.ts";
+import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";
+import { dnsLabel } from "./names.ts";
+
+const NOT_NEGATIVE = [
+  "parallelism",
+  "completions",
+  "backoffLimit",
+  "backoffLimitPerIndex",
+  "maxFailedIndexes",
+  "activeDeadlineSeconds",
+  "ttlSecondsAfterFinished",
+];
+const IMMUTABLE = "field is immutable";
+/** Bound of completions and parallelism of an Indexed job. */
+const INDEXED_MAX = 100_000;
+
+/** Checks a Job's spec at the path; also that of a template, which has no selector yet. */
+export function checkJobSpec(spec: unknown, path: string): Cause[] {
+  const template = under(path, "template");
+  return [
+    ...NOT_NEGATIVE.flatMap((key) => {
+      const value = at(spec, key);
+      return typeof value === "number" && value < 0
+        ? [invalid(under(path, key), value, "must be greater than or equal to 0")]
+        : [];
+    }),
+    ...checkIndexed(spec, path),
+    ...checkPodTemplate(at(spec, "template"), template),
+    ...checkJobRestartPolicy(at(spec, "template"), template),
+  ];
+}
+
+function checkIndexed(spec: unknown, path: string): Cause[] {
+  const causes: Cause[] = [];
+  const completions = at(spec, "completions");
+  const parallelism = at(spec, "parallelism");
+  if (at(spec, "completionMode") !== "Indexed") {
+    if (at(spec, "backoffLimitPerIndex") !== undefined) {
+      causes.push(invalid(
+        under(path, "backoffLimitPerIndex"),
+        at(spec, "backoffLimitPerIndex"),
+        "requires indexed completion mode",
+      ));
+    }
+    return causes;
+  }
+  if (completions === undefined) {
+    causes.push(
+      required(under(path, "completions"), "when completion mode is Indexed"),
+    );
+  }
+  if (typeof parallelism === "number" && parallelism > INDEXED_MAX) {
+    causes.push(invalid(
+      under(path, "parallelism"),
+      parallelism,
+      `must be less than or equal to ${INDEXED_MAX} when completion mode is Indexed`,
+    ));
+  }
+  return causes;
+}
+
+/** The name of an Indexed job is part of its pods' hostnames. */
+function checkHostname(job: unknown): Cause[] {
+  const completions = at(job, "spec", "completions");
+  const name = at(job, "metadata", "name");
+  if (at(job, "spec", "completionMode") !== "Indexed" || typeof completions !== "number") return [];
+  if (typeof name !== "string" || completions < 1) return [];
+  return dnsLabel(`${name}-${completions - 1}`).map((problem) =>
+    invalid("metadata.name", name, `will not able to create pod with invalid DNS label: ${problem}`)
+  );
+}
+
+function checkSelector(job: unknown): Cause[] {
+  const selector = textMapAt(job, "spec", "selector", "matchLabels");
+  const labels = textMapAt(job, "spec", "template", "metadata", "labels");
+  if (at(job, "spec", "selector") === undefined) return [required("spec.selector")];
+  const matches = Object.entries(selector).every(([key, value]) => labels[key] === value);
+  return matches ? [] : [
+    invalid(
+      "spec.template.metadata.labels",
+      labels,
+      "`selector` does not match template `labels`",
+    ),
+  ];
+}
+
+/** What of the template may change while a job is suspended and has not started. */
+function withoutScheduling(template: JsonObject): JsonObject {
+  const { nodeSelector: _1, tolerations: _2, affinity: _3, schedulingGates: _4, ...spec } =
+    objectAt(
+      template,
+      "spec",
+    );
+  const { labels: _5, annotations: _6, ...metadata } = objectAt(template, "metadata");
+  const containers = asObjects(spec.containers).map(({ resources: _, ...rest }) => rest);
+  return { ...template, metadata, spec: { ...spec, containers } };
+}
+
+function mayChangeScheduling(old: unknown): boolean {
+  const started = at(old, "status", "startTime") !== undefined;
+  return at(old, "spec", "suspend") === true && !started;
+}
+
+function checkJobUpdate(job: unknown, old: unknown): Cause[] {
+  const spec = objectAt(job, "spec");
+  const before = objectAt(old, "spec");
+  const fixed = [
+    "selector",
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
+  ];
+  const causes = fixed.filter((key) => !sameJson(spec[key], before[key]))
+    .map((key) => invalid(under("spec", key), spec[key], IMMUTABLE));
+  const template = objectAt(spec, "template");
+  const templateBefore = objectAt(before, "template");
+  const same = mayChangeScheduling(old)
+    ? sameJson(withoutScheduling(template), withoutScheduling(templateBefore))
+    : sameJson(template, templateBefore);
+  if (!same) causes.push(invalid("spec.template", template, IMMUTABLE));
+  return [...causes, ...checkCompletions(spec, before)];
+}
+
+/** Completions are fixed, but for an elastic Indexed job, which scales both numbers together. */
+function checkCompletions(spec: JsonObject, before: JsonObject): Cause[] {
+  if (spec.completions === before.completions) return [];
+  if (before.completionMode === "Indexed") {
+    return spec.completions === spec.parallelism && spec.completions !== undefined ? [] : [
+      invalid(
+        "spec.completions",
+        spec.completions,
+        `can only be modified in tandem with spec.parallelism`,
+      ),
+    ];
+  }
+  return [invalid("spec.completions", spec.completions, IMMUTABLE)];
+}
+
+/** Rules of kind Job. */
+export function checkJob(job: unknown, old?: unknown): Cause[] {
+  const causes = [
+    ...checkMetadata(at(job, "metadata")),
+    ...checkJobSpec(at(job, "spec"), "spec"),
+  ];
+  if (old === undefined) return [...causes, ...checkHostname(job), ...checkSelector(job)];
+  return [...causes, ...checkJobUpdate(job, old)];
+}

@@ -1,0 +1,96 @@
+/** Metadata of any object: names, labels, annotations, finalizers, owners. */
+import { asObjects, asTexts, at, objectAt, textAt } from "../json.ts";
+import { type Cause, invalid, required, tooLong, under } from "../cause.ts";
+import { dnsSubdomain, labelValue, qualifiedName, type Syntax } from "./names.ts";
+
+const ANNOTATIONS_MAX_BYTES = 256 * 1024;
+
+/** Checks `metadata` at the path. `name` is the syntax of the kind's names. */
+export function checkMetadata(
+  metadata: unknown,
+  name: Syntax = dnsSubdomain,
+  path = "metadata",
+): Cause[] {
+  return [
+    ...checkName(metadata, name, path),
+    ...checkLabels(at(metadata, "labels"), under(path, "labels")),
+    ...checkAnnotations(at(metadata, "annotations"), under(path, "annotations")),
+    ...asTexts(at(metadata, "finalizers")).flatMap((finalizer, index) =>
+      qualifiedName(finalizer).map((problem) =>
+        invalid(under(under(path, "finalizers"), index), finalizer, problem)
+      )
+    ),
+    ...checkOwners(metadata, under(path, "ownerReferences")),
+  ];
+}
+
+function checkName(metadata: unknown, syntax: Syntax, path: string): Cause[] {
+  const name = textAt(metadata, "name") ?? "";
+  const generateName = textAt(metadata, "generateName") ?? "";
+  const causes: Cause[] = [];
+  if (generateName !== "") {
+    // A generated name ends in a random part, so a trailing dash is fine.
+    const sample = generateName.replace(/-$/, "a");
+    causes.push(
+      ...syntax(sample).map((problem) =>
+        invalid(under(path, "generateName"), generateName, problem)
+      ),
+    );
+  }
+  if (name === "") {
+    if (generateName === "") {
+      causes.push(required(under(path, "name"), "name or generateName is required"));
+    }
+    return causes;
+  }
+  return [...causes, ...syntax(name).map((it) => invalid(under(path, "name"), name, it))];
+}
+
+/** Checks a map of labels. */
+export function checkLabels(labels: unknown, path: string): Cause[] {
+  return Object.entries(objectAt(labels)).flatMap(([key, value]) => [
+    ...qualifiedName(key).map((problem) => invalid(path, key, problem)),
+    ...labelValue(String(value)).map((problem) => invalid(path, value, problem)),
+  ]);
+}
+
+function checkAnnotations(annotations: unknown, path: string): Cause[] {
+  const entries = Object.entries(objectAt(annotations));
+  const causes = entries.flatMap(([key]) =>
+    qualifiedName(key.toLowerCase()).map((problem) => invalid(path, key, problem))
+  );
+  const bytes = entries.reduce((sum, [key, value]) => sum + key.length + byteLength(value), 0);
+  if (bytes > ANNOTATIONS_MAX_BYTES) causes.push(tooLong(path, ANNOTATIONS_MAX_BYTES));
+  return causes;
+}
+
+const encoder = new TextEncoder();
+
+/** Length of a text in UTF-8; 0 for anything else. */
+export function byteLength(value: unknown): number {
+  return typeof value === "string" ? encoder.encode(value).length : 0;
+}
+
+function checkOwners(metadata: unknown, path: string): Cause[] {
+  const owners = asObjects(at(metadata, "ownerReferences"));
+  const causes = owners.flatMap((owner, index) =>
+    ["apiVersion", "kind", "name", "uid"].filter((key) => (textAt(owner, key) ?? "") === "")
+      .map((key) =>
+        invalid(
+          under(under(path, index), key),
+          "",
+          `${key === "apiVersion" ? "version" : key} must not be empty`,
+        )
+      )
+  );
+  const controllers = owners.filter((owner) => owner.controller === true);
+  if (controllers.length > 1) {
+    const [one, other] = controllers.map((it) => `${textAt(it, "kind")}/${textAt(it, "name")}`);
+    causes.push(invalid(
+      path,
+      controllers.map((owner) => textAt(owner, "name")),
+      `Only one reference can have Controller set to true. Found "true" in references for ${one} and ${other}`,
+    ));
+  }
+  return causes;
+}

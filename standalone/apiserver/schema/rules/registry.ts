@@ -1,0 +1,42 @@
+/** Which rules each of Kubernetes' kinds has beyond its OpenAPI schema. */
+import { at } from "../json.ts";
+import type { Cause } from "../cause.ts";
+import { checkConfigMap, checkSecret } from "./config.ts";
+import { checkJob } from "./job.ts";
+import { checkMetadata } from "./metadata.ts";
+import { dnsLabel, dnsSubdomain, type Syntax } from "./names.ts";
+import { checkPod } from "./pod.ts";
+import { checkBinding, checkRole } from "./rbac.ts";
+import { checkService } from "./service.ts";
+
+/** What is wrong with an object, besides its form; `old` is the stored one on update. */
+export type KindRules = (object: unknown, old?: unknown) => Cause[];
+
+function metadataOnly(name: Syntax): KindRules {
+  return (object) => checkMetadata(at(object, "metadata"), name);
+}
+
+const RBAC = "rbac.authorization.k8s.io";
+
+const RULES: Readonly<Record<string, KindRules>> = {
+  "/ConfigMap": checkConfigMap,
+  "/Secret": checkSecret,
+  "/Pod": checkPod,
+  "/Service": checkService,
+  "/Namespace": metadataOnly(dnsLabel),
+  "batch/Job": checkJob,
+  [`${RBAC}/Role`]: checkRole(true),
+  [`${RBAC}/ClusterRole`]: checkRole(false),
+  [`${RBAC}/RoleBinding`]: checkBinding(["Role", "ClusterRole"]),
+  [`${RBAC}/ClusterRoleBinding`]: checkBinding(["ClusterRole"]),
+};
+
+/** Kinds that are sent but never stored: they have no name. */
+const UNNAMED = /Review$|^TokenRequest$|Options$|^Binding$|^Eviction$|^Scale$|List$/;
+
+/** The rules of a kind; of most kinds only those of metadata. */
+export function kindRules(group: string, kind: string): KindRules {
+  const rules = RULES[`${group}/${kind}`];
+  if (rules !== undefined) return rules;
+  return UNNAMED.test(kind) ? () => [] : metadataOnly(dnsSubdomain);
+}

@@ -1,0 +1,59 @@
+/** Services: ports, addresses, selectors. */
+import { asObjects, at, objectAt, textAt } from "../json.ts";
+import { type Cause, duplicate, invalid, required, under, unsupported } from "../cause.ts";
+import { checkPort } from "./containers.ts";
+import { checkLabels, checkMetadata } from "./metadata.ts";
+import { dnsLabel, dnsLabel1035 } from "./names.ts";
+
+const TYPES = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"];
+const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/;
+
+function checkPorts(spec: unknown): Cause[] {
+  const ports = asObjects(at(spec, "ports"));
+  const names = new Set<string>();
+  const numbers = new Set<string>();
+  return ports.flatMap((port, index) => {
+    const here = under("spec.ports", index);
+    const causes = checkPort(port.port, under(here, "port"));
+    const name = textAt(port, "name") ?? "";
+    if (name === "" && ports.length > 1) causes.push(required(under(here, "name")));
+    if (name !== "") {
+      causes.push(...dnsLabel(name).map((problem) => invalid(under(here, "name"), name, problem)));
+      if (names.has(name)) causes.push(duplicate(under(here, "name"), name));
+      names.add(name);
+    }
+    const key = `${port.port}/${port.protocol ?? "TCP"}`;
+    if (numbers.has(key)) {
+      causes.push(duplicate(here, { port: port.port, protocol: port.protocol ?? "TCP" }));
+    }
+    numbers.add(key);
+    return causes;
+  });
+}
+
+/** Rules of kind Service. */
+export function checkService(object: unknown, old?: unknown): Cause[] {
+  const spec = objectAt(object, "spec");
+  const type = textAt(spec, "type") ?? "ClusterIP";
+  const address = textAt(spec, "clusterIP") ?? "";
+  const causes = [...checkMetadata(at(object, "metadata"), dnsLabel1035), ...checkPorts(spec)];
+  causes.push(...checkLabels(spec.selector, "spec.selector"));
+  if (!TYPES.includes(type)) causes.push(unsupported("spec.type", type, TYPES));
+  const headless = address === "None";
+  if (headless && (type === "NodePort" || type === "LoadBalancer")) {
+    causes.push(
+      invalid("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${type} services`),
+    );
+  }
+  if (address !== "" && !headless && !ADDRESS.test(address)) {
+    causes.push(invalid("spec.clusterIPs[0]", address, "must be a valid IP address"));
+  }
+  if (asObjects(spec.ports).length === 0 && !headless && type !== "ExternalName") {
+    causes.push(required("spec.ports"));
+  }
+  const before = textAt(old, "spec", "clusterIP") ?? "";
+  if (before !== "" && address !== before && type !== "ExternalName") {
+    causes.push(invalid("spec.clusterIPs[0]", address, "may not change once set"));
+  }
+  return causes;
+}

@@ -1,0 +1,83 @@
+/** Volumes of a pod: unique names, and one source each. */
+import { asObjects, at, type JsonObject, textAt } from "../json.ts";
+import { type Cause, duplicate, forbidden, invalid, required, under } from "../cause.ts";
+import { dnsLabel } from "./names.ts";
+
+/** Checks the volumes and adds their names to `names`. */
+export function checkVolumes(list: unknown, path: string, names: Set<string>): Cause[] {
+  return asObjects(list).flatMap((volume, index) => {
+    const here = under(path, index);
+    const name = textAt(volume, "name") ?? "";
+    const causes = name === ""
+      ? [required(under(here, "name"))]
+      : dnsLabel(name).map((problem) => invalid(under(here, "name"), name, problem));
+    if (name !== "" && names.has(name)) causes.push(duplicate(under(here, "name"), name));
+    names.add(name);
+    return [...causes, ...checkSource(volume, here)];
+  });
+}
+
+/** The one field without which a source means nothing. */
+const NEEDED: Readonly<Record<string, string>> = {
+  configMap: "name",
+  secret: "secretName",
+  persistentVolumeClaim: "claimName",
+  hostPath: "path",
+};
+
+function checkSource(volume: JsonObject, path: string): Cause[] {
+  const given = Object.keys(volume).filter((key) => key !== "name");
+  const [first, ...others] = given;
+  if (first === undefined) return [required(path, "must specify a volume type")];
+  if (others.length > 0) {
+    return others.map((key) =>
+      forbidden(under(path, key), "may not specify more than 1 volume type")
+    );
+  }
+  const here = under(path, first);
+  const needed = NEEDED[first];
+  if (needed !== undefined && (textAt(volume, first, needed) ?? "") === "") {
+    return [required(under(here, needed))];
+  }
+  return first === "projected" ? checkProjected(at(volume, "projected", "sources"), here) : [];
+}
+
+function checkProjected(sources: unknown, path: string): Cause[] {
+  return asObjects(sources).flatMap((source, index) => {
+    const here = under(under(path, "sources"), index);
+    const [, ...others] = Object.keys(source);
+    const causes = others.map((key) =>
+      forbidden(under(here, key), "may not specify more than 1 volume type per source")
+    );
+    return [
+      ...causes,
+      ...checkToken(at(source, "serviceAccountToken"), under(here, "serviceAccountToken")),
+    ];
+  });
+}
+
+function checkToken(token: unknown, path: string): Cause[] {
+  if (token === undefined) return [];
+  const causes: Cause[] = [];
+  const seconds = at(token, "expirationSeconds");
+  if (typeof seconds === "number" && seconds < 600) {
+    causes.push(
+      invalid(
+        under(path, "expirationSeconds"),
+        seconds,
+        "may not specify a duration less than 10 minutes",
+      ),
+    );
+  }
+  if (typeof seconds === "number" && seconds > 2 ** 32) {
+    causes.push(
+      invalid(
+        under(path, "expirationSeconds"),
+        seconds,
+        "may not specify a duration larger than 2^32 seconds",
+      ),
+    );
+  }
+  if ((textAt(token, "path") ?? "") === "") causes.push(required(under(path, "path")));
+  return causes;
+}

@@ -1,0 +1,110 @@
+/** A structural schema: OpenAPI with its references resolved, as pruning, defaults and rules walk it. */
+import { asList, asObject, asTexts, at, isObject, type JsonObject } from "./json.ts";
+
+/** One level of a structural schema. References resolve when asked, so it may be recursive. */
+export interface Structure {
+  /** JSON type, or undefined where several are allowed. */
+  readonly type: string | undefined;
+  /** The keywords of this level, references merged in. */
+  readonly keywords: JsonObject;
+  /** The schema of a named property; undefined when there is none. */
+  property(name: string): Structure | undefined;
+  /** Names of the properties, in the schema's order. */
+  readonly propertyNames: readonly string[];
+  /** The schema of values under other keys; undefined when no other keys are known. */
+  additional(): Structure | undefined;
+  /** The schema of a list's items. */
+  items(): Structure | undefined;
+  /** Whether unknown keys stay. */
+  readonly preserves: boolean;
+  /** Whether the object carries apiVersion, kind and metadata of its own. */
+  readonly embedded: boolean;
+  readonly nullable: boolean;
+  readonly intOrString: boolean;
+  /** A Kubernetes quantity: numbers become texts. */
+  readonly quantity: boolean;
+  readonly listType: "atomic" | "set" | "map" | undefined;
+  readonly mapKeys: readonly string[];
+  /** The default to apply, or undefined. */
+  readonly default: unknown;
+}
+
+/** How a schema document is read. */
+export interface StructureOptions {
+  /** Schemas by the last part of their `$ref`. */
+  readonly definitions: Readonly<Record<string, unknown>>;
+  /**
+   * Kubernetes' own published OpenAPI: objects without properties are free-form and defaults that
+   * are Go's zero values say nothing.
+   */
+  readonly native: boolean;
+}
+
+const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const LIST_TYPES = ["atomic", "set", "map"] as const;
+
+function isZero(value: unknown): boolean {
+  return value === "" || value === 0 || value === false ||
+    (isObject(value) && Object.keys(value).length === 0);
+}
+
+/** Reads an OpenAPI schema as a structure. Throws RangeError for a reference to nothing. */
+export function createStructure(root: unknown, options: StructureOptions): Structure {
+  const known = new Map<unknown, Structure>();
+
+  function resolve(schema: unknown): { keywords: JsonObject; refs: string[] } {
+    const { $ref, allOf, ...own } = asObject(schema);
+    const refs: string[] = [];
+    let keywords: JsonObject = own;
+    const parents = [...asList(allOf).filter((part) => isObject(part) && "$ref" in part)];
+    const rest = asList(allOf).filter((part) => !parents.includes(part));
+    if (rest.length > 0) keywords = { ...keywords, allOf: rest };
+    if (typeof $ref === "string") parents.push({ $ref });
+    for (const parent of parents) {
+      const name = String(at(parent, "$ref")).split("/").at(-1) ?? "";
+      if (!Object.hasOwn(options.definitions, name)) {
+        throw new RangeError(`schema refers to ${name}, which is not defined`);
+      }
+      const inner = resolve(options.definitions[name]);
+      refs.push(name, ...inner.refs);
+      keywords = { ...inner.keywords, ...keywords };
+    }
+    return { keywords, refs };
+  }
+
+  function build(schema: unknown): Structure {
+    const cached = known.get(schema);
+    if (cached !== undefined) return cached;
+    const { keywords, refs } = resolve(schema);
+    const properties = asObject(keywords.properties);
+    const rest = keywords.additionalProperties;
+    const listType = keywords["x-kubernetes-list-type"];
+    const quantity = refs.includes(QUANTITY);
+    const intOrString = keywords["x-kubernetes-int-or-string"] === true ||
+      keywords.format === "int-or-string";
+    const type = typeof keywords.type === "string" ? keywords.type : undefined;
+    const free = !isObject(keywords.properties) && !isObject(rest) && !quantity && !intOrString &&
+      (type === undefined || type === "object");
+    const value = keywords.default;
+    const structure: Structure = {
+      type,
+      keywords,
+      property: (name) => Object.hasOwn(properties, name) ? build(properties[name]) : undefined,
+      propertyNames: Object.keys(properties),
+      additional: () => isObject(rest) ? build(rest) : undefined,
+      items: () => keywords.items === undefined ? undefined : build(keywords.items),
+      preserves: keywords["x-kubernetes-preserve-unknown-fields"] === true || rest === true ||
+        (options.native && free),
+      embedded: keywords["x-kubernetes-embedded-resource"] === true,
+      nullable: keywords.nullable === true,
+      intOrString,
+      quantity,
+      listType: LIST_TYPES.find((name) => name === listType),
+      mapKeys: asTexts(keywords["x-kubernetes-list-map-keys"]),
+      default: options.native && isZero(value) ? undefined : value,
+    };
+    if (isObject(schema)) known.set(schema, structure);
+    return structure;
+  }
+  return build(root);
+}
