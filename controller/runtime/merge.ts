@@ -1,0 +1,80 @@
+/** Strategic merge as Kubernetes does it, for the fields that a runtime patch may touch. Pure. */
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function mergeInto(target: object, patch: object): void {
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === undefined || value === null) continue;
+    const old: unknown = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
+    if (isObject(old) && isObject(value)) mergeInto(old, value);
+    else Object.defineProperty(target, name, defined(structuredClone(value)));
+  }
+}
+
+/** An ordinary property; unlike an assignment it takes `__proto__` for the name that it is. */
+function defined(value: unknown): PropertyDescriptor {
+  return { value, writable: true, enumerable: true, configurable: true };
+}
+
+/**
+ * Objects merge recursively, lists and scalars are replaced, absent and null fields change nothing.
+ * Neither input is changed nor shared with the result.
+ */
+export function mergeObjects<T extends object>(target: T | undefined, patch: T): T {
+  const result = structuredClone(target ?? patch);
+  if (target !== undefined) mergeInto(result, patch);
+  return result;
+}
+
+/** Maps merge by key: the patch wins. Absent where both are. */
+export function mergeMaps(
+  target: Record<string, string> | undefined,
+  patch: Record<string, string> | undefined | null,
+): Record<string, string> | undefined {
+  return patch ? mergeObjects(target, patch) : target;
+}
+
+/** How a list of objects merges. */
+export interface ListMerge<T, P> {
+  /** What makes two items the same. */
+  readonly keyOf: (item: T | P) => string;
+  /** The item that the runtime has, changed by the patch. */
+  readonly merge: (item: T, patch: P) => T;
+  /** An item that only the patch has. */
+  readonly create: (patch: P) => T;
+}
+
+/**
+ * Merges lists by key, in Kubernetes' order: items of the patch in the patch's order; those that
+ * only the target has keep their relative order and stand before the first item of the patch that
+ * followed them in the target, else at the end (contract trainjob.md 3.6).
+ */
+export function mergeLists<T, P>(
+  target: readonly T[] | undefined,
+  patch: readonly P[] | undefined | null,
+  by: ListMerge<T, P>,
+): T[] | undefined {
+  if (!patch) return target && [...target];
+  const items = target ?? [];
+  const place = new Map(items.map((item, index) => [by.keyOf(item), index]));
+  const patched = new Set(patch.map((item) => by.keyOf(item)));
+  const others = items.filter((item) => !patched.has(by.keyOf(item)));
+  const result: T[] = [];
+  for (const item of patch) {
+    const at = place.get(by.keyOf(item));
+    while (at !== undefined && others[0] !== undefined) {
+      if ((place.get(by.keyOf(others[0])) ?? 0) > at) break;
+      result.push(...others.splice(0, 1));
+    }
+    const old = at === undefined ? undefined : items[at];
+    result.push(old === undefined ? by.create(item) : by.merge(old, item));
+  }
+  return [...result, ...others];
+}
+
+/** Merging by one field of items that are of the same type in target and patch. */
+export function byField<T extends object>(keyOf: (item: T) => string): ListMerge<T, T> {
+  return { keyOf, merge: mergeObjects, create: (item) => structuredClone(item) };
+}
