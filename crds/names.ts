@@ -70,6 +70,8 @@ export const ANNOTATIONS = {
   earlyStopping: "trainer.kubeflow.org/early-stopping",
   earlyStoppingGrace: "trainer.kubeflow.org/early-stopping-grace",
   trialTemplate: "trainer.kubeflow.org/trial-template",
+  /** On a TrainJob's JobSet: fingerprint of what a JobSet never changes once it is created. */
+  templateHash: "trainer.kubeflow.org/template-hash",
 } as const;
 
 /** Labels and annotations that a JobSet's Jobs and pods carry (contract jobset.md 2). */
@@ -109,6 +111,8 @@ export const TRAINJOB_CONDITIONS = {
   complete: "Complete",
   failed: "Failed",
   earlyStopped: "EarlyStopped",
+  /** False while a child cannot be made; goes when the cause goes. Ours. */
+  resourcesCreated: "ResourcesCreated",
 } as const;
 
 /** Reasons of TrainJob conditions. */
