@@ -61,7 +61,8 @@ export async function playScenario(
     if (hasEnded(view) && !summaries.has(view.job)) {
       summaries.set(view.job, jobSummary(object, systemClock.now()));
     }
-    if (hasEnded(view) && !resumed && views.get("paused")?.state === "Suspended") {
+    const oneHasEnded = [...views.values()].some(hasEnded);
+    if (oneHasEnded && !resumed && views.get("paused")?.state === "Suspended") {
       resumed = true;
       resume(client, "paused").catch((error) => done.abort(error));
     }

@@ -1,0 +1,41 @@
+/** The examples are what they say: parsed by the same schemas as everything else. */
+import assert from "node:assert/strict";
+import { parse as parseYaml } from "yaml";
+import { exampleJob, exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";
+
+const examples = new URL("../../../examples/", import.meta.url);
+
+for (const job of ["softmax", "failing", "paused", "python"]) {
+  Deno.test(`exampleJob() reads ${job}, which runs on the runtime of the examples`, async () => {
+    const trainJob = await exampleJob(job, "default");
+    const runtime = await exampleRuntime();
+    assert.equal(trainJob.metadata.name, job);
+    assert.equal(trainJob.spec.runtimeRef.name, runtime.metadata.name);
+  });
+}
+
+Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits into one", async () => {
+  const program = await trainingProgram("default");
+  const kustomization: unknown = parseYaml(
+    await Deno.readTextFile(new URL("kustomization.yaml", examples)),
+  );
+  assert.partialDeepStrictEqual(kustomization, {
+    configMapGenerator: [{
+      name: program.metadata?.name,
+      files: Object.keys(program.data ?? {}).map((file) => `training/${file}`),
+    }],
+  });
+  assert.ok(JSON.stringify(program).length < 1024 * 1024);
+});
+
+Deno.test("the training program and its data stand for each other in both languages", async () => {
+  const { data = {} } = await trainingProgram("default");
+  for (const program of ["train.ts", "train.py"]) {
+    for (const variable of ["URL", "CA_CERT", "TOKEN"]) {
+      assert.ok(data[program]?.includes(`KUBEFLOW_TRAINER_STATUS_${variable}`), program);
+    }
+  }
+  const rows = (data["digits.csv"] ?? "").trim().split("\n").map((it) => it.split(","));
+  assert.equal(rows.length, 1797);
+  assert.ok(rows.every((row) => row.length === 65 && Number(row[64]) <= 9));
+});
