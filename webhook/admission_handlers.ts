@@ -1,0 +1,196 @@
+/** The decisions of admission by path: reads the objects, looks up what they name, asks the rules. */
+import { z } from "zod";
+import { KINDS } from "../crds/kinds.ts";
+import type { JobSet } from "../crds/jobset.ts";
+import type { Pod } from "../crds/kubernetes.ts";
+import { LABELS, TRAINER_GROUP } from "../crds/names.ts";
+import {
+  type AnyTrainingRuntime,
+  clusterTrainingRuntimeSchema,
+  trainingRuntimeSchema,
+} from "../crds/training_runtime.ts";
+import { type RuntimeRef, type TrainJob, trainJobSchema } from "../crds/trainjob.ts";
+import { type Clock, rfc3339 } from "../kube/clock.ts";
+import type { AdmissionHandlers } from "./admission_http.ts";
+import {
+  type AdmissionHandler,
+  type AdmissionOutcome,
+  type AdmissionRequest,
+  refuse,
+  refuseShape,
+} from "./admission_review.ts";
+import { jsonPatch } from "./json_patch.ts";
+import { injectIdentity, injectionWarnings } from "./pod_injection.ts";
+import { validateRuntime, type Verdict } from "./runtime_validation.ts";
+import { defaultTrainJob } from "./trainjob_defaulting.ts";
+import {
+  needsRuntime,
+  type TrainJobRules,
+  validateChangedTrainJob,
+  validateNewTrainJob,
+} from "./trainjob_validation.ts";
+import { WEBHOOK_PATHS } from "./webhook_paths.ts";
+
+/** A value now or later. */
+type Eventually<T> = T | Promise<T>;
+
+/** Names a TrainJob; the UID tells it from an earlier one of the same name. */
+export interface TrainJobKey {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid?: string;
+}
+
+/** What the handlers need of other rooms. */
+export interface AdmissionOptions extends TrainJobRules {
+  readonly clock: Clock;
+  /**
+   * Base URL of the status endpoint for pods, such as `https://host:8082`; undefined leaves pods as
+   * they are (feature gate off).
+   */
+  readonly endpoint: () => string | undefined;
+  /** The live runtime. A cache should be backed by a read, lest a runtime just made be missed. */
+  readonly runtime: (
+    ref: RuntimeRef,
+    namespace: string,
+    signal: AbortSignal,
+  ) => Eventually<AnyTrainingRuntime | undefined>;
+  /** The JobSet of a TrainJob. */
+  readonly jobSet: (key: TrainJobKey, signal: AbortSignal) => Eventually<JobSet | undefined>;
+  /** The runtime that the TrainJob started from, where its snapshot is its own. */
+  readonly snapshot: (
+    key: TrainJobKey,
+    signal: AbortSignal,
+  ) => Eventually<AnyTrainingRuntime | undefined>;
+}
+
+const ALLOWED: AdmissionOutcome = { allowed: true };
+
+/** The kinds of runtime there are, as `<kind>.<group>`. */
+const RUNTIME_KINDS: readonly string[] = [
+  `${KINDS.trainingRuntime.kind}.${TRAINER_GROUP}`,
+  `${KINDS.clusterTrainingRuntime.kind}.${TRAINER_GROUP}`,
+];
+
+function outcomeOf({ problems, warnings }: Verdict): AdmissionOutcome {
+  return problems.length > 0 ? refuse(problems, warnings) : { allowed: true, warnings };
+}
+
+/** Reads the new object and, for an update, the old; an old one that is broken counts as none. */
+function readObjects<T>(
+  request: AdmissionRequest,
+  schema: z.ZodType<T>,
+): { ok: true; object: T; old?: T } | { ok: false; outcome: AdmissionOutcome } {
+  const object = schema.safeParse(request.object);
+  if (!object.success) return { ok: false, outcome: refuseShape(request.kind.kind, object.error) };
+  if (request.operation !== "UPDATE") return { ok: true, object: object.data };
+  const old = schema.safeParse(request.oldObject);
+  return { ok: true, object: object.data, old: old.success ? old.data : undefined };
+}
+
+function isJudged(request: AdmissionRequest): boolean {
+  return request.operation === "CREATE" || request.operation === "UPDATE";
+}
+
+function podHandler(options: AdmissionOptions): AdmissionHandler {
+  const podSchema = z.custom<Pod>((value) =>
+    z.looseObject({
+      metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }),
+      spec: z.looseObject({ containers: z.array(z.looseObject({ name: z.string() })) }),
+    }).safeParse(value).success, { error: "must be a Pod with metadata and containers" });
+  return (request) => {
+    const endpoint = options.endpoint();
+    if (endpoint === undefined || request.operation !== "CREATE") return ALLOWED;
+    const pod = podSchema.safeParse(request.object);
+    if (!pod.success) return refuseShape(request.kind.kind, pod.error);
+    const trainJob = pod.data.metadata?.labels?.[LABELS.trainJobName];
+    const namespace = request.namespace ?? pod.data.metadata?.namespace;
+    if (!trainJob || !namespace) return ALLOWED;
+    const patched = injectIdentity(pod.data, { namespace, trainJob }, endpoint);
+    const warnings = injectionWarnings(pod.data);
+    return { allowed: true, patch: jsonPatch(request.object, patched), warnings };
+  };
+}
+
+function defaultingHandler(options: AdmissionOptions): AdmissionHandler {
+  return (request) => {
+    if (!isJudged(request)) return ALLOWED;
+    const read = readObjects(request, trainJobSchema);
+    if (!read.ok) return read.outcome;
+    const now = rfc3339(options.clock.now());
+    const patched = defaultTrainJob(read.object, read.old, now);
+    return { allowed: true, patch: jsonPatch(read.object, patched) };
+  };
+}
+
+/** The reference with the schema's defaults, for requests that reach us without them. */
+function completeRef(ref: RuntimeRef): RuntimeRef {
+  return {
+    ...ref,
+    apiGroup: ref.apiGroup ?? TRAINER_GROUP,
+    kind: ref.kind ?? KINDS.clusterTrainingRuntime.kind,
+  };
+}
+
+function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
+  async function judgeNew(job: TrainJob, namespace: string, signal: AbortSignal) {
+    const ref = completeRef(job.spec.runtimeRef);
+    const kind = `${ref.kind}.${ref.apiGroup}`;
+    if (!RUNTIME_KINDS.includes(kind)) {
+      const detail = `unsupported runtime: ${kind}`;
+      return refuse([{ type: "Unsupported", field: "spec.runtimeRef", value: ref.kind, detail }]);
+    }
+    const runtime = await options.runtime(ref, namespace, signal);
+    return outcomeOf(validateNewTrainJob(job, runtime, options));
+  }
+
+  async function judgeChange(job: TrainJob, old: TrainJob, namespace: string, signal: AbortSignal) {
+    if (job.metadata.deletionTimestamp !== undefined) return ALLOWED;
+    if (!needsRuntime(job, old)) return outcomeOf(validateChangedTrainJob(job, old, {}, options));
+    const key = { namespace, name: job.metadata.name ?? "", uid: old.metadata.uid };
+    const ref = completeRef(job.spec.runtimeRef);
+    const [snapshot, jobSet] = await Promise.all([
+      options.snapshot(key, signal),
+      options.jobSet(key, signal),
+    ]);
+    const runtime = snapshot ?? await options.runtime(ref, namespace, signal);
+    return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, options));
+  }
+
+  return (request, signal) => {
+    if (!isJudged(request)) return ALLOWED;
+    const read = readObjects(request, trainJobSchema);
+    if (!read.ok) return read.outcome;
+    const { object, old } = read;
+    const namespace = request.namespace ?? object.metadata.namespace ?? "";
+    return old === undefined
+      ? judgeNew(object, namespace, signal)
+      : judgeChange(object, old, namespace, signal);
+  };
+}
+
+function runtimeHandler(
+  options: AdmissionOptions,
+  schema: z.ZodType<AnyTrainingRuntime>,
+): AdmissionHandler {
+  return (request) => {
+    if (!isJudged(request)) return ALLOWED;
+    const read = readObjects(request, schema);
+    if (!read.ok) return read.outcome;
+    return outcomeOf(validateRuntime(read.object, read.old, options.unsupported));
+  };
+}
+
+/** The handlers of every webhook, by path. */
+export function createAdmissionHandlers(options: AdmissionOptions): AdmissionHandlers {
+  return {
+    [WEBHOOK_PATHS.mutatePods]: podHandler(options),
+    [WEBHOOK_PATHS.defaultTrainJobs]: defaultingHandler(options),
+    [WEBHOOK_PATHS.validateTrainJobs]: trainJobHandler(options),
+    [WEBHOOK_PATHS.validateTrainingRuntimes]: runtimeHandler(options, trainingRuntimeSchema),
+    [WEBHOOK_PATHS.validateClusterTrainingRuntimes]: runtimeHandler(
+      options,
+      clusterTrainingRuntimeSchema,
+    ),
+  };
+}
