@@ -108,7 +108,11 @@ const SHAPES: Readonly<Record<Exclude<Refusal["why"], "invalid" | "unavailable">
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
   subject_limit: tooMany("pods of this service account push too often: wait, then try again"),
-  internal: { code: 500, reason: "InternalError", message: "internal error: see the manager's log" },
+  internal: {
+    code: 500,
+    reason: "InternalError",
+    message: "internal error: see the manager's log",
+  },
 };
 
 function shapeOf(refusal: Refusal): Shape {
@@ -140,7 +144,6 @@ const JSON_TYPE = { "Content-Type": "application/json" } as const;
 function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
   if (code === 401) return { "WWW-Authenticate": "Bearer" };
   if (refusal.why === "wrong_method") return { "Allow": refusal.allow };
-  if (refusal.why === "body_too_large") return { "Connection": "close" };
   if ("retryAfterMs" in refusal) {
     return { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
   }

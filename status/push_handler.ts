@@ -1,0 +1,149 @@
+/** Runs a push through the chain and makes the answer. Knows no socket: tests call it in memory. */
+import { getLogger } from "@logtape/logtape";
+import type { Clock } from "../kube/clock.ts";
+import { KubeError, messageOf, TransportError } from "../kube/errors.ts";
+import {
+  type PushResponse,
+  type PushResult,
+  type Refusal,
+  refusalResponse,
+  resultOf,
+} from "./answer.ts";
+import {
+  type AcceptPush,
+  ClientGoneError,
+  type Exchange,
+  found,
+  type PushRequest,
+  type Stage,
+} from "./exchange.ts";
+import type { Ownership } from "./ownership.ts";
+import { bearerOf, createStages } from "./stages.ts";
+import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
+import type { ReviewCache } from "./token_review.ts";
+import type { TokenVerifier } from "./token_verification.ts";
+
+/** Rates by peer address, pod and subject. */
+export interface PushRateLimits {
+  /** Failed authentications by peer address. Default 20 a second, 200 at once. */
+  readonly failuresPerPeer: BucketLimits;
+  /** Pushes by pod. Default 20 a second, 100 at once (milepost.md, flags). */
+  readonly pushesPerPod: BucketLimits;
+  /** Pushes by service account. Default 2000 a second, 5000 at once (milepost.md, flags). */
+  readonly pushesPerSubject: BucketLimits;
+  /** Peers, pods and subjects remembered, each. Default 50000. */
+  readonly maxKeys: number;
+}
+
+/** What is used where nothing else is asked for. */
+export const DEFAULT_RATE_LIMITS: PushRateLimits = {
+  failuresPerPeer: { ratePerSecond: 20, burst: 200 },
+  pushesPerPod: { ratePerSecond: 20, burst: 100 },
+  pushesPerSubject: { ratePerSecond: 2000, burst: 5000 },
+  maxKeys: 50_000,
+};
+
+/** Options of {@link createPushHandler}. */
+export interface PushHandlerOptions {
+  readonly verifier: TokenVerifier;
+  readonly ownership: Pick<Ownership, "decide">;
+  /** Absent: tokens are checked locally only. */
+  readonly reviews?: Pick<ReviewCache, "known" | "review">;
+  /** Whether this job's pushes wait for the review of their token. Default: none does. */
+  readonly awaitsReview?: (job: { namespace: string; name: string; uid: string }) => boolean;
+  readonly accept: AcceptPush;
+  /** How long `accept` may take. Default 3 s: clients give up after 5. */
+  readonly acceptDeadlineMs?: number;
+  readonly clock: Clock;
+  readonly limits?: Partial<PushRateLimits>;
+  /** `pushes_total{result}` and `push_seconds`. */
+  readonly onPush?: (result: PushResult, seconds: number) => void;
+}
+
+/** Answers a request. Never throws. */
+export type PushHandler = (request: PushRequest) => Promise<PushResponse>;
+
+/** An address under which a peer's connections and failures are counted; /64 for IPv6. */
+export function peerKey(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1] !== undefined) return mapped[1];
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("::", 2);
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  return [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4).join(":") + "::/64";
+}
+
+async function runStages(
+  stages: readonly Stage[],
+  exchange: Exchange,
+): Promise<Refusal | undefined> {
+  for (const stage of stages) {
+    const outcome = stage.run(exchange);
+    const refusal = outcome instanceof Promise ? await outcome : outcome;
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** Creates the handler of pushes. */
+export function createPushHandler(options: PushHandlerOptions): PushHandler {
+  const { clock, onPush, verifier, ownership, reviews, accept } = options;
+  const { awaitsReview = () => false, acceptDeadlineMs = 3000 } = options;
+  const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
+  const peerFailures = createKeyedBuckets(limits.failuresPerPeer, limits.maxKeys);
+  const podPushes = createKeyedBuckets(limits.pushesPerPod, limits.maxKeys);
+  const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
+  const log = getLogger(["milepost", "status"]);
+  const stages = createStages({
+    verifier,
+    ownership,
+    reviews,
+    awaitsReview,
+    accept,
+    acceptDeadlineMs,
+    clock,
+    peerFailures,
+    podPushes,
+    subjectPushes,
+  });
+
+  /** What no stage foresaw: an API server without answer, a client that went away, a bug. */
+  function failure(error: unknown, exchange: Exchange): Refusal {
+    const gone = error instanceof ClientGoneError;
+    const level = gone ? "debug" : "error";
+    log[level]("a push could not be handled", { ...exchange.job, problem: messageOf(error) });
+    if (!gone && !(error instanceof KubeError) && !(error instanceof TransportError)) {
+      return { why: "internal" };
+    }
+    const reason = "the push could not be checked now: try again soon";
+    return { why: "unavailable", reason, retryAfterMs: 1000 };
+  }
+
+  function answer(exchange: Exchange, refusal: Refusal | undefined): PushResponse {
+    if (refusal === undefined) return found(exchange.response, "answer");
+    if (resultOf(refusal) === "unauthorized") {
+      peerFailures.take(exchange.peer, exchange.monotonicMs);
+    }
+    const { job, identity } = exchange;
+    log.debug("a push was refused", { ...job, why: refusal.why, subject: identity?.subject });
+    return refusalResponse(refusal);
+  }
+
+  return async (request) => {
+    const exchange: Exchange = {
+      request,
+      peer: peerKey(request.peer),
+      nowMs: clock.now(),
+      monotonicMs: clock.monotonic(),
+      bearer: bearerOf(request.header("authorization")),
+    };
+    const refusal = await runStages(stages, exchange)
+      .catch((error: unknown) => failure(error, exchange));
+    const response = answer(exchange, refusal);
+    const seconds = (clock.monotonic() - exchange.monotonicMs) / 1000;
+    onPush?.(refusal === undefined ? "accepted" : resultOf(refusal), seconds);
+    return response;
+  };
+}
