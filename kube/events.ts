@@ -1,22 +1,24 @@
 /** Records core/v1 Events: aggregated, bounded, and never a reason to fail. */
-import type { Clock } from "./clock.ts";
+import { getLogger } from "@logtape/logtape";
+import { LRUCache } from "lru-cache";
 import type { KubeClient } from "./client.ts";
+import { type Clock, rfc3339, systemClock } from "./clock.ts";
+import { isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
+import {
+  cutMessage,
+  EVENT_KIND,
+  eventObject,
+  type EventSubject,
+  type EventText,
+  sameEventKey,
+  subjectKey,
+} from "./event_object.ts";
+import { backoffMs } from "./work_queue.ts";
 
-/** The object that an event is about. */
-export interface EventSubject {
-  apiVersion: string;
-  kind: string;
-  namespace?: string;
-  name: string;
-  uid?: string;
-}
+export type { EventSubject, EventText } from "./event_object.ts";
 
-/** What happened. The message is cut to 1024 characters. */
-export interface EventText {
-  type: "Normal" | "Warning";
-  reason: string;
-  message: string;
-}
+/** Why an event was not written. */
+export type DropCause = "queue_full" | "rate_limited" | "refused";
 
 /** Writes events in the background. */
 export interface EventRecorder {
@@ -24,21 +26,184 @@ export interface EventRecorder {
   record(about: EventSubject, event: EventText): void;
   /** Resolves when all that was recorded before is written or given up. */
   flush(): Promise<void>;
-  /** Writes until `signal` aborts; what is queued then is tried once more, for two seconds at most. */
+  /** Writes until `signal` aborts; what is queued then has two seconds more. May be called once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 /** Options of {@link createEventRecorder}. */
 export interface EventRecorderOptions {
-  client: KubeClient;
+  client: Pick<KubeClient, "create" | "patch">;
   /** `source.component` and `reportingComponent` of the events. */
   component: string;
   clock?: Clock;
+  /** A number from 0 up to 1. Default `Math.random`. */
+  random?: () => number;
   /** Told for each event that was not written, with the cause. */
-  onDropped?: (cause: "queue_full" | "rate_limited" | "refused") => void;
+  onDropped?: (cause: DropCause) => void;
+}
+
+/** Different events that wait to be written. */
+const QUEUE_LENGTH = 1000;
+/** Events, and objects, that are remembered. */
+const REMEMBERED = 4096;
+/** The same event within this time is counted, not written anew. */
+const SAME_WITHIN_MS = 600_000;
+/** Events about one object: so many at once, and one more after each interval. */
+const BURST = 25;
+const REFILL_MS = 300_000;
+const TRIES = 5;
+const WRITE_DEADLINE_MS = 5000;
+const LAST_WORDS_MS = 2000;
+const RETRY = { firstMs: 200, longestMs: 5000 } as const;
+
+const logger = getLogger(["milepost", "kube", "events"]);
+
+/** One event, written or waiting. */
+interface Entry {
+  readonly about: EventSubject;
+  readonly text: EventText;
+  readonly firstMs: number;
+  lastMs: number;
+  count: number;
+  /** Its object, once written. */
+  written?: { namespace: string; name: string };
+}
+
+/** Tokens of one object: `tokens` at the time `at`. */
+interface Bucket {
+  readonly tokens: number;
+  readonly at: number;
+}
+
+/** The bucket after one event at `now`; undefined where it is empty. */
+function takeToken(bucket: Bucket | undefined, now: number): Bucket | undefined {
+  const { tokens, at } = bucket ?? { tokens: BURST, at: now };
+  const full = Math.min(BURST, tokens + (now - at) / REFILL_MS);
+  return full < 1 ? undefined : { tokens: full - 1, at: now };
+}
+
+function isTransient(error: unknown): boolean {
+  if (error instanceof TransportError) return true;
+  return error instanceof KubeError && (error.code >= 500 || error.code === 429);
 }
 
 /** A recorder; it writes while {@link EventRecorder.run} runs, or at {@link EventRecorder.flush}. */
-export function createEventRecorder(_options: EventRecorderOptions): EventRecorder {
-  throw new Error("the event recorder is being built");
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { client, component, clock = systemClock, random = Math.random, onDropped } = options;
+  const known = new LRUCache<string, Entry>({ max: REMEMBERED });
+  const buckets = new LRUCache<string, Bucket>({ max: REMEMBERED });
+  const waiting = new Map<string, Entry>();
+  let draining: Promise<void> | undefined;
+  let stopSignal: AbortSignal | undefined;
+  let wake = () => {};
+
+  function drop(cause: DropCause, entry: Pick<Entry, "about" | "text">, error?: unknown): void {
+    onDropped?.(cause);
+    const { kind, namespace, name } = entry.about;
+    const { reason } = entry.text;
+    const fields = { cause, kind, namespace, name, reason, error: error && messageOf(error) };
+    logger.debug("an event was not written", fields);
+  }
+
+  /** The entry of this event: the old one, counted up, or a new one. */
+  function entryOf(key: string, about: EventSubject, text: EventText): Entry {
+    const now = clock.now();
+    const old = waiting.get(key) ?? known.get(key);
+    if (old === undefined || now - old.lastMs > SAME_WITHIN_MS) {
+      return { about: { ...about }, text, firstMs: now, lastMs: now, count: 1 };
+    }
+    old.count++;
+    old.lastMs = now;
+    return old;
+  }
+
+  function record(about: EventSubject, event: EventText): void {
+    const text = { ...event, message: cutMessage(event.message) };
+    const key = sameEventKey(about, text);
+    const bucket = takeToken(buckets.get(subjectKey(about)), clock.monotonic());
+    if (bucket === undefined) return drop("rate_limited", { about, text });
+    if (!waiting.has(key) && waiting.size >= QUEUE_LENGTH) {
+      return drop("queue_full", { about, text });
+    }
+    buckets.set(subjectKey(about), bucket);
+    const entry = entryOf(key, about, text);
+    known.set(key, entry);
+    waiting.set(key, entry);
+    wake();
+  }
+
+  async function create(entry: Entry, signal?: AbortSignal): Promise<void> {
+    const suffix = Math.floor(random() * 2 ** 52).toString(16).padStart(13, "0");
+    const { about, text, count, firstMs, lastMs } = entry;
+    const event = eventObject(about, text, { component, suffix, count, firstMs, lastMs });
+    await client.create(EVENT_KIND, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
+    const { namespace = "", name = "" } = event.metadata ?? {};
+    entry.written = { namespace, name };
+  }
+
+  async function write(entry: Entry, signal?: AbortSignal): Promise<void> {
+    if (entry.written === undefined) return await create(entry, signal);
+    const body = { count: entry.count, lastTimestamp: rfc3339(entry.lastMs) };
+    const bounds = { signal, deadlineMs: WRITE_DEADLINE_MS };
+    try {
+      await client.patch(EVENT_KIND, entry.written, { type: "merge", body }, bounds);
+    } catch (error) {
+      // The API server forgets events after an hour.
+      if (!isNotFound(error)) throw error;
+      await create(entry, signal);
+    }
+  }
+
+  async function writeOrDrop(entry: Entry): Promise<void> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await write(entry, stopSignal);
+      } catch (error) {
+        if (attempt >= TRIES || !isTransient(error) || stopSignal?.aborted) {
+          return drop("refused", entry, error);
+        }
+        await clock.sleep(backoffMs(attempt, RETRY, random), stopSignal);
+      }
+    }
+  }
+
+  async function drain(): Promise<void> {
+    for (const [key, entry] of waiting) {
+      waiting.delete(key);
+      await writeOrDrop(entry);
+    }
+  }
+
+  async function flush(): Promise<void> {
+    // Another drain may be at work on what was taken already.
+    while (draining !== undefined || waiting.size > 0) {
+      draining ??= drain().finally(() => draining = undefined);
+      await draining;
+    }
+  }
+
+  async function lastWords(): Promise<void> {
+    const stop = new AbortController();
+    const flushed = new AbortController();
+    stopSignal = stop.signal;
+    clock.sleep(LAST_WORDS_MS, flushed.signal).then(() => stop.abort());
+    await flush();
+    flushed.abort();
+  }
+
+  return {
+    record,
+    flush,
+    async run(signal) {
+      stopSignal = signal;
+      while (!signal.aborted) {
+        const called = new Promise<void>((resolve) => wake = resolve);
+        signal.addEventListener("abort", wake, { once: true });
+        await flush();
+        if (!signal.aborted && waiting.size === 0) await called;
+        signal.removeEventListener("abort", wake);
+      }
+      await lastWords();
+    },
+  };
 }

@@ -1,0 +1,49 @@
+/** Something that many wait for and that happens once. */
+
+/** A gate that opens once, or never. */
+export interface Gate {
+  readonly open: boolean;
+  /** Opens it: everybody who waits goes on with true. */
+  pass(): void;
+  /** It will not open any more: everybody who waits goes on with false. */
+  stop(): void;
+  /** Resolves with true when it is open, with false when it was stopped or `signal` aborts first. */
+  wait(signal?: AbortSignal): Promise<boolean>;
+}
+
+/** A closed gate. */
+export function createGate(): Gate {
+  let open = false;
+  let stopped = false;
+  const waiters = new Set<(opened: boolean) => void>();
+  const settle = () => {
+    for (const waiter of waiters) waiter(open);
+    waiters.clear();
+  };
+  return {
+    get open() {
+      return open;
+    },
+    pass() {
+      open = true;
+      settle();
+    },
+    stop() {
+      stopped = true;
+      settle();
+    },
+    wait(signal?: AbortSignal): Promise<boolean> {
+      if (open || stopped || signal?.aborted) return Promise.resolve(open);
+      return new Promise((resolve) => {
+        const finish = (opened: boolean) => {
+          signal?.removeEventListener("abort", onAbort);
+          waiters.delete(finish);
+          resolve(opened);
+        };
+        const onAbort = () => finish(false);
+        waiters.add(finish);
+        signal?.addEventListener("abort", onAbort, { once: true });
+      });
+    },
+  };
+}

@@ -1,0 +1,209 @@
+/** Leader election on a coordination.k8s.io Lease, by local monotonic time alone. */
+import { getLogger } from "@logtape/logtape";
+import type { KubeClient } from "./client.ts";
+import { type Clock, rfc3339Micro, systemClock } from "./clock.ts";
+import { isAlreadyExists, isConflict, isNotFound, messageOf } from "./errors.ts";
+import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
+
+/** A candidate for leadership. */
+export interface LeaderElector {
+  /** Whether this one leads and renewed within the renew deadline. Ask before each act of a leader. */
+  readonly leading: boolean;
+  /** Identity of the leader, as last seen. */
+  readonly leader: string | undefined;
+  /** How often the lease changed hands, as last seen: a fence that only grows. */
+  readonly transitions: number;
+  /** Competes until `signal` aborts, then releases the lease. May be called once. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Options of {@link createLeaderElector}. */
+export interface LeaderElectorOptions {
+  client: Pick<KubeClient, "get" | "create" | "replace">;
+  namespace: string;
+  /** Name of the Lease. */
+  name: string;
+  /** Tells the candidates apart: unique to this process. */
+  identity: string;
+  /** Work of the leader; its signal aborts when the lease is lost or the process stops. */
+  onStarted: (signal: AbortSignal) => Promise<void>;
+  /** The lease was lost, or given up; the work has ended. */
+  onStopped?: () => void;
+  /** Another leader was seen. */
+  onLeader?: (identity: string) => void;
+  clock?: Clock;
+  random?: () => number;
+  /** A lease that was not renewed for this long is anybody's. Default 15000. */
+  leaseMs?: number;
+  /** A leader that could not renew for this long stops. Below `leaseMs`. Default 10000. */
+  renewMs?: number;
+  /** Time between tries, plus up to a fifth. Default 2000. */
+  retryMs?: number;
+}
+
+const logger = getLogger(["milepost", "kube", "leader_election"]);
+
+/** What was read, and when by the local clock: the holder's own times are not believed. */
+interface Observation {
+  readonly record: string;
+  readonly at: number;
+}
+
+/** How long letting go of the lease may take. */
+const RELEASE_DEADLINE_MS = 2000;
+
+/** A candidate; it competes with {@link LeaderElector.run}. */
+export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
+  const { client, namespace, name, identity, onStarted, onStopped, onLeader } = options;
+  const { clock = systemClock, random = Math.random } = options;
+  const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
+  if (!(retryMs * 1.2 < renewMs && renewMs < leaseMs)) {
+    throw new RangeError(
+      `leader election: retry ${retryMs} ms must be well below renew ${renewMs} ms, ` +
+        `and that below lease ${leaseMs} ms`,
+    );
+  }
+  let observed: Observation | undefined;
+  let renewedAt = -Infinity;
+  let held = false;
+  let leader: string | undefined;
+  let transitions = 0;
+
+  const fresh = () => clock.monotonic() - renewedAt < renewMs;
+
+  function observe(lease: LeaseObject): void {
+    const record = JSON.stringify(lease.spec ?? {});
+    if (observed?.record !== record) observed = { record, at: clock.monotonic() };
+    transitions = lease.spec?.leaseTransitions ?? 0;
+    const holder = lease.spec?.holderIdentity || undefined;
+    if (holder === leader) return;
+    leader = holder;
+    if (holder !== undefined) onLeader?.(holder);
+  }
+
+  /** The lease as this one would hold it. */
+  function claim(old: LeaseObject | undefined): LeaseObject {
+    const now = rfc3339Micro(clock.now());
+    const mine = old?.spec?.holderIdentity === identity;
+    const before = old?.spec?.leaseTransitions ?? 0;
+    return {
+      metadata: { ...old?.metadata, name, namespace },
+      spec: {
+        ...old?.spec,
+        holderIdentity: identity,
+        leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+        acquireTime: mine ? old?.spec?.acquireTime ?? now : now,
+        renewTime: now,
+        leaseTransitions: old === undefined || mine ? before : before + 1,
+      },
+    };
+  }
+
+  function isTaken(lease: LeaseObject): boolean {
+    const holder = lease.spec?.holderIdentity;
+    if (!holder || holder === identity) return false;
+    const seconds = lease.spec?.leaseDurationSeconds ?? leaseMs / 1000;
+    return clock.monotonic() < (observed?.at ?? 0) + Math.max(seconds * 1000, leaseMs);
+  }
+
+  /** Takes or renews the lease. The time counts from before the request was sent. */
+  async function attempt(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
+    const began = clock.monotonic();
+    const bounds = { signal, deadlineMs, heedRetryAfter: false };
+    let old: LeaseObject | undefined;
+    try {
+      old = await client.get(LEASE_KIND, { namespace, name }, bounds);
+      observe(old);
+      if (isTaken(old)) return false;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    const next = claim(old);
+    observe(
+      old === undefined
+        ? await client.create(LEASE_KIND, next, bounds)
+        : await client.replace(LEASE_KIND, next, bounds),
+    );
+    renewedAt = began;
+    return true;
+  }
+
+  async function attemptOrLog(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
+    try {
+      return await attempt(signal, deadlineMs);
+    } catch (error) {
+      const race = isConflict(error) || isAlreadyExists(error);
+      if (!signal.aborted && !race) {
+        logger.warn("cannot take or renew the lease", { namespace, name, error: messageOf(error) });
+      }
+      return false;
+    }
+  }
+
+  const pause = (signal: AbortSignal, atMostMs = Infinity) =>
+    clock.sleep(Math.min(atMostMs, retryMs * (1 + random() / 5)), signal);
+
+  async function acquire(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      if (await attemptOrLog(signal, renewMs)) return true;
+      await pause(signal);
+    }
+    return false;
+  }
+
+  /** Returns when the lease is lost or `signal` aborts. */
+  async function keep(signal: AbortSignal): Promise<void> {
+    const left = () => renewedAt + renewMs - clock.monotonic();
+    for (;;) {
+      await pause(signal, left());
+      if (signal.aborted || left() <= 0) return;
+      const renewed = await attemptOrLog(signal, left());
+      if (!renewed && (!fresh() || leader !== identity)) return;
+    }
+  }
+
+  async function release(): Promise<void> {
+    const signal = new AbortController().signal;
+    const bounds = { signal, deadlineMs: RELEASE_DEADLINE_MS, heedRetryAfter: false };
+    try {
+      const lease = await client.get(LEASE_KIND, { namespace, name }, bounds);
+      if (lease.spec?.holderIdentity !== identity) return;
+      const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
+      await client.replace(LEASE_KIND, { ...lease, spec }, bounds);
+      leader = undefined;
+    } catch (error) {
+      logger.warn("cannot release the lease", { namespace, name, error: messageOf(error) });
+    }
+  }
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    const term = new AbortController();
+    held = true;
+    logger.info("leading", { namespace, name, identity, transitions });
+    const work = (async () => await onStarted(term.signal))().catch((error) => {
+      logger.error("the work of the leader failed", { namespace, name, error });
+    });
+    await keep(signal);
+    held = false;
+    term.abort(new Error("not the leader any more"));
+    await work;
+    if (signal.aborted) await release();
+    logger.info("not leading any more", { namespace, name, identity });
+    onStopped?.();
+  }
+
+  return {
+    get leading() {
+      return held && fresh();
+    },
+    get leader() {
+      return leader;
+    },
+    get transitions() {
+      return transitions;
+    },
+    async run(signal) {
+      while (await acquire(signal)) await lead(signal);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/** What an informer does next: list, watch or wait. Pure. */
+import { isGone, KubeError, messageOf } from "./errors.ts";
+import { CorruptStreamError } from "./watch.ts";
+
+/** What an informer is about to do. */
+export type WatchState =
+  /** Read everything. `failures` counts what went wrong in a row. */
+  | { readonly phase: "listing"; readonly failures: number; readonly cause: string }
+  /** Read changes since `resourceVersion`. */
+  | { readonly phase: "watching"; readonly failures: number; readonly resourceVersion: string }
+  /** Wait, then do `next`. */
+  | {
+    readonly phase: "waiting";
+    readonly atLeastMs: number;
+    readonly next: Exclude<WatchState, { phase: "waiting" }>;
+  };
+
+/** What came of it. */
+export type WatchOutcome =
+  | { readonly type: "listed"; readonly resourceVersion: string }
+  /**
+   * The watch ended: of itself, or by an error. `resourceVersion` is the last that it told,
+   * `progress` whether it told anything at all, `short` whether it lasted under a second.
+   */
+  | {
+    readonly type: "ended";
+    readonly resourceVersion: string;
+    readonly progress: boolean;
+    readonly short: boolean;
+    readonly error?: unknown;
+  }
+  | { readonly type: "list_failed"; readonly error: unknown }
+  | { readonly type: "waited" };
+
+/** A watch that failed so often in a row without any progress is given up for a list. */
+const FRUITLESS_WATCHES = 5;
+const FIRST_DELAY_MS = 200;
+const LONGEST_DELAY_MS = 30_000;
+
+/** Where every informer begins. */
+export const FIRST_STATE: WatchState = { phase: "listing", failures: 0, cause: "start" };
+
+/** Delay after so many failures in a row, at least half of it for sure, in milliseconds. */
+export function retryDelayMs(failures: number, random: () => number): number {
+  const full = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.max(0, failures - 1));
+  return full / 2 + random() * full / 2;
+}
+
+function afterList(state: WatchState, outcome: WatchOutcome): WatchState {
+  const failures = failuresOf(state);
+  if (outcome.type === "listed") {
+    // Failures stay counted until the watch brings something: list and 410 in turn must slow down.
+    return { phase: "watching", failures, resourceVersion: outcome.resourceVersion };
+  }
+  const error = outcome.type === "list_failed" ? outcome.error : undefined;
+  const next = { phase: "listing", failures: failures + 1, cause: messageOf(error) } as const;
+  return { phase: "waiting", atLeastMs: askedDelay(error), next };
+}
+
+/** The delay that the server asks for. */
+function askedDelay(error: unknown): number {
+  return error instanceof KubeError ? error.retryAfterMs ?? 0 : 0;
+}
+
+function afterWatch(
+  failuresBefore: number,
+  outcome: Extract<WatchOutcome, { type: "ended" }>,
+): WatchState {
+  const { error, resourceVersion, progress, short } = outcome;
+  const before = progress ? 0 : failuresBefore;
+  if (error === undefined && !short) {
+    return { phase: "watching", failures: 0, resourceVersion };
+  }
+  const failures = before + 1;
+  if (needsList(error, failures)) {
+    const next = { phase: "listing", failures, cause: causeOf(error) } as const;
+    // The first 410 after progress is the ordinary course of things: no waiting.
+    return failures === 1 ? next : { phase: "waiting", atLeastMs: askedDelay(error), next };
+  }
+  const next = { phase: "watching", failures, resourceVersion } as const;
+  return { phase: "waiting", atLeastMs: askedDelay(error), next };
+}
+
+function needsList(error: unknown, failures: number): boolean {
+  if (isGone(error)) return true;
+  if (error instanceof CorruptStreamError) return failures > 1;
+  // A server that cannot be reached is not reached by a list either; it may say no for a reason.
+  return error instanceof KubeError && failures >= FRUITLESS_WATCHES;
+}
+
+function causeOf(error: unknown): string {
+  return isGone(error) ? "the resource version is too old" : messageOf(error);
+}
+
+/** Failures in a row. */
+export function failuresOf(state: WatchState): number {
+  return state.phase === "waiting" ? state.next.failures : state.failures;
+}
+
+/** What to do after `outcome`. */
+export function step(state: WatchState, outcome: WatchOutcome): WatchState {
+  if (state.phase === "waiting") return state.next;
+  if (outcome.type === "ended") return afterWatch(state.failures, outcome);
+  return afterList(state, outcome);
+}
