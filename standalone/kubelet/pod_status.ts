@@ -1,0 +1,207 @@
+/** Writes what the kubelet knows of a pod as `status` of the Pod object. Pure. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import { POD_CONDITIONS, POD_REASONS } from "../../crds/names.ts";
+import { rfc3339 } from "../../kube/clock.ts";
+import { setCondition } from "../../kube/conditions.ts";
+import {
+  type ContainerView,
+  type Ended,
+  type Plan,
+  type RestartPolicy,
+  startsAgain,
+} from "./pod_plan.ts";
+
+/** `status` of a pod. */
+export type PodStatus = NonNullable<Pod["status"]>;
+type ContainerStatus = NonNullable<PodStatus["containerStatuses"]>[number];
+type ContainerState = NonNullable<ContainerStatus["state"]>;
+type Conditions = NonNullable<PodStatus["conditions"]>;
+
+/** What the status is made from. */
+export interface StatusInput {
+  readonly pod: Pod;
+  readonly containers: readonly ContainerView[];
+  readonly plan: Pick<Plan, "phase" | "initialized">;
+  readonly restartPolicy: RestartPolicy;
+  /** Why the pod as a whole failed, such as its deadline. */
+  readonly failure?: { readonly reason: string; readonly message: string };
+  /** An end that is not the pod's own fault, told to Job controllers by a condition. */
+  readonly disruption?: string;
+  readonly podIP: string;
+  readonly hostIP: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly now: number;
+}
+
+/** A container's id: it changes with each start. */
+function containerId(pod: Pod, view: ContainerView): string {
+  return `process://${pod.metadata?.uid ?? ""}/${view.name}/${view.restarts}`;
+}
+
+function terminated(ended: Ended, containerID: string): ContainerState {
+  return {
+    terminated: {
+      exitCode: ended.exitCode,
+      reason: ended.reason,
+      ...(ended.message ? { message: ended.message } : {}),
+      startedAt: rfc3339(ended.startedAt),
+      finishedAt: rfc3339(ended.finishedAt),
+      containerID,
+    },
+  };
+}
+
+/** The state of a container; one that waits for its restart says so. */
+function stateOf(input: StatusInput, view: ContainerView, id: string): ContainerState {
+  const { phase } = view;
+  if (phase.kind === "running") return { running: { startedAt: rfc3339(phase.startedAt) } };
+  if (phase.kind === "waiting") {
+    return {
+      waiting: { reason: phase.reason, ...(phase.message ? { message: phase.message } : {}) },
+    };
+  }
+  const live = input.plan.phase === "Running" || input.plan.phase === "Pending";
+  const again = live && startsAgain(view.role, phase.ended.exitCode, input.restartPolicy);
+  if (!again || view.notBefore <= input.now) return terminated(phase.ended, id);
+  const seconds = Math.ceil((view.notBefore - phase.ended.finishedAt) / 1000);
+  const message = `back-off ${seconds}s restarting failed container=${view.name}`;
+  return { waiting: { reason: POD_REASONS.crashLoopBackOff, message } };
+}
+
+function containerStatus(input: StatusInput, view: ContainerView): ContainerStatus {
+  const spec = input.pod.spec;
+  const image = [...spec?.initContainers ?? [], ...spec?.containers ?? []]
+    .find((container) => container.name === view.name)?.image ?? "";
+  const id = containerId(input.pod, view);
+  const state = stateOf(input, view, id);
+  const last = state.waiting && view.phase.kind === "ended" ? view.phase.ended : view.last;
+  const begun = view.phase.kind !== "waiting";
+  return {
+    name: view.name,
+    image,
+    imageID: "",
+    ready: view.role === "init"
+      ? view.phase.kind === "ended" && view.phase.ended.exitCode === 0
+      : view.ready,
+    started: view.started,
+    restartCount: view.restarts,
+    state,
+    ...(last ? { lastState: terminated(last, id) } : {}),
+    ...(begun ? { containerID: id } : {}),
+  };
+}
+
+/** The conditions that the kubelet keeps; those of others stay. */
+function conditionsOf(input: StatusInput): Conditions {
+  const now = rfc3339(input.now);
+  const over = input.plan.phase === "Succeeded" || input.plan.phase === "Failed";
+  const working = input.containers.filter((view) => view.role !== "init");
+  const unready = working.filter((view) => !view.ready).map((view) => view.name);
+  const list = (names: string[]) => `[${names.join(" ")}]`;
+  const waiting = input.containers.filter((view) =>
+    view.role !== "main" && (view.role === "sidecar" ? !view.started : view.phase.kind !== "ended")
+  ).map((view) => view.name);
+  let conditions: Conditions = input.pod.status?.conditions ?? [];
+  const set = (type: string, good: boolean, reason: string, message: string) => {
+    const status = good ? "True" as const : "False" as const;
+    const update = { type, status, reason: good ? "" : reason, message: good ? "" : message };
+    conditions = setCondition(conditions, update, now);
+  };
+  set(POD_CONDITIONS.scheduled, true, "", "");
+  set(
+    POD_CONDITIONS.initialized,
+    input.plan.initialized || input.plan.phase === "Succeeded",
+    POD_REASONS.notInitialized,
+    `containers with incomplete status: ${list(waiting)}`,
+  );
+  const ready = input.plan.phase === "Running" && unready.length === 0;
+  const reason = over ? POD_REASONS.completed : POD_REASONS.notReady;
+  const message = over ? "" : `containers with unready status: ${list(unready)}`;
+  set(POD_CONDITIONS.containersReady, ready, reason, message);
+  set(POD_CONDITIONS.ready, ready, reason, message);
+  if (input.disruption !== undefined) {
+    conditions = setCondition(conditions, {
+      type: POD_CONDITIONS.disruptionTarget,
+      status: "True",
+      reason: POD_REASONS.terminatedByKubelet,
+      message: input.disruption,
+    }, now);
+  }
+  return conditions;
+}
+
+/** The status of the pod, whole but for what others write (`qosClass`, foreign conditions). */
+export function podStatus(input: StatusInput): PodStatus {
+  const { containers, failure, podIP, hostIP } = input;
+  const main = containers.filter((view) => view.role === "main");
+  const init = containers.filter((view) => view.role !== "main");
+  return {
+    phase: input.plan.phase,
+    ...(failure ? { reason: failure.reason, message: failure.message } : {}),
+    conditions: conditionsOf(input),
+    podIP,
+    podIPs: [{ ip: podIP }],
+    hostIP,
+    hostIPs: [{ ip: hostIP }],
+    startTime: rfc3339(input.startedAt),
+    containerStatuses: main.map((view) => containerStatus(input, view)),
+    ...(init.length > 0
+      ? { initContainerStatuses: init.map((view) => containerStatus(input, view)) }
+      : {}),
+  };
+}
+
+/** The end that a container status tells, in the kubelet's own terms. */
+function endedOf(state: ContainerState | undefined, now: number): Ended | undefined {
+  const told = state?.terminated;
+  if (!told) return undefined;
+  return {
+    exitCode: told.exitCode,
+    reason: told.reason ?? POD_REASONS.containerError,
+    message: told.message,
+    startedAt: told.startedAt ? Date.parse(told.startedAt) : now,
+    finishedAt: told.finishedAt ? Date.parse(told.finishedAt) : now,
+  };
+}
+
+/** What is said of a container that ran when the kubelet ended. */
+export const INTERRUPTED =
+  "the kubelet was started again; it ended the processes that the one before had left";
+
+/**
+ * What an earlier kubelet wrote of a container: its state, restarts and last end. What ran then
+ * has ended with 137, for nothing is taken over. Undefined where nothing was written.
+ */
+export function recall(
+  pod: Pod,
+  name: string,
+  now: number,
+): (Pick<ContainerView, "phase" | "restarts" | "last"> & { interrupted: boolean }) | undefined {
+  const statuses = [
+    ...pod.status?.containerStatuses ?? [],
+    ...pod.status?.initContainerStatuses ?? [],
+  ];
+  const told = statuses.find((status) => status.name === name);
+  if (!told) return undefined;
+  const last = endedOf(told.lastState, now);
+  const base = { restarts: told.restartCount, last };
+  const running = told.state?.running;
+  if (running) {
+    const startedAt = running.startedAt ? Date.parse(running.startedAt) : now;
+    const ended: Ended = {
+      exitCode: 137,
+      reason: POD_REASONS.containerError,
+      message: INTERRUPTED,
+      startedAt,
+      finishedAt: now,
+    };
+    return { ...base, phase: { kind: "ended", ended }, interrupted: true };
+  }
+  const ended = endedOf(told.state, now);
+  if (ended) return { ...base, phase: { kind: "ended", ended }, interrupted: false };
+  const crashed = told.state?.waiting?.reason === POD_REASONS.crashLoopBackOff ? last : undefined;
+  if (crashed) return { ...base, phase: { kind: "ended", ended: crashed }, interrupted: false };
+  const reason = told.state?.waiting?.reason ?? POD_REASONS.containerCreating;
+  return { ...base, phase: { kind: "waiting", reason }, interrupted: false };
+}

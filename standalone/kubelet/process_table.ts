@@ -1,0 +1,70 @@
+/** Reads `/proc`: which processes live, since when, of which session, with which mark. */
+import { CONTAINER_MARK_ENV } from "../../crds/names.ts";
+
+/** What `/proc/<pid>/stat` tells. */
+export interface ProcessFacts {
+  readonly pid: number;
+  readonly session: number;
+  /** Start in clock ticks since boot: with the pid it names one process for ever. */
+  readonly startTicks: string;
+  /** Ended, but its parent has not asked for the result. */
+  readonly zombie: boolean;
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return undefined; // gone in between, or another user's
+  }
+}
+
+/** The facts of a process; undefined where there is none of that id. */
+export function processFacts(pid: number): ProcessFacts | undefined {
+  const stat = readText(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return {
+    pid,
+    session: Number(fields[3]),
+    startTicks: fields[19] ?? "",
+    zombie: fields[0] === "Z" || fields[0] === "X",
+  };
+}
+
+/** The mark of a process; undefined where it has none or belongs to somebody else. */
+function markOf(pid: number): string | undefined {
+  const environ = readText(`/proc/${pid}/environ`);
+  const start = `${CONTAINER_MARK_ENV}=`;
+  return environ?.split("\0").find((entry) => entry.startsWith(start))?.slice(start.length);
+}
+
+/** Ids of the living processes that belong to the session or bear a mark that `isMine` knows. */
+export function findProcesses(
+  sessions: ReadonlySet<number>,
+  isMine: (mark: string) => boolean,
+): number[] {
+  const found: number[] = [];
+  for (const { name } of Deno.readDirSync("/proc")) {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === Deno.pid) continue;
+    const facts = processFacts(pid);
+    if (facts === undefined || facts.zombie) continue;
+    if (sessions.has(facts.session)) found.push(pid);
+    else {
+      const mark = markOf(pid);
+      if (mark !== undefined && isMine(mark)) found.push(pid);
+    }
+  }
+  return found;
+}
+
+/** Sends a signal to a process, or with a negative id to a group. Answers whether there was one. */
+export function signal(pid: number, name: Deno.Signal): boolean {
+  try {
+    Deno.kill(pid, name);
+    return true;
+  } catch {
+    return false; // it is gone
+  }
+}

@@ -1,0 +1,186 @@
+/** Starts programs in sessions of their own and ends them with all their descendants. */
+import { getLogger } from "@logtape/logtape";
+import { CONTAINER_MARK_ENV } from "../../crds/names.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { findProcesses, processFacts, signal } from "./process_table.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** A program to start. */
+export interface ProcessSpec {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Names the container; every descendant bears it in its environment. */
+  readonly mark: string;
+  readonly onOutput: (stream: "stdout" | "stderr", chunk: Uint8Array) => void;
+}
+
+/** A program that runs. */
+export interface RunningProcess {
+  readonly pid: number;
+  /** Resolves with the exit code once all descendants are gone too and all output was delivered. */
+  readonly ended: Promise<number>;
+  /** SIGTERM to the process group, then after `graceMs` SIGKILL to all. Resolves when it ended. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** The program cannot be started; the message says why. */
+export class StartProblem extends Error {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "StartProblem";
+  }
+}
+
+/** Starts programs and keeps the book by which a later kubelet finds what this one left behind. */
+export interface Processes {
+  start(spec: ProcessSpec): RunningProcess;
+  /** Ends whatever an earlier kubelet of this folder left behind. Answers how many processes. */
+  endLeftovers(): Promise<number>;
+  /** Ends all that runs: SIGTERM, and after `graceMs` SIGKILL. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Options of {@link createProcesses}. */
+export interface ProcessesOptions {
+  readonly clock: Clock;
+  /** Folder of the book: one file for each program that runs. It exists. */
+  readonly bookFolder: string;
+  /** Begins every mark of this kubelet; no other kubelet has it. */
+  readonly markPrefix: string;
+}
+
+/** How often descendants are looked for before it is given up, 20 ms apart. */
+const MOST_SWEEPS = 100;
+
+/** Kills what belongs to the sessions or bears one of the marks, until nothing is left. */
+async function sweep(
+  clock: Clock,
+  sessions: ReadonlySet<number>,
+  isMine: (mark: string) => boolean,
+): Promise<number> {
+  const killed = new Set<number>();
+  for (let round = 0; round < MOST_SWEEPS; round++) {
+    const pids = findProcesses(sessions, isMine);
+    if (pids.length === 0) return killed.size;
+    for (const pid of pids) {
+      signal(pid, "SIGKILL");
+      killed.add(pid);
+    }
+    await clock.sleep(20);
+  }
+  logger.error("Processes survive SIGKILL", { pids: [...killed].join(" ") });
+  return killed.size;
+}
+
+/** Knows the marks of a container and of what was started beside it: `<mark>/…`. */
+function isOf(owner: string): (mark: string) => boolean {
+  return (mark) => mark === owner || mark.startsWith(`${owner}/`);
+}
+
+/** Passes a stream on, chunk by chunk, until it ends. */
+async function deliver(
+  stream: ReadableStream<Uint8Array>,
+  onChunk: (chunk: Uint8Array) => void,
+): Promise<void> {
+  for await (const chunk of stream) onChunk(chunk);
+}
+
+function spawn(spec: ProcessSpec): Deno.ChildProcess {
+  const [program = "", ...args] = spec.command;
+  try {
+    return new Deno.Command(program, {
+      args,
+      cwd: spec.cwd,
+      env: { ...spec.env, [CONTAINER_MARK_ENV]: spec.mark },
+      clearEnv: true,
+      detached: true,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new StartProblem(`cannot start "${program}": ${why}`, { cause });
+  }
+}
+
+/** A program's entry in the book: `<pid> <start in ticks>`. */
+function readEntry(path: string): { pid: number; startTicks: string } | undefined {
+  const [pid, startTicks] = Deno.readTextFileSync(path).split(" ");
+  return pid && startTicks ? { pid: Number(pid), startTicks } : undefined;
+}
+
+/** Sessions in the book whose leader is still the process that was written down, or is gone. */
+function leftoverSessions(bookFolder: string): Set<number> {
+  const sessions = new Set<number>();
+  for (const { name } of Deno.readDirSync(bookFolder)) {
+    const entry = readEntry(`${bookFolder}/${name}`);
+    const facts = entry && processFacts(entry.pid);
+    // Where the leader is gone its id may belong to a stranger's session by now: marks find those.
+    if (entry && facts?.startTicks === entry.startTicks) sessions.add(entry.pid);
+  }
+  return sessions;
+}
+
+/** Programs of one kubelet. */
+export function createProcesses(options: ProcessesOptions): Processes {
+  const { clock, bookFolder, markPrefix } = options;
+  const running = new Set<RunningProcess>();
+
+  async function finish(child: Deno.ChildProcess, spec: ProcessSpec): Promise<number> {
+    const output = Promise.all([
+      deliver(child.stdout, (chunk) => spec.onOutput("stdout", chunk)),
+      deliver(child.stderr, (chunk) => spec.onOutput("stderr", chunk)),
+    ]);
+    const status = await child.status;
+    await sweep(clock, new Set([child.pid]), isOf(spec.mark));
+    await output;
+    await Deno.remove(`${bookFolder}/${child.pid}`).catch(() => {});
+    return status.code;
+  }
+
+  function start(spec: ProcessSpec): RunningProcess {
+    const child = spawn(spec);
+    const startTicks = processFacts(child.pid)?.startTicks ?? "";
+    Deno.writeTextFileSync(`${bookFolder}/${child.pid}`, `${child.pid} ${startTicks}`, {
+      mode: 0o600,
+    });
+    let over = false;
+    const ended = finish(child, spec).finally(() => {
+      over = true;
+      running.delete(process);
+    });
+    const process: RunningProcess = {
+      pid: child.pid,
+      ended,
+      async stop(graceMs) {
+        if (over) return;
+        signal(-child.pid, "SIGTERM");
+        const done = new AbortController();
+        ended.finally(() => done.abort());
+        await clock.sleep(graceMs, done.signal);
+        if (!over) await sweep(clock, new Set([child.pid]), isOf(spec.mark));
+        await ended;
+      },
+    };
+    running.add(process);
+    return process;
+  }
+
+  return {
+    start,
+    async endLeftovers() {
+      const sessions = leftoverSessions(bookFolder);
+      const count = await sweep(clock, sessions, (mark) => mark.startsWith(markPrefix));
+      for (const { name } of Deno.readDirSync(bookFolder)) {
+        await Deno.remove(`${bookFolder}/${name}`).catch(() => {});
+      }
+      return count;
+    },
+    async close(graceMs) {
+      await Promise.all([...running].map((process) => process.stop(graceMs)));
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** The volumes of one pod as folders on this machine, kept as the API server has their sources. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import { replaceFolder, sameFiles } from "./atomic_folder.ts";
+import { type VolumeContext, type VolumeFiles, volumeFiles } from "./volume_files.ts";
+
+/** The volumes of one pod. */
+export interface PodVolumes {
+  /** Folder in which a volume's files are. */
+  folderOf(name: string): string;
+  /**
+   * Makes all volumes as they shall be now; writes only what changed. Throws a `ConfigProblem`
+   * where a source is missing, and what the client throws.
+   */
+  refresh(pod: Pod): Promise<void>;
+}
+
+/** The volumes of a pod below `folder`, one folder each. */
+export function createVolumes(
+  folder: string,
+  context: Omit<VolumeContext, "pod">,
+): PodVolumes {
+  const written = new Map<string, VolumeFiles>();
+  let version = 0;
+  const folderOf = (name: string) => `${folder}/${name}`;
+
+  return {
+    folderOf,
+    async refresh(pod) {
+      for (const volume of pod.spec?.volumes ?? []) {
+        const files = await volumeFiles(volume, { ...context, pod });
+        if (files === undefined) {
+          await Deno.mkdir(folderOf(volume.name), { recursive: true, mode: 0o700 });
+        } else if (!sameFiles(written.get(volume.name), files)) {
+          await replaceFolder(folderOf(volume.name), files, String(++version));
+          written.set(volume.name, files);
+        }
+      }
+    },
+  };
+}
