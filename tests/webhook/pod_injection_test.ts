@@ -1,0 +1,120 @@
+/** The identity that pods of TrainJobs get. */
+import assert from "node:assert/strict";
+import type { Pod } from "../../crds/kubernetes.ts";
+import { IDENTITY_VOLUME, LABELS } from "../../crds/names.ts";
+import { jsonPatch } from "../../webhook/json_patch.ts";
+import { injectIdentity, injectionWarnings } from "../../webhook/pod_injection.ts";
+import { pod } from "./builders.ts";
+
+const identity = { namespace: "ns", trainJob: "tj" };
+const BASE = "https://milepost:8082";
+const URL_OF_JOB = `${BASE}/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/tj/status`;
+const mount = {
+  name: "kubeflow-trainer-token",
+  mountPath: "/var/run/secrets/kubeflow/trainer",
+  readOnly: true,
+};
+const env = ["STATUS", "SERVER"].flatMap((family) => [
+  { name: `KUBEFLOW_TRAINER_${family}_URL`, value: URL_OF_JOB },
+  { name: `KUBEFLOW_TRAINER_${family}_CA_CERT`, value: `${mount.mountPath}/ca.crt` },
+  { name: `KUBEFLOW_TRAINER_${family}_TOKEN`, value: `${mount.mountPath}/token` },
+]);
+const volume = (optional: boolean) => ({
+  name: "kubeflow-trainer-token",
+  projected: {
+    defaultMode: 420,
+    sources: [
+      {
+        serviceAccountToken: {
+          audience: "trainer.kubeflow.org",
+          expirationSeconds: 3600,
+          path: "token",
+        },
+      },
+      {
+        configMap: {
+          name: "tj-tls-config",
+          items: [{ key: "ca.crt", path: "ca.crt" }],
+          ...(optional ? { optional: true } : {}),
+        },
+      },
+    ],
+  },
+});
+
+const trialLabels = { [LABELS.trainJobName]: "tj", [LABELS.trial]: "t" };
+const other = { name: "DEBUG", value: "1" };
+const cases: Record<string, { pod: Pod; want: Pod["spec"] }> = {
+  "gives a plain pod volume, mount and both families of variables": {
+    pod: pod(),
+    want: {
+      volumes: [volume(true)],
+      containers: [{ name: "node", env, volumeMounts: [mount] }],
+    },
+  },
+  "makes a trial's pod wait for its CA": {
+    pod: pod({ labels: trialLabels }),
+    want: {
+      volumes: [volume(false)],
+      containers: [{ name: "node", env, volumeMounts: [mount] }],
+    },
+  },
+  "reaches init containers too, and keeps what else is there": {
+    pod: pod({
+      spec: {
+        initContainers: [{ name: "init", env: [other] }],
+        containers: [{ name: "a", volumeMounts: [{ name: "v", mountPath: "/v" }] }, { name: "b" }],
+        volumes: [{ name: "v", emptyDir: {} }],
+      },
+    }),
+    want: {
+      initContainers: [{ name: "init", env: [other, ...env], volumeMounts: [mount] }],
+      containers: [
+        { name: "a", env, volumeMounts: [{ name: "v", mountPath: "/v" }, mount] },
+        { name: "b", env, volumeMounts: [mount] },
+      ],
+      volumes: [{ name: "v", emptyDir: {} }, volume(true)],
+    },
+  },
+  "replaces a volume, a mount and a variable of the reserved names, in place": {
+    pod: pod({
+      spec: {
+        containers: [{
+          name: "node",
+          env: [{ name: "KUBEFLOW_TRAINER_STATUS_URL", value: "http://evil" }, other],
+          volumeMounts: [{ name: "mine", mountPath: `${mount.mountPath}/` }],
+        }],
+        volumes: [{ name: IDENTITY_VOLUME.name, emptyDir: {} }, { name: "mine", emptyDir: {} }],
+      },
+    }),
+    want: {
+      containers: [{
+        name: "node",
+        env: [{ name: "KUBEFLOW_TRAINER_STATUS_URL", value: URL_OF_JOB }, other, ...env.slice(1)],
+        volumeMounts: [mount],
+      }],
+      volumes: [volume(true), { name: "mine", emptyDir: {} }],
+    },
+  },
+};
+
+for (const [sentence, { pod, want }] of Object.entries(cases)) {
+  Deno.test(`\`injectIdentity()\` ${sentence}`, () => {
+    const before = structuredClone(pod);
+    const once = injectIdentity(pod, identity, `${BASE}/`);
+    assert.deepEqual(once.spec, want);
+    assert.deepEqual(pod, before, "the input is not changed");
+    assert.deepEqual(jsonPatch(once, injectIdentity(once, identity, BASE)), [], "idempotent");
+  });
+}
+
+Deno.test("`injectIdentity()` leaves a pod without a spec alone", () => {
+  assert.deepEqual(injectIdentity({ metadata: {} }, identity, BASE), { metadata: {} });
+});
+
+Deno.test("`injectionWarnings()` says that a volume was taken over, and nothing about its own", () => {
+  const taken = pod({ spec: { volumes: [{ name: IDENTITY_VOLUME.name, emptyDir: {} }] } });
+  assert.match(injectionWarnings(taken).join(), /kubeflow-trainer-token.*replaced/);
+  assert.deepEqual(injectionWarnings(injectIdentity(taken, identity, BASE)), []);
+  assert.deepEqual(injectionWarnings(pod()), []);
+});
