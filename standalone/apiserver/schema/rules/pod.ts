@@ -67,7 +67,7 @@ function checkScalars(spec: unknown, path: string): Cause[] {
 /** Checks a template: labels and spec. */
 export function checkPodTemplate(template: unknown, path: string): Cause[] {
   return [
-    ...checkLabels(at(template, "metadata", "labels"), under(path, "metadata.labels")),
+    ...checkLabels(at(template, "metadata", "labels"), under(under(path, "metadata"), "labels")),
     ...checkPodSpec(at(template, "spec"), under(path, "spec")),
   ];
 }
@@ -115,7 +115,7 @@ export function checkPod(pod: unknown, old?: unknown): Cause[] {
 
 /** The restart policy of a Job's pods. */
 export function checkJobRestartPolicy(template: unknown, path: string): Cause[] {
-  const field = under(path, "spec.restartPolicy");
+  const field = under(under(path, "spec"), "restartPolicy");
   const policy = textAt(template, "spec", "restartPolicy") ?? "";
   if (policy === "") return [required(field, 'valid values: "OnFailure", "Never"')];
   return policy === "OnFailure" || policy === "Never"

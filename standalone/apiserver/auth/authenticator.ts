@@ -1,0 +1,68 @@
+/** Who sends a request: static tokens and service-account tokens. */
+import { createHash } from "node:crypto";
+import type { User } from "../parts.ts";
+import type { ServiceAccountTokens, Verdict } from "./service_account_tokens.ts";
+
+/** A token of a fixed user. */
+export interface StaticToken {
+  readonly token: string;
+  readonly user: { readonly name: string; readonly uid?: string; readonly groups: string[] };
+}
+
+/** Options of {@link createAuthenticator}. */
+export interface AuthenticatorOptions {
+  /** Tokens of the administrator (group `system:masters`), the kubelet and the controllers. */
+  readonly staticTokens: readonly StaticToken[];
+  readonly serviceAccountTokens: ServiceAccountTokens;
+  /** Audiences of this API server. */
+  readonly audiences: readonly string[];
+}
+
+/** Tells who a token or a request belongs to. */
+export interface Authenticator {
+  /** The user of an `Authorization` header; undefined when there is none, or none known. */
+  authenticate(authorizationHeader: string | undefined): Promise<User | undefined>;
+  /** The user of a token for any of the audiences; a static token is for the server's own. */
+  authenticateToken(token: string, audiences: readonly string[]): Promise<Verdict>;
+}
+
+const BEARER = /^Bearer +([^\s,]+) *$/i;
+const AUTHENTICATED = "system:authenticated";
+
+/** Tokens are compared by hash, so that the time of a comparison tells nothing. */
+function hashOf(token: string): string {
+  return createHash("sha256").update(token).digest("base64");
+}
+
+/** Creates an authenticator. Throws RangeError for an empty or doubled static token. */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  const users = new Map<string, User>();
+  for (const { token, user } of options.staticTokens) {
+    if (token === "") throw new RangeError(`the static token of ${user.name} must not be empty`);
+    const hash = hashOf(token);
+    if (users.has(hash)) throw new RangeError(`the static token of ${user.name} is used twice`);
+    users.set(hash, { ...user, groups: [...new Set([...user.groups, AUTHENTICATED])] });
+  }
+
+  async function authenticateToken(
+    token: string,
+    audiences: readonly string[],
+  ): Promise<Verdict> {
+    const user = users.get(hashOf(token));
+    if (user === undefined) return await options.serviceAccountTokens.verify(token, audiences);
+    const shared = options.audiences.filter((audience) => audiences.includes(audience));
+    return shared.length > 0
+      ? { ok: true, user, audiences: shared }
+      : { ok: false, reason: "wrong_audience" };
+  }
+
+  return {
+    authenticateToken,
+    async authenticate(header) {
+      const token = BEARER.exec(header ?? "")?.[1];
+      if (token === undefined) return undefined;
+      const verdict = await authenticateToken(token, options.audiences);
+      return verdict.ok ? verdict.user : undefined;
+    },
+  };
+}

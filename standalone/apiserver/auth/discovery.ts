@@ -1,0 +1,21 @@
+/** How others verify service-account tokens: OpenID configuration and key set. */
+import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
+
+/** Path of the key set. */
+export const JWKS_PATH = "/openid/v1/jwks";
+
+/** The document at `/.well-known/openid-configuration`; `server` is the base URL of the API server. */
+export function openIdConfiguration(issuer: string, server: string): Record<string, unknown> {
+  return {
+    issuer,
+    jwks_uri: new URL(JWKS_PATH, server).href,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: [SIGNING_ALGORITHM],
+  };
+}
+
+/** The document at {@link JWKS_PATH}. */
+export function jwksDocument(keys: SigningKeys): { keys: unknown[] } {
+  return { keys: [keys.publicJwk] };
+}

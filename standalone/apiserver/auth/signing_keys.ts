@@ -1,0 +1,58 @@
+/** The RSA key that signs service-account tokens, and its public half. */
+import {
+  calculateJwkThumbprint,
+  type CryptoKey,
+  exportJWK,
+  exportPKCS8,
+  generateKeyPair,
+  importPKCS8,
+  type JWK,
+} from "jose";
+import { createPublicKey } from "node:crypto";
+
+/** The one algorithm of service-account tokens. */
+export const SIGNING_ALGORITHM = "RS256";
+const SETTING = "service-account-signing-key";
+
+/** What keeps the key between two runs of the server. */
+export interface KeySettings {
+  setting(name: string): string | undefined;
+  setSetting(name: string, value: string): void;
+}
+
+/** A signing key with its public half. */
+export interface SigningKeys {
+  readonly privateKey: CryptoKey;
+  /** Public key as JWK with `kid`, `alg` and `use`. */
+  readonly publicJwk: JWK;
+  /** Id of the key: its RFC 7638 thumbprint. */
+  readonly keyId: string;
+}
+
+/**
+ * The server's signing key: read from the settings, or made and written there (PEM, PKCS #8).
+ * The settings are as secret as the key. Throws when what is stored is no RSA key.
+ */
+export async function loadSigningKeys(settings: KeySettings): Promise<SigningKeys> {
+  let pem = settings.setting(SETTING);
+  if (pem === undefined) {
+    const pair = await generateKeyPair(SIGNING_ALGORITHM, {
+      modulusLength: 2048,
+      extractable: true,
+    });
+    pem = await exportPKCS8(pair.privateKey);
+    settings.setSetting(SETTING, pem);
+  }
+  return await keysOf(pem);
+}
+
+async function keysOf(pem: string): Promise<SigningKeys> {
+  const privateKey = await importPKCS8(pem, SIGNING_ALGORITHM);
+  const bare = await exportJWK(createPublicKey(pem));
+  const keyId = await calculateJwkThumbprint(bare);
+  return {
+    privateKey,
+    keyId,
+    publicJwk: { ...bare, kid: keyId, alg: SIGNING_ALGORITHM, use: "sig" },
+  };
+}
