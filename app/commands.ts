@@ -1,0 +1,128 @@
+/** What each command of the command line does, from its options to its end. */
+import { crdYaml } from "../crds/manifests.ts";
+import { createClient } from "../kube/client.ts";
+import { ConfigurationError, messageOf } from "../kube/errors.ts";
+import { loadKubeconfig } from "../kube/kubeconfig.ts";
+import { type ConfigurationSources, readConfiguration } from "./configuration.ts";
+import { runDemoOnScreen } from "./demo/run_demo.ts";
+import { startLogging, stopLogging } from "./logging.ts";
+import { startManager } from "./manager.ts";
+import { createMetrics } from "./metrics.ts";
+import { startNode } from "./node.ts";
+import { aborted, stopSignal } from "./signals.ts";
+import { startStandalone } from "./standalone.ts";
+import { versionText } from "./version.ts";
+
+const encoder = new TextEncoder();
+
+/** Writes to standard output; a reader that went away is no error of ours. */
+function print(text: string): void {
+  const bytes = encoder.encode(text);
+  try {
+    for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+  }
+}
+
+type Options = Readonly<Record<string, string | undefined>>;
+
+function configFile(name: string | undefined): ConfigurationSources["file"] {
+  if (name === undefined) return undefined;
+  try {
+    return { name, text: Deno.readTextFileSync(name) };
+  } catch (error) {
+    throw new ConfigurationError(`--config ${name}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** `milepost manager`: runs until it is told to stop. */
+export async function runManager({ config, ...flags }: Options): Promise<void> {
+  const file = configFile(config ?? Deno.env.get("MILEPOST_CONFIG"));
+  const configuration = readConfiguration({
+    flags,
+    environment: Deno.env.toObject(),
+    ...(file === undefined ? {} : { file }),
+  });
+  const { logFormat: format, logLevel: level } = configuration;
+  await startLogging({ level, ...(format === undefined ? {} : { format }) });
+  const metrics = createMetrics();
+  const client = createClient({
+    connection: loadKubeconfig(configuration.kubeconfig),
+    onRequest: ({ verb, resource, code, seconds }) => {
+      metrics.apiRequests.inc({ verb, resource, code });
+      metrics.apiRequestSeconds.observe({ verb }, seconds);
+    },
+  });
+  const signal = stopSignal();
+  const manager = await startManager(configuration, { client, metrics });
+  await aborted(signal);
+  await manager.stop();
+  await stopLogging();
+}
+
+/** A port of the command line. */
+function portOf(flag: string, text: string | undefined): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text ?? "") || port > 65_535) {
+    throw new ConfigurationError(`${flag}: "${text}" must be a port from 0 to 65535`);
+  }
+  return port;
+}
+
+function levelOf(text: string | undefined): "debug" | "info" | "warning" | "error" {
+  if (text === "debug" || text === "info" || text === "warning" || text === "error") return text;
+  throw new ConfigurationError(`--log-level: "${text}" must be debug, info, warning or error`);
+}
+
+/** `milepost standalone`: the embedded control plane, until it is told to stop. */
+export async function runStandalone(options: Options & { json?: string }): Promise<void> {
+  const ports = {
+    port: portOf("--port", options.port),
+    statusPort: portOf("--status-port", options.statusPort),
+  };
+  await startLogging({ level: levelOf(options.logLevel) });
+  const signal = stopSignal();
+  const standalone = await startStandalone({
+    ...ports,
+    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    ...(options.kubeconfig === undefined ? {} : { kubeconfig: options.kubeconfig }),
+  }, signal);
+  const { server, status, kubeconfig } = standalone;
+  if (options.json) print(`${JSON.stringify({ ready: true, server, status, kubeconfig })}\n`);
+  else print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
+  await aborted(signal);
+  await standalone.stop();
+  await stopLogging();
+}
+
+/** `milepost node`: the kubelet alone, against any API server. */
+export async function runNode(options: Options): Promise<void> {
+  await startLogging({ level: "info" });
+  const signal = stopSignal();
+  const node = await startNode({
+    kubeconfig: options.kubeconfig ?? "",
+    nodeName: options.nodeName ?? Deno.hostname(),
+    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+  });
+  await aborted(signal);
+  await node.stop();
+  await stopLogging();
+}
+
+/** `milepost demo`: trains on this machine and shows it. Throws where it did not go as planned. */
+export async function runDemo(options: { json?: boolean }): Promise<void> {
+  await startLogging({ level: "error" });
+  await runDemoOnScreen({ json: options.json === true, write: print, signal: stopSignal() });
+  await stopLogging();
+}
+
+/** `milepost crds`. */
+export function runCrds(): void {
+  print(crdYaml());
+}
+
+/** `milepost version`. */
+export function runVersion(): void {
+  print(`${versionText()}\n`);
+}

@@ -1,0 +1,202 @@
+/** Puts the status endpoint together: keys, lookups, chain, ledger, and who is told of what. */
+import { KINDS } from "../crds/kinds.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { Clock } from "../kube/clock.ts";
+import { isConflict, isInvalid, isNotFound, KubeError, messageOf } from "../kube/errors.ts";
+import type { Informer } from "../kube/informer.ts";
+import type { ResourceKind } from "../kube/resource.ts";
+import { createJwksSource } from "../status/jwks.ts";
+import { createLedger, type Ledger, type WriteStatus } from "../status/ledger.ts";
+import { createLookup } from "../status/lookups.ts";
+import { createOwnership, type Lookup, type OwnedObject } from "../status/ownership.ts";
+import { createPushHandler, type PushHandler } from "../status/push_handler.ts";
+import { createReviewCache, createTokenReviewer } from "../status/token_review.ts";
+import { createTokenVerifier } from "../status/token_verification.ts";
+import type { Caches } from "./caches.ts";
+import type { ManagerConfiguration } from "./configuration.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Time for one read on a miss of a cache, and for one write of progress, in milliseconds. */
+const DEADLINES = { read: 2_000, write: 5_000 } as const;
+
+/** What the endpoint is made of. */
+export interface StatusParts {
+  readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly clock: Clock;
+  readonly configuration: ManagerConfiguration;
+  readonly metrics: Metrics;
+}
+
+/** The endpoint without its server. */
+export interface StatusEndpoint {
+  readonly handler: PushHandler;
+  readonly ledger: Ledger;
+  /** Whether tokens can be verified: the API server's keys were read. */
+  ready(): boolean;
+  /** Keeps the keys, and writes the ledger, until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Writes what is pending, and ends what still runs. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/** A cache with a read of the API server behind it. */
+function lookup<T extends OwnedObject>(
+  parts: StatusParts,
+  kind: ResourceKind<T>,
+  cache: Pick<Informer<T>, "get">,
+): Lookup<T> {
+  return createLookup<T>({
+    cached: (key) => cache.get(key),
+    read: async (key) => {
+      try {
+        return await parts.client.get(kind, key, {
+          deadlineMs: DEADLINES.read,
+          heedRetryAfter: false,
+        });
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    clock: parts.clock,
+  });
+}
+
+/** Writes progress by a merge patch that another incarnation of the job refuses. */
+function statusWriter(client: KubeClient): WriteStatus {
+  return async ({ namespace, name, uid }, trainerStatus, signal) => {
+    // A merge patch keeps what it does not name, but a push replaces the one before it.
+    const { progressPercentage = null, estimatedRemainingSeconds = null, metrics = null } =
+      trainerStatus;
+    const body = {
+      metadata: { uid },
+      status: {
+        trainerStatus: {
+          ...trainerStatus,
+          progressPercentage,
+          estimatedRemainingSeconds,
+          metrics,
+        },
+      },
+    };
+    try {
+      await client.patch(KINDS.trainJob, { namespace, name }, { type: "merge", body }, {
+        subresource: "status",
+        deadlineMs: DEADLINES.write,
+        heedRetryAfter: false,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return { result: "written" };
+    } catch (error) {
+      if (isNotFound(error) || isConflict(error)) {
+        return await isGone(client, { namespace, name, uid })
+          ? { result: "gone" }
+          : { result: "conflict", problem: messageOf(error) };
+      }
+      if (isInvalid(error)) return { result: "invalid", problem: messageOf(error) };
+      const retryAfterMs = error instanceof KubeError ? error.retryAfterMs : undefined;
+      return {
+        result: "error",
+        problem: messageOf(error),
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      };
+    }
+  };
+}
+
+/** Whether the job of that UID is no more. Where that cannot be known it is taken to be there. */
+async function isGone(
+  client: KubeClient,
+  job: { namespace: string; name: string; uid: string },
+): Promise<boolean> {
+  try {
+    const found = await client.get(KINDS.trainJob, job, { deadlineMs: DEADLINES.read });
+    return found.metadata.uid !== job.uid;
+  } catch (error) {
+    return isNotFound(error);
+  }
+}
+
+/** Builds the endpoint. It serves nothing before its handler is given to a server. */
+export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
+  const { client, caches, clock, configuration, metrics } = parts;
+  const keys = createJwksSource({
+    get: (path, init) => client.raw(path, init),
+    clock,
+    onRefresh: (result) => metrics.jwksRefreshes.inc({ result }),
+  });
+  const verifier = createTokenVerifier({
+    keys,
+    clock,
+    onCache: (result) => metrics.tokenCache.inc({ result }),
+  });
+  const reviews = configuration.authentication === "local" ? undefined : createReviewCache({
+    ask: createTokenReviewer(client),
+    clock,
+    onRefused: (hash) => verifier.revoke(hash),
+    reviewsPerSecond: configuration.tokenReviewQps,
+    onReview: (result) => metrics.tokenReviews.inc({ result }),
+  });
+  const ownership = createOwnership({
+    lookups: {
+      trainJob: lookup(parts, KINDS.trainJob, caches.trainJobs),
+      jobSet: lookup(parts, KINDS.jobSet, caches.jobSets),
+      job: lookup(parts, KINDS.job, caches.jobs),
+      pod: lookup(parts, KINDS.pod, caches.pods),
+      serviceAccount: lookup(parts, KINDS.serviceAccount, caches.serviceAccounts),
+    },
+  });
+  const ledger = createLedger({
+    write: statusWriter(client),
+    clock,
+    intervalMs: configuration.statusWriteInterval,
+    writesPerSecond: configuration.statusWritesQps,
+    onWrite: (result) => metrics.ledgerWrites.inc({ result }),
+    onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
+  });
+  const handler = createPushHandler({
+    verifier,
+    ownership,
+    ...(reviews === undefined ? {} : { reviews }),
+    accept: (push) => Promise.resolve(ledger.submit(push.job, push.trainerStatus)),
+    clock,
+    limits: {
+      pushesPerPod: {
+        ratePerSecond: configuration.pushQpsPerPod,
+        burst: configuration.pushBurstPerPod,
+      },
+      pushesPerSubject: {
+        ratePerSecond: configuration.pushQpsPerSubject,
+        burst: configuration.pushBurstPerSubject,
+      },
+    },
+    onPush: (result, seconds) => {
+      metrics.pushes.inc({ result });
+      metrics.pushSeconds.observe(seconds);
+    },
+  });
+  const forget = [
+    caches.pods.onChange(({ type, object }) => {
+      const uid = object.metadata?.uid;
+      if (type === "deleted" && uid !== undefined) ownership.forgetPod(uid);
+    }),
+    caches.trainJobs.onChange(({ type, object }) => {
+      const uid = object.metadata.uid;
+      if (type === "deleted" && uid !== undefined) ledger.forget(uid);
+    }),
+  ];
+  return {
+    handler,
+    ledger,
+    ready: () => keys.current() !== undefined,
+    run: async (signal) => {
+      await Promise.all([keys.run(signal), ledger.run(signal)]);
+    },
+    close: async (deadlineMs) => {
+      for (const stop of forget) stop();
+      await ledger.flush(deadlineMs);
+      await reviews?.close();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** The command line of Milepost. What each command does lives in `app/`. */
+import { Command, CommanderError } from "commander";
+import { flagOf, SETTINGS } from "./app/configuration.ts";
+import { ConfigurationError } from "./kube/errors.ts";
+import {
+  runCrds,
+  runDemo,
+  runManager,
+  runNode,
+  runStandalone,
+  runVersion,
+} from "./app/commands.ts";
+
+/** Exit codes (contract milepost.md, flags). */
+const EXIT = { failure: 1, wrongUse: 2 } as const;
+
+function program(): Command {
+  const root = new Command("milepost")
+    .description("Runs TrainJobs on Kubernetes, and shows how they are doing.")
+    .exitOverride()
+    .configureOutput({ outputError: () => {} });
+
+  const manager = root.command("manager")
+    .description("run controllers, webhook and status endpoint against an API server")
+    .option("--config <file>", "settings as YAML, by their camelCase names")
+    .action(runManager);
+  for (const setting of SETTINGS) manager.option(`${flagOf(setting)} <value>`);
+
+  root.command("standalone")
+    .description("run an embedded control plane on this machine, and the manager in it")
+    .option("--data-dir <folder>", "where everything is kept; in memory without it")
+    .option("--port <port>", "port of the API server", "0")
+    .option("--status-port <port>", "port of the status endpoint", "0")
+    .option("--kubeconfig <file>", "where to write the kubeconfig")
+    .option("--json", "print one line of JSON when ready")
+    .option("--log-level <level>", "debug, info, warning or error", "warning")
+    .action(runStandalone);
+
+  root.command("node")
+    .description("run only the kubelet, against any API server; it isolates nothing")
+    .requiredOption("--kubeconfig <file>")
+    .option("--node-name <name>")
+    .option("--data-dir <folder>")
+    .action(runNode);
+
+  root.command("demo")
+    .description("train on this machine, and watch")
+    .option("--json", "print one JSON object a line")
+    .action(runDemo);
+
+  root.command("crds").description("print the CustomResourceDefinitions").action(runCrds);
+  root.command("version").description("print versions").action(runVersion);
+  for (const command of root.commands) {
+    command.exitOverride().configureOutput({ outputError: () => {} }).allowExcessArguments(false);
+  }
+  return root;
+}
+
+/** Prints the one line that tells somebody what they did wrong. */
+function complain(text: string): void {
+  const line = text.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " ").trim();
+  Deno.stderr.writeSync(new TextEncoder().encode(`milepost: ${line}\n`));
+}
+
+/** Runs the command line. Returns the exit code. */
+async function main(args: string[]): Promise<number> {
+  try {
+    const root = program();
+    await root.parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      complain(error.code === "commander.help" ? "name a command; see --help" : error.message);
+      return EXIT.wrongUse;
+    }
+    if (error instanceof ConfigurationError) {
+      complain(error.message);
+      return EXIT.wrongUse;
+    }
+    complain(error instanceof Error ? error.message : String(error));
+    return EXIT.failure;
+  }
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,0 +1,75 @@
+/** Somebody starts Milepost wrongly: one clear line, exit code 2, never a stack trace. */
+import assert from "node:assert/strict";
+import { milepost } from "../support/milepost_process.ts";
+
+const missing = "/nowhere/kubeconfig";
+
+interface Case {
+  args: string[];
+  env?: Record<string, string>;
+  want: RegExp;
+}
+
+const cases: Record<string, Case> = {
+  "no command": { args: [], want: /name a command/ },
+  "an unknown command": { args: ["dance"], want: /dance/ },
+  "an unknown flag of manager": { args: ["manager", "--colour", "blue"], want: /--colour/ },
+  "an unknown flag of standalone": { args: ["standalone", "--cluster"], want: /--cluster/ },
+  "an argument too many": { args: ["version", "now"], want: /argument/ },
+  "an unknown gate": {
+    args: ["manager", "--kubeconfig", missing, "--feature-gates", "Warp=true"],
+    want: /"Warp" is no gate/,
+  },
+  "a gate from the environment": {
+    args: ["manager", "--kubeconfig", missing],
+    env: { MILEPOST_FEATURE_GATES: "Warp=true" },
+    want: /"Warp" is no gate/,
+  },
+  "a kubeconfig that is not there": {
+    args: ["manager", "--kubeconfig", missing],
+    want: /\/nowhere\/kubeconfig/,
+  },
+  "no kubeconfig outside a cluster": { args: ["manager"], want: /kubeconfig|cluster/ },
+  "a config file that is not there": {
+    args: ["manager", "--config", "/nowhere/milepost.yaml"],
+    want: /\/nowhere\/milepost\.yaml/,
+  },
+  "a port that is none": { args: ["standalone", "--port", "http"], want: /--port/ },
+  "a node without a kubeconfig": { args: ["node"], want: /--kubeconfig/ },
+  "an unknown level of logs": { args: ["standalone", "--log-level", "loud"], want: /--log-level/ },
+};
+
+for (const [sentence, { args, env, want }] of Object.entries(cases)) {
+  Deno.test(`milepost says in one line what is wrong with ${sentence}`, async () => {
+    const { code, stdout, stderr } = await milepost(args, { ...(env ? { env } : {}) });
+    assert.equal(code, 2, stderr);
+    assert.equal(stdout, "");
+    assert.match(stderr, want);
+    assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
+    assert.doesNotMatch(stderr, /^\s+at /m);
+  });
+}
+
+Deno.test("milepost manager with a broken kubeconfig names the file", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".yaml" });
+  try {
+    for (const content of ["", "not: [yaml", "clusters: 3", "apiVersion: v1\nkind: Config\n"]) {
+      await Deno.writeTextFile(file, content);
+      const { code, stderr } = await milepost(["manager", "--kubeconfig", file]);
+      assert.equal(code, 2, stderr);
+      assert.ok(stderr.includes(file), stderr);
+      assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);
+    }
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+Deno.test("milepost crds, version and --help answer on standard output with exit code 0", async () => {
+  for (const args of [["crds"], ["version"], ["--help"], ["manager", "--help"]]) {
+    const { code, stdout, stderr } = await milepost(args);
+    assert.equal(code, 0, stderr);
+    assert.ok(stdout.length > 20, args.join(" "));
+    assert.equal(stderr, "");
+  }
+});
