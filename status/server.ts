@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../kube/clock.ts";
+import { messageOf } from "../kube/errors.ts";
 import { failureStatus, type PushResponse, refusalResponse } from "./answer.ts";
 import { ClientGoneError, type PushRequest } from "./exchange.ts";
 import { type ConnectionLimits, createPeerGuard, DEFAULT_CONNECTION_LIMITS } from "./peer_guard.ts";
@@ -64,8 +66,8 @@ export interface StatusServer {
 
 /** Header bytes that a request may have; the token is the most of them. */
 const MAX_HEADER_BYTES = 16_384;
-/** Of a body that is not read any more so much is discarded, then the connection is closed. */
-const MAX_DISCARDED_BYTES = 1_048_576;
+/** So long a body that is not read any more is discarded, then the connection is closed. */
+const DISCARD_MS = 1000;
 
 /** Reads a body up to a bound, without destroying the connection when it is longer. */
 export function readBounded(
@@ -102,16 +104,18 @@ function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return all;
 }
 
-/** Lets the rest of a body pass by, so that the client reads the answer; not without end. */
-function discardRest(message: IncomingMessage): void {
-  if (message.complete) return;
-  let discarded = 0;
-  message.on("error", () => {});
-  message.on("data", (chunk: Uint8Array) => {
-    discarded += chunk.length;
-    if (discarded > MAX_DISCARDED_BYTES) message.socket.destroy();
-  });
+/** Gives a client a moment to send the rest of a body that nobody reads, and so to hear the answer. */
+async function discardRest(message: IncomingMessage, clock: Clock): Promise<void> {
+  const { socket } = message;
+  if (message.complete || socket.destroyed) return;
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  message.once("close", end).once("end", end);
+  socket.once("close", end);
   message.resume();
+  await clock.sleep(DISCARD_MS, ended.signal);
+  socket.off("close", end);
+  if (!message.complete) socket.destroy();
 }
 
 function requestOf(message: IncomingMessage): PushRequest {
@@ -206,14 +210,23 @@ function guardConnections(
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
   const { handle, clock, tls } = options;
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
+  const log = getLogger(["milepost", "status"]);
   let closing = false;
 
+  async function answerTo(message: IncomingMessage): Promise<PushResponse> {
+    if (!closing) return await handle(requestOf(message));
+    return refusalResponse({ why: "unavailable", reason: "shutting down", retryAfterMs: 1000 });
+  }
+
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = closing
-      ? refusalResponse({ why: "unavailable", reason: "shutting down", retryAfterMs: 1000 })
-      : await handle(requestOf(message));
+    // Who reads the body hears of its errors; without this one they would end the process.
+    message.on("error", () => {});
+    const answer = await answerTo(message).catch((error: unknown) => {
+      log.error("a request could not be answered", { problem: messageOf(error) });
+      return refusalResponse({ why: "internal" });
+    });
     send(response, answer, closing);
-    discardRest(message);
+    await discardRest(message, clock);
   }
 
   const server = createServer({
