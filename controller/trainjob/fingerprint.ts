@@ -1,0 +1,60 @@
+/** Telling whether two renderings differ in what a JobSet never changes. Pure. */
+import { createHash } from "node:crypto";
+import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
+
+/** Characters of a fingerprint: 64 bits in hexadecimal. */
+const LENGTH = 16;
+
+function sorted(_name: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** The job without the five fields that a suspended JobSet lets change (contract jobset.md 1.4). */
+function frozenJob(job: ReplicatedJob): unknown {
+  const template = job.template.spec?.template;
+  if (!template) return job;
+  const { labels: _labels, annotations: _annotations, ...metadata } = template.metadata ?? {};
+  const {
+    nodeSelector: _nodeSelector,
+    tolerations: _tolerations,
+    schedulingGates: _schedulingGates,
+    ...spec
+  } = template.spec ?? {};
+  const jobSpec = { ...job.template.spec, template: { metadata, spec } };
+  return { ...job, template: { ...job.template, spec: jobSpec } };
+}
+
+/** What of a JobSet's spec holds from its creation on. */
+export function frozenPart(spec: JobSetSpec): unknown {
+  const { replicatedJobs, managedBy, network, successPolicy, failurePolicy } = spec;
+  const { startupPolicy, volumeClaimPolicies } = spec;
+  return {
+    replicatedJobs: replicatedJobs?.map(frozenJob),
+    managedBy,
+    network,
+    successPolicy,
+    failurePolicy,
+    startupPolicy,
+    volumeClaimPolicies,
+  };
+}
+
+/** Equal for specs that are equal in what is frozen, whatever the order of their keys. */
+export function fingerprint(spec: JobSetSpec): string {
+  const text = JSON.stringify(frozenPart(spec), sorted);
+  return createHash("sha256").update(text).digest("hex").slice(0, LENGTH);
+}
+
+/** Whether `live` has all that `wanted` says; more in it, such as defaults, does not count. */
+export function covers(live: unknown, wanted: unknown): boolean {
+  if (wanted === undefined || wanted === null) return true;
+  if (Array.isArray(wanted)) {
+    return Array.isArray(live) && live.length === wanted.length &&
+      wanted.every((item, index) => covers(live[index], item));
+  }
+  if (typeof wanted !== "object") return live === wanted;
+  if (typeof live !== "object" || live === null) return Object.keys(wanted).length === 0;
+  const fields = new Map<string, unknown>(Object.entries(live));
+  return Object.entries(wanted).every(([name, value]) => covers(fields.get(name), value));
+}

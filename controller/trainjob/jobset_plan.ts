@@ -1,0 +1,167 @@
+/** What has to happen to the JobSet so that it is what the rendering says. Pure. */
+import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
+import type { PodSpec, PodTemplateSpec } from "../../crds/kubernetes.ts";
+import { ANNOTATIONS, JOBSET_CONDITIONS } from "../../crds/names.ts";
+import { isConditionTrue } from "../../kube/conditions.ts";
+import type { Executor } from "../runtime/draft.ts";
+import { covers, fingerprint, frozenPart } from "./fingerprint.ts";
+
+/** The one write that brings a JobSet on, if any. */
+export type JobSetPlan =
+  | { readonly kind: "none" }
+  | { readonly kind: "create"; readonly jobSet: JobSet }
+  /** A merge patch with uid and resource version in it. */
+  | { readonly kind: "patch"; readonly body: unknown }
+  | {
+    readonly kind: "delete";
+    readonly uid: string | undefined;
+    readonly propagation: "Foreground" | "Background";
+  };
+
+/** The plan, and what the JobSet cannot follow. */
+export interface JobSetDecision {
+  readonly plan: JobSetPlan;
+  readonly problem?: string;
+}
+
+const NONE: JobSetDecision = { plan: { kind: "none" } };
+
+/** What the plan is made from. */
+export interface JobSetPlanInput {
+  readonly desired: JobSet;
+  /** The TrainJob's own JobSet. */
+  readonly live: JobSet | undefined;
+  readonly executor: Executor;
+  /** The TrainJob was paused when it was last seen. */
+  readonly wasSuspended: boolean;
+}
+
+/** Whether the executor has reported the pause: only then does its end make a transition. */
+export function reportsSuspended(jobSet: JobSet): boolean {
+  return isConditionTrue(jobSet.status?.conditions, JOBSET_CONDITIONS.suspended);
+}
+
+function isIdle(jobSet: JobSet): boolean {
+  return (jobSet.status?.replicatedJobsStatus ?? []).every(({ active }) => active === 0);
+}
+
+function hashOf(desired: JobSet): string {
+  return fingerprint(desired.spec ?? {});
+}
+
+function frozenChanged(desired: JobSet, live: JobSet): boolean {
+  const hash = live.metadata.annotations?.[ANNOTATIONS.templateHash];
+  return hash === undefined
+    ? !covers(frozenPart(live.spec ?? {}), frozenPart(desired.spec ?? {}))
+    : hash !== hashOf(desired);
+}
+
+/** A job that ends a pause begins paused, so that its resumption is a transition with a time. */
+function toCreate({ desired, wasSuspended }: JobSetPlanInput): JobSet {
+  const annotations = {
+    ...desired.metadata.annotations,
+    [ANNOTATIONS.templateHash]: hashOf(desired),
+  };
+  const suspend = wasSuspended || desired.spec?.suspend === true;
+  return {
+    ...desired,
+    metadata: { ...desired.metadata, annotations },
+    spec: { ...desired.spec, suspend },
+  };
+}
+
+function patchOf(live: JobSet, body: { metadata?: object; spec?: object }): JobSetDecision {
+  const { uid, resourceVersion } = live.metadata;
+  const patch = { ...body, metadata: { ...body.metadata, uid, resourceVersion } };
+  return { plan: { kind: "patch", body: patch } };
+}
+
+/** The patch that only pauses: always possible, whatever else is wrong. */
+export function suspendPlan(live: JobSet): JobSetDecision {
+  return patchOf(live, { spec: { suspend: true } });
+}
+
+function overlayPods(
+  live: PodTemplateSpec,
+  desired: PodTemplateSpec,
+): PodTemplateSpec {
+  const { labels, annotations } = desired.metadata ?? {};
+  const { labels: _l, annotations: _a, ...metadata } = live.metadata ?? {};
+  const { nodeSelector, tolerations, schedulingGates } = desired.spec ?? {};
+  const overlaid: PodTemplateSpec = {
+    ...live,
+    metadata: { ...metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
+  };
+  if (live.spec) {
+    const { nodeSelector: _n, tolerations: _t, schedulingGates: _s, ...rest } = live.spec;
+    const spec: PodSpec = {
+      ...rest,
+      ...(nodeSelector && { nodeSelector }),
+      ...(tolerations && { tolerations }),
+      ...(schedulingGates && { schedulingGates }),
+    };
+    overlaid.spec = spec;
+  }
+  return overlaid;
+}
+
+function overlay(live: ReplicatedJob, desired: ReplicatedJob | undefined): ReplicatedJob {
+  const from = desired?.template.spec?.template;
+  const to = live.template.spec?.template;
+  if (!from || !to || !live.template.spec) return live;
+  const spec = { ...live.template.spec, template: overlayPods(to, from) };
+  return { ...live, template: { ...live.template, spec } };
+}
+
+function overlaidJobs({ desired, live }: { desired: JobSet; live: JobSet }): ReplicatedJob[] {
+  const wanted = desired.spec?.replicatedJobs ?? [];
+  return (live.spec?.replicatedJobs ?? []).map((job) =>
+    overlay(job, wanted.find(({ name }) => name === job.name))
+  );
+}
+
+/** The changes that a suspended JobSet takes, and its resumption where the pause is complete. */
+function follow(desired: JobSet, live: JobSet): JobSetDecision {
+  const replicatedJobs = overlaidJobs({ desired, live });
+  const jobsDiffer = !covers(replicatedJobs, live.spec?.replicatedJobs ?? []) ||
+    !covers(live.spec?.replicatedJobs ?? [], replicatedJobs);
+  const { labels, annotations } = desired.metadata;
+  const metadataDiffers = !covers(live.metadata, { labels, annotations });
+  const resumes = desired.spec?.suspend !== true && reportsSuspended(live);
+  if (!jobsDiffer && !metadataDiffers && !resumes) return NONE;
+  return patchOf(live, {
+    ...(metadataDiffers && {
+      metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
+    }),
+    ...((jobsDiffer || resumes) && {
+      spec: { ...(jobsDiffer && { replicatedJobs }), ...(resumes && { suspend: false }) },
+    }),
+  });
+}
+
+/**
+ * A paused JobSet whose frozen fields must change. The built-in executor has no work in it to lose
+ * while it is paused, so it is made anew, once its last pods are gone; it goes in the foreground,
+ * so that no Job of the old one is in the way of the new. Of upstream's executor it is for the user
+ * to decide.
+ */
+function thaw({ executor }: JobSetPlanInput, live: JobSet): JobSetDecision {
+  if (executor === "builtin") {
+    if (!isIdle(live) || !reportsSuspended(live)) return NONE;
+    return { plan: { kind: "delete", uid: live.metadata.uid, propagation: "Foreground" } };
+  }
+  const problem = `JobSet "${live.metadata.name}" cannot follow the change of its TrainJob: ` +
+    "of a paused JobSet only labels, annotations, nodeSelector, tolerations and schedulingGates " +
+    "of the pods can change; undo the change, or delete the JobSet to have it made anew";
+  return { plan: { kind: "none" }, problem };
+}
+
+/** Decides about the JobSet (contract trainjob.md 2.4): a running one is never touched. */
+export function planJobSet(input: JobSetPlanInput): JobSetDecision {
+  const { desired, live } = input;
+  if (!live) return { plan: { kind: "create", jobSet: toCreate(input) } };
+  if (live.metadata.deletionTimestamp !== undefined) return NONE;
+  const suspends = desired.spec?.suspend === true;
+  if (live.spec?.suspend !== true) return suspends ? suspendPlan(live) : NONE;
+  return frozenChanged(desired, live) ? thaw(input, live) : follow(desired, live);
+}

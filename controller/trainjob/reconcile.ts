@@ -1,0 +1,161 @@
+/** One reconciliation of a TrainJob: observe, decide, act (contract trainjob.md 2.1). */
+import { KINDS } from "../../crds/kinds.ts";
+import { EVENT_REASONS, TRAINER_API_VERSION } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { ReconcileResult } from "../../kube/controller.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  KubeError,
+  messageOf,
+} from "../../kube/errors.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import { parseKey } from "../../kube/resource.ts";
+import {
+  isRefusal,
+  writeJobSet,
+  type Writer,
+  writeSnapshot,
+  writeStatus,
+  writeTls,
+} from "./act.ts";
+import { isOurs, type Observed, type ResourceProblem } from "./observed.ts";
+import { observe, type Sources } from "./observe.ts";
+import { decideResources, type ResourceDecision } from "./resources.ts";
+import { shorten } from "./shorten.ts";
+import { decideStatus } from "./status.ts";
+
+/** Looks at the world before a reconciliation gives way to others; the first is at the caches. */
+const ATTEMPTS = 4;
+/** Pause after that many, in milliseconds. */
+const CONTENDED_MS = 1000;
+
+/** What a reconciliation needs. */
+export interface ReconcilerOptions extends Sources {
+  readonly events: EventRecorder;
+  readonly clock: Pick<Clock, "now">;
+  /** Whether this warning about this TrainJob is told for the first time in a while. */
+  readonly isNews: (uid: string, message: string) => boolean;
+}
+
+/** Somebody changed what this pass goes by: look anew, at the API server. */
+const AGAIN = Symbol("again");
+
+function isStale(error: unknown): boolean {
+  return isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+}
+
+/** How writing the children ended. `error` is to be thrown once the status tells of it. */
+interface Outcome {
+  readonly problem?: ResourceProblem;
+  readonly error?: unknown;
+}
+
+function warn({ events }: ReconcilerOptions, trainJob: TrainJob, text: string): void {
+  const { namespace, name = "", uid } = trainJob.metadata;
+  const about = { apiVersion: TRAINER_API_VERSION, kind: "TrainJob", namespace, name, uid };
+  const message = `TrainJob resources reconciliation failed: ${shorten(text)}`;
+  events.record(about, {
+    type: "Warning",
+    reason: EVENT_REASONS.resourcesCreationFailed,
+    message,
+  });
+}
+
+/** A cache may not know yet that the job has ended: what ended must not be started again. */
+async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
+  const { client, key, signal } = writer;
+  const { metadata } = await client.get(KINDS.trainJob, key, { signal });
+  return metadata.uid === trainJob.metadata.uid &&
+    metadata.resourceVersion === trainJob.metadata.resourceVersion;
+}
+
+/** Training never waits for progress reporting: what fails here is tried again after the rest. */
+async function actOnTls(
+  options: ReconcilerOptions,
+  writer: Writer,
+  { trainJob }: Observed,
+  { tls }: ResourceDecision,
+): Promise<unknown> {
+  const { uid = "" } = trainJob.metadata;
+  const tell = (message: string) => {
+    if (options.isNews(uid, message)) warn(options, trainJob, message);
+  };
+  if (tls.kind === "refused") tell(tls.message);
+  try {
+    await writeTls(writer, tls);
+    return undefined;
+  } catch (error) {
+    if (isStale(error)) throw error;
+    if (isRefusal(error)) tell(messageOf(error));
+    return error;
+  }
+}
+
+async function actOnResources(
+  options: ReconcilerOptions,
+  writer: Writer,
+  observed: Observed,
+  decision: ResourceDecision,
+): Promise<Outcome> {
+  const { problem } = decision;
+  let late: unknown;
+  try {
+    await writeSnapshot(writer, decision);
+    late = await actOnTls(options, writer, observed, decision);
+    await writeJobSet(writer, decision.jobSet.plan);
+  } catch (error) {
+    if (isRefusal(error)) {
+      return { problem: { message: messageOf(error), unsupported: false }, error };
+    }
+    if (error instanceof KubeError && !isStale(error)) {
+      warn(options, observed.trainJob, messageOf(error));
+    }
+    throw error;
+  }
+  return { problem, error: late };
+}
+
+async function pass(
+  options: ReconcilerOptions,
+  writer: Writer,
+  { observed, fresh }: { observed: Observed; fresh: boolean },
+): Promise<ReconcileResult | typeof AGAIN> {
+  const { trainJob } = observed;
+  const decision = decideResources(observed);
+  if (decision.problem && !fresh) return AGAIN;
+  const creates = decision.jobSet.plan.kind === "create";
+  if (creates && !fresh && !(await isCurrent(writer, trainJob))) return AGAIN;
+  const outcome = await actOnResources(options, writer, observed, decision);
+  const status = decideStatus(observed, outcome.problem, options.clock.now());
+  if (status.changes) await writeStatus(writer, trainJob, status.changes);
+  if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
+  if (outcome.error !== undefined) throw outcome.error;
+  return { requeueAfterMs: status.requeueAfterMs };
+}
+
+/**
+ * Makes the children and the status of one TrainJob what they should be. Safe to be killed at any
+ * instruction and to be repeated; without a change in the world it writes nothing.
+ */
+export async function reconcileTrainJob(
+  options: ReconcilerOptions,
+  key: string,
+  signal: AbortSignal,
+): Promise<ReconcileResult> {
+  const writer = { client: options.client, key: parseKey(key), signal };
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const fresh = attempt > 0;
+    const observed = await observe(options, writer.key, { fresh, signal });
+    if (!observed || !isOurs(observed.trainJob)) return;
+    try {
+      const result = await pass(options, writer, { observed, fresh });
+      if (result !== AGAIN) return result;
+    } catch (error) {
+      if (!isStale(error)) throw error;
+    }
+  }
+  return { requeueAfterMs: CONTENDED_MS };
+}

@@ -1,0 +1,86 @@
+/** The runtime as it was when its TrainJob began, kept in a ConfigMap (contract trainjob.md 2.2). Pure. */
+import { parse, stringify } from "yaml";
+import { z } from "zod";
+import { KINDS } from "../../crds/kinds.ts";
+import type { ConfigMap } from "../../crds/kubernetes.ts";
+import { childNames, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../crds/names.ts";
+import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { ownerReferenceTo, owns, runtimeRefOf, runtimeScope } from "./observed.ts";
+
+const PREFIX = "unable to get runtime snapshot: invalid runtime snapshot:";
+
+const headSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+});
+
+/** The runtime of a snapshot, or why it is not one. */
+export type ReadSnapshot =
+  | { readonly runtime: AnyTrainingRuntime }
+  | { readonly problem: string };
+
+/** The ConfigMap that keeps this runtime for the TrainJob. */
+export function createSnapshot(trainJob: TrainJob, runtime: AnyTrainingRuntime): ConfigMap {
+  const { name = "", namespace } = trainJob.metadata;
+  return {
+    metadata: {
+      name: childNames.runtimeSnapshot(name),
+      namespace,
+      labels: { [LABELS.trainJobName]: name },
+      ownerReferences: [ownerReferenceTo(trainJob)],
+    },
+    data: {
+      [RUNTIME_SNAPSHOT_KEY]: stringify(runtime, { lineWidth: 0, aliasDuplicateObjects: false }),
+    },
+  };
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+}
+
+function quoted(ref: { name: string; apiGroup: string; kind: string }): string {
+  return [ref.name, ref.apiGroup, ref.kind].map((part) => `"${part}"`).join(", ");
+}
+
+function decode(text: string, trainJob: TrainJob): ReadSnapshot {
+  const document: unknown = parse(text);
+  const head = headSchema.parse(document);
+  const found = {
+    name: head.metadata.name,
+    apiGroup: groupOf(head.apiVersion),
+    kind: head.kind,
+  };
+  const expected = quoted(runtimeRefOf(trainJob));
+  if (quoted(found) !== expected) {
+    const what = "a runtime with name, api group and kind of";
+    return {
+      problem:
+        `${PREFIX} the snapshot refers to the wrong runtime: expecting ${what} ${expected} ` +
+        `but found runtime with name, api group and kind of ${quoted(found)}`,
+    };
+  }
+  const kind = runtimeScope(trainJob) === "namespaced"
+    ? KINDS.trainingRuntime
+    : KINDS.clusterTrainingRuntime;
+  return { runtime: kind.parse(document) };
+}
+
+/** Reads a TrainJob's snapshot. Never throws; problems are worded as upstream's. */
+export function readSnapshot(trainJob: TrainJob, configMap: ConfigMap): ReadSnapshot {
+  if (!owns(trainJob, configMap.metadata)) {
+    return { problem: `${PREFIX} a snapshot configmap exists but is owned by another object` };
+  }
+  const text = configMap.data?.[RUNTIME_SNAPSHOT_KEY];
+  if (text === undefined) {
+    return { problem: `${PREFIX} snapshot ConfigMap missing "${RUNTIME_SNAPSHOT_KEY}" data key` };
+  }
+  try {
+    return decode(text, trainJob);
+  } catch (error) {
+    return { problem: `${PREFIX} unable to unmarshal the snapshot: ${messageOf(error)}` };
+  }
+}

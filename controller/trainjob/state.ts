@@ -1,0 +1,42 @@
+/** `status.state`: what the STATE column shows (design, decision 10). Pure. */
+import type { JobSet } from "../../crds/jobset.ts";
+import type { Condition } from "../../crds/kubernetes.ts";
+import { LABELS, STEPS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import type { TrainJobStatus } from "../../crds/trainjob.ts";
+import { isConditionTrue } from "../../kube/conditions.ts";
+import { type Observed, ownJobSet } from "./observed.ts";
+
+/** Names of the replicated jobs that train. */
+export function trainerJobs(jobSet: JobSet | undefined): string[] {
+  return (jobSet?.spec?.replicatedJobs ?? [])
+    .filter(({ template }) => template.metadata?.labels?.[LABELS.ancestorStep] === STEPS.trainer)
+    .map(({ name }) => name);
+}
+
+/** Ready or ended jobs had a pod that ran; `active` alone may be a pod that waits. */
+function hasRun(jobSet: JobSet | undefined): boolean {
+  const trainers = trainerJobs(jobSet);
+  return (jobSet?.status?.replicatedJobsStatus ?? []).some(({ name, ready, succeeded, failed }) =>
+    trainers.includes(name) && ready + succeeded + failed > 0
+  );
+}
+
+/**
+ * Ends first, then the pause, then whether a pod of the trainer step has run. What has run stays
+ * Running until it is paused or ends, also between the pods of a restart.
+ */
+export function stateOf(
+  observed: Observed,
+  conditions: readonly Condition[],
+): TrainJobStatus["state"] {
+  const { complete, failed, earlyStopped } = TRAINJOB_CONDITIONS;
+  if (isConditionTrue(conditions, earlyStopped)) return "EarlyStopped";
+  if (isConditionTrue(conditions, complete)) return "Complete";
+  if (isConditionTrue(conditions, failed)) return "Failed";
+  const { spec, status } = observed.trainJob;
+  if (spec.suspend === true) return "Suspended";
+  const jobSet = ownJobSet(observed);
+  if (jobSet?.spec?.suspend === true) return "Created";
+  const ran = status?.state === "Running" || observed.trainerPodRuns || hasRun(jobSet);
+  return jobSet && ran ? "Running" : "Created";
+}

@@ -1,0 +1,162 @@
+/** Derives the status of a TrainJob (contract trainjob.md 1.3, 2.1, 2.6; design, decision 10). Pure. */
+import { isDeepStrictEqual } from "node:util";
+import type { JobSet } from "../../crds/jobset.ts";
+import type { Condition } from "../../crds/kubernetes.ts";
+import {
+  EVENT_REASONS,
+  JOBSET_CONDITIONS,
+  TRAINJOB_CONDITIONS,
+  TRAINJOB_MESSAGES,
+  TRAINJOB_REASONS,
+} from "../../crds/names.ts";
+import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
+import { rfc3339 } from "../../kube/clock.ts";
+import {
+  findCondition,
+  isConditionTrue,
+  removeCondition,
+  setCondition,
+} from "../../kube/conditions.ts";
+import { deadlineOf } from "./deadline.ts";
+import {
+  isDeadlineExceeded,
+  isFinished,
+  type Observed,
+  ownJobSet,
+  type ResourceProblem,
+} from "./observed.ts";
+import { shorten } from "./shorten.ts";
+import { stateOf } from "./state.ts";
+
+/** The fields of the status that are this controller's; never `trainerStatus`. */
+export type OwnStatus = Pick<TrainJobStatus, "conditions" | "jobsStatus" | "state">;
+
+/** What the status shall be. */
+export interface StatusDecision {
+  /** A merge patch of the fields that change; undefined where none does. */
+  readonly changes: Record<string, unknown> | undefined;
+  /** The text of a problem that the status did not tell yet. */
+  readonly newProblem: string | undefined;
+  /** When the deadline is due, in milliseconds from now. */
+  readonly requeueAfterMs: number | undefined;
+}
+
+/** The end of the JobSet is the end of the TrainJob, word for word. */
+function mirrorEnd(conditions: Condition[], jobSet: JobSet | undefined): Condition[] {
+  const pairs = [
+    [JOBSET_CONDITIONS.completed, TRAINJOB_CONDITIONS.complete],
+    [JOBSET_CONDITIONS.failed, TRAINJOB_CONDITIONS.failed],
+  ] as const;
+  return pairs.reduce((list, [from, to]) => {
+    const end = findCondition(jobSet?.status?.conditions, from);
+    if (end?.status !== "True") return list;
+    return [...removeCondition(list, to), { ...end, type: to }];
+  }, conditions);
+}
+
+function withProblem(
+  conditions: Condition[],
+  problem: ResourceProblem | undefined,
+  now: string,
+): Condition[] {
+  const { failed, resourcesCreated } = TRAINJOB_CONDITIONS;
+  const notSupported = TRAINJOB_REASONS.runtimeNotSupported;
+  let list = conditions;
+  const message = shorten(problem?.message ?? "");
+  if (problem?.unsupported) {
+    const update = { type: failed, status: "True", reason: notSupported, message } as const;
+    return setCondition(removeCondition(list, resourcesCreated), update, now);
+  }
+  if (findCondition(list, failed)?.reason === notSupported) list = removeCondition(list, failed);
+  if (!problem) return removeCondition(list, resourcesCreated);
+  const reason = EVENT_REASONS.resourcesCreationFailed;
+  return setCondition(list, { type: resourcesCreated, status: "False", reason, message }, now);
+}
+
+/** The condition goes once the JobSet has been told to go on, so that the SDK sees the job running. */
+function withSuspension(conditions: Condition[], observed: Observed, now: string): Condition[] {
+  const { spec, status } = observed.trainJob;
+  const type = TRAINJOB_CONDITIONS.suspended;
+  if (spec.suspend === true) {
+    const { suspended: message } = TRAINJOB_MESSAGES;
+    const reason = TRAINJOB_REASONS.suspended;
+    return setCondition(conditions, { type, status: "True", reason, message }, now);
+  }
+  const jobSet = ownJobSet(observed);
+  const pending = !isFinished(status) && isConditionTrue(conditions, type) &&
+    (jobSet === undefined || jobSet.spec?.suspend === true);
+  return pending ? conditions : removeCondition(conditions, type);
+}
+
+function jobsStatusOf(observed: Observed): JobStatus[] | undefined {
+  const jobSet = ownJobSet(observed);
+  const old = observed.trainJob.status?.jobsStatus;
+  if (jobSet) {
+    const counters = jobSet.status?.replicatedJobsStatus;
+    return counters?.map(({ name, ready, succeeded, failed, active, suspended }) => (
+      { name, ready, succeeded, failed, active, suspended }
+    )) ?? old;
+  }
+  if (!isDeadlineExceeded(observed.trainJob.status)) return old;
+  return old?.map((job) => ({ ...job, ready: 0, active: 0 }));
+}
+
+/** An empty list of conditions is no list: the SDK asks whether there is one. */
+function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | undefined {
+  const changes: Record<string, unknown> = {};
+  if (!isDeepStrictEqual(old.conditions ?? [], next.conditions ?? [])) {
+    changes.conditions = next.conditions?.length ? next.conditions : null;
+  }
+  if (next.jobsStatus && !isDeepStrictEqual(old.jobsStatus, next.jobsStatus)) {
+    changes.jobsStatus = next.jobsStatus;
+  }
+  if (old.state !== next.state) changes.state = next.state;
+  return Object.keys(changes).length > 0 ? changes : undefined;
+}
+
+function tells(conditions: Condition[] | undefined, text: string): boolean {
+  const { failed, resourcesCreated } = TRAINJOB_CONDITIONS;
+  return findCondition(conditions, resourcesCreated)?.message === text ||
+    findCondition(conditions, failed)?.message === text;
+}
+
+function isOver(trainJob: TrainJob, conditions: Condition[]): boolean {
+  return isFinished({ ...trainJob.status, conditions });
+}
+
+/** Decides about the status. A job that has ended keeps its end; `problem` is of this pass. */
+export function decideStatus(
+  observed: Observed,
+  problem: ResourceProblem | undefined,
+  nowMs: number,
+): StatusDecision {
+  const { trainJob } = observed;
+  const old = trainJob.status?.conditions ?? [];
+  const now = rfc3339(nowMs);
+  let conditions = withSuspension(old, observed, now);
+  conditions = withProblem(conditions, isFinished(trainJob.status) ? undefined : problem, now);
+  const jobSet = ownJobSet(observed);
+  if (!isFinished(trainJob.status)) conditions = mirrorEnd(conditions, jobSet);
+  const deadline = isOver(trainJob, conditions)
+    ? { kind: "none" } as const
+    : deadlineOf(trainJob, jobSet, nowMs);
+  if (deadline.kind === "exceeded") {
+    conditions = setCondition(conditions, {
+      type: TRAINJOB_CONDITIONS.failed,
+      status: "True",
+      reason: TRAINJOB_REASONS.deadlineExceeded,
+      message: TRAINJOB_MESSAGES.deadlineExceeded,
+    }, now);
+  }
+  const next = {
+    conditions,
+    jobsStatus: jobsStatusOf(observed),
+    state: stateOf(observed, conditions),
+  };
+  const told = problem === undefined || tells(old, shorten(problem.message));
+  return {
+    changes: changesOf(trainJob.status ?? {}, next),
+    newProblem: told ? undefined : problem?.message,
+    requeueAfterMs: deadline.kind === "waits" ? deadline.waitMs : undefined,
+  };
+}
