@@ -215,7 +215,8 @@ Deno.test("`createInformer()` leaves out what it cannot read and keeps its last 
         "added ns/next red",
         "added ns/bad blue",
         "deleted ns/good red",
-    ]);
+      ],
+    );
   }));
 
 Deno.test("`createInformer()` begins a watch anew on which nothing comes", () =>
