@@ -94,6 +94,12 @@ function forPlainHttp(connection: Connection, cluster: Cluster): Connection {
   return copy;
 }
 
+/** `fetch` hides what failed in its error's cause, behind the whole URL. */
+function whatFailed(error: unknown): string {
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return messageOf(inner).replace(/^error sending request.*?(?=client error)/, "");
+}
+
 function sameIdentity(a: Identity, b: Identity): boolean {
   return a.ca === b.ca && a.cert === b.cert && a.key === b.key;
 }
@@ -150,7 +156,7 @@ export function createTransport(given: Connection): Transport {
         });
       } catch (cause) {
         signal.throwIfAborted();
-        throw new TransportError(`${method} ${base}: ${messageOf(cause)}`, { cause });
+        throw new TransportError(`${method} ${base}: ${whatFailed(cause)}`, { cause });
       }
     },
     close() {

@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import type { RequestListener } from "node:http";
+import { createServer, type Server } from "node:https";
+import { TLSSocket } from "node:tls";
+import { createClient } from "../../kube/client.ts";
+import { ConfigurationError, TransportError } from "../../kube/errors.ts";
+import { connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { createTransport } from "../../kube/transport.ts";
+import { type Certificate, makeCertificates } from "./certificates.ts";
+import { WIDGET, widget } from "./fake_api_server.ts";
+
+const never = new AbortController().signal;
+
+/** An HTTPS server that asks for a client certificate, while `test` runs. */
+async function withServer(
+  listener: RequestListener,
+  test: (world: { url: string; caPem: string; client: Certificate }) => Promise<void>,
+): Promise<void> {
+  const { caPem, server: identity, client } = await makeCertificates();
+  const server = createServer({
+    cert: identity.certPem,
+    key: identity.keyPem,
+    ca: caPem,
+    requestCert: true,
+    rejectUnauthorized: false,
+  }, listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    await test({ url: `https://127.0.0.1:${portOf(server)}`, caPem, client });
+  } finally {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  }
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+/** Tells who asks. */
+const whoAmI: RequestListener = (request, response) => {
+  const { socket } = request;
+  const subject = socket instanceof TLSSocket
+    ? socket.getPeerCertificate()?.subject?.CN
+    : undefined;
+  const body = { subject, authorization: request.headers.authorization };
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify(body));
+};
+
+Deno.test("`createTransport()` trusts the authority of the connection and sends its token", () =>
+  withServer(whoAmI, async ({ url, caPem }) => {
+    const transport = createTransport(connectionTo({ server: url, caPem, token: "abc" }));
+    const response = await transport.send({ method: "GET", path: "/" }, never);
+    assert.deepEqual(await response.json(), { authorization: "Bearer abc" });
+    transport.close();
+  }));
+
+Deno.test("`createTransport()` shows its client certificate", () =>
+  withServer(whoAmI, async ({ url, caPem, client }) => {
+    const connection = connectionTo({ server: url, caPem, clientCertificate: client });
+    const transport = createTransport(connection);
+    const response = await transport.send({ method: "GET", path: "/" }, never);
+    assert.deepEqual(await response.json(), { subject: "tester" });
+    transport.close();
+  }));
+
+Deno.test("`createTransport()` refuses a server that its authority did not sign", () =>
+  withServer(whoAmI, async ({ url }) => {
+    const { caPem } = await makeCertificates();
+    const transport = createTransport(connectionTo({ server: url, caPem }));
+    await assert.rejects(
+      transport.send({ method: "GET", path: "/" }, never),
+      (error) => error instanceof TransportError && /certificate/.test(error.message),
+    );
+    transport.close();
+  }));
+
+Deno.test("`createTransport()` reads files of a kubeconfig: authority, certificate, key", () =>
+  withServer(whoAmI, async ({ url, caPem, client }) => {
+    const folder = await Deno.makeTempDir();
+    try {
+      await Deno.writeTextFile(`${folder}/ca.crt`, caPem);
+      await Deno.writeTextFile(`${folder}/me.crt`, client.certPem);
+      await Deno.writeTextFile(`${folder}/me.key`, client.keyPem);
+      const file = `${folder}/config`;
+      await Deno.writeTextFile(
+        file,
+        JSON.stringify({
+          "current-context": "x",
+          contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+          clusters: [{ name: "c", cluster: { server: url, "certificate-authority": "ca.crt" } }],
+          users: [{
+            name: "u",
+            user: { "client-certificate": "me.crt", "client-key": "me.key" },
+          }],
+        }),
+      );
+      const transport = createTransport(loadKubeconfig(file));
+      const response = await transport.send({ method: "GET", path: "/" }, never);
+      assert.deepEqual(await response.json(), { subject: "tester" });
+      transport.close();
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }));
+
+Deno.test("`createTransport()` takes the token of a file and of a command", async () => {
+  const seen: (string | null)[] = [];
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    (request) => {
+      seen.push(request.headers.get("authorization"));
+      return new Response("{}");
+    },
+  );
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/token`, "from-file\n");
+    const credential = JSON.stringify({
+      apiVersion: "client.authentication.k8s.io/v1",
+      kind: "ExecCredential",
+      status: { token: "from-command" },
+    });
+    const users = {
+      file: { tokenFile: "token" },
+      command: {
+        exec: {
+          apiVersion: "client.authentication.k8s.io/v1",
+          command: "printf",
+          args: ["%s", credential],
+        },
+      },
+    };
+    for (const [name, user] of Object.entries(users)) {
+      const file = `${folder}/${name}`;
+      await Deno.writeTextFile(
+        file,
+        JSON.stringify({
+          "current-context": "x",
+          contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+          clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${server.addr.port}` } }],
+          users: [{ name: "u", user }],
+        }),
+      );
+      const transport = createTransport(loadKubeconfig(file));
+      await (await transport.send({ method: "GET", path: "/" }, never)).body?.cancel();
+      transport.close();
+    }
+    assert.deepEqual(seen, ["Bearer from-file", "Bearer from-command"]);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("`createTransport()` streams, and abort ends the stream on both sides", () => {
+  let closed = () => {};
+  const sawClose = new Promise<void>((resolve) => closed = resolve);
+  return withServer((_request, response) => {
+    response.on("close", closed);
+    response.write("one\n");
+  }, async ({ url, caPem }) => {
+    const transport = createTransport(connectionTo({ server: url, caPem }));
+    const stop = new AbortController();
+    const response = await transport.send({ method: "GET", path: "/" }, stop.signal);
+    const chunks: string[] = [];
+    await assert.rejects(async () => {
+      for await (const chunk of response.body ?? []) {
+        chunks.push(new TextDecoder().decode(chunk));
+        stop.abort(new Error("enough"));
+      }
+    });
+    assert.deepEqual(chunks, ["one\n"]);
+    await sawClose;
+    transport.close();
+  });
+});
+
+Deno.test("`createTransport()` says in one line when nobody listens", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const server = `http://127.0.0.1:${listener.addr.port}`;
+  listener.close();
+  const client = createClient({ connection: connectionTo({ server }) });
+  await assert.rejects(client.get(WIDGET, { namespace: "ns", name: "a" }), (error) => {
+    assert.ok(error instanceof TransportError);
+    assert.match(error.message, /^GET http:\/\/127\.0\.0\.1:\d+: .*refused/i);
+    assert.doesNotMatch(error.message, /\n/);
+    return true;
+  });
+  client.close();
+});
+
+Deno.test("`createTransport()` refuses by name what it cannot do", () => {
+  for (
+    const [option, message] of [
+      [{ skipTLSVerify: true }, /insecure-skip-tls-verify is not supported/],
+      [{ tlsServerName: "other" }, /tls-server-name is not supported/],
+    ] as const
+  ) {
+    const connection = connectionTo({ server: "https://127.0.0.1:1" });
+    const [cluster] = connection.clusters;
+    assert.ok(cluster);
+    connection.loadFromOptions({
+      clusters: [{ ...cluster, ...option }],
+      users: connection.users,
+      contexts: connection.contexts,
+      currentContext: connection.currentContext,
+    });
+    assert.throws(
+      () => createTransport(connection),
+      (error) => error instanceof ConfigurationError && message.test(error.message),
+    );
+  }
+});
+
+Deno.test("`raw()` brings a body that its signal ends", () =>
+  withServer((_request, response) => void response.write("log line\n"), async ({ url, caPem }) => {
+    const client = createClient({ connection: connectionTo({ server: url, caPem }) });
+    const stop = new AbortController();
+    const response = await client.raw("/api/v1/namespaces/ns/pods/p/log?follow=true", {
+      signal: stop.signal,
+    });
+    const reader = response.body?.getReader();
+    assert.equal(new TextDecoder().decode((await reader?.read())?.value), "log line\n");
+    stop.abort();
+    await assert.rejects(async () => await reader?.read());
+    client.close();
+    assert.equal(widget("w").metadata?.name, "w");
+  }));
