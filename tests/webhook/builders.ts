@@ -1,6 +1,6 @@
 /** Small objects to judge, a clock that stands still, and a store in memory. */
 import { KINDS } from "../../crds/kinds.ts";
-import type { JobSet } from "../../crds/jobset.ts";
+import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { LABELS, STEP_CONTAINERS } from "../../crds/names.ts";
 import type { RuntimePatch } from "../../crds/runtime_patch.ts";
@@ -27,7 +27,11 @@ export function pod(
 }
 
 /** A replicated job of a runtime; `step` sets label and container. */
-export function replicatedJob(name: string, step?: string, container?: Partial<Container>) {
+export function replicatedJob(
+  name: string,
+  step?: string,
+  container?: Partial<Container>,
+): ReplicatedJob {
   const ofStep = Object.entries(STEP_CONTAINERS).find(([label]) => label === step)?.[1];
   return {
     name,
@@ -136,15 +140,21 @@ export class MemoryStore {
   readonly objects = new Map<string, Stored>();
   readonly listeners = new Set<() => void>();
   writes = 0;
+  /** Makes a call fail instead; undefined lets it through. */
+  fault: (verb: "get" | "create" | "replace") => Error | undefined = () => undefined;
   #version = 0;
 
   get<T>(kind: { parse(value: unknown): T }, key: { name: string }): Promise<T> {
+    const fault = this.fault("get");
+    if (fault !== undefined) return Promise.reject(fault);
     const found = this.objects.get(key.name);
     if (found === undefined) return Promise.reject(failure(404, "NotFound"));
     return Promise.resolve(kind.parse(structuredClone(found)));
   }
 
   create<T extends Stored>(kind: { parse(value: unknown): T }, object: T): Promise<T> {
+    const fault = this.fault("create");
+    if (fault !== undefined) return Promise.reject(fault);
     if (this.objects.has(object.metadata?.name ?? "")) {
       return Promise.reject(failure(409, "AlreadyExists"));
     }
@@ -152,6 +162,8 @@ export class MemoryStore {
   }
 
   replace<T extends Stored>(kind: { parse(value: unknown): T }, object: T): Promise<T> {
+    const fault = this.fault("replace");
+    if (fault !== undefined) return Promise.reject(fault);
     const found = this.objects.get(object.metadata?.name ?? "");
     if (found === undefined) return Promise.reject(failure(404, "NotFound"));
     if (found.metadata?.resourceVersion !== object.metadata?.resourceVersion) {

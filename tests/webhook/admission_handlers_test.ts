@@ -1,0 +1,176 @@
+/** What admission decides about whole requests. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { z } from "zod";
+import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
+import { createAdmissionHttp } from "../../webhook/admission_http.ts";
+import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { admissionOptions, manualClock, review, runtime, trainJob } from "./builders.ts";
+
+const PATH = WEBHOOK_PATHS.validateTrainJobs;
+
+const answerSchema = z.object({
+  response: z.object({
+    uid: z.literal("r1"),
+    allowed: z.boolean(),
+    warnings: z.array(z.string()).optional(),
+    patchType: z.string().optional(),
+    patch: z.string().optional(),
+    status: z.object({
+      code: z.number(),
+      reason: z.string(),
+      message: z.string(),
+      details: z.object({ causes: z.array(z.object({ field: z.string() })) }).optional(),
+    }).optional(),
+  }),
+});
+
+/** The answer about one object. */
+async function judge(
+  path: string,
+  object: unknown,
+  overlay: Record<string, unknown> = {},
+  options = admissionOptions(),
+) {
+  const http = createAdmissionHttp(createAdmissionHandlers(options), manualClock());
+  const answer = await http({
+    method: "POST",
+    url: path,
+    headers: { "content-type": "application/json" },
+    body: ReadableStream.from([Buffer.from(JSON.stringify(review(object, overlay)))]),
+  });
+  assert.equal(answer.status, 200, answer.body);
+  return answerSchema.parse(JSON.parse(answer.body)).response;
+}
+
+Deno.test("admission refuses with 403, the field path and a cause for each problem", async () => {
+  const job = trainJob({ runtimeRef: { name: "gone" } }, {
+    annotations: { "trainer.kubeflow.org/early-stopping": "{}" },
+  });
+  const { allowed, status } = await judge(PATH, job);
+  assert.equal(allowed, false);
+  assert.equal(status?.code, 403);
+  assert.equal(status?.reason, "Forbidden");
+  assert.match(
+    status?.message ?? "",
+    /^\[spec\.RuntimeRef: Invalid value: "gone": specified clusterTrainingRuntime must be created/,
+  );
+  assert.deepEqual(status?.details?.causes.map((cause) => cause.field), [
+    "spec.RuntimeRef",
+    "metadata.annotations[trainer.kubeflow.org/early-stopping]",
+  ]);
+});
+
+Deno.test("admission refuses an unsupported kind of runtime by name", async () => {
+  for (const ref of [{ name: "rt", kind: "Job" }, { name: "rt", apiGroup: "other.io" }]) {
+    const { status } = await judge(PATH, trainJob({ runtimeRef: ref }));
+    const kind = `${ref.kind ?? "ClusterTrainingRuntime"}.${
+      ref.apiGroup ?? "trainer.kubeflow.org"
+    }`;
+    assert.ok(status?.message.includes(`unsupported runtime: ${kind}`));
+  }
+});
+
+Deno.test("admission refuses an object of the wrong shape with 422 and its field", async () => {
+  const job = { ...trainJob(), spec: { runtimeRef: { name: "rt" }, trainer: { numNodes: "two" } } };
+  for (const path of [PATH, WEBHOOK_PATHS.defaultTrainJobs]) {
+    const { allowed, status } = await judge(path, job);
+    assert.equal(allowed, false);
+    assert.equal(status?.code, 422);
+    assert.match(status?.message ?? "", /spec\.trainer\.numNodes/);
+  }
+});
+
+Deno.test("admission judges a changed job by its snapshot, whatever the runtime is now (G11)", async () => {
+  const runtimePatches = [{
+    manager: "acme.io/m",
+    trainingRuntimeSpec: { template: { spec: { replicatedJobs: [{ name: "node" }] } } },
+  }];
+  const overlay = { operation: "UPDATE", oldObject: trainJob({ suspend: true }) };
+  const job = trainJob({ suspend: true, runtimePatches });
+  const gone = { runtime: () => undefined };
+  const asked: unknown[] = [];
+  const kept = await judge(
+    PATH,
+    job,
+    overlay,
+    admissionOptions({
+      ...gone,
+      snapshot: (key) => {
+        asked.push(key);
+        return runtime();
+      },
+    }),
+  );
+  assert.equal(kept.allowed, true);
+  assert.deepEqual(asked, [{ namespace: "ns", name: "tj", uid: "u1" }]);
+  assert.equal((await judge(PATH, job, overlay, admissionOptions(gone))).allowed, false);
+});
+
+Deno.test("admission lets a job that is being deleted lose its finalizers", async () => {
+  const job = trainJob({ trainer: {} }, { deletionTimestamp: "2026-01-01T00:00:00Z" });
+  const { allowed } = await judge(PATH, job, { operation: "UPDATE", oldObject: trainJob() });
+  assert.equal(allowed, true);
+});
+
+Deno.test("admission never judges a deletion", async () => {
+  for (const path of Object.values(WEBHOOK_PATHS)) {
+    assert.equal((await judge(path, null, { operation: "DELETE" })).allowed, true);
+  }
+});
+
+function operations(patch: string | undefined): unknown {
+  return JSON.parse(Buffer.from(patch ?? "", "base64").toString());
+}
+
+Deno.test("admission sets the time of patches by a JSON patch", async () => {
+  const job = trainJob({ runtimePatches: [{ manager: "acme.io/m" }] });
+  const { patchType, patch } = await judge(WEBHOOK_PATHS.defaultTrainJobs, job);
+  assert.equal(patchType, "JSONPatch");
+  assert.deepEqual(operations(patch), [
+    { op: "add", path: "/spec/runtimePatches/0/time", value: "2026-01-02T03:04:05Z" },
+  ]);
+});
+
+const podOf = (labels: Record<string, string>) => ({
+  metadata: { name: "p", creationTimestamp: null, labels },
+  spec: { containers: [{ name: "c" }] },
+});
+const labelled = podOf({ "trainer.kubeflow.org/trainjob-name": "tj" });
+const ofPod = { kind: { group: "", version: "v1", kind: "Pod" } };
+
+Deno.test("admission injects a pod of a TrainJob with the namespace of the request", async () => {
+  const { patch } = await judge(WEBHOOK_PATHS.mutatePods, labelled, ofPod);
+  const text = JSON.stringify(operations(patch));
+  assert.match(text, /namespaces\/ns\/trainjobs\/tj\/status/);
+  assert.match(text, /"path":"\/spec\/volumes"/);
+});
+
+const untouched: Record<string, { pod: unknown; overlay?: object; endpoint?: undefined }> = {
+  "without the label": { pod: podOf({}) },
+  "that is updated": { pod: labelled, overlay: { operation: "UPDATE", oldObject: labelled } },
+};
+for (const [sentence, { pod, overlay }] of Object.entries(untouched)) {
+  Deno.test(`admission leaves a pod ${sentence} as it is`, async () => {
+    const answer = await judge(WEBHOOK_PATHS.mutatePods, pod, { ...ofPod, ...overlay });
+    assert.deepEqual(answer, { uid: "r1", allowed: true });
+  });
+}
+
+Deno.test("admission leaves pods as they are while the feature gate is off", async () => {
+  const options = admissionOptions({ endpoint: () => undefined });
+  const answer = await judge(WEBHOOK_PATHS.mutatePods, labelled, ofPod, options);
+  assert.deepEqual(answer, { uid: "r1", allowed: true });
+});
+
+Deno.test("admission judges both kinds of runtime", async () => {
+  const options = admissionOptions({ unsupported: () => ["no mpi"] });
+  const paths = {
+    ClusterTrainingRuntime: WEBHOOK_PATHS.validateClusterTrainingRuntimes,
+    TrainingRuntime: WEBHOOK_PATHS.validateTrainingRuntimes,
+  };
+  for (const [kind, path] of Object.entries(paths)) {
+    const { status } = await judge(path, { ...runtime(), kind }, {}, options);
+    assert.equal(status?.message, "spec: Forbidden: no mpi");
+  }
+});

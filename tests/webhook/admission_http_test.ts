@@ -1,0 +1,148 @@
+/** The admission server's answers, without sockets. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { z } from "zod";
+import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
+import {
+  type AdmissionHandlers,
+  createAdmissionHttp,
+  type HttpAnswer,
+} from "../../webhook/admission_http.ts";
+import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { admissionOptions, manualClock, review, trainJob } from "./builders.ts";
+
+const PATH = WEBHOOK_PATHS.validateTrainJobs;
+
+async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield await Promise.resolve(Buffer.from(text));
+}
+
+interface Sent {
+  method?: string;
+  url?: string;
+  contentType?: string;
+  contentLength?: number;
+  body?: string[];
+}
+
+function send(
+  sent: Sent,
+  handlers: AdmissionHandlers = createAdmissionHandlers(admissionOptions()),
+  limits = { bodyBytes: 4096, handlerMs: 1000 },
+): Promise<HttpAnswer> {
+  const { method = "POST", url = PATH, contentType = "application/json" } = sent;
+  const length = sent.contentLength?.toString();
+  const headers = { "content-type": contentType, "content-length": length };
+  const body = chunks(...sent.body ?? [JSON.stringify(review(trainJob()))]);
+  return createAdmissionHttp(handlers, manualClock(), limits)({ method, url, headers, body });
+}
+
+const refusals: Record<string, { sent: Sent; code: number; message: RegExp }> = {
+  "an empty body": { sent: { body: [] }, code: 400, message: /must not be empty/ },
+  "what is not JSON": { sent: { body: ["{"] }, code: 400, message: /must be JSON/ },
+  "what is no AdmissionReview": {
+    sent: { body: ['{"kind": "Pod"}'] },
+    code: 400,
+    message: /AdmissionReview admission.k8s.io\/v1/,
+  },
+  "an AdmissionReview of another version": {
+    sent: { body: [JSON.stringify({ ...review({}), apiVersion: "admission.k8s.io/v1beta1" })] },
+    code: 400,
+    message: /apiVersion/,
+  },
+  "an AdmissionReview without a request": {
+    sent: { body: [JSON.stringify({ ...review({}), request: null })] },
+    code: 400,
+    message: /request/,
+  },
+  "another content type": {
+    sent: { contentType: "text/plain" },
+    code: 415,
+    message: /application\/json/,
+  },
+  "a declared length over the limit": {
+    sent: { contentLength: 4097 },
+    code: 413,
+    message: /at most 4096 bytes/,
+  },
+  "chunks over the limit": {
+    sent: { body: ["x".repeat(4000), "x".repeat(97)] },
+    code: 413,
+    message: /at most 4096 bytes/,
+  },
+  "another method": { sent: { method: "GET" }, code: 405, message: /POST/ },
+  "another path": { sent: { url: "/x" }, code: 404, message: /path/ },
+  "a path of every object": { sent: { url: "constructor" }, code: 404, message: /path/ },
+};
+
+for (const [sentence, { sent, code, message }] of Object.entries(refusals)) {
+  Deno.test(`\`createAdmissionHttp()\` refuses ${sentence}`, async () => {
+    const answer = await send(sent);
+    const status: unknown = JSON.parse(answer.body);
+    assert.equal(answer.status, code);
+    assert.equal(answer.headers["content-type"], "application/json");
+    const parsed = z.object({
+      kind: z.literal("Status"),
+      status: z.literal("Failure"),
+      code: z.literal(code),
+      reason: z.string(),
+      message: z.string(),
+    }).parse(status);
+    assert.match(parsed.message, message);
+  });
+}
+
+Deno.test("`createAdmissionHttp()` names the method that is allowed", async () => {
+  assert.equal((await send({ method: "PUT" })).headers.allow, "POST");
+});
+
+Deno.test("`createAdmissionHttp()` takes a query, parameters of the type, and chunks", async () => {
+  const text = JSON.stringify(review(trainJob(), { dryRun: true }));
+  const answer = await send({
+    url: `${PATH}?timeout=10s`,
+    contentType: "application/json; charset=utf-8",
+    body: [text.slice(0, 10), text.slice(10)],
+  });
+  assert.deepEqual(JSON.parse(answer.body), {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    response: { uid: "r1", allowed: true },
+  });
+});
+
+Deno.test("`createAdmissionHttp()` says nothing of what broke inside", async () => {
+  const options = admissionOptions({
+    runtime: () => {
+      throw new Error("secret detail");
+    },
+  });
+  const answer = await send({}, createAdmissionHandlers(options));
+  assert.equal(answer.status, 500);
+  assert.doesNotMatch(answer.body, /secret|at |\.ts/);
+});
+
+Deno.test("`createAdmissionHttp()` gives up on a slow handler, and tells it", async () => {
+  const clock = manualClock();
+  let aborted = false;
+  const started = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<undefined>();
+  const handlers = createAdmissionHandlers(admissionOptions({
+    runtime: (_ref, _namespace, signal) => {
+      signal.addEventListener("abort", () => aborted = true);
+      started.resolve();
+      return released.promise;
+    },
+  }));
+  const http = createAdmissionHttp(handlers, clock, { bodyBytes: 4096, handlerMs: 1000 });
+  const answering = http({
+    method: "POST",
+    url: PATH,
+    headers: { "content-type": "application/json" },
+    body: chunks(JSON.stringify(review(trainJob()))),
+  });
+  await started.promise;
+  clock.advance(1000);
+  assert.equal((await answering).status, 504);
+  assert.ok(aborted);
+  released.resolve(undefined);
+});

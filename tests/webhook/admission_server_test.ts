@@ -1,0 +1,166 @@
+/** The admission server on real sockets: TLS, certificate swap, bounds, end. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { Agent, request } from "node:https";
+import { connect as connectPlain } from "node:net";
+import { connect, type TLSSocket } from "node:tls";
+import { ConfigurationError } from "../../kube/errors.ts";
+import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
+import {
+  type AdmissionServerOptions,
+  startAdmissionServer,
+} from "../../webhook/admission_server.ts";
+import { createAuthority, issueServingCertificate } from "../../webhook/certificate_authority.ts";
+import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { admissionOptions, review, trainJob } from "./builders.ts";
+
+const HOST = "127.0.0.1";
+
+async function identity() {
+  const authority = await createAuthority(Date.now());
+  const serving = await issueServingCertificate(authority, ["svc.ns.svc", HOST], Date.now());
+  return { ca: authority.certificate, cert: serving.certificate, key: serving.key };
+}
+
+async function start(overlay: Partial<AdmissionServerOptions> = {}) {
+  const held = { now: await identity() };
+  const server = await startAdmissionServer({
+    port: 0,
+    hostname: HOST,
+    tls: () => held.now,
+    handlers: createAdmissionHandlers(admissionOptions()),
+    ...overlay,
+  });
+  return { server, held };
+}
+
+/** Posts a review; resolves with the status. */
+async function post(port: number, ca: string, agent: Agent | undefined, body: string) {
+  const sent = request({
+    host: HOST,
+    port,
+    path: WEBHOOK_PATHS.validateTrainJobs,
+    method: "POST",
+    ca,
+    agent,
+    servername: "svc.ns.svc",
+    headers: { "content-type": "application/json" },
+  });
+  const answered = new Promise<{ code: number; text: string }>((resolve, reject) => {
+    sent.on("error", reject);
+    sent.on("response", async (response) => {
+      let text = "";
+      for await (const chunk of response) text += chunk;
+      resolve({ code: response.statusCode ?? 0, text });
+    });
+  });
+  sent.end(body);
+  return await answered;
+}
+
+const BODY = JSON.stringify(review(trainJob()));
+
+Deno.test("`startAdmissionServer()` is verified by node:tls and swaps its certificate live", async () => {
+  const { server, held } = await start();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  try {
+    const first = held.now;
+    assert.equal((await post(server.port, first.ca, agent, BODY)).code, 200);
+    held.now = await identity();
+    server.updateCertificate();
+    const kept = await post(server.port, first.ca, agent, BODY);
+    assert.equal(kept.code, 200, "the open connection goes on");
+    const other = new Agent({ keepAlive: false });
+    assert.equal((await post(server.port, held.now.ca, other, BODY)).code, 200);
+    await assert.rejects(post(server.port, first.ca, new Agent(), BODY));
+  } finally {
+    agent.destroy();
+    await server.close();
+  }
+});
+
+Deno.test("`startAdmissionServer()` answers a chunked body that is too large with 413", async () => {
+  const { server, held } = await start({ limits: { bodyBytes: 1000 } });
+  try {
+    const { code, text } = await post(server.port, held.now.ca, new Agent(), "x".repeat(1001));
+    assert.equal(code, 413, text);
+  } finally {
+    await server.close();
+  }
+});
+
+async function secured(port: number, ca: string): Promise<TLSSocket> {
+  const socket = connect({ host: HOST, port, ca, servername: "svc.ns.svc" });
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+Deno.test("`startAdmissionServer()` closes a connection that never ends its head", async () => {
+  const { server, held } = await start({
+    limits: { headersMs: 50, requestMs: 100, checkMs: 20 },
+  });
+  try {
+    const socket = await secured(server.port, held.now.ca);
+    socket.on("error", () => {});
+    socket.write("POST /x HTTP/1.1\r\nHost: a\r\nX-Half: ");
+    socket.resume();
+    await once(socket, "close");
+  } finally {
+    await server.close();
+  }
+});
+
+Deno.test("`startAdmissionServer()` survives what is not TLS", async () => {
+  const { server, held } = await start();
+  try {
+    const plain = connectPlain({ host: HOST, port: server.port });
+    plain.on("error", () => {});
+    plain.write("GET / HTTP/1.1\r\n\r\n");
+    plain.resume();
+    await once(plain, "close");
+    assert.equal((await post(server.port, held.now.ca, new Agent(), BODY)).code, 200);
+  } finally {
+    await server.close();
+  }
+});
+
+Deno.test("`close()` lets the request in hand finish, and cuts what hangs", async () => {
+  const entered = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<undefined>();
+  const handlers = createAdmissionHandlers(admissionOptions({
+    runtime: () => {
+      entered.resolve();
+      return release.promise;
+    },
+  }));
+  const { server, held } = await start({ handlers });
+  const hanging = await secured(server.port, held.now.ca);
+  hanging.on("error", () => {});
+  hanging.resume();
+  const hung = once(hanging, "close");
+  const answering = post(server.port, held.now.ca, new Agent(), BODY);
+  await entered.promise;
+  const closing = server.close(200);
+  release.resolve(undefined);
+  assert.equal((await answering).code, 200);
+  await Promise.all([closing, hung]);
+});
+
+Deno.test("`startAdmissionServer()` says in one line that the port is taken", async () => {
+  const { server, held } = await start();
+  try {
+    await assert.rejects(
+      startAdmissionServer({
+        port: server.port,
+        hostname: HOST,
+        tls: () => held.now,
+        handlers: {},
+      }),
+      (error) =>
+        error instanceof ConfigurationError &&
+        error.message.startsWith(`cannot listen on ${HOST}:${server.port}: `),
+    );
+  } finally {
+    await server.close();
+  }
+});
