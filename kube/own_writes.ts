@@ -18,6 +18,11 @@ export interface OwnWrites<T> {
    * answer's deletion while the write is under way, nothing is remembered.
    */
   track(key: string, write: () => Promise<T>): Promise<T>;
+  /**
+   * The object was asked to go, or is gone: until the cache shows it, it is given out with a
+   * `deletionTimestamp`. `at` is that time, RFC 3339.
+   */
+  deleted(object: T, at: string): void;
   /** Tells of a change that the cache made. Connect it to the informer. */
   seen(change: { readonly type: "added" | "updated" | "deleted"; readonly object: T }): void;
   /** The newer one of what the cache has and what was written. */
@@ -41,14 +46,18 @@ export function isOlderVersion(a: string | undefined, b: string | undefined): bo
   return BigInt(a) < BigInt(b);
 }
 
-function isStale(cached: KubeObject, written: KubeObject): boolean {
-  return isOlderVersion(cached.metadata?.resourceVersion, written.metadata?.resourceVersion);
+function isStale(cached: KubeObject, { object: written, deleted }: Entry<KubeObject>): boolean {
+  const ignorant = deleted && cached.metadata?.uid === written.metadata?.uid &&
+    cached.metadata?.deletionTimestamp === undefined;
+  return ignorant ||
+    isOlderVersion(cached.metadata?.resourceVersion, written.metadata?.resourceVersion);
 }
 
 interface Entry<T> {
   readonly object: T;
   readonly group: string;
   readonly since: number;
+  readonly deleted: boolean;
 }
 
 class Memory<T extends KubeObject> implements OwnWrites<T> {
@@ -80,6 +89,13 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     }
   }
 
+  deleted(object: T, at: string): void {
+    const metadata = { ...object.metadata, deletionTimestamp: at };
+    const key = keyOf(object);
+    this.forget(key);
+    this.#remember(key, { ...object, metadata }, true);
+  }
+
   seen({ type, object }: { type: "added" | "updated" | "deleted"; object: T }): void {
     const key = keyOf(object);
     const uid = object.metadata?.uid;
@@ -87,15 +103,17 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     if (type === "deleted") {
       if (uid !== undefined) this.#underWay.get(key)?.forEach((deleted) => deleted.add(uid));
       if (entry?.object.metadata?.uid === uid) this.forget(key);
-    } else if (entry !== undefined && !isStale(object, entry.object)) {
+    } else if (entry !== undefined && !isStale(object, entry)) {
       this.forget(key);
     }
   }
 
   latest(key: string, cached: T | undefined): T | undefined {
-    const written = this.#entries.get(key)?.object;
-    if (written === undefined) return cached;
-    return cached === undefined || isStale(cached, written) ? written : cached;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return cached;
+    if (cached === undefined || isStale(cached, entry)) return entry.object;
+    this.forget(key);
+    return cached;
   }
 
   merge(group: string, cached: readonly T[]): T[] {
@@ -104,7 +122,8 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     for (const object of cached) {
       const key = keyOf(object);
       const entry = this.#entries.get(key);
-      if (entry === undefined || !isStale(object, entry.object)) {
+      if (entry === undefined || !isStale(object, entry)) {
+        this.forget(key);
         left.delete(key);
         merged.push(object);
       } else if (entry.group === group && left.delete(key)) {
@@ -133,12 +152,12 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     if (group?.size === 0) this.#groups.delete(entry.group);
   }
 
-  #remember(key: string, object: T): void {
+  #remember(key: string, object: T, deleted = false): void {
     const old = this.#entries.get(key);
-    if (old !== undefined && isStale(object, old.object)) return;
+    if (old !== undefined && isStale(object, old)) return;
     this.forget(key);
     const group = this.#options.groupOf(object);
-    this.#entries.set(key, { object, group, since: this.#options.clock.monotonic() });
+    this.#entries.set(key, { object, group, since: this.#options.clock.monotonic(), deleted });
     this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(key));
     if (this.#entries.size <= this.#options.limit) return;
     for (const oldest of this.#entries.keys()) {

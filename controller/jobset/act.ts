@@ -4,6 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../crds/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_KEYS, JOBSET_REASONS } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { rfc3339 } from "../../kube/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
 import { isControlledBy } from "../../kube/ownership.ts";
@@ -30,6 +31,8 @@ export type ActResult = "done" | "outdated";
 interface Pass extends Actor {
   readonly jobSet: JobSet;
   readonly signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 function nameOf(object: { metadata?: { namespace?: string; name?: string } }) {
@@ -55,7 +58,7 @@ async function callAll<T>(
   if (error !== undefined) throw error;
 }
 
-async function deleteJob({ client, signal }: Pass, job: Job): Promise<void> {
+async function deleteJob({ client, jobWrites, now, signal }: Pass, job: Job): Promise<void> {
   try {
     await client.delete(KINDS.job, nameOf(job), {
       propagationPolicy: "Foreground",
@@ -66,6 +69,7 @@ async function deleteJob({ client, signal }: Pass, job: Job): Promise<void> {
     // Gone already, or another Job has the name by now.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
+  jobWrites.deleted(job, rfc3339(now));
 }
 
 /**
@@ -198,9 +202,14 @@ async function deleteJobSet({ client, jobSet, signal }: Pass): Promise<void> {
  */
 export async function act(
   actor: Actor,
-  { jobSet, plan, signal }: { jobSet: JobSet; plan: Plan; signal: AbortSignal },
+  { jobSet, plan, signal, now }: {
+    jobSet: JobSet;
+    plan: Plan;
+    signal: AbortSignal;
+    now: number;
+  },
 ): Promise<ActResult> {
-  const pass: Pass = { ...actor, jobSet, signal };
+  const pass: Pass = { ...actor, jobSet, signal, now };
   await callAll(plan.deleteJobs, (job) => deleteJob(pass, job), signal);
   const creates = plan.createJobs.length > 0 || plan.createService !== undefined;
   // The first pass of a new JobSet has no earlier state to be behind of.

@@ -128,8 +128,9 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     const jobs = jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
     const subdomain = resolveSpec(jobSet).network.subdomain;
     const hasService = informers.services.get({ namespace, name: subdomain }) !== undefined;
-    const plan = decide({ jobSet, jobs, hasService }, clock.now());
-    const result = await act(actor, { jobSet, plan, signal });
+    const now = clock.now();
+    const plan = decide({ jobSet, jobs, hasService }, now);
+    const result = await act(actor, { jobSet, plan, signal, now });
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     countEnd(metrics, jobSet, plan.status);
     if (plan.requeueAfterMs !== undefined) return { requeueAfterMs: plan.requeueAfterMs };

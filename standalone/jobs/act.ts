@@ -1,0 +1,187 @@
+/** Carries out a plan: the only writes of the Job controller. */
+import { isDeepStrictEqual } from "node:util";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Job, Pod } from "../../crds/kubernetes.ts";
+import { JOB_KEYS, JOB_REASONS } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { rfc3339 } from "../../kube/clock.ts";
+import { isConflict, isInvalid, isNotFound } from "../../kube/errors.ts";
+import type { EventRecorder, EventText } from "../../kube/events.ts";
+import type { OwnWrites } from "../../kube/own_writes.ts";
+import { inParallel } from "../../kube/parallel.ts";
+import { keyOf } from "../../kube/resource.ts";
+import { type JobPlan, withActive } from "./decide.ts";
+import { isTracked } from "./pods.ts";
+import { randomSuffix, renderPod } from "./render.ts";
+
+/** Calls to the API server that one pass has under way at a time. */
+const MAX_CALLS = 20;
+/** Reads and retries of a finalizer that changes under the controller's hands. */
+const RELEASE_ATTEMPTS = 3;
+
+/** What acting needs. */
+export interface Actor {
+  readonly client: KubeClient;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly podWrites: OwnWrites<Pod>;
+  readonly jobWrites: OwnWrites<Job>;
+  /** Numbers from 0 up to 1. */
+  readonly random: () => number;
+}
+
+interface Pass extends Actor {
+  readonly job: Job;
+  readonly signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+function nameOf(object: { metadata?: { namespace?: string; name?: string } }) {
+  return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? "" };
+}
+
+function tell({ events, job }: Pass, event: EventText): void {
+  const about = { apiVersion: "batch/v1", kind: "Job", ...nameOf(job), uid: job.metadata?.uid };
+  events.record(about, event);
+}
+
+async function callAll<T>(
+  items: readonly T[],
+  call: (item: T) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<unknown> {
+  return (await inParallel(items, call, { limit: MAX_CALLS, signal }))[0];
+}
+
+async function createPod(pass: Pass, index: number | undefined): Promise<void> {
+  const { client, podWrites, job, signal, random } = pass;
+  const pod = renderPod(job, randomSuffix(random), index);
+  try {
+    await podWrites.track(keyOf(pod), () => client.create(KINDS.pod, pod, { signal }));
+  } catch (error) {
+    if (!signal.aborted) {
+      const reason = JOB_REASONS.eventPodCreationFailed;
+      const message = `Error creating: ${error instanceof Error ? error.message : error}`;
+      tell(pass, { type: "Warning", reason, message });
+    }
+    throw error;
+  }
+  const reason = JOB_REASONS.eventPodCreated;
+  tell(pass, { type: "Normal", reason, message: `Created pod: ${pod.metadata?.name}` });
+}
+
+/** Operations that take the tracking finalizer away from just this pod, or fail. */
+function releaseOperations(pod: Pod) {
+  const at = pod.metadata?.finalizers?.indexOf(JOB_KEYS.trackingFinalizer) ?? -1;
+  const path = `/metadata/finalizers/${at}`;
+  return [
+    { op: "test", path: "/metadata/uid", value: pod.metadata?.uid },
+    { op: "test", path, value: JOB_KEYS.trackingFinalizer },
+    { op: "remove", path },
+  ] as const;
+}
+
+/**
+ * Takes the tracking finalizer away and answers the pod without it; undefined where the pod is gone.
+ */
+export async function releasePod(
+  { client, podWrites, signal }: Pick<Pass, "client" | "podWrites" | "signal">,
+  cached: Pod,
+): Promise<Pod | undefined> {
+  const key = keyOf(cached);
+  let pod = cached;
+  for (let attempt = 1; isTracked(pod); attempt++) {
+    const operations = [...releaseOperations(pod)];
+    try {
+      return await podWrites.track(
+        key,
+        () => client.patch(KINDS.pod, nameOf(pod), { type: "json", operations }, { signal }),
+      );
+    } catch (error) {
+      if (isNotFound(error)) return void podWrites.forget(key);
+      if (attempt >= RELEASE_ATTEMPTS || !(isConflict(error) || isInvalid(error))) throw error;
+    }
+    try {
+      pod = await podWrites.track(key, () => client.get(KINDS.pod, nameOf(pod), { signal }));
+    } catch (error) {
+      if (isNotFound(error)) return void podWrites.forget(key);
+      throw error;
+    }
+    if (pod.metadata?.uid !== cached.metadata?.uid) return undefined;
+  }
+  return pod;
+}
+
+async function deletePod(pass: Pass, pod: Pod): Promise<void> {
+  const { client, podWrites, signal, now } = pass;
+  try {
+    await client.delete(KINDS.pod, nameOf(pod), {
+      preconditions: { uid: pod.metadata?.uid },
+      propagationPolicy: "Background",
+      signal,
+    });
+  } catch (error) {
+    // Gone already, or another pod has the name by now.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+    podWrites.deleted(pod, rfc3339(now));
+    return;
+  }
+  podWrites.deleted(pod, rfc3339(now));
+  const reason = JOB_REASONS.eventPodDeleted;
+  tell(pass, { type: "Normal", reason, message: `Deleted pod: ${pod.metadata?.name}` });
+}
+
+async function writeStatus(pass: Pass, status: NonNullable<Job["status"]>): Promise<boolean> {
+  const { client, job, jobWrites, signal } = pass;
+  if (isDeepStrictEqual(job.status ?? {}, status)) return false;
+  await jobWrites.track(
+    keyOf(job),
+    () => client.replace(KINDS.job, { ...job, status }, { subresource: "status", signal }),
+  );
+  return true;
+}
+
+async function deleteJob({ client, job, signal }: Pass): Promise<void> {
+  try {
+    await client.delete(KINDS.job, nameOf(job), {
+      propagationPolicy: "Foreground",
+      preconditions: { uid: job.metadata?.uid },
+      signal,
+    });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+/**
+ * Does what the plan says, in its order; every step may be repeated. The first error of creating or
+ * deleting pods is thrown at the end, so that what did happen is in the status. Answers whether
+ * another pass has something to do at once.
+ */
+export async function act(
+  actor: Actor,
+  { job, plan, signal, now }: { job: Job; plan: JobPlan; signal: AbortSignal; now: number },
+): Promise<boolean> {
+  const pass: Pass = { ...actor, job, signal, now };
+  const discardError = await callAll(plan.discard, async (pod) => {
+    const released = await releasePod(pass, pod);
+    if (released !== undefined) await deletePod(pass, released);
+  }, signal);
+  const removeError = await callAll(plan.remove, (pod) => deletePod(pass, pod), signal);
+  let created = 0;
+  const createError = await callAll(plan.create, async (index) => {
+    await createPod(pass, index);
+    created++;
+  }, signal);
+  signal.throwIfAborted();
+  const wrote = await writeStatus(
+    pass,
+    withActive(plan.status, (plan.status.active ?? 0) + created),
+  );
+  for (const event of plan.events) tell(pass, event);
+  const releaseError = await callAll(plan.release, (pod) => releasePod(pass, pod), signal);
+  const error = discardError ?? removeError ?? createError ?? releaseError;
+  if (error !== undefined) throw error;
+  if (plan.deleteJob) await deleteJob(pass);
+  return wrote && plan.release.length > 0;
+}

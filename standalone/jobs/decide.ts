@@ -1,0 +1,248 @@
+/** From a Job and its pods to what shall be done: pure. */
+import type { Job, Pod } from "../../crds/kubernetes.ts";
+import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/names.ts";
+import { rfc3339 } from "../../kube/clock.ts";
+import { type ConditionUpdate, findCondition, setCondition } from "../../kube/conditions.ts";
+import type { EventText } from "../../kube/events.ts";
+import { formatIndexes } from "./indexes.ts";
+import { isActive, isReady, isTerminating, isTracked } from "./pods.ts";
+import { type Account, takeAccount } from "./policy/accounting.ts";
+import { backoffLeft, type PodBackoff } from "./policy/backoff.ts";
+import {
+  accountedEnd,
+  announcedEnd,
+  deadlineLeft,
+  earlyEnd,
+  type End,
+  type EndingInput,
+} from "./policy/ending.ts";
+import { managePods } from "./policy/management.ts";
+import { type JobSettings, jobSettings } from "./settings.ts";
+
+type JobStatus = NonNullable<Job["status"]>;
+
+/** What to do, in the order of the fields. */
+export interface JobPlan {
+  readonly deleteJob: boolean;
+  /** Completion index of each pod to create. */
+  readonly create: readonly (number | undefined)[];
+  /** Active pods that go uncounted: they lose their finalizer, then they are deleted. */
+  readonly discard: readonly Pod[];
+  /** Active pods that go because the Job ends. */
+  readonly remove: readonly Pod[];
+  /** The status to be, if it differs from the one that is; pods created in this pass are not in it. */
+  readonly status: JobStatus;
+  /** They go out after the status is written. */
+  readonly events: readonly EventText[];
+  /** Pods that lose their finalizer after the status is written. */
+  readonly release: readonly Pod[];
+  readonly requeueAfterMs?: number;
+}
+
+/** What is known of a Job. */
+export interface JobScene {
+  readonly job: Job;
+  /** The pods that the Job controls by uid. */
+  readonly pods: readonly Pod[];
+  readonly now: number;
+  readonly backoff: PodBackoff;
+}
+
+interface Draft {
+  readonly status: JobStatus;
+  readonly events: readonly EventText[];
+}
+
+function withCondition(
+  draft: Draft,
+  update: Omit<ConditionUpdate, "status"> & { status?: "True" | "False" },
+  now: number,
+): Draft {
+  const conditions = setCondition(
+    draft.status.conditions,
+    { status: "True", ...update },
+    rfc3339(now),
+  );
+  return { ...draft, status: { ...draft.status, conditions } };
+}
+
+function withEvent(draft: Draft, event: EventText): Draft {
+  return { ...draft, events: [...draft.events, event] };
+}
+
+/** The condition that ended the Job, if one did. */
+function terminal(job: Job) {
+  return [JOB_CONDITIONS.complete, JOB_CONDITIONS.failed]
+    .map((type) => findCondition(job.status?.conditions, type))
+    .find((condition) => condition?.status === "True");
+}
+
+/** A Job that has ended: its pods are let go, and after its time it goes itself. */
+function afterTheEnd({ job, pods, now }: JobScene, settings: JobSettings): JobPlan {
+  const endedAt = Date.parse(
+    job.status?.completionTime ?? terminal(job)?.lastTransitionTime ?? "",
+  );
+  const ttl = settings.ttlSecondsAfterFinished;
+  const left = ttl === undefined ? undefined : endedAt + ttl * 1000 - now;
+  const due = left !== undefined && left <= 0;
+  return {
+    deleteJob: due && job.metadata?.deletionTimestamp === undefined,
+    create: [],
+    discard: [],
+    remove: pods.filter(isActive),
+    status: job.status ?? {},
+    events: [],
+    release: pods.filter(isTracked),
+    ...(left !== undefined && left > 0 && { requeueAfterMs: left }),
+  };
+}
+
+/** Counters of what is there, and what the account adds up to. */
+function countedStatus(job: Job, pods: readonly Pod[], account: Account): JobStatus {
+  const completedIndexes = formatIndexes(account.completed);
+  const { completedIndexes: _i, succeeded: _s, failed: _f, ...status } = job.status ?? {};
+  const { succeeded, failed } = account.counters;
+  return {
+    ...status,
+    ready: pods.filter((pod) => isActive(pod) && isTracked(pod) && isReady(pod)).length,
+    terminating: pods.filter(isTerminating).length,
+    // As Kubernetes has it: no number rather than 0.
+    ...(succeeded > 0 && { succeeded }),
+    ...(failed > 0 && { failed }),
+    ...(completedIndexes && { completedIndexes }),
+    uncountedTerminatedPods: {
+      ...(account.uncounted.succeeded.length && { succeeded: [...account.uncounted.succeeded] }),
+      ...(account.uncounted.failed.length && { failed: [...account.uncounted.failed] }),
+    },
+  };
+}
+
+/** The status with that many active pods; 0 is no number, as Kubernetes has it. */
+export function withActive(status: JobStatus, active: number): JobStatus {
+  const { active: _old, ...rest } = status;
+  return active > 0 ? { ...rest, active } : rest;
+}
+
+function withEnd(draft: Draft, { outcome, reason, message }: End, now: number): Draft {
+  const type = outcome === "failure"
+    ? JOB_CONDITIONS.failureTarget
+    : JOB_CONDITIONS.successCriteriaMet;
+  return withCondition(draft, { type, reason, message }, now);
+}
+
+/** The last condition of a Job, of which no pod is left to wait for. */
+function withLastWord(draft: Draft, { outcome, reason, message }: End, now: number): Draft {
+  if (outcome === "failure") {
+    const failed = withCondition(draft, { type: JOB_CONDITIONS.failed, reason, message }, now);
+    return withEvent(failed, { type: "Warning", reason, message });
+  }
+  const complete = withCondition(draft, { type: JOB_CONDITIONS.complete, reason, message }, now);
+  const status = { ...complete.status, completionTime: rfc3339(now) };
+  return withEvent({ ...complete, status }, {
+    type: "Normal",
+    reason: JOB_REASONS.eventCompleted,
+    message: "Job completed",
+  });
+}
+
+function ending(scene: JobScene, account: Account, base: Draft, end: End): JobPlan {
+  const { pods, now } = scene;
+  const announced = withEnd(base, end, now);
+  const settled = !pods.some((pod) => isTracked(pod) || isActive(pod) || isTerminating(pod)) &&
+    account.uncounted.succeeded.length + account.uncounted.failed.length === 0;
+  const draft = settled ? withLastWord(announced, end, now) : announced;
+  return {
+    deleteJob: false,
+    create: [],
+    discard: [],
+    remove: pods.filter(isActive),
+    ...draft,
+    status: withActive(draft.status, 0),
+    release: account.release,
+    ...(account.more && { requeueAfterMs: 1 }),
+  };
+}
+
+/** The Suspended condition, its events and the start of the deadline's clock. */
+function withSuspension(draft: Draft, settings: JobSettings, now: number): Draft {
+  const type = JOB_CONDITIONS.suspended;
+  const old = findCondition(draft.status.conditions, type);
+  if (settings.suspend) {
+    const { startTime: _reset, ...status } = draft.status;
+    const reason = JOB_REASONS.suspended;
+    const suspended = withCondition({ ...draft, status }, {
+      type,
+      reason,
+      message: "Job suspended",
+    }, now);
+    return old?.status === "True" ? suspended : withEvent(suspended, {
+      type: "Normal",
+      reason: JOB_REASONS.eventSuspended,
+      message: "Job suspended",
+    });
+  }
+  const startTime = draft.status.startTime ?? rfc3339(now);
+  if (old?.status !== "True") return { ...draft, status: { ...draft.status, startTime } };
+  const reason = JOB_REASONS.resumed;
+  const resumed = withCondition(draft, {
+    type,
+    status: "False",
+    reason,
+    message: "Job resumed",
+  }, now);
+  return withEvent({ ...resumed, status: { ...resumed.status, startTime: rfc3339(now) } }, {
+    type: "Normal",
+    reason: JOB_REASONS.eventResumed,
+    message: "Job resumed",
+  });
+}
+
+function soonest(...times: (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}
+
+function running(scene: JobScene, input: EndingInput, account: Account, base: Draft): JobPlan {
+  const { job, pods, now, backoff } = scene;
+  const { settings } = input;
+  const backoffLeftMs = backoffLeft(pods, { rules: settings.podFailureRules, backoff, now });
+  const { create, discard, waitMs } = job.metadata?.deletionTimestamp === undefined
+    ? managePods({ settings, pods, account, backoffLeftMs })
+    : { create: [], discard: [] };
+  const draft = withSuspension(base, settings, now);
+  const started = { ...job, status: draft.status };
+  const kept = pods.filter((pod) => isActive(pod) && !discard.includes(pod));
+  const requeueAfterMs = soonest(
+    waitMs,
+    deadlineLeft(started, settings, now),
+    account.more ? 1 : undefined,
+  );
+  return {
+    deleteJob: false,
+    create,
+    discard,
+    remove: [],
+    ...draft,
+    status: withActive(draft.status, kept.length),
+    release: account.release,
+    ...(requeueAfterMs !== undefined && { requeueAfterMs }),
+  };
+}
+
+/** What to do about a Job that this controller runs. The inputs are not changed. */
+export function decideJob(scene: JobScene): JobPlan {
+  const { job, pods, now } = scene;
+  const settings = jobSettings(job);
+  if (terminal(job) !== undefined) return afterTheEnd(scene, settings);
+  const input: EndingInput = { job, pods, settings, now };
+  const early = earlyEnd(input);
+  const before = takeAccount(job, pods, settings, (early ?? announcedEnd(job))?.outcome);
+  const end = early ?? accountedEnd(input, before);
+  const account = end === early ? before : takeAccount(job, pods, settings, end?.outcome);
+  const base: Draft = { status: countedStatus(job, pods, account), events: [] };
+  if (end === undefined) return running(scene, input, account, base);
+  const started: Draft = settings.suspend
+    ? base
+    : { ...base, status: { ...base.status, startTime: job.status?.startTime ?? rfc3339(now) } };
+  return ending(scene, account, started, end);
+}

@@ -1,0 +1,60 @@
+/** What a pod is to its Job: pure reading. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import { JOB_KEYS } from "../../crds/names.ts";
+
+/** Whether the Job controller has not counted the pod for good yet. */
+export function isTracked(pod: Pod): boolean {
+  return pod.metadata?.finalizers?.includes(JOB_KEYS.trackingFinalizer) ?? false;
+}
+
+/** Whether the pod has been asked to go. */
+export function isDeleting(pod: Pod): boolean {
+  return pod.metadata?.deletionTimestamp !== undefined;
+}
+
+/** Whether all containers of the pod have ended for good. */
+export function hasEnded(pod: Pod): boolean {
+  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+}
+
+/** Whether the pod runs or is going to. */
+export function isActive(pod: Pod): boolean {
+  return !hasEnded(pod) && !isDeleting(pod);
+}
+
+/** Whether the pod is on its way out but still there. */
+export function isTerminating(pod: Pod): boolean {
+  return isDeleting(pod) && !hasEnded(pod);
+}
+
+/** Whether the pod's Ready condition is True. */
+export function isReady(pod: Pod): boolean {
+  return pod.status?.conditions?.some(({ type, status }) =>
+    type === "Ready" && status === "True"
+  ) ?? false;
+}
+
+/** Statuses of all containers, the init containers first. */
+export function containerStatuses(pod: Pod) {
+  return [
+    ...pod.status?.initContainerStatuses ?? [],
+    ...pod.status?.containerStatuses ?? [],
+  ];
+}
+
+/** How often the pod's containers were started again in place. */
+export function restartsOf(pod: Pod): number {
+  return containerStatuses(pod).reduce((sum, { restartCount }) => sum + (restartCount ?? 0), 0);
+}
+
+/** When the pod's last container ended, in milliseconds since the epoch; `fallback` if unknown. */
+export function endedAt(pod: Pod, fallback: number): number {
+  const times = containerStatuses(pod)
+    .map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? ""))
+    .filter((time) => !Number.isNaN(time));
+  if (times.length > 0) return Math.max(...times);
+  const changes = (pod.status?.conditions ?? [])
+    .map(({ lastTransitionTime }) => Date.parse(lastTransitionTime ?? ""))
+    .filter((time) => !Number.isNaN(time));
+  return changes.length > 0 ? Math.max(...changes) : fallback;
+}

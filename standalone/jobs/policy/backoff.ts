@@ -1,0 +1,39 @@
+/** How long a Job waits before it replaces failed pods (Kubernetes batch/v1): pure. */
+import type { Pod } from "../../../crds/kubernetes.ts";
+import { endedAt, isDeleting } from "../pods.ts";
+import type { PodFailureRule } from "../settings.ts";
+import { judgePod } from "./pod_failure.ts";
+
+/** The delay before the first retry, and the longest one, in milliseconds. */
+export interface PodBackoff {
+  readonly baseMs: number;
+  readonly maxMs: number;
+}
+
+/** Kubernetes' own: 10 s, doubled with each failure, up to 10 minutes. */
+export const KUBERNETES_POD_BACKOFF: PodBackoff = { baseMs: 10_000, maxMs: 600_000 };
+
+/**
+ * Milliseconds until new pods may be created: the delay doubles with each pod that failed since the
+ * last one succeeded, and runs from the end of the last that failed. 0 where none is due.
+ */
+export function backoffLeft(
+  pods: readonly Pod[],
+  { rules, backoff, now }: {
+    rules: readonly PodFailureRule[];
+    backoff: PodBackoff;
+    now: number;
+  },
+): number {
+  const ends = (phase: string) =>
+    pods.filter((pod) => pod.status?.phase === phase && !isDeleting(pod));
+  const lastSuccess = ends("Succeeded")
+    .reduce((last, pod) => Math.max(last, endedAt(pod, 0)), -Infinity);
+  const failures = ends("Failed")
+    .filter((pod) => judgePod(pod, rules).action !== "Ignore")
+    .map((pod) => endedAt(pod, now))
+    .filter((time) => time > lastSuccess);
+  if (failures.length === 0) return 0;
+  const delay = Math.min(backoff.baseMs * 2 ** (failures.length - 1), backoff.maxMs);
+  return Math.max(0, Math.max(...failures) + delay - now);
+}

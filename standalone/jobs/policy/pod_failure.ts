@@ -1,0 +1,57 @@
+/** `spec.podFailurePolicy`: what a failed pod means for its Job (Kubernetes batch/v1): pure. */
+import type { Pod } from "../../../crds/kubernetes.ts";
+import { containerStatuses } from "../pods.ts";
+import type { PodFailureRule } from "../settings.ts";
+
+/** What a failed pod does: counts, does not count, or ends the Job for that reason. */
+export type PodVerdict =
+  | { readonly action: "Count" | "Ignore" }
+  | { readonly action: "FailJob"; readonly message: string };
+
+type ExitCodes = NonNullable<PodFailureRule["onExitCodes"]>;
+
+function nameOf(pod: Pod): string {
+  return `${pod.metadata?.namespace}/${pod.metadata?.name}`;
+}
+
+function exitCodeMatch(pod: Pod, { containerName, operator, values }: ExitCodes) {
+  return containerStatuses(pod).find(({ name, state }) => {
+    const exitCode = state?.terminated?.exitCode ?? 0;
+    if (exitCode === 0) return false;
+    if (containerName !== undefined && containerName !== name) return false;
+    return operator === "In" ? values.includes(exitCode) : !values.includes(exitCode);
+  });
+}
+
+/** How the rule matches, as words of the condition's message; undefined where it does not. */
+function matchOf(pod: Pod, rule: PodFailureRule): string | undefined {
+  if (rule.onExitCodes) {
+    const container = exitCodeMatch(pod, rule.onExitCodes);
+    return container &&
+      `Container ${container.name} for pod ${
+        nameOf(pod)
+      } failed with exit code ${container.state?.terminated?.exitCode}`;
+  }
+  const condition = pod.status?.conditions?.find(({ type, status }) =>
+    rule.onPodConditions?.some((pattern) =>
+      pattern.type === type && (pattern.status ?? "True") === status
+    )
+  );
+  return condition && `Pod ${nameOf(pod)} has condition ${condition.type}`;
+}
+
+/** The verdict of the first rule in order that matches; without one the pod counts. */
+export function judgePod(pod: Pod, rules: readonly PodFailureRule[]): PodVerdict {
+  for (const [index, rule] of rules.entries()) {
+    const match = matchOf(pod, rule);
+    if (match === undefined) continue;
+    if (rule.action === "FailJob") {
+      return {
+        action: "FailJob",
+        message: `${match} matching FailJob rule at index ${index}`,
+      };
+    }
+    return { action: rule.action === "Ignore" ? "Ignore" : "Count" };
+  }
+  return { action: "Count" };
+}

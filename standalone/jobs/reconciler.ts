@@ -1,0 +1,148 @@
+/** Observe, decide, act: one pass over one Job. */
+import { KINDS } from "../../crds/kinds.ts";
+import type { Job, Pod } from "../../crds/kubernetes.ts";
+import { JOB_CONTROLLER } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { ReconcileResult } from "../../kube/controller.ts";
+import { isNotFound } from "../../kube/errors.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { Informer } from "../../kube/informer.ts";
+import { controllerOf } from "../../kube/ownership.ts";
+import { createOwnWrites } from "../../kube/own_writes.ts";
+import { formatKey, keyOf, parseKey } from "../../kube/resource.ts";
+import { act, type Actor, releasePod } from "./act.ts";
+import { decideJob } from "./decide.ts";
+import { isTracked } from "./pods.ts";
+import { KUBERNETES_POD_BACKOFF, type PodBackoff } from "./policy/backoff.ts";
+
+/** Name of the index by which pods are found under `namespace/name` of their Job. */
+export const PODS_BY_JOB = "controllingJob";
+
+/** The key of the Job that controls the pod, if one does. */
+function jobOf(pod: Pod): string | undefined {
+  const owner = controllerOf(pod.metadata);
+  if (owner?.kind !== "Job" || !owner.apiVersion.startsWith("batch/")) return undefined;
+  return formatKey({ namespace: pod.metadata?.namespace, name: owner.name });
+}
+
+/** Indexes that the informer of pods must have for the Job controller. */
+export const jobPodIndexes: Record<string, (pod: Pod) => string[]> = {
+  [PODS_BY_JOB]: (pod) => {
+    const key = jobOf(pod);
+    return key === undefined ? [] : [key];
+  },
+};
+
+/** The parts of an informer that are used here. */
+export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced">;
+
+/** What a reconciler needs. */
+export interface ReconcilerOptions {
+  readonly client: KubeClient;
+  readonly informers: {
+    readonly jobs: Cache<Job>;
+    /** With {@link jobPodIndexes}. */
+    readonly pods: Cache<Pod>;
+  };
+  readonly events: Pick<EventRecorder, "record">;
+  readonly clock: Clock;
+  /** Numbers from 0 up to 1, for the names of pods. */
+  readonly random: () => number;
+  /** Default: Kubernetes' own. */
+  readonly podBackoff?: PodBackoff;
+}
+
+/** One pass at a time for each key; what changes in the caches is told to `enqueue`. */
+export interface JobReconciler {
+  reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
+  /** Connects the caches; answers a function that ends this. */
+  connect(enqueue: (key: string) => void): () => void;
+}
+
+/** After this long a pod that we wrote and never saw is looked for. */
+const UNSEEN_AFTER_MS = 10_000;
+
+function isOurs(job: Job): boolean {
+  const managedBy = job.spec?.managedBy;
+  return managedBy === undefined || managedBy === JOB_CONTROLLER;
+}
+
+/** Forgets pods that went without the cache ever showing them. */
+async function dropGone(
+  { client, podWrites }: Actor,
+  group: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const key of podWrites.overdue(group, UNSEEN_AFTER_MS)) {
+    try {
+      await client.get(KINDS.pod, parseKey(key), { signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      podWrites.forget(key);
+    }
+  }
+}
+
+/** A reconciler with its memory of own writes. */
+export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
+  const { client, informers, events, clock, random } = options;
+  const backoff = options.podBackoff ?? KUBERNETES_POD_BACKOFF;
+  const podWrites = createOwnWrites<Pod>({ clock, groupOf: (pod) => jobOf(pod) ?? "" });
+  const jobWrites = createOwnWrites<Job>({ clock, groupOf: keyOf });
+  const actor: Actor = { client, events, podWrites, jobWrites, random };
+
+  /** Lets go the pods of a Job that is no more, so that they can be deleted. */
+  async function releaseOrphans(key: string, pods: readonly Pod[], signal: AbortSignal) {
+    if (pods.length === 0) return;
+    let liveUid: string | undefined;
+    try {
+      liveUid = (await client.get(KINDS.job, parseKey(key), { signal })).metadata?.uid;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+    for (const pod of pods) {
+      if (controllerOf(pod.metadata)?.uid === liveUid) continue;
+      await releasePod({ client, podWrites, signal }, pod);
+    }
+  }
+
+  async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const cached = informers.jobs.get(key);
+    if (cached === undefined) jobWrites.forget(key);
+    const job = cached && jobWrites.latest(key, cached);
+    await dropGone(actor, key, signal);
+    const known = informers.pods.byIndex(PODS_BY_JOB, key);
+    const all = podWrites.merge(key, known);
+    const uid = job?.metadata?.uid;
+    const isMine = (pod: Pod) => controllerOf(pod.metadata)?.uid === uid;
+    await releaseOrphans(key, all.filter((pod) => isTracked(pod) && !isMine(pod)), signal);
+    if (job === undefined || !isOurs(job)) return;
+    const pods = all.filter(isMine);
+    const now = clock.now();
+    const plan = decideJob({ job, pods, now, backoff });
+    if (await act(actor, { job, plan, signal, now })) return { requeueAfterMs: 1 };
+    const seen = new Set(known.map((pod) => pod.metadata?.uid));
+    const unseen = podWrites.merge(key, []).some((pod) => !seen.has(pod.metadata?.uid));
+    const waits = [plan.requeueAfterMs, unseen ? UNSEEN_AFTER_MS : undefined]
+      .filter((wait) => wait !== undefined);
+    return waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : undefined;
+  }
+
+  function connect(enqueue: (key: string) => void): () => void {
+    const ends = [
+      informers.jobs.onChange((change) => {
+        jobWrites.seen(change);
+        enqueue(keyOf(change.object));
+      }),
+      informers.pods.onChange((change) => {
+        podWrites.seen(change);
+        const key = jobOf(change.object);
+        if (key !== undefined) enqueue(key);
+      }),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+
+  return { reconcile, connect };
+}

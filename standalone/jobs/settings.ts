@@ -1,0 +1,66 @@
+/** A Job's spec with Kubernetes' defaults in place, in memory only, and what is refused of it. */
+import type { Job } from "../../crds/kubernetes.ts";
+
+type JobSpec = NonNullable<Job["spec"]>;
+/** A rule of `spec.podFailurePolicy`. */
+export type PodFailureRule = NonNullable<JobSpec["podFailurePolicy"]>["rules"][number];
+/** A rule of `spec.successPolicy`. */
+export type SuccessRule = NonNullable<JobSpec["successPolicy"]>["rules"][number];
+
+/** How a Job is to be run (Kubernetes batch/v1). */
+export interface JobSettings {
+  readonly indexed: boolean;
+  readonly parallelism: number;
+  /** Absent: a work queue, done when one pod has succeeded and none is left. */
+  readonly completions?: number;
+  readonly backoffLimit: number;
+  readonly activeDeadlineSeconds?: number;
+  readonly ttlSecondsAfterFinished?: number;
+  readonly suspend: boolean;
+  /** Whether a pod is replaced, and counted, only when it has ended, not when it is being deleted. */
+  readonly replaceEndedOnly: boolean;
+  readonly podFailureRules: readonly PodFailureRule[];
+  readonly successRules: readonly SuccessRule[];
+  /** With it the restarts inside of pods count towards the limit. */
+  readonly restartsInPlace: boolean;
+}
+
+/** The settings of a Job. */
+export function jobSettings(job: Job): JobSettings {
+  const spec: Partial<JobSpec> = job.spec ?? {};
+  const { parallelism, completions } = spec;
+  const replacement = spec.podReplacementPolicy ??
+    (spec.podFailurePolicy ? "Failed" : "TerminatingOrFailed");
+  return {
+    indexed: spec.completionMode === "Indexed",
+    parallelism: parallelism ?? 1,
+    completions: completions ?? (parallelism === undefined ? 1 : undefined),
+    backoffLimit: spec.backoffLimit ?? 6,
+    activeDeadlineSeconds: spec.activeDeadlineSeconds,
+    ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,
+    suspend: spec.suspend ?? false,
+    replaceEndedOnly: replacement === "Failed",
+    podFailureRules: spec.podFailurePolicy?.rules ?? [],
+    successRules: spec.successPolicy?.rules ?? [],
+    restartsInPlace: spec.template?.spec?.restartPolicy === "OnFailure",
+  };
+}
+
+/** Why a Job cannot be run here, naming the fields; undefined where it can. */
+export function unsupportedJob(job: Job): string | undefined {
+  const spec = job.spec;
+  const fields = [
+    spec?.backoffLimitPerIndex === undefined ? [] : ["spec.backoffLimitPerIndex"],
+    spec?.maxFailedIndexes === undefined ? [] : ["spec.maxFailedIndexes"],
+    (spec?.podFailurePolicy?.rules ?? []).flatMap(({ action }, index) =>
+      action === "FailIndex" ? [`spec.podFailurePolicy.rules[${index}].action FailIndex`] : []
+    ),
+  ].flat();
+  if (fields.length > 0) {
+    return `${fields.join(", ")}: not supported by the embedded Job controller; use backoffLimit`;
+  }
+  if (spec?.completionMode === "Indexed" && spec.completions === undefined) {
+    return "spec.completions: required with completionMode Indexed";
+  }
+  return undefined;
+}
