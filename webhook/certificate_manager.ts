@@ -59,6 +59,8 @@ export interface CertificateManagerOptions {
   readonly changes?: ChangeSource;
   /** Time between looks where `changes` is silent, in milliseconds. */
   readonly resyncMs?: number;
+  /** Told what this replica changed in the Secret, such as to record an event about it. */
+  readonly rotated?: (message: string) => void;
 }
 
 /** Holds the certificates and keeps them good. */
@@ -182,6 +184,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       if (steps.length === 0) return await adopt(set);
       if (await write(set, existing, signal)) {
         log.info("certificates changed", { secret: key, steps });
+        options.rotated?.(steps.join("; "));
         return await adopt(set);
       }
     }

@@ -59,13 +59,17 @@ async function usablePair(certificate: string, key: string): Promise<Certificate
   return await pairFits(pair) ? pair : undefined;
 }
 
-/** Reads what can be used of a Secret. Never throws: what is broken is absent. */
+/**
+ * Reads what can be used of a Secret. Never throws: what is broken is absent. A CA whose key is lost
+ * signs no more, but what it signed is still served: it counts as an older one.
+ */
 export async function decodeSecret(secret: Secret | undefined): Promise<CertificateSet> {
   if (secret === undefined) return { older: [] };
-  const [signing = "", ...older] = splitBundle(text(secret, SECRET_KEYS.caCert));
+  const trusted = splitBundle(text(secret, SECRET_KEYS.caCert));
+  const authority = await usablePair(trusted[0] ?? "", text(secret, SECRET_KEYS.caKey));
   return {
-    authority: await usablePair(signing, text(secret, SECRET_KEYS.caKey)),
-    older,
+    authority,
+    older: authority === undefined ? trusted : trusted.slice(1),
     next: await usablePair(text(secret, SECRET_KEYS.nextCert), text(secret, SECRET_KEYS.nextKey)),
     serving: await usablePair(
       text(secret, SECRET_KEYS.tlsCert),

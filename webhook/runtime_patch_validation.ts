@@ -24,12 +24,16 @@ const CONTAINERS_WITHOUT_ENV: readonly string[] = [
   NODE,
 ];
 
+/** Annotations that users give to JobSets themselves. */
+const { exclusiveTopology: _topology, nodeSelectorStrategy: _strategy, ...OWN_JOBSET_KEYS } =
+  JOBSET_KEYS;
+
 /** Labels by which pods, Jobs and steps are told; a patch may not move them. */
 const RESERVED_LABELS: readonly string[] = [
   LABELS.ancestorStep,
   LABELS.trainJobName,
   LABELS.trial,
-  ...Object.values(JOBSET_KEYS),
+  ...Object.values(OWN_JOBSET_KEYS),
 ];
 
 /** What of embedded metadata takes effect; Go clients send the last as null. */

@@ -95,18 +95,39 @@ async function secured(port: number, ca: string): Promise<TLSSocket> {
   return socket;
 }
 
-Deno.test("`startAdmissionServer()` closes a connection that never ends its head", async () => {
-  const { server, held } = await start({
-    limits: { headersMs: 50, requestMs: 100, checkMs: 20 },
+const LENGTH = "content-type: application/json\r\ncontent-length: 100\r\n\r\n";
+const HEAD = `POST ${WEBHOOK_PATHS.mutatePods} HTTP/1.1\r\nhost: a\r\n`;
+const hanging: Record<string, string> = {
+  "says nothing": "",
+  "never ends its head": `${HEAD}x-half: `,
+  "never ends its body": `${HEAD}${LENGTH}{`,
+};
+for (const [sentence, bytes] of Object.entries(hanging)) {
+  Deno.test(`\`startAdmissionServer()\` closes a connection that ${sentence}`, async () => {
+    const { server, held } = await start({
+      limits: { headersMs: 50, requestMs: 100, checkMs: 20 },
+    });
+    try {
+      const socket = await secured(server.port, held.now.ca);
+      const closed = once(socket, "close");
+      socket.on("error", () => {});
+      if (bytes !== "") socket.write(bytes);
+      socket.resume();
+      await closed;
+    } finally {
+      await server.close();
+    }
   });
+}
+
+Deno.test("`startAdmissionServer()` takes no more connections than its limit", async () => {
+  const { server, held } = await start({ limits: { connections: 1 } });
   try {
     const socket = await secured(server.port, held.now.ca);
-    socket.on("error", () => {});
-    socket.write("POST /x HTTP/1.1\r\nHost: a\r\nX-Half: ");
-    socket.resume();
-    await once(socket, "close");
+    await assert.rejects(post(server.port, held.now.ca, new Agent(), BODY));
+    socket.destroy();
   } finally {
-    await server.close();
+    await server.close(0);
   }
 });
 

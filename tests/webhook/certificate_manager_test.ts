@@ -60,6 +60,17 @@ Deno.test("`ensure()` writes nothing where all is well", async () => {
   assert.equal(store.writes, 1);
 });
 
+Deno.test("`ensure()` says what it changed, once", async () => {
+  const said: string[] = [];
+  const store = new MemoryStore();
+  const clock = manualClock();
+  const rotated = (message: string) => said.push(message);
+  const manager = createCertificateManager({ store, address, clock, rotated });
+  await manager.ensure();
+  await manager.ensure();
+  assert.deepEqual(said, ["create: there is no usable CA"]);
+});
+
 Deno.test("`ensure()` of replicas that race agrees on one CA", async () => {
   const store = new MemoryStore();
   const replicas = Array.from({ length: 4 }, () => setup(store).manager);
@@ -122,6 +133,8 @@ for (const [sentence, changes] of Object.entries(broken)) {
     const { cert, caBundle } = fresh.current();
     assert.ok(isTrusted(cert, caBundle));
     assert.notEqual(cert, manager.current().cert);
+    const keptCert = changes["ca.crt"] === undefined && !("ca.crt" in changes);
+    assert.equal(isTrusted(manager.current().cert, caBundle), keptCert);
   });
 
   Deno.test(`\`ensure()\` keeps trust where the Secret ${sentence}, and starts a new CA`, async () => {
