@@ -58,18 +58,20 @@ async function callAll<T>(
   if (error !== undefined) throw error;
 }
 
-async function deleteJob({ client, jobWrites, now, signal }: Pass, job: Job): Promise<void> {
+async function deleteJob(pass: Pass, job: Job): Promise<void> {
+  const { client, jobWrites, now, signal } = pass;
   try {
-    await client.delete(KINDS.job, nameOf(job), {
-      propagationPolicy: "Foreground",
-      preconditions: { uid: job.metadata?.uid },
-      signal,
-    });
+    await jobWrites.trackDeletion(job, rfc3339(now), () =>
+      client.delete(KINDS.job, nameOf(job), {
+        propagationPolicy: "Foreground",
+        preconditions: { uid: job.metadata?.uid },
+        signal,
+      }));
   } catch (error) {
     // Gone already, or another Job has the name by now.
     if (!isNotFound(error) && !isConflict(error)) throw error;
+    jobWrites.forget(keyOf(job));
   }
-  jobWrites.deleted(job, rfc3339(now));
 }
 
 /**

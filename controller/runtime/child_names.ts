@@ -15,6 +15,7 @@ function jobProblem(draft: Draft, job: ReplicatedJob): string | undefined {
   if (!DNS_1035.test(jobName)) {
     return `the Job "${jobName}" that it makes would not be called as RFC 1035 wants it; rename the TrainJob, or job ${job.name} of the runtime`;
   }
+  if (job.template.spec?.completionMode === "NonIndexed") return undefined;
   const lastPod = Math.max(0, (draft.counts.get(job.name) ?? 1) - 1);
   const length = `${jobName}-${lastPod}-`.length + RANDOM_SUFFIX;
   if (length <= DNS_LABEL_MAX) return undefined;

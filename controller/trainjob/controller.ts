@@ -126,7 +126,12 @@ async function allSynced(informers: TrainJobInformers, signal: AbortSignal): Pro
  */
 export function createTrainJobController(options: TrainJobControllerOptions): Controller {
   const { client, informers, events, clock, executor, progress, workers, metrics } = options;
-  const told = new LRUCache<string, true>({ max: TOLD_MAX, ttl: TOLD_AGAIN_MS });
+  const told = new LRUCache<string, true>({
+    max: TOLD_MAX,
+    ttl: TOLD_AGAIN_MS,
+    ttlResolution: 0,
+    perf: { now: () => clock.monotonic() },
+  });
   const reconciler = {
     client,
     informers,
