@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import type { Patch } from "../../kube/client.ts";
+import { KubeError, TransportError } from "../../kube/errors.ts";
+import type { EventObject } from "../../kube/event_object.ts";
+import { createEventRecorder, type DropCause, type EventText } from "../../kube/events.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+import { FakeClock, settle, until } from "../support/fake_clock.ts";
+
+const JOB = { apiVersion: "batch/v1", kind: "Job", namespace: "ns", name: "job", uid: "u1" };
+const STARTED: EventText = { type: "Normal", reason: "Started", message: "the job started" };
+
+/** A recorder on a fake clock over a store of events; `faults` are thrown by the next writes. */
+function world() {
+  const clock = new FakeClock(Date.parse("2026-03-01T10:00:00Z"));
+  const store = new Map<string, KubeObject>();
+  const writes: string[] = [];
+  const faults: Error[] = [];
+  const dropped: DropCause[] = [];
+  const attempt = () => {
+    const fault = faults.shift();
+    if (fault) throw fault;
+  };
+  const client = {
+    async create<T extends KubeObject>(_kind: ResourceKind<T>, object: T): Promise<T> {
+      writes.push("create");
+      await Promise.resolve();
+      attempt();
+      store.set(object.metadata?.name ?? "", object);
+      return object;
+    },
+    async patch<T>(kind: ResourceKind<T>, key: ObjectKey, patch: Patch): Promise<T> {
+      writes.push("patch");
+      await Promise.resolve();
+      attempt();
+      const old = store.get(key.name);
+      if (old === undefined || patch.type !== "merge") {
+        throw new KubeError("no event", { code: 404, reason: "NotFound" });
+      }
+      const next = Object.assign({}, old, patch.body);
+      store.set(key.name, next);
+      return kind.parse(next);
+    },
+  };
+  let seed = 0;
+  const recorder = createEventRecorder({
+    client,
+    component: "tester",
+    clock,
+    random: () => (seed += 0.001) % 1,
+    onDropped: (cause) => dropped.push(cause),
+  });
+  const events = (): EventObject[] => [...store.values()];
+  return { clock, store, writes, faults, dropped, recorder, events };
+}
+
+Deno.test("`record()` writes a core/v1 event with its times", async () => {
+  const { recorder, events } = world();
+  recorder.record(JOB, STARTED);
+  await recorder.flush();
+  const [event] = events();
+  assert.match(event?.metadata?.name ?? "", /^job\.[0-9a-f]{13}$/);
+  assert.deepEqual({ ...event, metadata: event?.metadata?.namespace }, {
+    metadata: "ns",
+    involvedObject: JOB,
+    ...STARTED,
+    count: 1,
+    firstTimestamp: "2026-03-01T10:00:00Z",
+    lastTimestamp: "2026-03-01T10:00:00Z",
+    source: { component: "tester" },
+    reportingComponent: "tester",
+    reportingInstance: "",
+  });
+});
+
+Deno.test("`record()` counts the same event within ten minutes and begins anew after them", async () => {
+  const { clock, recorder, events, writes } = world();
+  recorder.record(JOB, STARTED);
+  recorder.record(JOB, STARTED);
+  await recorder.flush();
+  await clock.advance(60_000);
+  recorder.record(JOB, STARTED);
+  await recorder.flush();
+  assert.deepEqual(writes, ["create", "patch"]);
+  assert.equal(events()[0]?.count, 3);
+  assert.equal(events()[0]?.firstTimestamp, "2026-03-01T10:00:00Z");
+  assert.equal(events()[0]?.lastTimestamp, "2026-03-01T10:01:00Z");
+  recorder.record(JOB, { ...STARTED, message: "another" });
+  recorder.record({ ...JOB, uid: "u2" }, STARTED);
+  await clock.advance(600_001);
+  recorder.record(JOB, STARTED);
+  await recorder.flush();
+  assert.deepEqual(events().map((event) => event.count), [3, 1, 1, 1]);
+});
+
+Deno.test("`record()` writes anew what the server has forgotten", async () => {
+  const { recorder, store, events } = world();
+  recorder.record(JOB, STARTED);
+  await recorder.flush();
+  store.clear();
+  recorder.record(JOB, STARTED);
+  await recorder.flush();
+  assert.deepEqual(events().map((event) => event.count), [2]);
+});
+
+Deno.test("`record()` puts events about cluster objects into the default namespace", async () => {
+  const { recorder, events } = world();
+  const { namespace: _, ...node } = JOB;
+  recorder.record(node, STARTED);
+  await recorder.flush();
+  assert.equal(events()[0]?.metadata?.namespace, "default");
+});
+
+Deno.test("`record()` keeps names and messages within the limits", async () => {
+  const { recorder, events } = world();
+  recorder.record({ ...JOB, name: `${"n".repeat(238)}.${"m".repeat(14)}` }, {
+    ...STARTED,
+    message: "x".repeat(1022) + "😀😀",
+  });
+  await recorder.flush();
+  const [event] = events();
+  assert.match(event?.metadata?.name ?? "", /^n{238}\.[0-9a-f]{13}$/);
+  assert.equal(event?.message, "x".repeat(1022) + "…");
+});
+
+Deno.test("`record()` lets one object have 25 events at once, and one more each five minutes", async () => {
+  const { clock, recorder, events, dropped } = world();
+  const burst = (count: number) => {
+    for (let number = 0; number < count; number++) {
+      recorder.record(JOB, { ...STARTED, message: `event ${number}` });
+    }
+  };
+  burst(30);
+  recorder.record({ ...JOB, uid: "other" }, STARTED);
+  await recorder.flush();
+  assert.equal(events().length, 26);
+  assert.deepEqual(dropped, Array(5).fill("rate_limited"));
+  await clock.advance(300_000);
+  burst(2);
+  assert.equal(dropped.length, 6);
+  await recorder.flush();
+});
+
+Deno.test("`record()` drops what does not fit the queue", async () => {
+  const { recorder, dropped, events } = world();
+  for (let number = 0; number < 1005; number++) {
+    recorder.record({ ...JOB, uid: `u${number}` }, STARTED);
+  }
+  assert.deepEqual(dropped, Array(5).fill("queue_full"));
+  await recorder.flush();
+  assert.equal(events().length, 1000);
+});
+
+Deno.test("`flush()` tries again after a lost connection and gives up after a refusal", async () => {
+  const { clock, recorder, faults, writes, dropped, events } = world();
+  faults.push(
+    new TransportError("no answer"),
+    new KubeError("busy", { code: 503, reason: "ServiceUnavailable" }),
+  );
+  recorder.record(JOB, STARTED);
+  const flushed = recorder.flush();
+  await clock.advance(2000);
+  await flushed;
+  assert.deepEqual(writes, ["create", "create", "create"]);
+  assert.equal(events().length, 1);
+  faults.push(new KubeError("terminating", { code: 403, reason: "Forbidden" }));
+  recorder.record({ ...JOB, uid: "u2" }, STARTED);
+  await recorder.flush();
+  assert.deepEqual(dropped, ["refused"]);
+});
+
+Deno.test("`run()` writes as events come, and after abort what is left, then settles", async () => {
+  const { clock, recorder, events } = world();
+  const stop = new AbortController();
+  const running = recorder.run(stop.signal);
+  recorder.record(JOB, STARTED);
+  await until("the first is written", () => events().length === 1);
+  recorder.record({ ...JOB, uid: "u2" }, STARTED);
+  await until("the second is written", () => events().length === 2);
+  recorder.record({ ...JOB, uid: "u3" }, STARTED);
+  stop.abort();
+  await running;
+  assert.equal(events().length, 3);
+  assert.equal(clock.sleeping, 0);
+});
+
+Deno.test("`run()` settles two seconds after abort though the server is away", async () => {
+  const { clock, recorder, faults, dropped } = world();
+  faults.push(...Array.from({ length: 50 }, () => new TransportError("no answer")));
+  const stop = new AbortController();
+  recorder.record(JOB, STARTED);
+  const running = recorder.run(stop.signal);
+  await settle();
+  stop.abort();
+  recorder.record({ ...JOB, uid: "u2" }, STARTED);
+  await clock.advance(2000);
+  await running;
+  assert.deepEqual(dropped, ["refused", "refused"]);
+});

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { KubeError } from "../../kube/errors.ts";
+import { createLeaderElector, type LeaderElectorOptions } from "../../kube/leader_election.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+
+/** One lease, and a client of it that can be cut off. */
+function leaseStore() {
+  let stored: KubeObject | undefined;
+  let version = 0;
+  const refuse = (code: number, reason: string) => new KubeError(reason, { code, reason });
+  const clientOf = (link: { down: boolean }) => ({
+    async get<T>(kind: ResourceKind<T>, _key: ObjectKey): Promise<T> {
+      await Promise.resolve();
+      if (link.down) throw new Error("cut off");
+      if (stored === undefined) throw refuse(404, "NotFound");
+      return kind.parse(structuredClone(stored));
+    },
+    create<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+      if (stored !== undefined) return Promise.reject(refuse(409, "AlreadyExists"));
+      return write(kind, object, link);
+    },
+    replace<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+      if (object.metadata?.resourceVersion !== stored?.metadata?.resourceVersion) {
+        return Promise.reject(refuse(409, "Conflict"));
+      }
+      return write(kind, object, link);
+    },
+  });
+  async function write<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    object: T,
+    link: { down: boolean },
+  ): Promise<T> {
+    if (link.down) throw new Error("cut off");
+    const metadata = { ...object.metadata, resourceVersion: String(++version) };
+    stored = structuredClone({ ...object, metadata });
+    await Promise.resolve();
+    return kind.parse(structuredClone(stored));
+  }
+  return { clientOf, read: (): unknown => stored };
+}
+
+function candidate(
+  store: ReturnType<typeof leaseStore>,
+  clock: FakeClock,
+  identity: string,
+  options: Partial<LeaderElectorOptions> = {},
+) {
+  const link = { down: false };
+  const terms: string[] = [];
+  const stop = new AbortController();
+  const elector = createLeaderElector({
+    client: store.clientOf(link),
+    namespace: "ns",
+    name: "lease",
+    identity,
+    clock,
+    random: () => 0,
+    onStarted: (signal) => {
+      terms.push("started");
+      return new Promise((resolve) => {
+        signal.addEventListener("abort", () => {
+          terms.push("ended");
+          resolve();
+        });
+      });
+    },
+    ...options,
+  });
+  return { elector, link, terms, stop, running: elector.run(stop.signal) };
+}
+
+Deno.test("`createLeaderElector()` has one leader, and another when that one lets go", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const first = candidate(store, clock, "first");
+  await clock.advance(0);
+  const seen: string[] = [];
+  const second = candidate(store, clock, "second", { onLeader: (identity) => seen.push(identity) });
+  await clock.advance(60_000);
+  assert.equal(first.elector.leading, true);
+  assert.equal(second.elector.leading, false);
+  assert.equal(second.elector.leader, "first");
+  first.stop.abort();
+  await first.running;
+  assert.deepEqual(first.terms, ["started", "ended"]);
+  await clock.advance(2000);
+  assert.equal(second.elector.leading, true);
+  assert.equal(second.elector.transitions, 1);
+  assert.deepEqual(seen, ["first", "second"]);
+  second.stop.abort();
+  await second.running;
+  assert.equal(clock.sleeping, 0);
+});
+
+Deno.test("`createLeaderElector()` stops a leader that is cut off before another begins", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const first = candidate(store, clock, "first");
+  await clock.advance(0);
+  const second = candidate(store, clock, "second");
+  await clock.advance(10_000);
+  first.link.down = true;
+  let overlap = 0;
+  for (let second_ = 0; second_ < 30; second_++) {
+    await clock.advance(1000);
+    if (first.elector.leading && second.elector.leading) overlap++;
+    if (second.elector.leading) assert.deepEqual(first.terms, ["started", "ended"]);
+  }
+  assert.equal(overlap, 0);
+  assert.equal(second.elector.leading, true);
+  first.link.down = false;
+  await clock.advance(10_000);
+  assert.equal(first.elector.leading, false);
+  assert.equal(first.elector.leader, "second");
+  first.stop.abort();
+  second.stop.abort();
+  await Promise.all([first.running, second.running]);
+});
+
+Deno.test("`createLeaderElector()` does not believe the holder's clock", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const slow = new FakeClock(Date.parse("1999-01-01T00:00:00Z"));
+  const first = candidate(store, slow, "first");
+  await slow.advance(0);
+  const second = candidate(store, clock, "second");
+  clock.jump(1_000_000);
+  await clock.advance(14_000);
+  assert.equal(second.elector.leading, false);
+  await clock.advance(4000);
+  assert.equal(second.elector.leading, true);
+  first.stop.abort();
+  second.stop.abort();
+  await Promise.all([first.running, second.running]);
+});
+
+Deno.test("`leading` is false as soon as the renew deadline has passed", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const paused = { ...clock, skip: 0 };
+  const own = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() + paused.skip,
+    sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal),
+  };
+  const only = candidate(store, clock, "only", { clock: own });
+  await clock.advance(0);
+  assert.equal(only.elector.leading, true);
+  paused.skip = 10_000;
+  assert.equal(only.elector.leading, false);
+  only.stop.abort();
+  await only.running;
+});
+
+Deno.test("`createLeaderElector()` goes on though the work of the leader fails", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const only = candidate(store, clock, "only", { onStarted: () => Promise.reject(new Error("x")) });
+  await clock.advance(5000);
+  assert.equal(only.elector.leading, true);
+  only.stop.abort();
+  await only.running;
+});
+
+Deno.test("`createLeaderElector()` refuses times that do not fit each other", () => {
+  const store = leaseStore();
+  const times = [{ renewMs: 15_000 }, { retryMs: 9000 }];
+  for (const options of times) {
+    assert.throws(() => candidate(store, new FakeClock(), "a", options), RangeError);
+  }
+});

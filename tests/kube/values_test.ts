@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { rfc3339, rfc3339Micro, systemClock } from "../../kube/clock.ts";
+import {
+  findCondition,
+  isConditionFalse,
+  isConditionTrue,
+  removeCondition,
+  setCondition,
+} from "../../kube/conditions.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isInvalid,
+  isNotFound,
+  isUnauthorized,
+  KubeError,
+} from "../../kube/errors.ts";
+import {
+  controllerOf,
+  controllerReference,
+  isControlledBy,
+  isOwnedBy,
+} from "../../kube/ownership.ts";
+import { formatKey, keyOf, parseKey } from "../../kube/resource.ts";
+
+const READY = { type: "Ready", status: "True", reason: "Up", message: "it is up" } as const;
+const T0 = "2026-01-01T00:00:00Z";
+const T1 = "2026-01-01T00:00:01Z";
+
+Deno.test("`setCondition()` appends, and says when by the very same list that nothing changed", () => {
+  const first = setCondition(undefined, READY, T0);
+  assert.deepEqual(first, [{ ...READY, lastTransitionTime: T0 }]);
+  assert.equal(setCondition(first, READY, T1), first);
+});
+
+Deno.test("`setCondition()` moves the time only with the status, and keeps the place", () => {
+  const other = { ...READY, type: "Other", lastTransitionTime: T0 };
+  const list = Object.freeze([{ ...READY, lastTransitionTime: T0 }, other]);
+  const reworded = setCondition([...list], { ...READY, message: "still up" }, T1);
+  assert.deepEqual(reworded, [{ ...READY, message: "still up", lastTransitionTime: T0 }, other]);
+  const changed = setCondition([...list], { ...READY, status: "False" }, T1);
+  assert.deepEqual(changed, [{ ...READY, status: "False", lastTransitionTime: T1 }, other]);
+});
+
+Deno.test("`removeCondition()` answers the very same list where there is nothing to remove", () => {
+  const list = setCondition(undefined, READY, T0);
+  assert.equal(removeCondition(list, "Other"), list);
+  assert.deepEqual(removeCondition(list, "Ready"), []);
+  assert.deepEqual(removeCondition(undefined, "Ready"), []);
+});
+
+Deno.test("`isConditionTrue()` and `isConditionFalse()` want the condition to be there", () => {
+  const list = setCondition(undefined, READY, T0);
+  assert.equal(isConditionTrue(list, "Ready"), true);
+  assert.equal(isConditionFalse(list, "Ready"), false);
+  assert.equal(isConditionTrue(undefined, "Ready"), false);
+  assert.equal(isConditionFalse([{ type: "Ready", status: "False" }], "Ready"), true);
+  assert.equal(findCondition(list, "Other"), undefined);
+});
+
+Deno.test("`controllerReference()` is found by `controllerOf()`", () => {
+  const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "u", extra: 1 };
+  const reference = controllerReference(owner);
+  assert.deepEqual(reference, {
+    apiVersion: "v1",
+    kind: "Pod",
+    name: "p",
+    uid: "u",
+    controller: true,
+    blockOwnerDeletion: true,
+  });
+  const plain = { ...reference, uid: "other", controller: false };
+  const metadata = { ownerReferences: [plain, reference] };
+  assert.equal(controllerOf(metadata), reference);
+  assert.equal(isControlledBy(metadata, "u"), true);
+  assert.equal(isControlledBy(metadata, "other"), false);
+  assert.equal(isOwnedBy(metadata, "other"), true);
+  assert.equal(controllerOf(undefined), undefined);
+  assert.equal(isOwnedBy(undefined, "u"), false);
+});
+
+Deno.test("`parseKey()` reads what `keyOf()` writes", () => {
+  const name = fc.stringMatching(/^[a-z0-9.-]{1,20}$/);
+  fc.assert(fc.property(name, fc.option(name, { nil: undefined }), (name, namespace) => {
+    const key = keyOf({ metadata: { name, namespace } });
+    const parsed = parseKey(key);
+    assert.equal(parsed.name, name);
+    assert.equal(parsed.namespace, namespace);
+    assert.equal(formatKey(parsed), key);
+  }));
+  assert.equal(keyOf({}), "");
+});
+
+Deno.test("the predicates of `KubeError` know their codes and reasons", () => {
+  const of = (code: number, reason: string) => new KubeError("no", { code, reason });
+  const cases: [(error: unknown) => boolean, KubeError, KubeError][] = [
+    [isNotFound, of(404, "NotFound"), of(409, "NotFound")],
+    [isConflict, of(409, "Conflict"), of(409, "AlreadyExists")],
+    [isAlreadyExists, of(409, "AlreadyExists"), of(409, "Conflict")],
+    [isGone, of(410, "Expired"), of(404, "NotFound")],
+    [isInvalid, of(422, "Invalid"), of(400, "BadRequest")],
+    [isForbidden, of(403, "Forbidden"), of(401, "Unauthorized")],
+    [isUnauthorized, of(401, "Unauthorized"), of(403, "Forbidden")],
+  ];
+  for (const [predicate, yes, no] of cases) {
+    assert.equal(predicate(yes), true, predicate.name);
+    assert.equal(predicate(no), false, predicate.name);
+    assert.equal(predicate(new Error("no")), false, predicate.name);
+  }
+});
+
+Deno.test("`rfc3339()` has whole seconds and `rfc3339Micro()` microseconds", () => {
+  const ms = Date.parse("2026-01-02T03:04:05.678Z");
+  assert.equal(rfc3339(ms), "2026-01-02T03:04:05Z");
+  assert.equal(rfc3339Micro(ms), "2026-01-02T03:04:05.678000Z");
+});
+
+Deno.test("`systemClock.sleep()` ends early when its signal aborts and leaves no timer", async () => {
+  const stop = new AbortController();
+  const sleeping = systemClock.sleep(10 ** 12, stop.signal);
+  stop.abort();
+  await sleeping;
+  await systemClock.sleep(10 ** 12, stop.signal);
+  await systemClock.sleep(-1);
+});
