@@ -39,9 +39,13 @@ const ownerReference = z.object({
   kind: z.string(),
   name: z.string(),
   uid: z.string(),
-  controller: z.boolean().nullish().transform((value) => value ?? undefined),
-  blockOwnerDeletion: z.boolean().nullish().transform((value) => value ?? undefined),
-});
+  controller: z.boolean().nullish(),
+  blockOwnerDeletion: z.boolean().nullish(),
+}).transform(({ controller, blockOwnerDeletion, ...rest }) => ({
+  ...rest,
+  ...(typeof controller === "boolean" && { controller }),
+  ...(typeof blockOwnerDeletion === "boolean" && { blockOwnerDeletion }),
+}));
 
 const strings = z.record(z.string(), z.string().nullable().transform((value) => value ?? ""));
 
@@ -67,7 +71,7 @@ const sentMetadata = z.object({
 });
 
 /** Metadata as a client sends it. */
-export type SentMetadata = z.infer<typeof sentMetadata>;
+export type SentMetadata = Partial<z.infer<typeof sentMetadata>>;
 
 /** Owner of an object. */
 export type OwnerReference = z.infer<typeof ownerReference>;

@@ -1,0 +1,66 @@
+/** `pods/log`: checks what the client asks for, and hands it to who has the logs. */
+import type { PodLogRequest } from "./parts.ts";
+import { type ApiObject, children, compact, text } from "./object.ts";
+import type { Operation } from "./resource_handler.ts";
+import { badRequest, methodNotAllowed, StatusError } from "./status_error.ts";
+import { existing } from "./writes.ts";
+
+const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
+
+/** The container that is meant; with several, the client or an annotation must say which. */
+function containerOf(pod: ApiObject, asked: string | null): string {
+  const main = children(pod.spec, "containers").map((one) => text(one, "name") ?? "");
+  const all = [
+    ...main,
+    ...children(pod.spec, "initContainers").map((one) => text(one, "name") ?? ""),
+  ];
+  const { name, annotations } = pod.metadata;
+  const wanted = asked || annotations?.[DEFAULT_CONTAINER];
+  if (wanted) {
+    if (all.includes(wanted)) return wanted;
+    throw badRequest(`container ${wanted} is not valid for pod ${name}`);
+  }
+  const [only, another] = main;
+  if (only !== undefined && another === undefined) return only;
+  throw badRequest(
+    `a container name must be specified for pod ${name}, choose one of: [${all.join(" ")}]`,
+  );
+}
+
+function whole(query: URLSearchParams, name: string): number | undefined {
+  const given = query.get(name);
+  if (given === null || given === "") return undefined;
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw badRequest(`${name} must be a whole number of at least 0`);
+}
+
+function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal): PodLogRequest {
+  const isTrue = (name: string) => /^(1|true)$/i.test(query.get(name) ?? "");
+  return compact({
+    pod,
+    namespace: pod.metadata.namespace ?? "",
+    name: pod.metadata.name,
+    container: containerOf(pod, query.get("container")),
+    follow: isTrue("follow"),
+    previous: isTrue("previous"),
+    timestamps: isTrue("timestamps"),
+    tailLines: whole(query, "tailLines"),
+    limitBytes: whole(query, "limitBytes"),
+    sinceSeconds: whole(query, "sinceSeconds"),
+    sinceTime: query.get("sinceTime") ?? undefined,
+    signal,
+  });
+}
+
+/** Answers with the log of one container. Throws 400 and 404. */
+export async function podLog({ context, incoming, call }: Operation): Promise<Response> {
+  if (incoming.info.verb !== "get") throw methodNotAllowed();
+  const pod = existing(context, call);
+  const signal = AbortSignal.any([incoming.request.signal, context.closing]);
+  const request = logRequest(pod, incoming.url.searchParams, signal);
+  if (!context.podLogs) {
+    const message = "this API server has no logs: it was started without a kubelet";
+    throw new StatusError(501, "NotImplemented", message);
+  }
+  return await context.podLogs(request);
+}

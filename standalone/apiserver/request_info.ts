@@ -1,0 +1,94 @@
+/** Reads a request's path: which verb on which resource, or which other path. */
+
+/** A request for a resource. */
+export interface ResourceRequest {
+  readonly kind: "resource";
+  readonly group: string;
+  readonly version: string;
+  /** Plural. */
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly verb: string;
+}
+
+/** A request for anything else: discovery, health. */
+export interface PathRequest {
+  readonly kind: "path";
+  readonly path: string;
+  readonly verb: string;
+}
+
+/** What a request asks for. */
+export type RequestInfo = ResourceRequest | PathRequest;
+
+const VERBS: Readonly<Record<string, string>> = {
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+function verbOf(method: string, name: string | undefined, watch: boolean): string {
+  if (method === "GET" || method === "HEAD") {
+    if (watch) return "watch";
+    return name === undefined ? "list" : "get";
+  }
+  if (method === "DELETE" && name === undefined) return "deletecollection";
+  return VERBS[method] ?? method.toLowerCase();
+}
+
+/** Subresources of a namespace; what else follows its name is a resource in it. */
+const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
+
+interface Place {
+  namespace?: string;
+  parts: string[];
+}
+
+/** Splits `namespaces/NS/pods/…` into namespace and the rest. */
+function placeOf(parts: string[]): Place {
+  const [first, namespace, next] = parts;
+  if (first !== "namespaces" || namespace === undefined || next === undefined) return { parts };
+  if (NAMESPACE_SUBRESOURCES.has(next)) return { namespace, parts };
+  return { namespace, parts: parts.slice(2) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Reads method and URL. Never throws: what is no resource path is a path. */
+export function requestInfo(method: string, url: URL): RequestInfo {
+  const path: PathRequest = { kind: "path", path: url.pathname, verb: method.toLowerCase() };
+  const parts = url.pathname.split("/").filter((part) => part !== "").map(decoded);
+  const [root, ...rest] = parts;
+  const isCore = root === "api";
+  if (!isCore && root !== "apis") return path;
+  const [group, version, ...tail] = isCore ? ["", ...rest] : rest;
+  if (group === undefined || version === undefined || tail.length === 0) return path;
+  const deprecatedWatch = tail[0] === "watch";
+  const place = placeOf(deprecatedWatch ? tail.slice(1) : tail);
+  const [resource, name, subresource, ...more] = place.parts;
+  if (resource === undefined || more.length > 0) return path;
+  const watch = deprecatedWatch || /^(1|true)$/i.test(url.searchParams.get("watch") ?? "");
+  const selected = /(?:^|,)metadata\.name==?([^,]+)/.exec(
+    url.searchParams.get("fieldSelector") ?? "",
+  )?.[1];
+  const verb = verbOf(method, name, watch && subresource === undefined);
+  return {
+    kind: "resource",
+    group,
+    version,
+    resource,
+    subresource,
+    namespace: place.namespace ?? (resource === "namespaces" ? name : undefined),
+    name: name ?? (verb === "list" || verb === "watch" ? selected : undefined),
+    verb,
+  };
+}

@@ -1,0 +1,125 @@
+/** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
+import { bootstrap } from "./bootstrap.ts";
+import { servingCertificate } from "./certificates.ts";
+import { createParts, type StaticUser } from "./composition.ts";
+import { startContentControllers } from "./content_controllers.ts";
+import type { Context } from "./context.ts";
+import { startEventExpiry } from "./event_expiry.ts";
+import { startGarbageCollector } from "./garbage.ts";
+import { handle } from "./handler.ts";
+import type { PodLogs } from "./parts.ts";
+import { createRegistry } from "./registry.ts";
+import { openStore } from "./store.ts";
+
+/** Options of {@link startApiServer}. */
+export interface ApiServerOptions {
+  /** Folder of the database, mode 0700; in memory where left out. */
+  readonly dataDir?: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Address to listen on. */
+  readonly hostname: "127.0.0.1";
+  /** Who has the logs of pods. */
+  readonly podLogs?: PodLogs;
+  /** Users with fixed tokens, besides the administrator: the kubelet, controllers. */
+  readonly users?: readonly StaticUser[];
+  /** Namespaces made at the first start, besides Kubernetes' own. */
+  readonly namespaces?: readonly string[];
+  /** Changes kept for watches that start in the past. */
+  readonly historyLimit?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+}
+
+/** A running API server. */
+export interface ApiServer {
+  /** `https://127.0.0.1:PORT`. */
+  readonly url: string;
+  /** PEM of the CA that clients trust. */
+  readonly caCertificate: string;
+  /** Bearer token of the administrator (group `system:masters`); the same after a restart. */
+  readonly adminToken: string;
+  /** Ends watches, waits for requests in hand, closes the database. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Requests in hand get this long when the server closes. */
+const CLOSE_TIMEOUT_MS = 2000;
+const ADMIN_TOKEN_SETTING = "admin-token";
+
+function randomToken(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Waits for requests in hand; cuts off those that take too long. */
+async function shutDown(server: Deno.HttpServer, cut: AbortController): Promise<void> {
+  const timer = setTimeout(() => cut.abort(), CLOSE_TIMEOUT_MS);
+  await server.shutdown();
+  clearTimeout(timer);
+}
+
+/**
+ * Starts the API server. Throws with a clear message where the port is taken, or the data folder
+ * cannot be used.
+ */
+export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  const { dataDir, historyLimit, hostname, port, now = Date.now } = options;
+  const store = openStore({ dataDir, historyLimit });
+  try {
+    const certificate = await servingCertificate(store, { now: now(), hostname });
+    const adminToken = store.setting(ADMIN_TOKEN_SETTING) ?? randomToken();
+    store.setSetting(ADMIN_TOKEN_SETTING, adminToken);
+    const registry = createRegistry(store);
+    const closing = new AbortController();
+    const address = { url: "" };
+    const parts = await createParts({
+      store,
+      registry,
+      now,
+      serverUrl: () => address.url,
+      users: [
+        { token: adminToken, user: { name: "admin", groups: ["system:masters"] } },
+        ...options.users ?? [],
+      ],
+    });
+    const context: Context = {
+      store,
+      registry,
+      parts,
+      now,
+      podLogs: options.podLogs,
+      caCertificate: certificate.ca,
+      closing: closing.signal,
+    };
+    const cut = new AbortController();
+    const { cert, key } = certificate;
+    const server = Deno.serve(
+      { port, hostname, cert, key, signal: cut.signal, onListen: () => {} },
+      (request) => handle(context, request),
+    );
+    address.url = `https://${hostname}:${server.addr.port}`;
+    const stops = [
+      startContentControllers(context),
+      startGarbageCollector(context),
+      startEventExpiry(context),
+    ];
+    await bootstrap(context, options.namespaces ?? []);
+    let closed: Promise<void> | undefined;
+    const close = async () => {
+      closing.abort();
+      await Promise.all(stops.map((stop) => stop()));
+      await shutDown(server, cut);
+      store.close();
+    };
+    return {
+      url: address.url,
+      caCertificate: certificate.ca,
+      adminToken,
+      close: () => closed ??= close(),
+    };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
