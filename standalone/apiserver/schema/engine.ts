@@ -3,10 +3,11 @@ import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { typ
 import { checkRules } from "./cel_rules.ts";
 import type { Cause } from "./cause.ts";
 import { applyDefaults } from "./defaults.ts";
-import type { JsonObject } from "./json.ts";
+import { at, type JsonObject } from "./json.ts";
 import { createChecker } from "./json_schema.ts";
 import { checkLists } from "./lists.ts";
 import { prune } from "./prune.ts";
+import { checkMetadata } from "./rules/metadata.ts";
 import { createStructure } from "./structure.ts";
 
 export { type Cause, causeText } from "./cause.ts";
@@ -61,7 +62,7 @@ export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Sc
     native: true,
   });
   const check = checkerOf(options.definitions)(openApi);
-  const checkMetadata = checkerOf(undefined)({
+  const checkMetadataForm = checkerOf(undefined)({
     type: "object",
     properties: { metadata: METADATA_REF },
   });
@@ -77,7 +78,13 @@ export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Sc
     },
     validate(value, old) {
       if (native) return check(value).filter((cause) => !isPartialStatus(cause));
-      const causes = [...checkMetadata(value), ...check(value), ...checkLists(value, structure)];
+      const own = at(value, "metadata");
+      const causes = [
+        ...checkMetadataForm(value),
+        ...check(value),
+        ...checkLists(value, structure),
+        ...(own === undefined ? [] : checkMetadata(own)),
+      ];
       return causes.length > 0 ? unique(causes) : checkRules(value, old, structure);
     },
   };

@@ -1,0 +1,184 @@
+/** Admission that is part of the server: what it sets and refuses before and after webhooks. */
+import { JOB_KEYS } from "../../../crds/names.ts";
+import type { AdmissionRequest } from "../parts.ts";
+import { type Authorizer } from "../auth/authorizer.ts";
+import { checkEscalation } from "../auth/escalation.ts";
+import { KEYS, RBAC_GROUP } from "../auth/resource_keys.ts";
+import {
+  asObjects,
+  isObject,
+  type JsonObject,
+  objectAt,
+  textAt,
+  textMapAt,
+} from "../schema/json.ts";
+import { forbidden, invalid } from "../status_error.ts";
+import type { ObjectReader } from "../store.ts";
+
+/** Folder in which Kubernetes' clients look for a pod's own token. */
+const TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
+const ROOT_CA = "kube-root-ca.crt";
+const IMMORTAL_NAMESPACES = new Set(["default", "kube-system", "kube-public"]);
+
+/** Changes a copy of the object in place; what it returns are warnings. */
+type Mutator = (object: JsonObject, request: AdmissionRequest, store: ObjectReader) => string[];
+
+function subject({ resource }: AdmissionRequest) {
+  return { group: resource.group, resource: resource.resource };
+}
+
+/** A pod runs as a service account that exists; the token is mounted where it is asked for. */
+const servicePod: Mutator = (pod, request, store) => {
+  const { spec } = pod;
+  if (!isObject(spec)) return [];
+  const name = textAt(spec, "serviceAccountName") || "default";
+  const account = store.get(KEYS.serviceAccounts, request.namespace, name);
+  if (account === undefined) {
+    throw forbidden(
+      subject(request),
+      request.name ?? "",
+      `error looking up service account ${request.namespace}/${name}: serviceaccount "${name}" not found`,
+    );
+  }
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+  const secrets = asObjects(account.imagePullSecrets);
+  if (spec.imagePullSecrets === undefined && secrets.length > 0) spec.imagePullSecrets = secrets;
+  // Pods are processes here, so the token is mounted only where somebody asks for it by name.
+  if ((spec.automountServiceAccountToken ?? account.automountServiceAccountToken) === true) {
+    mountToken(spec);
+  }
+  return [];
+};
+
+function mountToken(spec: JsonObject): void {
+  const volume = "kube-api-access";
+  const containers = [...asObjects(spec.containers), ...asObjects(spec.initContainers)];
+  const lacking = containers.filter((container) =>
+    !asObjects(container.volumeMounts).some((mount) => mount.mountPath === TOKEN_FOLDER)
+  );
+  if (lacking.length === 0) return;
+  for (const container of lacking) {
+    container.volumeMounts = [
+      ...asObjects(container.volumeMounts),
+      { name: volume, mountPath: TOKEN_FOLDER, readOnly: true },
+    ];
+  }
+  spec.volumes = [...asObjects(spec.volumes), {
+    name: volume,
+    projected: {
+      defaultMode: 0o644,
+      sources: [
+        { serviceAccountToken: { path: "token", expirationSeconds: 3607 } },
+        {
+          configMap: {
+            name: ROOT_CA,
+            optional: true,
+            items: [{ key: "ca.crt", path: "ca.crt" }],
+          },
+        },
+        {
+          downwardAPI: {
+            items: [{
+              path: "namespace",
+              fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" },
+            }],
+          },
+        },
+      ],
+    },
+  }];
+}
+
+/** A Job selects its pods by its own UID, unless it says that it brings a selector. */
+const jobSelector: Mutator = (job, request) => {
+  const { spec } = job;
+  if (!isObject(spec) || spec.manualSelector === true) return [];
+  const uid = textAt(job, "metadata", "uid") ?? "";
+  const name = request.name ?? textAt(job, "metadata", "name") ?? "";
+  const given = textMapAt(spec, "selector", "matchLabels");
+  if (spec.selector !== undefined && given[JOB_KEYS.controllerUid] !== uid) {
+    throw invalid({ group: "batch", kind: "Job" }, name, [{
+      field: "spec.selector",
+      reason: "FieldValueInvalid",
+      message: `Invalid value: ${JSON.stringify(spec.selector)}: \`selector\` not auto-generated`,
+    }]);
+  }
+  const template = objectAt(spec, "template");
+  const metadata = objectAt(template, "metadata");
+  const labels = {
+    ...objectAt(metadata, "labels"),
+    [JOB_KEYS.controllerUid]: uid,
+    [JOB_KEYS.jobName]: name,
+    [JOB_KEYS.legacyControllerUid]: uid,
+    [JOB_KEYS.legacyJobName]: name,
+  };
+  spec.template = { ...template, metadata: { ...metadata, labels } };
+  spec.selector = { matchLabels: { [JOB_KEYS.controllerUid]: uid } };
+  return [];
+};
+
+/** Services have no virtual address here: names lead to pods. Types that need one are refused. */
+const serviceAddress: Mutator = (service, request) => {
+  const { spec } = service;
+  if (!isObject(spec)) return [];
+  const type = textAt(spec, "type") ?? "ClusterIP";
+  if (type !== "ClusterIP") {
+    throw forbidden(
+      subject(request),
+      request.name ?? "",
+      `this server runs pods as processes of one machine and has no Services of type ${type}; use ClusterIP`,
+    );
+  }
+  if ((textAt(spec, "clusterIP") ?? "") !== "") return [];
+  const before = textAt(request.oldObject, "spec", "clusterIP");
+  spec.clusterIP = before ?? "None";
+  spec.clusterIPs = [spec.clusterIP];
+  if (before !== undefined) return [];
+  return ["this server gives Services no virtual address: this one is headless (clusterIP: None)"];
+};
+
+const ON_CREATE: Readonly<Record<string, Mutator>> = {
+  "/pods": servicePod,
+  "/services": serviceAddress,
+  "batch/jobs": jobSelector,
+};
+const ON_UPDATE: Readonly<Record<string, Mutator>> = { "/services": serviceAddress };
+
+/** What the server sets before any webhook. The request's own object is left alone. */
+export function applyBuiltIn(
+  request: AdmissionRequest,
+  store: ObjectReader,
+): { object: unknown; warnings: string[] } {
+  const key = `${request.resource.group}/${request.resource.resource}`;
+  const table = { CREATE: ON_CREATE, UPDATE: ON_UPDATE, DELETE: {}, CONNECT: {} };
+  const mutators: Readonly<Record<string, Mutator>> = table[request.operation];
+  const mutator = mutators[key];
+  if (mutator === undefined || request.subresource || !isObject(request.object)) {
+    return { object: request.object, warnings: [] };
+  }
+  const object = structuredClone(request.object);
+  const warnings = mutator(object, request, store);
+  return { object, warnings };
+}
+
+/** What the server refuses after the mutating webhooks. Throws StatusError. */
+export function checkBuiltIn(request: AdmissionRequest, authorizer: Authorizer): void {
+  const { operation, resource, name = "" } = request;
+  if (operation === "DELETE") {
+    const immortal = resource.group === "" && resource.resource === "namespaces" &&
+      IMMORTAL_NAMESPACES.has(name);
+    if (immortal) throw forbidden(subject(request), name, "this namespace may not be deleted");
+    return;
+  }
+  if (resource.group !== RBAC_GROUP) return;
+  const { object } = request;
+  checkEscalation({
+    kind: request.kind.kind,
+    resource: resource.resource,
+    namespace: request.namespace ?? textAt(object, "metadata", "namespace"),
+    object,
+    oldObject: request.oldObject,
+    user: request.user,
+  }, authorizer);
+}

@@ -1,0 +1,73 @@
+/** POST over HTTPS with a pinned authority, a deadline and a bounded answer. */
+import { request as httpsRequest } from "node:https";
+import { Buffer } from "node:buffer";
+
+/** Largest answer of a webhook that is read, in bytes. */
+export const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
+
+/** One call. */
+export interface HttpsCall {
+  readonly url: string;
+  readonly body: string;
+  /** PEM of the only authorities to trust; the system's when left out. */
+  readonly ca?: string;
+  /** Name that the certificate must have, where it is not the URL's host. */
+  readonly serverName?: string;
+  readonly timeoutMs: number;
+}
+
+/** What came back. */
+export interface HttpsAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Makes a call. Rejects with an Error that says why there is no answer. */
+export type CallHttps = (call: HttpsCall) => Promise<HttpsAnswer>;
+
+/** {@link CallHttps} over node's client, a connection for each call. */
+export const callHttps: CallHttps = (call) => {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpsAnswer>();
+  const controller = new AbortController();
+  const timer = setTimeout(
+    () => controller.abort(new Error("context deadline exceeded")),
+    call.timeoutMs,
+  );
+  const fail = (error: Error) => {
+    const { reason } = controller.signal;
+    reject(reason instanceof Error ? reason : error);
+    // Nothing is left open for a server that goes on talking.
+    request.destroy();
+  };
+  const request = httpsRequest(call.url, {
+    method: "POST",
+    agent: false,
+    signal: controller.signal,
+    ...(call.ca !== undefined && { ca: call.ca }),
+    ...(call.serverName !== undefined && { servername: call.serverName }),
+    headers: {
+      "content-type": "application/json",
+      "accept": "application/json",
+      "connection": "close",
+      "content-length": Buffer.byteLength(call.body),
+    },
+  }, (response) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    response.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > ANSWER_MAX_BYTES) {
+        fail(new Error(`the answer is over ${ANSWER_MAX_BYTES} bytes`));
+      } else chunks.push(chunk);
+    });
+    response.on("error", fail);
+    response.on(
+      "end",
+      () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }),
+    );
+  });
+  request.on("error", fail);
+  request.end(call.body);
+  return promise.finally(() => clearTimeout(timer));
+};

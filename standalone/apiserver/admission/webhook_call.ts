@@ -1,0 +1,207 @@
+/** One call of one webhook: the AdmissionReview that goes out and what its answer means. */
+import { z } from "zod";
+import type { AdmissionRequest } from "../parts.ts";
+import { applyJsonPatch } from "../patches.ts";
+import { isObject } from "../schema/json.ts";
+import type { CallHttps } from "./https_call.ts";
+import type { Webhook } from "./webhook_match.ts";
+
+/** Where a Service of the cluster can be reached from this server. */
+export interface ServiceAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What calling webhooks needs. */
+export interface CallOptions {
+  readonly call: CallHttps;
+  /** Looks a Service up; undefined where it cannot be reached. */
+  readonly resolveService?: (
+    service: { namespace: string; name: string; port: number },
+  ) => ServiceAddress | undefined;
+  /** Ids of requests. */
+  readonly newUid: () => string;
+}
+
+/** What a webhook said. */
+export type WebhookAnswer =
+  | { readonly outcome: "allowed"; readonly object: unknown; readonly warnings: string[] }
+  | {
+    readonly outcome: "denied";
+    readonly code: number;
+    readonly reason: string;
+    readonly message: string;
+    readonly warnings: string[];
+  }
+  | { readonly outcome: "failed"; readonly message: string };
+
+const WARNING_MAX = 256;
+const WARNINGS_MAX = 50;
+
+const responseSchema = z.object({
+  apiVersion: z.literal("admission.k8s.io/v1"),
+  kind: z.literal("AdmissionReview"),
+  response: z.object({
+    uid: z.string(),
+    allowed: z.boolean(),
+    status: z.object({
+      code: z.number().optional(),
+      reason: z.string().optional(),
+      message: z.string().optional(),
+    }).nullish(),
+    patch: z.string().nullish(),
+    patchType: z.string().nullish(),
+    warnings: z.array(z.string()).nullish(),
+  }),
+});
+type Response = z.infer<typeof responseSchema>["response"];
+
+function reviewOf(request: AdmissionRequest, uid: string): unknown {
+  const { kind, resource, subresource, name, namespace, operation, user } = request;
+  return {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: {
+      uid,
+      kind,
+      resource,
+      ...(subresource && { subResource: subresource }),
+      requestKind: kind,
+      requestResource: resource,
+      ...(subresource && { requestSubResource: subresource }),
+      ...(name && { name }),
+      ...(namespace && { namespace }),
+      operation,
+      userInfo: {
+        username: user.name,
+        ...(user.uid !== undefined && { uid: user.uid }),
+        groups: user.groups,
+        ...(user.extra !== undefined && { extra: user.extra }),
+      },
+      object: request.object ?? null,
+      oldObject: request.oldObject ?? null,
+      dryRun: request.dryRun,
+      options: request.options ?? null,
+    },
+  };
+}
+
+interface Target {
+  readonly url: string;
+  readonly serverName?: string;
+}
+
+/** Where the webhook is; a text says why nobody knows. */
+function targetOf(webhook: Webhook, options: CallOptions): Target | string {
+  const { url, service } = webhook.clientConfig;
+  const timeout = `timeout=${webhook.timeoutSeconds}s`;
+  if (url !== undefined) {
+    if (!URL.canParse(url) || new URL(url).protocol !== "https:") {
+      return `clientConfig.url must be an https URL, not ${url}`;
+    }
+    return { url: `${url}${url.includes("?") ? "&" : "?"}${timeout}` };
+  }
+  if (service === undefined) return "clientConfig must have a url or a service";
+  const address = options.resolveService?.(service);
+  const serverName = `${service.name}.${service.namespace}.svc`;
+  if (address === undefined) return `service "${serverName}" cannot be reached from this server`;
+  const path = service.path.startsWith("/") ? service.path : `/${service.path}`;
+  return { url: `https://${address.host}:${address.port}${path}?${timeout}`, serverName };
+}
+
+function decodeBase64(text: string): string {
+  return new TextDecoder().decode(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Calls the webhook. Never rejects: whatever keeps it from answering is the outcome `failed`.
+ * `mutating` says that a patch is applied; elsewhere it is a failure to send one.
+ */
+export async function callWebhook(
+  webhook: Webhook,
+  request: AdmissionRequest,
+  options: CallOptions,
+  mutating: boolean,
+): Promise<WebhookAnswer> {
+  const target = targetOf(webhook, options);
+  if (typeof target === "string") return failed(`failed to call webhook: ${target}`);
+  const uid = options.newUid();
+  const { caBundle } = webhook.clientConfig;
+  let answer;
+  try {
+    answer = await options.call({
+      ...target,
+      body: JSON.stringify(reviewOf(request, uid)),
+      ...(caBundle !== undefined && caBundle !== "" && { ca: decodeBase64(caBundle) }),
+      timeoutMs: webhook.timeoutSeconds * 1000,
+    });
+  } catch (error) {
+    return failed(`failed to call webhook: Post "${target.url}": ${messageOf(error)}`);
+  }
+  if (answer.status !== 200) {
+    return failed(`failed to call webhook: the server answered with status ${answer.status}`);
+  }
+  return judge(answer.body, uid, request, mutating);
+}
+
+function failed(message: string): WebhookAnswer {
+  return { outcome: "failed", message };
+}
+
+function judge(
+  body: string,
+  uid: string,
+  request: AdmissionRequest,
+  mutating: boolean,
+): WebhookAnswer {
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch (error) {
+    return failed(`the answer is no JSON: ${messageOf(error)}`);
+  }
+  const parsed = responseSchema.safeParse(json);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return failed(`the answer is no AdmissionReview: ${issue?.path.join(".")}: ${issue?.message}`);
+  }
+  const { response } = parsed.data;
+  if (response.uid !== uid) {
+    return failed(`expected response.uid="${uid}", got response.uid="${response.uid}"`);
+  }
+  const warnings = (response.warnings ?? []).slice(0, WARNINGS_MAX)
+    .map((warning) => warning.slice(0, WARNING_MAX));
+  if (!response.allowed) return { ...denial(response), warnings };
+  return patched(response, request, mutating, warnings);
+}
+
+function denial(response: Response) {
+  const { code = 0, reason = "", message = "" } = response.status ?? {};
+  const outcome = "denied" as const;
+  return { outcome, code: code < 400 ? 400 : code, reason, message: message || reason };
+}
+
+function patched(
+  response: Response,
+  request: AdmissionRequest,
+  mutating: boolean,
+  warnings: string[],
+): WebhookAnswer {
+  const { patch, patchType } = response;
+  if (!patch) return { outcome: "allowed", object: request.object, warnings };
+  if (!mutating) return failed("a validating webhook must not send a patch");
+  if (patchType !== "JSONPatch") {
+    return failed(`the patch type must be JSONPatch, not ${patchType}`);
+  }
+  try {
+    const object = applyJsonPatch(request.object, JSON.parse(decodeBase64(patch)));
+    if (!isObject(object)) return failed("the patch leaves no object");
+    return { outcome: "allowed", object, warnings };
+  } catch (error) {
+    return failed(`the patch cannot be applied: ${messageOf(error)}`);
+  }
+}

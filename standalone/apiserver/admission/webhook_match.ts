@@ -1,0 +1,152 @@
+/** Which webhooks a request goes to: rules, selectors, conditions. */
+import { isCelError } from "@bufbuild/cel";
+import { z } from "zod";
+import type { AdmissionRequest } from "../parts.ts";
+import { compileCel, toCel } from "../schema/cel_rules.ts";
+import { textMapAt } from "../schema/json.ts";
+import type { ObjectReader } from "../store.ts";
+import { KEYS } from "../auth/resource_keys.ts";
+import { selectorMatches } from "./label_selector.ts";
+
+const texts = z.array(z.string()).default([]);
+const ruleSchema = z.object({
+  operations: texts,
+  apiGroups: texts,
+  apiVersions: texts,
+  resources: texts,
+  scope: z.enum(["*", "Cluster", "Namespaced"]).default("*"),
+});
+
+/** One webhook of a configuration, with Kubernetes' defaults. */
+export const webhookSchema = z.object({
+  name: z.string(),
+  clientConfig: z.object({
+    url: z.string().optional(),
+    service: z.object({
+      namespace: z.string(),
+      name: z.string(),
+      path: z.string().default("/"),
+      port: z.number().default(443),
+    }).optional(),
+    caBundle: z.string().optional(),
+  }),
+  rules: z.array(ruleSchema).default([]),
+  failurePolicy: z.enum(["Fail", "Ignore"]).default("Fail"),
+  timeoutSeconds: z.number().min(1).max(30).default(10),
+  reinvocationPolicy: z.enum(["Never", "IfNeeded"]).default("Never"),
+  sideEffects: z.string().default("Unknown"),
+  namespaceSelector: z.unknown(),
+  objectSelector: z.unknown(),
+  matchConditions: z.array(z.object({ name: z.string(), expression: z.string() })).default([]),
+});
+/** One webhook of a configuration. */
+export type Webhook = z.infer<typeof webhookSchema>;
+
+/** Whether a webhook is called; `failed` says that a condition could not be evaluated. */
+export type Match =
+  | { readonly outcome: "call" | "skip" }
+  | { readonly outcome: "failed"; readonly message: string };
+
+const SKIP: Match = { outcome: "skip" };
+
+function includes(list: readonly string[], value: string): boolean {
+  return list.includes("*") || list.includes(value);
+}
+
+/** `pods`, `pods/status`, `pods/*`, `*`, a star with a subresource, or a star for both. */
+function resourceMatches(list: readonly string[], request: AdmissionRequest): boolean {
+  const { resource } = request.resource;
+  const { subresource } = request;
+  if (!subresource) return list.some((it) => it === "*" || it === "*/*" || it === resource);
+  return list.some((it) =>
+    it === "*/*" || it === `${resource}/${subresource}` || it === `${resource}/*` ||
+    it === `*/${subresource}`
+  );
+}
+
+function scopeMatches(scope: string, request: AdmissionRequest): boolean {
+  if (scope === "*") return true;
+  // A namespace is an object of the cluster, although its requests carry a namespace.
+  const cluster = !request.namespace || request.resource.resource === "namespaces";
+  return scope === (cluster ? "Cluster" : "Namespaced");
+}
+
+function rulesMatch(webhook: Webhook, request: AdmissionRequest): boolean {
+  return webhook.rules.some((rule) =>
+    includes(rule.operations, request.operation) &&
+    includes(rule.apiGroups, request.resource.group) &&
+    includes(rule.apiVersions, request.resource.version) &&
+    resourceMatches(rule.resources, request) &&
+    scopeMatches(rule.scope, request)
+  );
+}
+
+function namespaceMatches(
+  webhook: Webhook,
+  request: AdmissionRequest,
+  store: ObjectReader,
+): boolean {
+  if (request.resource.group === "" && request.resource.resource === "namespaces") {
+    const itself = request.object ?? request.oldObject;
+    return selectorMatches(webhook.namespaceSelector, textMapAt(itself, "metadata", "labels"));
+  }
+  if (!request.namespace) return true;
+  const namespace = store.get(KEYS.namespaces, undefined, request.namespace);
+  return selectorMatches(webhook.namespaceSelector, namespace?.metadata.labels ?? {});
+}
+
+function objectMatches(webhook: Webhook, request: AdmissionRequest): boolean {
+  return [request.object, request.oldObject].some((object) =>
+    object !== undefined && object !== null &&
+    selectorMatches(webhook.objectSelector, textMapAt(object, "metadata", "labels"))
+  );
+}
+
+function conditionsMatch(webhook: Webhook, request: AdmissionRequest): Match {
+  const { name, namespace, operation, kind, resource, user, dryRun } = request;
+  const variables = {
+    object: toCel(request.object ?? null),
+    oldObject: toCel(request.oldObject ?? null),
+    request: toCel({
+      name: name ?? "",
+      namespace: namespace ?? "",
+      operation,
+      kind,
+      resource,
+      subResource: request.subresource ?? "",
+      dryRun,
+      userInfo: { username: user.name, groups: user.groups, uid: user.uid ?? "" },
+    }),
+  };
+  let failure: string | undefined;
+  for (const { name, expression } of webhook.matchConditions) {
+    const result = evaluate(expression, variables);
+    if (result === false) return SKIP;
+    if (result !== true) failure ??= `match condition "${name}": ${result}`;
+  }
+  return failure === undefined ? { outcome: "call" } : { outcome: "failed", message: failure };
+}
+
+function evaluate(
+  expression: string,
+  variables: Parameters<ReturnType<typeof compileCel>>[0],
+): boolean | string {
+  try {
+    const result = compileCel(expression)(variables);
+    if (isCelError(result)) return result.message;
+    return typeof result === "boolean" ? result : "is no boolean";
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Whether the request goes to the webhook. */
+export function matchWebhook(
+  webhook: Webhook,
+  request: AdmissionRequest,
+  store: ObjectReader,
+): Match {
+  const matches = rulesMatch(webhook, request) && namespaceMatches(webhook, request, store) &&
+    objectMatches(webhook, request);
+  return matches ? conditionsMatch(webhook, request) : SKIP;
+}

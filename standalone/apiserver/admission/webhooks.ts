@@ -1,0 +1,147 @@
+/** The mutating and the validating webhooks that configurations name. */
+import { getLogger } from "@logtape/logtape";
+import type { ApiObject } from "../object.ts";
+import type { AdmissionRequest } from "../parts.ts";
+import { asList, sameJson } from "../schema/json.ts";
+import { StatusError } from "../status_error.ts";
+import type { ObjectReader, ResourceKey } from "../store.ts";
+import { KEYS } from "../auth/resource_keys.ts";
+import { type CallOptions, callWebhook, type WebhookAnswer } from "./webhook_call.ts";
+import { matchWebhook, type Webhook, webhookSchema } from "./webhook_match.ts";
+
+const log = getLogger(["milepost", "apiserver"]);
+
+/** What the webhooks made of a request. */
+export interface WebhooksResult {
+  readonly object: unknown;
+  readonly warnings: string[];
+}
+
+/** Webhook configurations could stop their own repair, so webhooks never see them. */
+const EXEMPT_GROUP = "admissionregistration.k8s.io";
+const EXEMPT_REVIEWS = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
+
+function webhooksOf(store: ObjectReader, key: ResourceKey): Webhook[] {
+  const configurations: ApiObject[] = store.list(key);
+  return configurations.flatMap((configuration) =>
+    asList(configuration.webhooks).map((webhook) => webhookSchema.safeParse(webhook))
+      .filter((parsed) => parsed.success).map((parsed) => parsed.data)
+  );
+}
+
+function isExempt({ resource }: AdmissionRequest): boolean {
+  return resource.group === EXEMPT_GROUP || EXEMPT_REVIEWS.has(resource.group);
+}
+
+function internal(webhook: Webhook, message: string): StatusError {
+  return new StatusError(
+    500,
+    "InternalError",
+    `Internal error occurred: failed calling webhook "${webhook.name}": ${message}`,
+    { causes: [{ message: `failed calling webhook "${webhook.name}": ${message}` }] },
+  );
+}
+
+function denied(
+  webhook: Webhook,
+  answer: Extract<WebhookAnswer, { outcome: "denied" }>,
+): StatusError {
+  const what = `admission webhook "${webhook.name}" denied the request`;
+  const message = answer.message === ""
+    ? `${what} without explanation`
+    : `${what}: ${answer.message}`;
+  return new StatusError(answer.code, answer.reason, message);
+}
+
+/** Whether the webhook is to be called. Throws where its conditions fail and so must the request. */
+function isCalled(webhook: Webhook, request: AdmissionRequest, store: ObjectReader): boolean {
+  const match = matchWebhook(webhook, request, store);
+  if (match.outcome === "failed") {
+    if (webhook.failurePolicy === "Ignore") return false;
+    throw new StatusError(403, "Forbidden", `webhook "${webhook.name}": ${match.message}`);
+  }
+  if (match.outcome === "skip") return false;
+  if (request.dryRun && !["None", "NoneOnDryRun"].includes(webhook.sideEffects)) {
+    throw new StatusError(
+      400,
+      "BadRequest",
+      `admission webhook "${webhook.name}" does not support dry run`,
+    );
+  }
+  return true;
+}
+
+/** Calls one webhook and settles what its failure means. Throws when the request is refused. */
+async function settle(
+  webhook: Webhook,
+  request: AdmissionRequest,
+  options: CallOptions,
+  mutating: boolean,
+): Promise<WebhooksResult> {
+  const answer = await callWebhook(webhook, request, options, mutating);
+  switch (answer.outcome) {
+    case "allowed":
+      return answer;
+    case "denied":
+      throw denied(webhook, answer);
+    case "failed":
+      if (webhook.failurePolicy === "Fail") throw internal(webhook, answer.message);
+      log.warn("A webhook failed and its policy is to go on", {
+        webhook: webhook.name,
+        problem: answer.message,
+      });
+      return { object: request.object, warnings: [] };
+  }
+}
+
+/**
+ * Sends the request through the mutating webhooks, in the order of their configurations' names.
+ * One with `reinvocationPolicy: IfNeeded` is called once more when a later one changed the object.
+ * Throws StatusError when one refuses, or fails and must not.
+ */
+export async function mutate(
+  request: AdmissionRequest,
+  store: ObjectReader,
+  options: CallOptions,
+): Promise<WebhooksResult> {
+  if (isExempt(request)) return { object: request.object, warnings: [] };
+  const warnings: string[] = [];
+  let { object } = request;
+  /** What each webhook has left behind, to see whether a later one changed it. */
+  const seen = new Map<Webhook, unknown>();
+  const webhooks = webhooksOf(store, KEYS.mutatingWebhooks);
+  const run = async (webhook: Webhook) => {
+    const current = { ...request, object };
+    if (!isCalled(webhook, current, store)) return;
+    const result = await settle(webhook, current, options, true);
+    warnings.push(...result.warnings);
+    if (!sameJson(object, result.object)) object = result.object;
+    seen.set(webhook, object);
+  };
+  for (const webhook of webhooks) await run(webhook);
+  for (const webhook of webhooks) {
+    const changed = seen.has(webhook) && seen.get(webhook) !== object;
+    if (changed && webhook.reinvocationPolicy === "IfNeeded") await run(webhook);
+  }
+  return { object, warnings };
+}
+
+/** Asks the validating webhooks, all at once. Throws StatusError when one refuses. */
+export async function validate(
+  request: AdmissionRequest,
+  store: ObjectReader,
+  options: CallOptions,
+): Promise<string[]> {
+  if (isExempt(request)) return [];
+  const called = webhooksOf(store, KEYS.validatingWebhooks)
+    .filter((webhook) => isCalled(webhook, request, store));
+  const results = await Promise.allSettled(
+    called.map((webhook) => settle(webhook, request, options, false)),
+  );
+  const warnings: string[] = [];
+  for (const result of results) {
+    if (result.status === "rejected") throw result.reason;
+    warnings.push(...result.value.warnings);
+  }
+  return warnings;
+}
