@@ -31,11 +31,6 @@ const rate = (otherwise: number) =>
   z.coerce.number({ error: "must be a number above 0" }).positive("must be above 0")
     .default(otherwise);
 
-const switchOf = (otherwise: boolean) =>
-  z.union([z.boolean(), z.enum(["true", "false"]).transform((text) => text === "true")], {
-    error: "must be true or false",
-  }).default(otherwise);
-
 const baseUrl = z.string().optional().transform((text, context) => {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
@@ -62,10 +57,6 @@ const settings = z.strictObject({
   jobset: z.enum(["auto", "builtin", "external"], {
     error: "must be auto, builtin or external",
   }).default("auto"),
-  leaderElect: switchOf(true),
-  leaseDuration: duration("15s"),
-  renewDeadline: duration("10s"),
-  retryPeriod: duration("2s"),
   statusWriteInterval: duration("1s"),
   statusWritesQps: rate(50),
   pushQpsPerPod: rate(20),
@@ -154,12 +145,6 @@ export function readConfiguration(sources: ConfigurationSources): ManagerConfigu
   const result = settings.safeParse(raw);
   if (!result.success) {
     throw new ConfigurationError(problemsOf(result.error, sources), { cause: result.error });
-  }
-  const { leaseDuration, renewDeadline, retryPeriod } = result.data;
-  if (!(leaseDuration > renewDeadline && renewDeadline > retryPeriod && retryPeriod > 0)) {
-    throw new ConfigurationError(
-      "--lease-duration must be above --renew-deadline, and that above --retry-period",
-    );
   }
   return { ...result.data, featureGates: parseFeatureGates(result.data.featureGates) };
 }

@@ -20,10 +20,6 @@ Deno.test("readConfiguration() without any source gives the defaults of the cont
     metricsPort: 8080,
     healthPort: 8081,
     jobset: "auto",
-    leaderElect: true,
-    leaseDuration: 15_000,
-    renewDeadline: 10_000,
-    retryPeriod: 2_000,
     statusWriteInterval: 1_000,
     statusWritesQps: 50,
     pushQpsPerPod: 20,
@@ -111,13 +107,9 @@ const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegE
     sources: { flags: { jobset: "both" } },
     want: /^--jobset: must be auto, builtin or external/,
   },
-  "an unknown way to authenticate": {
+  "a way to authenticate that there is not": {
     sources: { flags: { authentication: "none" } },
     want: /^--authentication: must be/,
-  },
-  "a renewal that outlives the lease": {
-    sources: { flags: { leaseDuration: "5s" } },
-    want: /^--lease-duration must be above --renew-deadline/,
   },
 };
 for (const [sentence, { sources, want }] of Object.entries(wrong)) {

@@ -1,0 +1,45 @@
+/** A Python virtual environment with what the clients' tests need, made once and kept outside the checkout. */
+import { isInstalled, run } from "../support/command.ts";
+
+/** Versions that the contracts name. */
+const PACKAGES = ["kubeflow==0.5.0"];
+
+/** Where it is kept: the user's cache, keyed by what is in it. */
+function folder(): string {
+  const home = Deno.env.get("HOME") ?? "/tmp";
+  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`;
+  return `${cache}/milepost/python/${PACKAGES.join("+").replaceAll("==", "-")}`;
+}
+
+/**
+ * The folder of an environment that is complete, or why there is none. Making one takes about a
+ * minute, once on a machine.
+ */
+export async function pythonEnvironment(): Promise<{ bin: string } | { missing: string }> {
+  if (!await isInstalled("python3")) return { missing: "python3 is not installed" };
+  const target = folder();
+  const marker = `${target}/complete`;
+  if (await exists(marker)) return { bin: `${target}/bin` };
+  await Deno.remove(target, { recursive: true }).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+  const made = await run("python3", { args: ["-m", "venv", target], timeoutMs: 120_000 });
+  if (made.code !== 0) return { missing: `python3 -m venv failed: ${made.stdout}${made.stderr}` };
+  const installed = await run(`${target}/bin/pip`, {
+    args: ["install", "--quiet", "--disable-pip-version-check", ...PACKAGES],
+    timeoutMs: 600_000,
+  });
+  if (installed.code !== 0) return { missing: `pip failed: ${installed.stderr}` };
+  await Deno.writeTextFile(marker, "");
+  return { bin: `${target}/bin` };
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+/** Runs a reconciler by hand until it has nothing left to do: no timers, no sleeping. */
+import type { ReconcileResult } from "../../kube/controller.ts";
+
+/** What is driven. */
+export interface Driven {
+  reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
+  connect(enqueue: (key: string) => void): () => void;
+}
+
+/** A driver of one reconciler. */
+export class Driver {
+  /** Errors of passes, in order. */
+  readonly errors: unknown[] = [];
+  /** What the last pass of each key asked for, in milliseconds. */
+  readonly requeues = new Map<string, number>();
+  /** How many passes ran. */
+  passes = 0;
+  readonly #dirty = new Set<string>();
+  readonly #driven: Driven;
+  readonly #disconnect: () => void;
+
+  constructor(driven: Driven) {
+    this.#driven = driven;
+    this.#disconnect = driven.connect((key) => this.#dirty.add(key));
+  }
+
+  /** As if a change of the key had been seen. */
+  enqueue(key: string): void {
+    this.#dirty.add(key);
+  }
+
+  /** Passes until no key is left; one that fails comes again. Throws after `most` passes. */
+  async settle(most = 200): Promise<void> {
+    for (let passes = 0; this.#dirty.size > 0; passes++) {
+      if (passes >= most) throw new Error(`not settled after ${most} passes: ${this.errors}`);
+      await this.pass();
+    }
+  }
+
+  /** One pass of the first key that waits. */
+  async pass(): Promise<void> {
+    const [key] = this.#dirty;
+    if (key === undefined) return;
+    this.#dirty.delete(key);
+    this.requeues.delete(key);
+    this.passes++;
+    try {
+      const result = await this.#driven.reconcile(key, new AbortController().signal);
+      const after = result?.requeueAfterMs;
+      if (after === undefined) return;
+      if (after <= 1) this.#dirty.add(key);
+      else this.requeues.set(key, after);
+    } catch (error) {
+      this.errors.push(error);
+      this.#dirty.add(key);
+    }
+  }
+
+  /** Takes the reconciler off its caches, as the end of a process does. */
+  stop(): void {
+    this.#disconnect();
+    this.#dirty.clear();
+  }
+}
