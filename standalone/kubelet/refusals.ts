@@ -113,6 +113,9 @@ function mountRefusals(container: Container, volumes: ReadonlySet<string>, path:
 function handlerRefusals(container: Container, path: string): Refusal[] {
   const found: Refusal[] = [];
   for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"] as const) {
+    if (container[probe]?.httpGet?.scheme === "HTTPS") {
+      found.push({ field: `${path}.${probe}.httpGet.scheme`, why: "use HTTP, exec or tcpSocket" });
+    }
     if (container[probe]?.grpc) {
       found.push({ field: `${path}.${probe}.grpc`, why: "use exec, httpGet or tcpSocket" });
     }

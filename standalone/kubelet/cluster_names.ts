@@ -1,0 +1,63 @@
+/** Builds, from the pods and Services of a namespace, what their names mean to a container. Pure. */
+import type { Pod, Service } from "../../crds/kubernetes.ts";
+import { type AddressBook, identityOf } from "./addresses.ts";
+import type { NameTable } from "./names.ts";
+
+/** Whether the labels have all that the selector wants. */
+function matches(
+  labels: Readonly<Record<string, string>> | undefined,
+  selector: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(selector).every(([key, value]) => labels?.[key] === value);
+}
+
+function isLive(pod: Pod): boolean {
+  const phase = pod.status?.phase;
+  return phase !== "Succeeded" && phase !== "Failed" && !pod.metadata?.deletionTimestamp;
+}
+
+/** The pod that stands for a Service: ready ones first, then by name. */
+function backendOf(service: Service, pods: readonly Pod[]): Pod | undefined {
+  const selector = service.spec?.selector;
+  if (!selector || Object.keys(selector).length === 0) return undefined;
+  const isReady = (pod: Pod) =>
+    pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
+      ? 0
+      : 1;
+  const nameOf = (pod: Pod) => pod.metadata?.name ?? "";
+  return pods.filter((pod) => isLive(pod) && matches(pod.metadata?.labels, selector))
+    .sort((a, b) => isReady(a) - isReady(b) || (nameOf(a) < nameOf(b) ? -1 : 1))[0];
+}
+
+/**
+ * The names of one namespace. A Service stands for the first of its pods (nothing balances load
+ * here); one without a pod stays unresolved until a container starts after its pod came.
+ */
+export function nameTable(
+  namespace: string,
+  pods: readonly Pod[],
+  services: readonly Service[],
+  book: AddressBook,
+): NameTable {
+  const headless = services.filter(({ spec }) => spec?.clusterIP === "None");
+  const subdomains = new Set([
+    ...headless.map(({ metadata }) => metadata?.name ?? ""),
+    ...pods.map(({ spec }) => spec?.subdomain ?? ""),
+  ]);
+  subdomains.delete("");
+  const byService = new Map<string, string>();
+  for (const service of services) {
+    const backend = backendOf(service, pods);
+    const name = service.metadata?.name;
+    if (backend && name) byService.set(name, book.addressOf(identityOf(backend)).loopback);
+  }
+  const addresses = pods.map((pod) => book.addressOf(identityOf(pod)));
+  return {
+    namespace,
+    subdomains,
+    podAddress: (hostname, subdomain) =>
+      book.addressOf({ namespace, hostname, subdomain }).loopback,
+    services: byService,
+    podIPs: new Map(addresses.map(({ podIP, loopback }) => [podIP, loopback])),
+  };
+}

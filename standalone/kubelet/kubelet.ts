@@ -1,0 +1,319 @@
+/** The kubelet: runs the pods that are bound to its node as processes of this machine. */
+import { getLogger } from "@logtape/logtape";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Pod } from "../../crds/kubernetes.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { type Clock, systemClock } from "../../kube/clock.ts";
+import { ConfigurationError } from "../../kube/errors.ts";
+import { createInformer, type Informer } from "../../kube/informer.ts";
+import { type AddressBook, createAddressBook, identityKey, identityOf } from "./addresses.ts";
+import { nameTable } from "./cluster_names.ts";
+import { baseEnvironment, dataFolders, hostAddress, kubeletId } from "./machine.ts";
+import { type LogOptions, readLog } from "./log_reader.ts";
+import { createLogStore, type LogStore } from "./logs.ts";
+import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node.ts";
+import { type BackOff, CRASH_BACK_OFF } from "./pod_plan.ts";
+import { type PodSurroundings, PodWorker } from "./pod_worker.ts";
+import { createProcesses, type Processes } from "./processes.ts";
+import type { NodeOffer } from "./scheduler.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** What the kubelet tells of a pod as events. */
+export interface PodEvents {
+  record(
+    about: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string },
+    event: { type: "Normal" | "Warning"; reason: string; message: string },
+  ): void;
+}
+
+/** Options of {@link startKubelet}. */
+export interface KubeletOptions {
+  readonly client: KubeClient;
+  readonly nodeName: string;
+  /** Folder for pods and logs. Without it a temporary one, which {@link Kubelet.close} removes. */
+  readonly dataDir?: string;
+  readonly clock?: Clock;
+  readonly events?: PodEvents;
+  /** Address of the node that the API reports. Default: the machine's first address, else 127.0.0.1. */
+  readonly hostIP?: string;
+  /** Labels of the node beside the usual ones. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Version of the node that `kubectl get nodes` shows. Default `v1.36.0-milepost`. */
+  readonly version?: string;
+  /** Most pods at a time. Default 110. */
+  readonly mostPods?: number;
+  /** Restarts of containers. Default 10 s, doubling to 5 minutes. */
+  readonly backOff?: BackOff;
+  /** How often mounted ConfigMaps and Secrets are read again, in milliseconds. Default 10000. */
+  readonly refreshMs?: number;
+  /** How long {@link Kubelet.close} waits between SIGTERM and SIGKILL, in milliseconds. Default 2000. */
+  readonly closeGraceMs?: number;
+  /** Variables that every container has, over the kubelet's own choice; containers' own win. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A log file is put aside at this size, in bytes. Default 10 MiB. */
+  readonly mostLogBytes?: number;
+}
+
+/** A pod whose log is asked for. */
+export interface PodRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid?: string;
+}
+
+/** There is no such log. `code` is the HTTP status that fits. */
+export class LogProblem extends Error {
+  readonly code: 400 | 404;
+  constructor(message: string, code: 400 | 404) {
+    super(message);
+    this.name = "LogProblem";
+    this.code = code;
+  }
+}
+
+/** A kubelet. */
+export interface Kubelet {
+  /** What a scheduler needs to know of the node. */
+  readonly node: NodeOffer;
+  /**
+   * The log of a pod's container, of its present start or with `previous` of the one before.
+   * Throws a {@link LogProblem} where there is none.
+   */
+  readLogs(
+    pod: PodRef,
+    container: string,
+    options?: LogOptions & { previous?: boolean },
+  ): ReadableStream<Uint8Array>;
+  /** Runs pods until `signal` aborts; ends all processes then. May be called once. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Ends what runs and removes a temporary folder. Safe to call again. */
+  close(): Promise<void>;
+}
+
+/** The machine is none that pods can run on. */
+function refuseOtherSystems(): void {
+  if (Deno.build.os === "linux") return;
+  throw new ConfigurationError(
+    `the kubelet runs on Linux only (it needs /proc and the 127.0.0.0/8 network); this is ` +
+      `${Deno.build.os}: point kubectl at a cluster on Linux, or use a Linux container or machine`,
+  );
+}
+
+/** How often a container was started again, by the pod's status. */
+function restartsOf(pod: Pod, container: string): number | undefined {
+  const { spec } = pod;
+  const specs = [...spec?.initContainers ?? [], ...spec?.containers ?? []];
+  if (!specs.some(({ name }) => name === container)) return undefined;
+  const statuses = [
+    ...pod.status?.initContainerStatuses ?? [],
+    ...pod.status?.containerStatuses ?? [],
+  ];
+  return statuses.find(({ name }) => name === container)?.restartCount ?? 0;
+}
+
+class RunningKubelet implements Kubelet {
+  readonly node: NodeOffer;
+  readonly #options: KubeletOptions;
+  readonly #clock: Clock;
+  readonly #pods: Informer<Pod>;
+  readonly #keeper: NodeKeeper;
+  readonly #processes: Processes;
+  readonly #logs: LogStore;
+  readonly #book: AddressBook;
+  readonly #folders: ReturnType<typeof dataFolders>;
+  readonly #around: PodSurroundings;
+  readonly #services;
+  readonly #workers = new Map<string, { worker: PodWorker; done: Promise<void> }>();
+  readonly #stopped = new AbortController();
+
+  constructor(options: KubeletOptions, folders: ReturnType<typeof dataFolders>) {
+    const { client, nodeName, clock = systemClock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#folders = folders;
+    const markPrefix = `${kubeletId(folders)}/`;
+    this.#processes = createProcesses({ clock, bookFolder: folders.book, markPrefix });
+    this.#logs = createLogStore({
+      folder: folders.logs,
+      now: () => clock.now(),
+      mostBytes: options.mostLogBytes,
+    });
+    this.#book = createAddressBook(folders.root);
+    const hostIP = options.hostIP ?? hostAddress();
+    const cpu = navigator.hardwareConcurrency;
+    const memory = Deno.systemMemoryInfo().total;
+    const mostPods = options.mostPods ?? 110;
+    const facts = {
+      name: nodeName,
+      hostIP,
+      cpu,
+      memoryBytes: memory,
+      mostPods,
+      labels: options.labels,
+      version: options.version ?? "v1.36.0-milepost",
+    };
+    this.#keeper = createNodeKeeper({ client, clock, facts });
+    this.node = { name: nodeName, labels: nodeLabels(facts), resources: new Set(), mostPods };
+    const fieldSelector = `spec.nodeName=${nodeName}`;
+    this.#pods = createInformer({ client, clock, kind: KINDS.pod, fieldSelector });
+    this.#services = createInformer({ client, clock, kind: KINDS.service });
+    this.#around = {
+      client,
+      clock,
+      processes: this.#processes,
+      logs: this.#logs,
+      podsFolder: folders.pods,
+      node: { hostIP, nodeName, allocatable: { cpu, memory } },
+      baseEnv: { ...baseEnvironment(folders), ...options.environment },
+      backOff: options.backOff ?? CRASH_BACK_OFF,
+      refreshMs: options.refreshMs ?? 10_000,
+      markPrefix,
+      namesFor: (namespace) =>
+        nameTable(
+          namespace,
+          this.#pods.list(namespace),
+          this.#services.list(namespace),
+          this.#book,
+        ),
+      recordEvent: (pod, event) =>
+        options.events?.record({
+          apiVersion: "v1",
+          kind: "Pod",
+          namespace: pod.metadata?.namespace,
+          name: pod.metadata?.name ?? "",
+          uid: pod.metadata?.uid,
+        }, event),
+    };
+  }
+
+  /** Makes the machine clean: no process of an earlier kubelet is left. */
+  async prepare(): Promise<void> {
+    const count = await this.#processes.endLeftovers();
+    if (count > 0) logger.warn("Ended processes that an earlier kubelet left", { count });
+    await this.#keeper.register();
+  }
+
+  readLogs(
+    ref: PodRef,
+    container: string,
+    options: LogOptions & { previous?: boolean } = {},
+  ): ReadableStream<Uint8Array> {
+    const pod = this.#pods.get({ namespace: ref.namespace, name: ref.name });
+    if (!pod || (ref.uid !== undefined && pod.metadata?.uid !== ref.uid)) {
+      throw new LogProblem(`pod "${ref.name}" is not known to node ${this.node.name}`, 404);
+    }
+    const known = restartsOf(pod, container);
+    if (known === undefined) {
+      throw new LogProblem(`container ${container} is not valid for pod ${ref.name}`, 400);
+    }
+    const podUid = pod.metadata?.uid ?? "";
+    // The status may lag behind the process: a start that is being written is the present one.
+    const next = { podUid, container, attempt: known + 1 };
+    const current = this.#logs.isOpen(next) ? known + 1 : known;
+    const key = { podUid, container, attempt: options.previous ? current - 1 : current };
+    if (key.attempt < 0) {
+      const message = `previous terminated container "${container}" in pod "${ref.name}" not found`;
+      throw new LogProblem(message, 400);
+    }
+    return readLog(this.#logs, key, options, this.#clock.now());
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const ended = AbortSignal.any([signal, this.#stopped.signal]);
+    const loops = [
+      this.#keeper.run(ended),
+      this.#services.run(ended),
+      this.#pods.run(ended),
+    ];
+    await this.#services.whenSynced(ended);
+    if (await this.#pods.whenSynced(ended)) {
+      await this.#removeStale();
+      this.#pods.onChange(({ type, object }) => {
+        if (type === "deleted") this.#forget(object);
+        else this.#take(object, ended);
+      });
+    }
+    await Promise.all(loops);
+    await this.close();
+  }
+
+  /** Folders of pods that are not on this node any more. */
+  async #removeStale(): Promise<void> {
+    const live = new Set(this.#pods.list().map(({ metadata }) => metadata?.uid));
+    for (const folder of [this.#folders.pods, this.#folders.logs]) {
+      for await (const { name } of Deno.readDir(folder)) {
+        if (!live.has(name)) await Deno.remove(`${folder}/${name}`, { recursive: true });
+      }
+    }
+  }
+
+  #take(pod: Pod, signal: AbortSignal): void {
+    const uid = pod.metadata?.uid;
+    if (uid === undefined || signal.aborted) return;
+    const known = this.#workers.get(uid);
+    if (known) return known.worker.update(pod);
+    // A pod of that name that went while the watch was away: its deletion was never told.
+    this.#forgetOthers(pod);
+    const address = this.#book.addressOf(identityOf(pod));
+    const worker = new PodWorker(pod, address, this.#around);
+    const done = worker.run(signal).catch((error) => {
+      logger.error("A pod's worker failed", { pod: pod.metadata?.name, error });
+    }).finally(() => {
+      this.#workers.delete(uid);
+      this.#pruneAddresses();
+    });
+    this.#workers.set(uid, { worker, done });
+  }
+
+  #forgetOthers(pod: Pod): void {
+    const old = [...this.#workers.values()].filter(({ worker }) =>
+      worker.namespace === pod.metadata?.namespace && worker.name === pod.metadata?.name
+    );
+    for (const { worker } of old) worker.remove();
+  }
+
+  #forget(pod: Pod): void {
+    this.#workers.get(pod.metadata?.uid ?? "")?.worker.remove();
+  }
+
+  /** Keeps addresses of pods that are there and of those that a subdomain still waits for. */
+  #pruneAddresses(): void {
+    const pods = this.#pods.list().map((pod) => identityOf(pod));
+    const live = new Set(pods.map(identityKey));
+    const subdomains = new Set(
+      this.#services.list().map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`),
+    );
+    for (const { namespace, subdomain } of pods) subdomains.add(`${namespace}/${subdomain}`);
+    this.#book.prune((identity) =>
+      live.has(identityKey(identity)) ||
+      (identity.subdomain !== "" && subdomains.has(`${identity.namespace}/${identity.subdomain}`))
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort();
+    await this.#processes.close(this.#options.closeGraceMs ?? 2000);
+    await Promise.all([...this.#workers.values()].map(({ done }) => done));
+    if (this.#options.dataDir === undefined) {
+      await Deno.remove(this.#folders.root, { recursive: true }).catch(() => {});
+    }
+  }
+}
+
+/**
+ * Prepares a kubelet: ends what an earlier one of the same folder left behind and registers the
+ * node. Throws a `ConfigurationError` on anything but Linux, and what the client throws.
+ */
+export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
+  refuseOtherSystems();
+  const folders = dataFolders(options.dataDir);
+  const kubelet = new RunningKubelet(options, folders);
+  try {
+    await kubelet.prepare();
+  } catch (error) {
+    await kubelet.close();
+    throw error;
+  }
+  return kubelet;
+}

@@ -1,0 +1,82 @@
+/** What the kubelet takes from the machine: folders, its address, its programs. */
+import { resolve } from "node:path";
+
+/** Folders of one kubelet; each exists, for its user alone. */
+export interface DataFolders {
+  readonly root: string;
+  readonly pods: string;
+  readonly logs: string;
+  /** Book of the processes that run. */
+  readonly book: string;
+  /** Programs that come with the kubelet. */
+  readonly bin: string;
+  readonly cache: string;
+}
+
+/** Makes the folders, in a temporary one where `dataDir` is not given. */
+export function dataFolders(dataDir: string | undefined): DataFolders {
+  const root = dataDir === undefined
+    ? Deno.makeTempDirSync({ prefix: "milepost-kubelet-" })
+    : resolve(dataDir);
+  const folders = {
+    root,
+    pods: `${root}/pods`,
+    logs: `${root}/logs`,
+    book: `${root}/processes`,
+    bin: `${root}/bin`,
+    cache: `${root}/cache`,
+  };
+  for (const folder of Object.values(folders)) {
+    Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  }
+  return folders;
+}
+
+/** A name of this kubelet that no other has; it stays with the folder. */
+export function kubeletId({ root }: DataFolders): string {
+  const path = `${root}/kubelet-id`;
+  try {
+    const id = Deno.readTextFileSync(path).trim();
+    if (id !== "") return id;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const id = crypto.randomUUID();
+  Deno.writeTextFileSync(path, id, { mode: 0o600 });
+  return id;
+}
+
+/** The first address of the machine that is neither loopback nor link-local; else 127.0.0.1. */
+export function hostAddress(): string {
+  const found = Deno.networkInterfaces().find(({ family, address }) =>
+    family === "IPv4" && !address.startsWith("127.") && !address.startsWith("169.254.")
+  );
+  return found?.address ?? "127.0.0.1";
+}
+
+/** Puts a link to the running Deno where containers find it, unless Milepost is compiled. */
+function provideDeno({ bin }: DataFolders): void {
+  if (Deno.build.standalone) return;
+  const link = `${bin}/deno`;
+  try {
+    Deno.removeSync(link);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  Deno.symlinkSync(Deno.execPath(), link);
+}
+
+/**
+ * Variables that every container has: the kubelet's search path with its own `deno` first, and one
+ * cache of Deno modules for all pods. Nothing else of the kubelet's environment is handed on.
+ */
+export function baseEnvironment(folders: DataFolders): Record<string, string> {
+  provideDeno(folders);
+  const path = Deno.env.get("PATH") || "/usr/local/bin:/usr/bin:/bin";
+  return {
+    PATH: `${folders.bin}:${path}`,
+    LANG: "C.UTF-8",
+    DENO_DIR: Deno.env.get("DENO_DIR") ?? `${folders.cache}/deno`,
+    DENO_NO_UPDATE_CHECK: "1",
+  };
+}

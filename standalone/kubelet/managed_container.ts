@@ -1,0 +1,262 @@
+/** One container of a pod over all its starts: its process, its probes, its state. */
+import type { Container } from "../../crds/kubernetes.ts";
+import { POD_REASONS } from "../../crds/names.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { superviseProbes } from "./container_probes.ts";
+import type { Launch } from "./launch.ts";
+import type { LogStore } from "./logs.ts";
+import {
+  type BackOff,
+  backOffMs,
+  type ContainerPhase,
+  type ContainerRole,
+  type ContainerView,
+  type Ended,
+} from "./pod_plan.ts";
+import type { Processes, RunningProcess } from "./processes.ts";
+import { runCommand } from "./run_command.ts";
+
+/** What a container needs of its surroundings. */
+export interface ContainerOptions {
+  readonly spec: Container;
+  readonly role: ContainerRole;
+  readonly podUid: string;
+  /** Address of the pod. */
+  readonly address: string;
+  readonly clock: Clock;
+  readonly processes: Processes;
+  readonly logs: LogStore;
+  readonly backOff: BackOff;
+  /** Begins the marks of its processes. */
+  readonly markPrefix: string;
+  /** Grace of a container that a probe ends, in milliseconds. */
+  readonly graceMs: number;
+  /** What was known of it before this kubelet began. */
+  readonly known?: Pick<ContainerView, "phase" | "restarts" | "last">;
+  readonly firstReason: string;
+  /** Told after each change. */
+  readonly onChange: () => void;
+  readonly onEvent: (type: "Normal" | "Warning", reason: string, message: string) => void;
+}
+
+/** Longest message that a container leaves, in bytes. */
+const MESSAGE_BYTES = 4096;
+/** A container that ran this many times the longest back-off begins again without one. */
+const FORGIVE_AFTER = 2;
+
+/** A container. Its methods change its view and call `onChange`. */
+export class ManagedContainer {
+  readonly #options: ContainerOptions;
+  #phase: ContainerPhase;
+  #restarts: number;
+  #last: Ended | undefined;
+  #crashes: number;
+  #notBefore = 0;
+  #started = false;
+  #ready = false;
+  #attempts = 0;
+  #commands = 0;
+  #process: RunningProcess | undefined;
+  #launch: Launch | undefined;
+  #supervision: Promise<void> = Promise.resolve();
+
+  constructor(options: ContainerOptions) {
+    this.#options = options;
+    this.#phase = options.known?.phase ?? { kind: "waiting", reason: options.firstReason };
+    this.#restarts = options.known?.restarts ?? 0;
+    this.#last = options.known?.last;
+    this.#crashes = this.#restarts;
+  }
+
+  /** The name in the pod. */
+  get name(): string {
+    return this.#options.spec.name;
+  }
+
+  /** What it looks like now. */
+  get view(): ContainerView {
+    return {
+      name: this.name,
+      role: this.#options.role,
+      phase: this.#phase,
+      restarts: this.#restarts,
+      last: this.#last,
+      started: this.#started,
+      ready: this.#ready,
+      notBefore: this.#notBefore,
+    };
+  }
+
+  /** It cannot start yet; it is tried again after `delayMs`, longer each time. */
+  wait(reason: string, message: string): void {
+    const delayMs = Math.min(10_000, 200 * 2 ** Math.min(this.#attempts++, 10));
+    this.#notBefore = this.#options.clock.now() + delayMs;
+    if (this.#phase.kind === "ended") this.#countRestart();
+    this.#phase = { kind: "waiting", reason, message };
+    this.#options.onChange();
+  }
+
+  /** Its program cannot be started: that counts as an end with 128. */
+  failStart(message: string): void {
+    const now = this.#options.clock.now();
+    if (this.#phase.kind === "ended") this.#countRestart();
+    this.#end(
+      { exitCode: 128, reason: POD_REASONS.startError, message, startedAt: now, finishedAt: now },
+    );
+  }
+
+  /** Starts the program. Throws a `StartProblem` where that fails. */
+  start(launch: Launch): void {
+    const { clock, logs, podUid, processes } = this.#options;
+    const restarts = this.#restarts + (this.#phase.kind === "ended" ? 1 : 0);
+    const log = logs.open({ podUid, container: this.name, attempt: restarts });
+    try {
+      this.#process = processes.start({
+        ...launch,
+        mark: this.#mark(restarts),
+        onOutput: (stream, chunk) => log.write(stream, chunk),
+      });
+    } catch (error) {
+      log.close();
+      throw error;
+    }
+    if (this.#phase.kind === "ended") this.#countRestart();
+    this.#launch = launch;
+    this.#attempts = 0;
+    const startedAt = clock.now();
+    this.#phase = { kind: "running", startedAt };
+    this.#options.onEvent("Normal", POD_REASONS.started, `Started container ${this.name}`);
+    this.#supervision = this.#supervise(this.#process, launch, startedAt, () => log.close());
+    this.#options.onChange();
+  }
+
+  /** Ends it: preStop hook, SIGTERM, after the grace SIGKILL. Resolves when all of it is gone. */
+  async stop(graceMs: number): Promise<void> {
+    const process = this.#process;
+    if (!process) return await this.#supervision;
+    const begun = this.#options.clock.monotonic();
+    await this.#preStop(graceMs);
+    const left = graceMs - (this.#options.clock.monotonic() - begun);
+    await process.stop(Math.max(0, left));
+    await this.#supervision;
+  }
+
+  /** Resolves when what it started has ended and was noted. */
+  settled(): Promise<void> {
+    return this.#supervision;
+  }
+
+  #mark(restarts: number): string {
+    const { markPrefix, podUid } = this.#options;
+    return `${markPrefix}${podUid}/${this.name}/${restarts}`;
+  }
+
+  #countRestart(): void {
+    if (this.#phase.kind === "ended") this.#last = this.#phase.ended;
+    this.#restarts++;
+  }
+
+  async #supervise(
+    process: RunningProcess,
+    launch: Launch,
+    startedAt: number,
+    closeLog: () => void,
+  ): Promise<void> {
+    const over = new AbortController();
+    const probing = this.#probe(launch, over.signal);
+    const exitCode = await process.ended;
+    over.abort();
+    closeLog();
+    const message = await this.#lastWords(launch.messageFile, exitCode);
+    await probing;
+    const finishedAt = this.#options.clock.now();
+    const reason = exitCode === 0 ? POD_REASONS.containerCompleted : POD_REASONS.containerError;
+    this.#end({ exitCode, reason, message, startedAt, finishedAt });
+  }
+
+  #end(ended: Ended): void {
+    const { backOff, clock } = this.#options;
+    this.#process = undefined;
+    this.#started = false;
+    this.#ready = false;
+    const ranMs = ended.finishedAt - ended.startedAt;
+    if (ranMs >= FORGIVE_AFTER * backOff.mostMs) this.#crashes = 0;
+    this.#crashes++;
+    this.#notBefore = clock.now() + backOffMs(this.#crashes, backOff);
+    this.#phase = { kind: "ended", ended };
+    this.#options.onChange();
+  }
+
+  /** What the program left as its message, or the end of its log where it asked for that. */
+  async #lastWords(file: string, exitCode: number): Promise<string | undefined> {
+    const text = await Deno.readTextFile(file).catch(() => "");
+    if (text !== "") return text.slice(0, MESSAGE_BYTES);
+    const policy = this.#options.spec.terminationMessagePolicy;
+    if (policy !== "FallbackToLogsOnError" || exitCode === 0) return undefined;
+    const { logs, podUid } = this.#options;
+    const key = { podUid, container: this.name, attempt: this.#restarts };
+    const path = (await logs.files(key)).at(-1);
+    const lines = path ? (await Deno.readTextFile(path)).trimEnd().split("\n").slice(-80) : [];
+    return lines.map((line) => line.replace(/^\S+ \S+ \S+ /, "")).join("\n").slice(-2048);
+  }
+
+  /** Runs a command beside the container's program. */
+  #run(launch: Launch, command: readonly string[], timeoutMs: number) {
+    const { clock, processes } = this.#options;
+    return runCommand({
+      clock,
+      processes,
+      timeoutMs,
+      spec: {
+        command: launch.adapt(command),
+        cwd: launch.cwd,
+        env: launch.env,
+        mark: `${this.#mark(this.#restarts)}/exec-${++this.#commands}`,
+      },
+    });
+  }
+
+  #probe(launch: Launch, signal: AbortSignal): Promise<void> {
+    const { spec, clock, onChange, onEvent, address } = this.#options;
+    return superviseProbes({
+      container: spec,
+      clock,
+      signal,
+      target: {
+        address,
+        ports: spec.ports ?? [],
+        run: (command, timeoutMs) => this.#run(launch, command, timeoutMs),
+      },
+      listener: {
+        onStarted: () => {
+          this.#started = true;
+          onChange();
+        },
+        onReady: (ready) => {
+          this.#ready = ready;
+          if (!ready) onEvent("Warning", POD_REASONS.unhealthy, `Readiness probe failed`);
+          onChange();
+        },
+        onUnhealthy: (probe, message) => {
+          onEvent("Warning", POD_REASONS.unhealthy, `Container ${this.name} ends: ${message}`);
+          const seconds = probe.terminationGracePeriodSeconds;
+          const graceMs = seconds === undefined ? this.#options.graceMs : seconds * 1000;
+          this.#process?.stop(graceMs);
+        },
+      },
+    });
+  }
+
+  async #preStop(graceMs: number): Promise<void> {
+    const hook = this.#options.spec.lifecycle?.preStop;
+    if (!hook || !this.#launch || graceMs <= 0) return;
+    if (hook.sleep) {
+      await this.#options.clock.sleep(Math.min(graceMs, hook.sleep.seconds * 1000));
+    }
+    if (!hook.exec?.command) return;
+    const { exitCode, output } = await this.#run(this.#launch, hook.exec.command, graceMs);
+    if (exitCode !== 0) {
+      this.#options.onEvent("Warning", "FailedPreStopHook", output.slice(0, 200));
+    }
+  }
+}

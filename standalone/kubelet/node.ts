@@ -1,0 +1,176 @@
+/** This machine as a Node object, kept alive by a Lease. */
+import { getLogger } from "@logtape/logtape";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Node } from "../../crds/kubernetes.ts";
+import { NODES } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { type Clock, rfc3339, rfc3339Micro } from "../../kube/clock.ts";
+import { setCondition } from "../../kube/conditions.ts";
+import { isAlreadyExists, isNotFound, messageOf } from "../../kube/errors.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** What is told of the machine. */
+export interface MachineFacts {
+  readonly name: string;
+  readonly hostIP: string;
+  readonly cpu: number;
+  readonly memoryBytes: number;
+  /** Most pods at a time. */
+  readonly mostPods: number;
+  /** Labels beside those that every node has. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Version that `kubectl get nodes` shows. */
+  readonly version: string;
+}
+
+/** Keeps the Node registered until `signal` aborts. */
+export interface NodeKeeper {
+  /** Creates or updates the Node. Throws what the client throws. */
+  register(): Promise<void>;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const LEASE_SECONDS = 40;
+const RENEW_MS = 10_000;
+/** The status is written anew at least this often, in milliseconds. */
+const STATUS_MS = 300_000;
+const RETRY_MS = 2000;
+const CALL = { deadlineMs: 10_000 };
+
+/** Labels of the node. */
+export function nodeLabels({ name, labels }: MachineFacts): Record<string, string> {
+  const arch = Deno.build.arch === "x86_64" ? "amd64" : "arm64";
+  return {
+    [NODES.hostnameLabel]: name,
+    [NODES.osLabel]: "linux",
+    [NODES.archLabel]: arch,
+    ...labels,
+  };
+}
+
+/** What every node says of its health. */
+const CONDITIONS = [
+  ["MemoryPressure", "False", "KubeletHasSufficientMemory", "memory is not watched"],
+  ["DiskPressure", "False", "KubeletHasNoDiskPressure", "disk is not watched"],
+  ["PIDPressure", "False", "KubeletHasSufficientPID", "process ids are not watched"],
+  ["Ready", "True", "KubeletReady", "kubelet runs containers as plain processes"],
+] as const;
+
+/** `status` of the Node. Pure. */
+export function nodeStatus(
+  facts: MachineFacts,
+  before: Node["status"],
+  now: number,
+): NonNullable<Node["status"]> {
+  const capacity = {
+    cpu: String(facts.cpu),
+    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
+    pods: String(facts.mostPods),
+  };
+  let conditions = before?.conditions ?? [];
+  for (const [type, status, reason, message] of CONDITIONS) {
+    conditions = setCondition(conditions, { type, status, reason, message }, rfc3339(now));
+  }
+  return {
+    capacity,
+    allocatable: capacity,
+    addresses: [
+      { type: "InternalIP", address: facts.hostIP },
+      { type: "Hostname", address: facts.name },
+    ],
+    conditions: conditions.map((condition) => ({
+      ...condition,
+      lastHeartbeatTime: rfc3339(now),
+    })),
+    nodeInfo: {
+      architecture: nodeLabels(facts)[NODES.archLabel] ?? "",
+      bootID: "",
+      containerRuntimeVersion: "process://1",
+      kernelVersion: Deno.osRelease(),
+      kubeProxyVersion: "",
+      kubeletVersion: facts.version,
+      machineID: "",
+      operatingSystem: "linux",
+      osImage: "Linux",
+      systemUUID: "",
+    },
+  };
+}
+
+/** A keeper of the Node that `facts` describes. */
+export function createNodeKeeper(
+  { client, clock, facts }: { client: KubeClient; clock: Clock; facts: MachineFacts },
+): NodeKeeper {
+  const key = { name: facts.name };
+  const leaseKey = { namespace: NODES.leaseNamespace, name: facts.name };
+
+  async function writeStatus(before: Node["status"]): Promise<void> {
+    const body = { status: nodeStatus(facts, before, clock.now()) };
+    const options = { ...CALL, subresource: "status" };
+    await client.patch(KINDS.node, key, { type: "merge", body }, options);
+  }
+
+  async function register(): Promise<void> {
+    const labels = nodeLabels(facts);
+    try {
+      await client.create(KINDS.node, { metadata: { name: facts.name, labels } }, CALL);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const body = { metadata: { labels } };
+      await client.patch(KINDS.node, key, { type: "merge", body }, CALL);
+    }
+    const node = await client.get(KINDS.node, key, CALL);
+    await writeStatus(node.status);
+  }
+
+  function leaseSpec() {
+    return {
+      holderIdentity: facts.name,
+      leaseDurationSeconds: LEASE_SECONDS,
+      renewTime: rfc3339Micro(clock.now()),
+    };
+  }
+
+  async function createLease(): Promise<void> {
+    const lease = { metadata: leaseKey, spec: leaseSpec() };
+    try {
+      await client.create(KINDS.lease, lease, CALL);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await client.create(KINDS.namespace, { metadata: { name: NODES.leaseNamespace } }, CALL);
+      await client.create(KINDS.lease, lease, CALL);
+    }
+  }
+
+  async function renew(): Promise<void> {
+    try {
+      const body = { spec: leaseSpec() };
+      await client.patch(KINDS.lease, leaseKey, { type: "merge", body }, CALL);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await createLease();
+    }
+  }
+
+  return {
+    register,
+    async run(signal) {
+      let statusAt = clock.monotonic() + STATUS_MS;
+      while (!signal.aborted) {
+        let waitMs = RENEW_MS;
+        try {
+          await renew();
+          if (clock.monotonic() >= statusAt) {
+            await register();
+            statusAt = clock.monotonic() + STATUS_MS;
+          }
+        } catch (error) {
+          waitMs = RETRY_MS;
+          logger.warn("Cannot renew the node's lease", { error: messageOf(error) });
+        }
+        await clock.sleep(waitMs, signal);
+      }
+    },
+  };
+}

@@ -1,0 +1,218 @@
+/** Places pods that have no node on the one node it knows, in the order of their creation. */
+import { getLogger } from "@logtape/logtape";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Pod, PodSpec } from "../../crds/kubernetes.ts";
+import { NODES, POD_CONDITIONS, POD_REASONS } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { type Clock, rfc3339 } from "../../kube/clock.ts";
+import { findCondition, setCondition } from "../../kube/conditions.ts";
+import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
+import { createInformer, type Informer } from "../../kube/informer.ts";
+import { keyOf } from "../../kube/resource.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** The node that pods are placed on. */
+export interface NodeOffer {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Extended resources (names with a slash) that it has; cpu and memory are never refused. */
+  readonly resources: ReadonlySet<string>;
+  /** Most pods at a time. */
+  readonly mostPods: number;
+}
+
+/** What becomes of a pod. */
+export type Placement =
+  | { readonly kind: "bind" }
+  | { readonly kind: "ignore" }
+  | { readonly kind: "wait"; readonly reason: string; readonly message: string };
+
+type Affinity = NonNullable<PodSpec["affinity"]>;
+type Terms = NonNullable<
+  NonNullable<Affinity["nodeAffinity"]>["requiredDuringSchedulingIgnoredDuringExecution"]
+>["nodeSelectorTerms"];
+type Requirement = NonNullable<Terms[number]["matchExpressions"]>[number];
+
+function meets(labels: NodeOffer["labels"], { key, operator, values = [] }: Requirement): boolean {
+  const value = labels[key];
+  switch (operator) {
+    case "In":
+      return value !== undefined && values.includes(value);
+    case "NotIn":
+      return value === undefined || !values.includes(value);
+    case "Exists":
+      return value !== undefined;
+    case "DoesNotExist":
+      return value === undefined;
+    case "Gt":
+      return Number(value) > Number(values[0]);
+    case "Lt":
+      return Number(value) < Number(values[0]);
+  }
+  return false;
+}
+
+/** Whether one of the terms holds; matchFields other than the name match nothing. */
+function meetsAffinity(spec: PodSpec, node: NodeOffer): boolean {
+  const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  if (!required) return true;
+  return required.nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) =>
+    matchExpressions.every((one) => meets(node.labels, one)) &&
+    matchFields.every((one) => meets({ "metadata.name": node.name }, one))
+  );
+}
+
+/** Extended resources that the pod asks for and the node has not. */
+function missingResources(spec: PodSpec, node: NodeOffer): string[] {
+  const containers = [...spec.initContainers ?? [], ...spec.containers];
+  const wanted = containers.flatMap(({ resources }) =>
+    Object.entries({ ...resources?.requests, ...resources?.limits })
+      .filter(([, amount]) => !/^0+[a-zA-Z]*$/.test(amount)).map(([name]) => name)
+  );
+  return [...new Set(wanted)].filter((name) => name.includes("/") && !node.resources.has(name));
+}
+
+/** Why the node cannot take the pod; undefined where it can. */
+function obstacle(spec: PodSpec, node: NodeOffer, podsOnNode: number): string | undefined {
+  const selector = Object.entries(spec.nodeSelector ?? {});
+  if (!selector.every(([key, value]) => node.labels[key] === value)) {
+    return "node(s) didn't match Pod's node affinity/selector";
+  }
+  if (!meetsAffinity(spec, node)) return "node(s) didn't match Pod's node affinity/selector";
+  const { podAffinity, podAntiAffinity } = spec.affinity ?? {};
+  for (const [field, rule] of Object.entries({ podAffinity, podAntiAffinity })) {
+    if (!rule?.requiredDuringSchedulingIgnoredDuringExecution?.length) continue;
+    return `required spec.affinity.${field} is not supported by this scheduler`;
+  }
+  const missing = missingResources(spec, node);
+  if (missing.length > 0) return missing.map((name) => `Insufficient ${name}`).join(", ");
+  return podsOnNode >= node.mostPods ? "Too many pods" : undefined;
+}
+
+/** Decides about one pod. Pure. */
+export function place(pod: Pod, node: NodeOffer, podsOnNode: number): Placement {
+  const spec = pod.spec;
+  const scheduler = spec?.schedulerName || NODES.defaultScheduler;
+  if (!spec || spec.nodeName || pod.metadata?.deletionTimestamp) return { kind: "ignore" };
+  if (scheduler !== NODES.defaultScheduler) return { kind: "ignore" };
+  if (spec.schedulingGates?.length) {
+    const names = spec.schedulingGates.map(({ name }) => name).join(" ");
+    return {
+      kind: "wait",
+      reason: POD_REASONS.schedulingGated,
+      message: `Scheduling is blocked due to non-empty scheduling gates: [${names}]`,
+    };
+  }
+  const why = obstacle(spec, node, podsOnNode);
+  if (why === undefined) return { kind: "bind" };
+  const message = `0/1 nodes are available: 1 ${why}.`;
+  return { kind: "wait", reason: POD_REASONS.unschedulable, message };
+}
+
+/** The oldest first; of the same second by namespace and name. Pure. */
+export function inOrder(pods: readonly Pod[]): Pod[] {
+  const rank = (pod: Pod) => `${pod.metadata?.creationTimestamp ?? ""} ${keyOf(pod)}`;
+  return [...pods].sort((a, b) => rank(a) < rank(b) ? -1 : 1);
+}
+
+/** Options of {@link createScheduler}. */
+export interface SchedulerOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly node: NodeOffer;
+}
+
+/** A scheduler for one node. */
+export interface Scheduler {
+  /** Places pods until `signal` aborts. May be called once. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const CALL = { deadlineMs: 10_000 };
+/** Wait after a round in which a call failed, in milliseconds. */
+const RETRY_MS = 1000;
+
+/** Places each pod that has no node, in order, and says of the others why they wait. */
+export function createScheduler({ client, clock, node }: SchedulerOptions): Scheduler {
+  const bound = new Set<string>();
+
+  async function bind(pod: Pod): Promise<void> {
+    const { namespace, name = "", uid } = pod.metadata ?? {};
+    await client.createSubresource(KINDS.pod, { namespace, name }, "binding", {
+      apiVersion: "v1",
+      kind: "Binding",
+      metadata: { namespace, name, uid },
+      target: { apiVersion: "v1", kind: "Node", name: node.name },
+    }, CALL);
+    bound.add(uid ?? "");
+  }
+
+  async function tellWaiting(pod: Pod, reason: string, message: string): Promise<void> {
+    const told = pod.status?.conditions ?? [];
+    const update = { type: POD_CONDITIONS.scheduled, status: "False" as const, reason, message };
+    const conditions = setCondition(told, update, rfc3339(clock.now()));
+    if (conditions === told && findCondition(told, update.type)) return;
+    const { namespace, name = "", uid } = pod.metadata ?? {};
+    const body = { metadata: { uid }, status: { conditions } };
+    const options = { ...CALL, subresource: "status" };
+    await client.patch(KINDS.pod, { namespace, name }, { type: "merge", body }, options);
+  }
+
+  /** One round over all pods. Answers whether every call succeeded. */
+  async function round(pods: Informer<Pod>, signal: AbortSignal): Promise<boolean> {
+    const all = pods.list();
+    for (const uid of bound) {
+      if (all.some(({ metadata, spec }) => metadata?.uid === uid && !spec?.nodeName)) continue;
+      bound.delete(uid);
+    }
+    const live = (pod: Pod) => !["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
+    const mine = all.filter((pod) => pod.spec?.nodeName === node.name && live(pod));
+    let onNode = mine.length + bound.size;
+    let good = true;
+    for (const pod of inOrder(all.filter(({ spec }) => !spec?.nodeName))) {
+      if (signal.aborted) return true;
+      if (bound.has(pod.metadata?.uid ?? "")) continue;
+      const placement = place(pod, node, onNode);
+      try {
+        if (placement.kind === "bind") {
+          await bind(pod);
+          onNode++;
+        } else if (placement.kind === "wait") {
+          await tellWaiting(pod, placement.reason, placement.message);
+        }
+      } catch (error) {
+        if (isNotFound(error)) continue;
+        good = false;
+        if (isConflict(error)) continue;
+        logger.warn("Cannot place a pod", { pod: keyOf(pod), error: messageOf(error) });
+      }
+    }
+    return good;
+  }
+
+  return {
+    async run(signal) {
+      const pods = createInformer({ client, kind: KINDS.pod, clock });
+      let wake = () => {};
+      let changed = true;
+      pods.onChange(() => {
+        changed = true;
+        wake();
+      });
+      const running = pods.run(signal);
+      await pods.whenSynced(signal);
+      while (!signal.aborted) {
+        changed = false;
+        const good = await round(pods, signal);
+        if (changed) continue;
+        const awake = new AbortController();
+        wake = () => awake.abort();
+        // Nothing to do is rare enough to look again every minute; a failed call sooner.
+        const ended = AbortSignal.any([signal, awake.signal]);
+        await clock.sleep(good ? 60_000 : RETRY_MS, ended);
+      }
+      await running;
+    },
+  };
+}
