@@ -1,4 +1,5 @@
 /** Puts the parts of the API server together: authentication, authorization, reviews, admission. */
+import { type AdmissionOptions, createAdmission } from "./admission/admit.ts";
 import { createAuthenticator, type StaticToken } from "./auth/authenticator.ts";
 import { createAuthorizer } from "./auth/authorizer.ts";
 import { jwksDocument, openIdConfiguration } from "./auth/discovery.ts";
@@ -13,6 +14,9 @@ import type { Store } from "./store.ts";
 /** A user with a fixed token. */
 export type StaticUser = StaticToken;
 
+/** Finds where a Service that a webhook names can be reached. */
+export type ResolveService = NonNullable<AdmissionOptions["resolveService"]>;
+
 /** Issuer of service-account tokens, and the audience of the server itself; Kubernetes' default. */
 const ISSUER = "https://kubernetes.default.svc.cluster.local";
 
@@ -24,11 +28,13 @@ export interface PartsOptions {
   readonly now: () => number;
   /** Base URL of the server, known once it listens. */
   readonly serverUrl: () => string;
+  /** Where Services that webhooks name can be reached. */
+  readonly resolveService?: ResolveService;
 }
 
 /** Builds the parts over one store. */
 export async function createParts(options: PartsOptions): Promise<Parts> {
-  const { store, now, users, serverUrl } = options;
+  const { store, now, users, serverUrl, resolveService } = options;
   const audiences = [ISSUER];
   const keys = await loadSigningKeys(store);
   const tokens = createServiceAccountTokens({ keys, store, issuer: ISSUER, audiences, now });
@@ -45,7 +51,6 @@ export async function createParts(options: PartsOptions): Promise<Parts> {
     createToken: createTokenRequests({ store, tokens, audiences }),
     openIdConfiguration: () => openIdConfiguration(ISSUER, serverUrl()),
     jwks: () => jwksDocument(keys),
-    admit: (request) =>
-      Promise.resolve({ object: request.object ?? request.oldObject, warnings: [] }),
+    admit: createAdmission({ store, authorizer, resolveService }),
   };
 }

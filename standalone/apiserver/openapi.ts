@@ -152,6 +152,6 @@ export function openApiV2(request: Request): Response {
   const text = (value: string) => new TextEncoder().encode(value);
   const info = new Uint8Array([...field(1, text("Milepost")), ...field(2, text("v1.36.3"))]);
   const body = new Uint8Array([...field(1, text("2.0")), ...field(2, info)]);
-  const type = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  const type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
   return new Response(body, { headers: { "content-type": type } });
 }

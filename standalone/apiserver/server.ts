@@ -1,7 +1,7 @@
 /** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
 import { bootstrap } from "./bootstrap.ts";
 import { servingCertificate } from "./certificates.ts";
-import { createParts, type StaticUser } from "./composition.ts";
+import { createParts, type ResolveService, type StaticUser } from "./composition.ts";
 import { startContentControllers } from "./content_controllers.ts";
 import type { Context } from "./context.ts";
 import { startEventExpiry } from "./event_expiry.ts";
@@ -23,6 +23,8 @@ export interface ApiServerOptions {
   readonly podLogs?: PodLogs;
   /** Users with fixed tokens, besides the administrator: the kubelet, controllers. */
   readonly users?: readonly StaticUser[];
+  /** Where Services that webhooks name can be reached; without it such webhooks fail. */
+  readonly resolveService?: ResolveService;
   /** Namespaces made at the first start, besides Kubernetes' own. */
   readonly namespaces?: readonly string[];
   /** Changes kept for watches that start in the past. */
@@ -78,6 +80,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       registry,
       now,
       serverUrl: () => address.url,
+      resolveService: options.resolveService,
       users: [
         { token: adminToken, user: { name: "admin", groups: ["system:masters"] } },
         ...options.users ?? [],
