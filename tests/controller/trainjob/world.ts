@@ -1,0 +1,114 @@
+/** A cluster in memory with the reconciler's view of it, for tests of `controller/trainjob/`. */
+import type { Executor } from "../../../controller/runtime/draft.ts";
+import { podIndexes, trainJobIndexes } from "../../../controller/trainjob/observe.ts";
+import {
+  type ReconcilerOptions,
+  reconcileTrainJob,
+} from "../../../controller/trainjob/reconcile.ts";
+import type { JobSet } from "../../../crds/jobset.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { TrainJob } from "../../../crds/trainjob.ts";
+import type { ReconcileResult } from "../../../kube/controller.ts";
+import { MemoryCluster } from "../memory_cluster.ts";
+
+/** When the tests begin. */
+export const START = Date.parse("2026-01-01T00:00:00Z");
+/** Key of the TrainJob that the builders make, and of its JobSet. */
+export const KEY = "ml/tj";
+
+/** An event as the reconciler recorded it. */
+export interface Told {
+  readonly about: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The cluster, its clock and the reconciler. */
+export class World {
+  readonly cluster = new MemoryCluster();
+  readonly events: Told[] = [];
+  now = START;
+  executor: Executor = "builtin";
+  ca: string | undefined;
+  readonly options: ReconcilerOptions;
+
+  constructor() {
+    const { cluster, events } = this;
+    cluster.now = () => this.now;
+    const told = new Set<string>();
+    this.options = {
+      client: cluster.client(),
+      informers: {
+        trainJobs: cluster.informer(KINDS.trainJob, trainJobIndexes),
+        trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
+        clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
+        jobSets: cluster.informer(KINDS.jobSet),
+        configMaps: cluster.informer(KINDS.configMap),
+        pods: cluster.informer(KINDS.pod, podIndexes),
+      },
+      events: {
+        record: ({ namespace, name }, event) =>
+          void events.push({ about: `${namespace}/${name}`, ...event }),
+        flush: () => Promise.resolve(),
+        run: () => Promise.resolve(),
+      },
+      clock: { now: () => this.now },
+      executor: () => this.executor,
+      caBundle: () => this.ca,
+      isNews(uid, message) {
+        const isNew = !told.has(uid + message);
+        told.add(uid + message);
+        return isNew;
+      },
+    };
+  }
+
+  /** One reconciliation. */
+  reconcile(key = KEY): Promise<ReconcileResult> {
+    return reconcileTrainJob(this.options, key, new AbortController().signal);
+  }
+
+  /** Reconciles until a pass writes nothing; throws where that does not come. */
+  async settle(key = KEY): Promise<void> {
+    for (let pass = 0; pass < 10; pass++) {
+      const before = this.cluster.writes.length;
+      await this.reconcile(key);
+      if (this.cluster.writes.length === before) return;
+    }
+    throw new Error(`still writing: ${JSON.stringify(this.cluster.writes.slice(-3))}`);
+  }
+
+  get trainJob(): TrainJob {
+    const found = this.cluster.peek(KINDS.trainJob, KEY);
+    if (!found) throw new Error("the TrainJob is gone");
+    return found;
+  }
+
+  get jobSet(): JobSet | undefined {
+    return this.cluster.peek(KINDS.jobSet, KEY);
+  }
+
+  /** The conditions of the TrainJob as `Type=Status/Reason: message`. */
+  get conditions(): string[] {
+    return (this.trainJob.status?.conditions ?? []).map(({ type, status, reason, message }) =>
+      `${type}=${status}/${reason}: ${message}`
+    );
+  }
+
+  /** What a JobSet executor would write to the JobSet's status. */
+  report(status: JobSet["status"]): void {
+    this.cluster.edit(KINDS.jobSet, KEY, { status });
+  }
+
+  /** A condition of the JobSet, now. */
+  condition(type: string, status = "True", reason = "R", message = "m") {
+    const lastTransitionTime = new Date(this.now).toISOString().replace(".000Z", "Z");
+    return { type, status, reason, message, lastTransitionTime };
+  }
+
+  /** Changes the TrainJob as a user would. */
+  edit(spec: unknown): void {
+    this.cluster.edit(KINDS.trainJob, KEY, { spec });
+  }
+}
