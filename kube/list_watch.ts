@@ -1,0 +1,196 @@
+/** The loop that lists and watches a kind for ever, and hands on what it learns. */
+import { getLogger } from "@logtape/logtape";
+import { LRUCache } from "lru-cache";
+import type { KubeClient, ListProblem, ListResult, WatchEvent } from "./client.ts";
+import type { Clock } from "./clock.ts";
+import { isGone, messageOf } from "./errors.ts";
+import type { KubeObject, ResourceKind } from "./resource.ts";
+import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
+import type { WatchOutcome, WatchState } from "./watch_state.ts";
+
+/** Who is told what the server has. */
+export interface Sink<T> {
+  /** Everything that there is; `unreadable` keys exist too. */
+  replace(objects: readonly T[], unreadable: readonly string[]): void;
+  put(object: T): void;
+  remove(object: T): void;
+  /** An object is gone whose last state could not be read. */
+  removeKey(key: string): void;
+}
+
+/** What to list and watch, and how. */
+export interface ListWatchOptions<T> {
+  readonly client: Pick<KubeClient, "list" | "watch">;
+  readonly kind: ResourceKind<T>;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Told each time all is listed again, with the cause. */
+  readonly onRestart?: (cause: string) => void;
+  /** Objects a page of a list. Default 500. */
+  readonly pageSize?: number;
+  /** A watch on which nothing came for this long is begun anew, in milliseconds. Default 180000. */
+  readonly idleMs?: number;
+}
+
+const PAGE_SIZE = 500;
+const IDLE_MS = 180_000;
+/** The server is asked to end a watch after a time between these, so that not all end at once. */
+const WATCH_SECONDS = { least: 300, most: 600 } as const;
+/** A watch that ends sooner without news did not work. */
+const SHORT_WATCH_MS = 1000;
+/** How many objects that cannot be read are remembered, so that each is logged once. */
+const REMEMBERED_PROBLEMS = 1000;
+
+const logger = getLogger(["milepost", "kube", "informer"]);
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The parser without what nobody reads and what fills memory: `managedFields`. */
+function lean<T>(kind: ResourceKind<T>): ResourceKind<T> {
+  return {
+    ...kind,
+    parse(value) {
+      if (!isRecord(value) || !isRecord(value.metadata)) return kind.parse(value);
+      const { managedFields: _, ...metadata } = value.metadata;
+      return kind.parse({ ...value, metadata });
+    },
+  };
+}
+
+class ListWatch<T extends KubeObject> {
+  readonly #kind: ResourceKind<T>;
+  readonly #selection: { namespace?: string; labelSelector?: string; fieldSelector?: string };
+  readonly #problems = new LRUCache<string, string>({ max: REMEMBERED_PROBLEMS });
+  #listed = false;
+
+  constructor(
+    private readonly options: ListWatchOptions<T>,
+    private readonly sink: Sink<T>,
+    private readonly signal: AbortSignal,
+  ) {
+    const { namespace, labelSelector, fieldSelector } = options;
+    this.#kind = lean(options.kind);
+    this.#selection = { namespace, labelSelector, fieldSelector };
+  }
+
+  perform(state: WatchState): Promise<WatchOutcome> {
+    if (state.phase === "waiting") return this.#wait(state);
+    if (state.phase === "watching") return this.#watch(state.resourceVersion);
+    if (this.#listed) this.options.onRestart?.(state.cause);
+    return this.#list(state);
+  }
+
+  async #wait(state: WatchState & { phase: "waiting" }): Promise<WatchOutcome> {
+    const { clock, random } = this.options;
+    const delay = retryDelayMs(state.next.failures, random);
+    await clock.sleep(Math.max(delay, state.atLeastMs), this.signal);
+    return { type: "waited" };
+  }
+
+  async #list(state: WatchState): Promise<WatchOutcome> {
+    try {
+      const { items, problems, resourceVersion } = await this.#listAll();
+      for (const problem of problems) this.#note(problem);
+      this.sink.replace(items, problems.map(({ key }) => key));
+      this.#listed = true;
+      return { type: "listed", resourceVersion };
+    } catch (error) {
+      this.#log("listing failed, trying again", error, failuresOf(state));
+      return { type: "list_failed", error };
+    }
+  }
+
+  /** All pages. A continue token that is too old makes it one page. */
+  async #listAll(): Promise<ListResult<T>> {
+    const { client, pageSize: limit = PAGE_SIZE } = this.options;
+    const query = { ...this.#selection, signal: this.signal };
+    const all: ListResult<T> = { items: [], resourceVersion: "", problems: [] };
+    let token: string | undefined;
+    do {
+      try {
+        const page = await client.list(this.#kind, { ...query, limit, continue: token });
+        all.items.push(...page.items);
+        all.problems.push(...page.problems);
+        all.resourceVersion = page.resourceVersion;
+        token = page.continue;
+      } catch (error) {
+        if (token === undefined || !isGone(error)) throw error;
+        return await client.list(this.#kind, query);
+      }
+    } while (token !== undefined);
+    return all;
+  }
+
+  async #watch(from: string): Promise<WatchOutcome> {
+    const { clock } = this.options;
+    const began = clock.monotonic();
+    let resourceVersion = from;
+    let progress = false;
+    let error: unknown;
+    try {
+      for await (const event of this.#events(from)) {
+        if (event.type === "error") {
+          error = event.error;
+          break;
+        }
+        resourceVersion = this.#take(event) ?? resourceVersion;
+        progress = true;
+      }
+    } catch (thrown) {
+      error = thrown;
+    }
+    const short = !progress && clock.monotonic() - began < SHORT_WATCH_MS;
+    if (error !== undefined && !isGone(error)) this.#log("watch failed, trying again", error);
+    return { type: "ended", resourceVersion, progress, short, error };
+  }
+
+  #events(resourceVersion: string): AsyncIterable<WatchEvent<T>> {
+    const { client, random, idleMs = IDLE_MS } = this.options;
+    const { least, most } = WATCH_SECONDS;
+    const timeoutSeconds = Math.floor(least + random() * (most - least));
+    const query = { ...this.#selection, resourceVersion, timeoutSeconds, idleMs };
+    return client.watch(this.#kind, { ...query, signal: this.signal });
+  }
+
+  /** Hands one event on; answers the resource version that it brings. */
+  #take(event: Exclude<WatchEvent<T>, { type: "error" }>): string | undefined {
+    if (event.type === "bookmark") return event.resourceVersion;
+    if (event.type === "problem") {
+      this.#note(event);
+      if (event.deleted) this.sink.removeKey(event.key);
+      return event.resourceVersion;
+    }
+    if (event.type === "deleted") this.sink.remove(event.object);
+    else this.sink.put(event.object);
+    return event.object.metadata?.resourceVersion;
+  }
+
+  #note({ key, problem }: ListProblem): void {
+    if (this.#problems.get(key) === problem) return;
+    this.#problems.set(key, problem);
+    const { kind } = this.#kind;
+    logger.warn("an object cannot be read and is left out", { kind, key, problem });
+  }
+
+  #log(message: string, error: unknown, failures?: number): void {
+    if (this.signal.aborted) return;
+    logger.warn(message, { kind: this.#kind.kind, error: messageOf(error), failures });
+  }
+}
+
+/** Lists and watches until `signal` aborts, whatever the server does. */
+export async function runListWatch<T extends KubeObject>(
+  options: ListWatchOptions<T>,
+  sink: Sink<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const loop = new ListWatch(options, sink, signal);
+  for (let state = FIRST_STATE; !signal.aborted;) {
+    state = step(state, await loop.perform(state));
+  }
+}
