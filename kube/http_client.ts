@@ -1,15 +1,8 @@
 /** The client over HTTP: deadlines, Retry-After, watches, and reports for metrics. */
-import type {
-  CallOptions,
-  ClientOptions,
-  KubeClient,
-  ListOptions,
-  RawInit,
-  WatchOptions,
-} from "./client.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import type { CallOptions, ClientOptions, KubeClient, ListOptions, RawInit } from "./client.ts";
+import { systemClock } from "./clock.ts";
 import { withDeadline } from "./deadline.ts";
-import { KubeError, messageOf, TransportError } from "./errors.ts";
+import { type KubeError, TransportError } from "./errors.ts";
 import {
   createRequest,
   createSubresourceRequest,
@@ -19,12 +12,11 @@ import {
   listRequest,
   patchRequest,
   replaceRequest,
-  watchRequest,
 } from "./request.ts";
 import type { ResourceKind } from "./resource.ts";
 import { decodeList, decodeOrThrow, discard, errorOf, jsonOf } from "./response.ts";
 import { createTransport } from "./transport.ts";
-import { CorruptStreamError, decodeEvent, lines, type WatchEvent } from "./watch.ts";
+import { watchStream } from "./watch_stream.ts";
 
 /** A client that holds connections open until it is closed. */
 export interface ClosableClient extends KubeClient {
@@ -37,50 +29,6 @@ const DEADLINE_MS = 30_000;
 const WAITS = 3;
 const LONGEST_WAIT_MS = 10_000;
 
-/** The watch brought nothing for too long. */
-class IdleError extends Error {}
-
-/** Aborts `live` when {@link IdleWatchdog.touch} was not called for `idleMs`. */
-class IdleWatchdog {
-  #last: number;
-  readonly #over = new AbortController();
-
-  constructor(
-    private readonly clock: Clock,
-    private readonly idleMs: number | undefined,
-    private readonly live: AbortController,
-  ) {
-    this.#last = clock.monotonic();
-    if (idleMs !== undefined) this.#run(idleMs);
-  }
-
-  touch(): void {
-    this.#last = this.clock.monotonic();
-  }
-
-  stop(): void {
-    this.#over.abort();
-  }
-
-  async #run(idleMs: number): Promise<void> {
-    while (!this.#over.signal.aborted) {
-      const left = this.#last + idleMs - this.clock.monotonic();
-      if (left <= 0) return this.live.abort(new IdleError(`nothing came for ${this.idleMs} ms`));
-      await this.clock.sleep(left, this.#over.signal);
-    }
-  }
-}
-
-async function* touching(
-  stream: AsyncIterable<Uint8Array>,
-  watchdog: IdleWatchdog,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of stream) {
-    watchdog.touch();
-    yield chunk;
-  }
-}
-
 function late(request: KubeRequest, deadlineMs: number): TransportError {
   const { method, path } = request;
   return new TransportError(`${method} ${path.split("?")[0]}: no answer within ${deadlineMs} ms`);
@@ -92,14 +40,6 @@ function waitFor(error: KubeError, random: () => number): number | undefined {
   if ((code !== 429 && code !== 503) || retryAfterMs === undefined) return undefined;
   const wait = retryAfterMs * (1 + random() / 4);
   return wait <= LONGEST_WAIT_MS ? wait : undefined;
-}
-
-/** What a caught error of a watch stream means to its reader. */
-function watchError(error: unknown): unknown {
-  const known = error instanceof KubeError || error instanceof CorruptStreamError ||
-    error instanceof TransportError;
-  if (known) return error;
-  return new TransportError(`the watch broke off: ${messageOf(error)}`, { cause: error });
 }
 
 /**
@@ -172,36 +112,8 @@ export function createClient(options: ClientOptions): ClosableClient {
     }
   }
 
-  async function* watch<T>(
-    kind: ResourceKind<T>,
-    options: WatchOptions,
-  ): AsyncGenerator<WatchEvent<T>> {
-    const { signal, idleMs, namespace, ...query } = options;
-    signal.throwIfAborted();
-    const live = new AbortController();
-    const forward = () => live.abort(signal.reason);
-    signal.addEventListener("abort", forward, { once: true });
-    const watchdog = new IdleWatchdog(clock, idleMs, live);
-    try {
-      const request = watchRequest(kind, namespace, query);
-      const response = await open(request, live.signal, defaultDeadlineMs);
-      if (!response.ok) throw await errorOf(response, request);
-      if (response.body === null) return;
-      for await (const line of lines(touching(response.body, watchdog))) {
-        const event = decodeEvent(kind, line);
-        if (event === undefined) continue;
-        yield event;
-        if (event.type === "error") return;
-      }
-    } catch (error) {
-      if (!live.signal.aborted) throw watchError(error);
-      if (!(live.signal.reason instanceof IdleError)) throw live.signal.reason;
-    } finally {
-      watchdog.stop();
-      signal.removeEventListener("abort", forward);
-      live.abort();
-    }
-  }
+  const openInTime = (request: KubeRequest, signal: AbortSignal) =>
+    open(request, signal, defaultDeadlineMs);
 
   return {
     get: (kind, key, options = {}) => callFor(kind, getRequest(kind, key), options),
@@ -221,7 +133,7 @@ export function createClient(options: ClientOptions): ClosableClient {
       const request = createSubresourceRequest(kind, key, subresource, body);
       return call(request, options, (answer) => jsonOf(answer, request));
     },
-    watch,
+    watch: (kind, options) => watchStream(kind, options, { clock, open: openInTime }),
     raw(path: string, init: RawInit = {}) {
       const { method = "GET", headers = {}, body, signal, deadlineMs = defaultDeadlineMs } = init;
       const request = { verb: method.toLowerCase(), resource: "raw", method, path, headers, body };
