@@ -112,11 +112,12 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
   };
 }
 
+/** What is no TrainJob passes as it is: the schema's check comes after defaulting and names the fault. */
 function defaultingHandler(options: AdmissionOptions): AdmissionHandler {
   return (request) => {
     if (!isJudged(request)) return ALLOWED;
     const read = readObjects(request, trainJobSchema);
-    if (!read.ok) return read.outcome;
+    if (!read.ok) return ALLOWED;
     const now = rfc3339(options.clock.now());
     const patched = defaultTrainJob(read.object, read.old, now);
     return { allowed: true, patch: jsonPatch(read.object, patched) };

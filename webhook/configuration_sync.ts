@@ -45,24 +45,43 @@ export interface ConfigurationSync {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** A write that the server answered: as long as nobody else writes, nothing is left to do. */
+interface Settled {
+  readonly resourceVersion: string | undefined;
+  readonly webhooks: unknown;
+}
+
 interface Configuration {
   metadata?: { name?: string; resourceVersion?: string };
   webhooks?: unknown;
 }
 
-/** Corrects one configuration. Its metadata is whoever's it is; the list of webhooks is ours. */
+/**
+ * Corrects one configuration. Its metadata is whoever's it is; the list of webhooks is ours. What a
+ * server stores differently than it was sent is not sent again and again.
+ */
 async function keep<T extends Configuration>(
   store: ObjectStore<T>,
   kind: Kind<T>,
   wanted: T,
+  settled: Map<string, Settled>,
   signal?: AbortSignal,
 ): Promise<void> {
   const name = wanted.metadata?.name ?? "";
+  const settle = (stored: T) => {
+    const { resourceVersion } = stored.metadata ?? {};
+    settled.set(name, { resourceVersion, webhooks: wanted.webhooks });
+  };
+  const isSettled = (found: T) => {
+    const last = settled.get(name);
+    return last !== undefined && last.resourceVersion === found.metadata?.resourceVersion &&
+      isDeepStrictEqual(last.webhooks, wanted.webhooks);
+  };
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     try {
       const found = await store.get(kind, { name }, { signal });
-      if (isDeepStrictEqual(found.webhooks, wanted.webhooks)) return;
-      await store.replace(kind, { ...found, webhooks: wanted.webhooks }, { signal });
+      if (isSettled(found) || isDeepStrictEqual(found.webhooks, wanted.webhooks)) return;
+      settle(await store.replace(kind, { ...found, webhooks: wanted.webhooks }, { signal }));
       log.info("webhook configuration corrected", { name });
       return;
     } catch (error) {
@@ -70,7 +89,7 @@ async function keep<T extends Configuration>(
       if (!isNotFound(error)) throw error;
     }
     try {
-      await store.create(kind, wanted, { signal });
+      settle(await store.create(kind, wanted, { signal }));
       log.info("webhook configuration created", { name });
       return;
     } catch (error) {
@@ -83,6 +102,7 @@ async function keep<T extends Configuration>(
 /** Creates the sync; it does nothing before `sync` or `run`. */
 export function createConfigurationSync(options: ConfigurationSyncOptions): ConfigurationSync {
   const { store, desired, clock, changes, resyncMs = RESYNC_MS } = options;
+  const settled = new Map<string, Settled>();
 
   async function sync(signal?: AbortSignal): Promise<void> {
     const wanted = desired();
@@ -90,12 +110,14 @@ export function createConfigurationSync(options: ConfigurationSyncOptions): Conf
       store,
       KINDS.mutatingWebhookConfiguration,
       mutatingConfiguration(wanted),
+      settled,
       signal,
     );
     await keep<ValidatingWebhookConfiguration>(
       store,
       KINDS.validatingWebhookConfiguration,
       validatingConfiguration(wanted),
+      settled,
       signal,
     );
   }

@@ -72,6 +72,8 @@ Deno.test("`startAdmissionServer()` is verified by node:tls and swaps its certif
     assert.equal(kept.code, 200, "the open connection goes on");
     const other = new Agent({ keepAlive: false });
     assert.equal((await post(server.port, held.now.ca, other, BODY)).code, 200);
+    const both = first.ca + held.now.ca;
+    assert.equal((await post(server.port, both, new Agent(), BODY)).code, 200, "a bundle of both");
     await assert.rejects(post(server.port, first.ca, new Agent(), BODY));
   } finally {
     agent.destroy();

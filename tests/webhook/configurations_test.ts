@@ -133,6 +133,18 @@ Deno.test("`sync()` tries again after a conflict or another replica's creation",
   assert.deepEqual((await mutating(store)).webhooks, mutatingConfiguration(wanted).webhooks);
 });
 
+Deno.test("`sync()` does not write for ever to a server that stores it differently", async () => {
+  const { store, sync, wanted } = setup();
+  const put = store.put.bind(store);
+  store.put = (object) => put({ ...object, ...{ webhooks: [] } });
+  await sync.sync();
+  await sync.sync();
+  assert.equal(store.writes, 2);
+  wanted.caBundle = "NEW";
+  await sync.sync();
+  assert.equal(store.writes, 4);
+});
+
 Deno.test("`sync()` gives up on endless conflicts and passes other errors on", async () => {
   const { store, sync, wanted } = setup();
   await sync.sync();

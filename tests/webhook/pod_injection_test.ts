@@ -1,4 +1,5 @@
 /** The identity that pods of TrainJobs get. */
+import fc from "fast-check";
 import assert from "node:assert/strict";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { IDENTITY_VOLUME, LABELS } from "../../crds/names.ts";
@@ -117,4 +118,43 @@ Deno.test("`injectionWarnings()` says that a volume was taken over, and nothing 
   assert.match(injectionWarnings(taken).join(), /kubeflow-trainer-token.*replaced/);
   assert.deepEqual(injectionWarnings(injectIdentity(taken, identity, BASE)), []);
   assert.deepEqual(injectionWarnings(pod()), []);
+});
+
+Deno.test("`injectIdentity()` gives any pod one of each, and is idempotent", () => {
+  const name = fc.constantFrom("a", "b", IDENTITY_VOLUME.name);
+  const mountPath = fc.constantFrom(
+    "/a",
+    IDENTITY_VOLUME.mountPath,
+    `${IDENTITY_VOLUME.mountPath}/`,
+  );
+  const container = fc.record({
+    name: fc.constantFrom("c", "d"),
+    image: fc.constant("i"),
+    env: fc.option(
+      fc.array(fc.record({ name: fc.constantFrom("A", "KUBEFLOW_TRAINER_SERVER_URL") })),
+      { nil: undefined },
+    ),
+    volumeMounts: fc.option(fc.array(fc.record({ name, mountPath })), { nil: undefined }),
+  });
+  const spec = fc.record({
+    containers: fc.array(container, { minLength: 1 }),
+    initContainers: fc.option(fc.array(container), { nil: undefined }),
+    volumes: fc.option(fc.array(fc.record({ name })), { nil: undefined }),
+  });
+  fc.assert(fc.property(spec, (spec) => {
+    const once = injectIdentity({ metadata: {}, spec }, identity, BASE);
+    assert.deepEqual(injectIdentity(once, identity, BASE), once);
+    const own = once.spec?.volumes?.filter(({ name }) => name === IDENTITY_VOLUME.name);
+    assert.deepEqual(own, [volume(true)]);
+    for (
+      const { env = [], volumeMounts = [] } of [
+        ...once.spec?.containers ?? [],
+        ...once.spec?.initContainers ?? [],
+      ]
+    ) {
+      const mounts = volumeMounts.filter((it) => it.mountPath.startsWith(mount.mountPath));
+      assert.deepEqual(mounts, [mount]);
+      assert.equal(env.filter((it) => it.name.startsWith("KUBEFLOW_TRAINER_")).length, 6);
+    }
+  }));
 });
