@@ -19,10 +19,10 @@ export interface OwnWrites<T> {
    */
   track(key: string, write: () => Promise<T>): Promise<T>;
   /**
-   * The object was asked to go, or is gone: until the cache shows it, it is given out with a
-   * `deletionTimestamp`. `at` is that time, RFC 3339.
+   * Runs the deletion of an object. From its success on until the cache shows it, the object is
+   * given out with a `deletionTimestamp`; `at` is that time, RFC 3339.
    */
-  deleted(object: T, at: string): void;
+  trackDeletion(object: T, at: string, call: () => Promise<void>): Promise<void>;
   /** Tells of a change that the cache made. Connect it to the informer. */
   seen(change: { readonly type: "added" | "updated" | "deleted"; readonly object: T }): void;
   /** The newer one of what the cache has and what was written. */
@@ -76,23 +76,17 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
   }
 
   async track(key: string, write: () => Promise<T>): Promise<T> {
-    const deleted = new Set<string>();
-    const writes = this.#underWay.get(key) ?? new Set();
-    this.#underWay.set(key, writes.add(deleted));
-    try {
-      const object = await write();
-      if (!deleted.has(object.metadata?.uid ?? "")) this.#remember(key, object);
-      return object;
-    } finally {
-      writes.delete(deleted);
-      if (writes.size === 0) this.#underWay.delete(key);
-    }
+    const { result, deleted } = await this.#watched(key, write);
+    if (!deleted.has(result.metadata?.uid ?? "")) this.#remember(key, result);
+    return result;
   }
 
-  deleted(object: T, at: string): void {
-    const metadata = { ...object.metadata, deletionTimestamp: at };
+  async trackDeletion(object: T, at: string, call: () => Promise<void>): Promise<void> {
     const key = keyOf(object);
+    const { deleted } = await this.#watched(key, call);
+    if (deleted.has(object.metadata?.uid ?? "")) return;
     this.forget(key);
+    const metadata = { ...object.metadata, deletionTimestamp: at };
     this.#remember(key, { ...object, metadata }, true);
   }
 
@@ -150,6 +144,22 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     const group = this.#groups.get(entry.group);
     group?.delete(key);
     if (group?.size === 0) this.#groups.delete(entry.group);
+  }
+
+  /** Runs a call and answers which objects of the key were deleted meanwhile. */
+  async #watched<R>(key: string, call: () => Promise<R>): Promise<{
+    result: R;
+    deleted: ReadonlySet<string>;
+  }> {
+    const deleted = new Set<string>();
+    const calls = this.#underWay.get(key) ?? new Set();
+    this.#underWay.set(key, calls.add(deleted));
+    try {
+      return { result: await call(), deleted };
+    } finally {
+      calls.delete(deleted);
+      if (calls.size === 0) this.#underWay.delete(key);
+    }
   }
 
   #remember(key: string, object: T, deleted = false): void {

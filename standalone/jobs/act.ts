@@ -115,18 +115,17 @@ export async function releasePod(
 async function deletePod(pass: Pass, pod: Pod): Promise<void> {
   const { client, podWrites, signal, now } = pass;
   try {
-    await client.delete(KINDS.pod, nameOf(pod), {
-      preconditions: { uid: pod.metadata?.uid },
-      propagationPolicy: "Background",
-      signal,
-    });
+    await podWrites.trackDeletion(pod, rfc3339(now), () =>
+      client.delete(KINDS.pod, nameOf(pod), {
+        preconditions: { uid: pod.metadata?.uid },
+        propagationPolicy: "Background",
+        signal,
+      }));
   } catch (error) {
     // Gone already, or another pod has the name by now.
     if (!isNotFound(error) && !isConflict(error)) throw error;
-    podWrites.deleted(pod, rfc3339(now));
-    return;
+    return podWrites.forget(keyOf(pod));
   }
-  podWrites.deleted(pod, rfc3339(now));
   const reason = JOB_REASONS.eventPodDeleted;
   tell(pass, { type: "Normal", reason, message: `Deleted pod: ${pod.metadata?.name}` });
 }
