@@ -33,8 +33,12 @@ export function refill(bucket: Bucket | undefined, nowMs: number, limits: Bucket
 /** Takes one token, if there is one; otherwise nothing changes but the time. */
 export function take(bucket: Bucket | undefined, nowMs: number, limits: BucketLimits): Taken {
   const full = refill(bucket, nowMs, limits);
-  if (full.tokens >= 1) return { bucket: { ...full, tokens: full.tokens - 1 }, waitMs: 0 };
-  return { bucket: full, waitMs: Math.ceil((1 - full.tokens) * 1000 / limits.ratePerSecond) };
+  // Sums of fractions may miss a whole token by a hair.
+  if (full.tokens >= 1 - 1e-9) return { bucket: { ...full, tokens: full.tokens - 1 }, waitMs: 0 };
+  return {
+    bucket: full,
+    waitMs: Math.ceil((1 - full.tokens) * 1000 / limits.ratePerSecond - 1e-6),
+  };
 }
 
 /** Buckets by key. The longest unused are forgotten (and so are full again) beyond `maxKeys`. */

@@ -1,0 +1,76 @@
+/** Tests of buckets and connection counts. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createPeerGuard } from "../../status/peer_guard.ts";
+import { createKeyedBuckets, take } from "../../status/token_bucket.ts";
+
+Deno.test("`take()` lets the burst pass at once and the rate in the long run", () => {
+  const limits = { ratePerSecond: 2, burst: 3 };
+  let taken = take(undefined, 0, limits);
+  for (let time = 0; time < 2; time++) taken = take(taken.bucket, 0, limits);
+  assert.equal(taken.waitMs, 0);
+  taken = take(taken.bucket, 0, limits);
+  assert.equal(taken.waitMs, 500);
+  taken = take(taken.bucket, 499, limits);
+  assert.equal(taken.waitMs, 1);
+  taken = take(taken.bucket, 500, limits);
+  assert.equal(taken.waitMs, 0);
+});
+
+Deno.test("`take()` never lets more pass than burst and rate together", () => {
+  const steps = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 });
+  fc.assert(fc.property(steps, (waits) => {
+    const limits = { ratePerSecond: 7, burst: 5 };
+    let nowMs = 0;
+    let bucket;
+    let passed = 0;
+    for (const wait of waits) {
+      nowMs += wait;
+      const taken = take(bucket, nowMs, limits);
+      bucket = taken.bucket;
+      if (taken.waitMs === 0) passed += 1;
+    }
+    assert(passed <= limits.burst + limits.ratePerSecond * nowMs / 1000 + 1e-6);
+  }));
+});
+
+Deno.test("`take()` does not mind time that goes back", () => {
+  const limits = { ratePerSecond: 1, burst: 1 };
+  const { bucket } = take(undefined, 10_000, limits);
+  assert(take(bucket, 0, limits).waitMs > 0);
+});
+
+Deno.test("`createKeyedBuckets()` keeps keys apart and forgets the longest unused", () => {
+  const buckets = createKeyedBuckets({ ratePerSecond: 1, burst: 1 }, 2);
+  assert.equal(buckets.take("a", 0), 0);
+  assert.equal(buckets.take("b", 0), 0);
+  assert.equal(buckets.waitMs("a", 0), 1000);
+  assert.equal(buckets.waitMs("c", 0), 0);
+  assert.equal(buckets.take("c", 0), 0);
+  assert.equal(buckets.waitMs("b", 0), 0);
+});
+
+Deno.test("`createPeerGuard()` counts connections in all, by peer, and new ones", () => {
+  const guard = createPeerGuard({
+    total: 3,
+    perPeer: 2,
+    newPerPeer: { ratePerSecond: 1, burst: 4 },
+    maxPeers: 10,
+  });
+  assert(guard.admit("a", 0));
+  assert(guard.admit("a", 0));
+  assert(!guard.admit("a", 0));
+  assert(guard.admit("b", 0));
+  assert(!guard.admit("c", 0));
+  assert.equal(guard.open(), 3);
+  guard.release("a");
+  guard.release("unknown");
+  assert(guard.admit("a", 0));
+  guard.release("a");
+  assert(guard.admit("a", 0));
+  guard.release("a");
+  assert(!guard.admit("a", 0));
+  assert(guard.admit("a", 1000));
+  for (const peer of ["a", "a", "b"]) guard.release(peer);
+  assert.equal(guard.open(), 0);
+});
