@@ -15,11 +15,12 @@ import {
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { controllerOf } from "../../kube/ownership.ts";
-import { formatKey, keyOf, type KubeObject, parseKey } from "../../kube/resource.ts";
+import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
-import { isFinished, owns } from "./observed.ts";
-import { podIndexes, runtimeKey, type TrainJobInformers } from "./observe.ts";
+import { isFinished, owns, runtimeRefOf } from "./observed.ts";
+import { refKey, type TrainJobInformers } from "./observe.ts";
 import { reconcileTrainJob } from "./reconcile.ts";
+import { followRunningPods, trainJobKeyOf } from "./running_pods.ts";
 
 /** Where the CA that pods shall trust comes from. */
 export interface ProgressOptions {
@@ -73,7 +74,8 @@ function watchChildren(informers: TrainJobInformers, wake: (key: string) => void
   };
   const pods = (change: { object: Pod; old?: Pod }) => {
     if (change.object.status?.phase === change.old?.status?.phase) return;
-    for (const key of podIndexes.trainJob(change.object)) wake(key);
+    const key = trainJobKeyOf(change.object);
+    if (key !== undefined) wake(key);
   };
   return [
     informers.jobSets.onChange(parents),
@@ -82,12 +84,15 @@ function watchChildren(informers: TrainJobInformers, wake: (key: string) => void
   ];
 }
 
+/** Runtimes change seldom, so that looking through all TrainJobs is cheaper than an index. */
 function watchRuntimes(informers: TrainJobInformers, wake: (key: string) => void): (() => void)[] {
   const on = <T extends AnyTrainingRuntime>(cache: Informer<T>, { kind }: { kind: string }) =>
     cache.onChange(({ object }) => {
-      const key = runtimeKey(kind, parseKey(keyOf(object)));
-      for (const trainJob of informers.trainJobs.byIndex("runtime", key)) {
-        if (waitsForRuntime(informers, trainJob)) wake(keyOf(trainJob));
+      if (!informers.trainJobs.synced) return;
+      for (const trainJob of informers.trainJobs.list(object.metadata.namespace)) {
+        const isMeant = runtimeRefOf(trainJob).kind === kind &&
+          formatKey(refKey(trainJob)) === keyOf(object);
+        if (isMeant && waitsForRuntime(informers, trainJob)) wake(keyOf(trainJob));
       }
     });
   return [
@@ -115,7 +120,9 @@ function subscribe(
 }
 
 async function allSynced(informers: TrainJobInformers, signal: AbortSignal): Promise<boolean> {
-  const caches: Pick<Informer<unknown>, "whenSynced">[] = Object.values(informers);
+  const { trainJobs, trainingRuntimes, clusterTrainingRuntimes, jobSets, configMaps, pods } =
+    informers;
+  const caches = [trainJobs, trainingRuntimes, clusterTrainingRuntimes, jobSets, configMaps, pods];
   const synced = await Promise.all(caches.map((cache) => cache.whenSynced(signal)));
   return synced.every((done) => done);
 }
@@ -132,9 +139,11 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     ttlResolution: 0,
     perf: { now: () => clock.monotonic() },
   });
+  const runningPods = followRunningPods(informers.pods);
   const reconciler = {
     client,
     informers,
+    runningPods,
     events,
     clock,
     executor,
@@ -162,6 +171,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
         if (await allSynced(informers, signal)) await loop.run(signal);
       } finally {
         unsubscribe();
+        runningPods.end();
       }
     },
   };

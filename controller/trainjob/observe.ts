@@ -2,7 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { ConfigMap, Pod } from "../../crds/kubernetes.ts";
-import { childNames, JOBSET_KEYS, LABELS } from "../../crds/names.ts";
+import { childNames } from "../../crds/names.ts";
 import type {
   AnyTrainingRuntime,
   ClusterTrainingRuntime,
@@ -15,52 +15,33 @@ import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { type Observed, runtimeRefOf, runtimeScope } from "./observed.ts";
+import type { RunningPods } from "./running_pods.ts";
 import { trainerJobs } from "./state.ts";
 
-/** The caches that the controller reads; `trainJobs` and `pods` with the indexes named here. */
+/** The caches that the controller reads. */
 export interface TrainJobInformers {
-  /** With {@link trainJobIndexes}. */
   readonly trainJobs: Informer<TrainJob>;
   readonly trainingRuntimes: Informer<TrainingRuntime>;
   readonly clusterTrainingRuntimes: Informer<ClusterTrainingRuntime>;
   readonly jobSets: Informer<JobSet>;
   /** May hold only those with the label `trainer.kubeflow.org/trainjob-name`. */
   readonly configMaps: Informer<ConfigMap>;
-  /** With {@link podIndexes}; may hold only those with the label `trainer.kubeflow.org/trainjob-name`. */
+  /** May hold only those with the label `trainer.kubeflow.org/trainjob-name`. */
   readonly pods: Informer<Pod>;
 }
 
-/** Where a runtime is found: `ClusterTrainingRuntime/name` or `TrainingRuntime/namespace/name`. */
-export function runtimeKey(kind: string, key: ObjectKey): string {
-  return `${kind}/${formatKey(key)}`;
-}
-
-function refKey(trainJob: TrainJob): ObjectKey {
+/** Where the runtime of the TrainJob is found. */
+export function refKey(trainJob: TrainJob): ObjectKey {
   const { name } = runtimeRefOf(trainJob);
   const { namespace } = trainJob.metadata;
   return runtimeScope(trainJob) === "namespaced" ? { namespace, name } : { name };
 }
 
-/** Indexes of the TrainJob cache: `runtime`, by what the TrainJob refers to. */
-export const trainJobIndexes = {
-  runtime: (trainJob: TrainJob): string[] =>
-    runtimeScope(trainJob) === undefined
-      ? []
-      : [runtimeKey(runtimeRefOf(trainJob).kind, refKey(trainJob))],
-};
-
-/** Indexes of the pod cache: `trainJob`, by the key of the TrainJob that the label names. */
-export const podIndexes = {
-  trainJob: (pod: Pod): string[] => {
-    const name = pod.metadata?.labels?.[LABELS.trainJobName];
-    return name ? [formatKey({ namespace: pod.metadata?.namespace, name })] : [];
-  },
-};
-
 /** Everything to read from. */
 export interface Sources {
   readonly client: KubeClient;
-  readonly informers: TrainJobInformers;
+  readonly informers: Omit<TrainJobInformers, "pods">;
+  readonly runningPods: Pick<RunningPods, "jobsOf">;
   readonly executor: () => Executor;
   readonly caBundle: () => string | undefined;
 }
@@ -89,7 +70,7 @@ function live(client: KubeClient, signal: AbortSignal): Read {
 
 function readRuntime(
   read: Read,
-  { trainingRuntimes, clusterTrainingRuntimes }: TrainJobInformers,
+  { trainingRuntimes, clusterTrainingRuntimes }: Sources["informers"],
   trainJob: TrainJob,
 ): Promise<AnyTrainingRuntime | undefined> {
   const key = refKey(trainJob);
@@ -103,22 +84,12 @@ function readRuntime(
   }
 }
 
-/** Pods that stop are of a run that ends, or of one that was paused. */
-function trainerPodRuns(informers: TrainJobInformers, key: string, jobSet: JobSet | undefined) {
-  const trainers = trainerJobs(jobSet);
-  return informers.pods.byIndex("trainJob", key).some(({ metadata, status }) =>
-    trainers.includes(metadata?.labels?.[JOBSET_KEYS.replicatedJobName] ?? "") &&
-    metadata?.deletionTimestamp === undefined &&
-    (status?.phase === "Running" || status?.phase === "Succeeded")
-  );
-}
-
 /**
  * What is known of the TrainJob; undefined where there is none. With `fresh` everything but the
  * pods comes from the API server: slower, but no older than the call.
  */
 export async function observe(
-  { client, informers, executor, caBundle }: Sources,
+  { client, informers, runningPods, executor, caBundle }: Sources,
   key: ObjectKey,
   { fresh, signal }: { fresh: boolean; signal: AbortSignal },
 ): Promise<Observed | undefined> {
@@ -129,13 +100,14 @@ export async function observe(
   const configMap = (child: string) =>
     read(informers.configMaps, KINDS.configMap, { namespace, name: child });
   const jobSet = await read(informers.jobSets, KINDS.jobSet, key);
+  const running = runningPods.jobsOf(formatKey(key));
   return {
     trainJob,
     jobSet,
     runtime: await readRuntime(read, informers, trainJob),
     snapshot: await configMap(childNames.runtimeSnapshot(name)),
     tlsConfig: await configMap(childNames.tlsConfig(name)),
-    trainerPodRuns: trainerPodRuns(informers, formatKey(key), jobSet),
+    trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     caBundle: caBundle(),
     executor: executor(),
   };

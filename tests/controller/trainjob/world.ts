@@ -1,11 +1,11 @@
 /** A cluster in memory with the reconciler's view of it, for tests of `controller/trainjob/`. */
 import type { Executor } from "../../../controller/runtime/draft.ts";
-import { podIndexes, trainJobIndexes } from "../../../controller/trainjob/observe.ts";
 import {
   type ReconcilerOptions,
   reconcileTrainJob,
 } from "../../../controller/trainjob/reconcile.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
+import { followRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { ReconcileResult } from "../../../kube/controller.ts";
@@ -40,13 +40,13 @@ export class World {
     this.options = {
       client: cluster.client(),
       informers: {
-        trainJobs: cluster.informer(KINDS.trainJob, trainJobIndexes),
+        trainJobs: cluster.informer(KINDS.trainJob),
         trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
         clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
         jobSets: cluster.informer(KINDS.jobSet),
         configMaps: cluster.informer(KINDS.configMap),
-        pods: cluster.informer(KINDS.pod, podIndexes),
       },
+      runningPods: followRunningPods(cluster.informer(KINDS.pod)),
       events: {
         record: ({ namespace, name }, event) =>
           void events.push({ about: `${namespace}/${name}`, ...event }),

@@ -1,0 +1,50 @@
+/** Which pods of each TrainJob have got as far as running: an index fed by the pod cache. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import { JOBSET_KEYS, LABELS } from "../../crds/names.ts";
+import type { Informer } from "../../kube/informer.ts";
+import { formatKey, keyOf } from "../../kube/resource.ts";
+
+/** Answers by TrainJob which of its replicated jobs have a pod that runs. */
+export interface RunningPods {
+  /** Names of the replicated jobs of that TrainJob with a pod that runs, or has run to its end. */
+  jobsOf(trainJobKey: string): Set<string>;
+  /** Stops following the cache. */
+  end(): void;
+}
+
+/** The key of the TrainJob that the pod's label names; it selects and authorizes nothing. */
+export function trainJobKeyOf(pod: Pod): string | undefined {
+  const name = pod.metadata?.labels?.[LABELS.trainJobName];
+  return name ? formatKey({ namespace: pod.metadata?.namespace, name }) : undefined;
+}
+
+/** Pods that stop are of a run that ends, or of one that was paused. */
+function runs({ metadata, status }: Pod): boolean {
+  return metadata?.deletionTimestamp === undefined &&
+    (status?.phase === "Running" || status?.phase === "Succeeded");
+}
+
+/** Follows the cache until {@link RunningPods.end}; it holds no more than the cache does. */
+export function followRunningPods(pods: Pick<Informer<Pod>, "onChange">): RunningPods {
+  const byTrainJob = new Map<string, Map<string, string>>();
+  const forget = (trainJob: string, pod: string) => {
+    const running = byTrainJob.get(trainJob);
+    running?.delete(pod);
+    if (running?.size === 0) byTrainJob.delete(trainJob);
+  };
+  const end = pods.onChange(({ type, object, old }) => {
+    const key = keyOf(object);
+    const before = old && trainJobKeyOf(old);
+    if (before !== undefined) forget(before, key);
+    const trainJob = trainJobKeyOf(object);
+    if (trainJob === undefined) return;
+    if (type === "deleted" || !runs(object)) return forget(trainJob, key);
+    const running = byTrainJob.get(trainJob) ?? new Map<string, string>();
+    running.set(key, object.metadata?.labels?.[JOBSET_KEYS.replicatedJobName] ?? "");
+    byTrainJob.set(trainJob, running);
+  });
+  return {
+    jobsOf: (trainJob) => new Set(byTrainJob.get(trainJob)?.values()),
+    end,
+  };
+}
