@@ -67,6 +67,18 @@ async function readCredentials(connection: Connection): Promise<Credentials> {
   };
 }
 
+/** The value, or the signal's reason where it aborts before. */
+async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([value, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
 function currentCluster(connection: Connection): Cluster {
   const cluster = connection.getCurrentCluster();
   if (!cluster) throw new ConfigurationError("the kubeconfig has no current cluster");
@@ -130,18 +142,29 @@ export function createTransport(given: Connection): Transport {
   const connection = forPlainHttp(given, cluster);
   const base = cluster.server.replace(/\/$/, "");
   let open: { identity: Identity; client: Deno.HttpClient } | undefined;
+  let reading: Promise<Credentials> | undefined;
+
+  /** A command that gives credentials runs once for all who wait for it. */
+  function credentialsNow(): Promise<Credentials> {
+    reading ??= readCredentials(connection);
+    return reading;
+  }
 
   function clientFor(identity: Identity): Deno.HttpClient {
     if (open && sameIdentity(open.identity, identity)) return open.client;
-    // The old one is left to the requests in flight; it is collected after them.
+    // Requests in flight keep what they need of the old one.
+    open?.client.close();
     open = { identity, client: openClient(identity, cluster.proxyUrl) };
     return open.client;
   }
 
   return {
     async send(request, signal) {
-      const credentials = await readCredentials(connection);
       signal.throwIfAborted();
+      const credentials = await unlessAborted(credentialsNow(), signal).finally(() => {
+        // Who waited in vain must not make the next one wait for the same.
+        reading = undefined;
+      });
       const { method, path, body } = request;
       const headers = { ...request.headers, ...credentials.headers };
       const client = clientFor(credentials);
