@@ -10,7 +10,7 @@ import { startManager } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";
 import { startNode } from "./node.ts";
 import { aborted, stopSignal } from "./signals.ts";
-import { startStandalone } from "./standalone.ts";
+import { startStandalone } from "./standalone/standalone.ts";
 import { versionText } from "./version.ts";
 
 const encoder = new TextEncoder();

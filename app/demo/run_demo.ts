@@ -1,5 +1,5 @@
 /** The demo from start to end: a control plane in a temporary folder, the scenario, the table. */
-import { startStandalone } from "../standalone.ts";
+import { startStandalone } from "../standalone/standalone.ts";
 import { chooseDisplay } from "./display.ts";
 import { playScenario, wentAsPlanned } from "./scenario.ts";
 

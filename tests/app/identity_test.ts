@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { generateKeyPair, SignJWT } from "jose";
-import type { Standalone } from "../../app/standalone.ts";
+import type { Standalone } from "../../app/standalone/standalone.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { LABELS, PUSH_AUDIENCE, upstreamPushAudience } from "../../crds/names.ts";

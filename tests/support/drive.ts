@@ -13,6 +13,8 @@ export class Driver {
   readonly errors: unknown[] = [];
   /** What the last pass of each key asked for, in milliseconds. */
   readonly requeues = new Map<string, number>();
+  /** Called after each pass. */
+  afterPass?: () => void;
   /** How many passes ran. */
   passes = 0;
   readonly #dirty = new Set<string>();
@@ -37,6 +39,11 @@ export class Driver {
     }
   }
 
+  /** Whether a key waits. */
+  get busy(): boolean {
+    return this.#dirty.size > 0;
+  }
+
   /** One pass of the first key that waits. */
   async pass(): Promise<void> {
     const [key] = this.#dirty;
@@ -54,6 +61,7 @@ export class Driver {
       this.errors.push(error);
       this.#dirty.add(key);
     }
+    this.afterPass?.();
   }
 
   /** Takes the reconciler off its caches, as the end of a process does. */

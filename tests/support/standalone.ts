@@ -4,7 +4,11 @@ import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
-import { type Standalone, type StandaloneOptions, startStandalone } from "../../app/standalone.ts";
+import {
+  type Standalone,
+  type StandaloneOptions,
+  startStandalone,
+} from "../../app/standalone/standalone.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { statusPath } from "../../crds/names.ts";
 import { until } from "./until.ts";

@@ -1,0 +1,185 @@
+/** The embedded control plane: API server, Job controller, scheduler and kubelet, without the manager. */
+import { MANAGER } from "../../crds/names.ts";
+import { createClient, type KubeClient, type RequestReport } from "../../kube/client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import { createEventRecorder } from "../../kube/events.ts";
+import { createInformer } from "../../kube/informer.ts";
+import { connectionTo } from "../../kube/kubeconfig.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { type ApiServer, startApiServer } from "../../standalone/apiserver/server.ts";
+import type { PodLogRequest } from "../../standalone/apiserver/parts.ts";
+import { StatusError } from "../../standalone/apiserver/status_error.ts";
+import { createJobController, jobPodIndexes } from "../../standalone/jobs/controller.ts";
+import { type Kubelet, LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
+import { bootstrap } from "./bootstrap.ts";
+import { takeDataFolder } from "./data_folder.ts";
+import { writeKubeconfig } from "./kubeconfig_file.ts";
+
+/** The one node. */
+const NODE_NAME = "milepost";
+const HOST = "127.0.0.1";
+
+/** How to start. */
+export interface ControlPlaneOptions {
+  /** Everything is kept here; in memory and a temporary folder without it. */
+  readonly dataDir?: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Where the kubeconfig goes; in the folder without it. */
+  readonly kubeconfig?: string;
+  /** Whether pods are run. Default true. */
+  readonly kubelet?: boolean;
+  /** Told of each request of the manager's client. */
+  readonly onManagerRequest?: (report: RequestReport) => void;
+}
+
+/** A control plane that runs. */
+export interface ControlPlane {
+  readonly server: string;
+  readonly kubeconfig: string;
+  /** Where it keeps its things. */
+  readonly folder: string;
+  /** As the administrator. */
+  readonly client: KubeClient;
+  /** As the manager's service account, with its rights alone. */
+  readonly managerClient: KubeClient;
+  stop(): Promise<void>;
+}
+
+/** The users that Milepost itself connects as, as Kubernetes names them. */
+const USERS = {
+  manager: {
+    name: `system:serviceaccount:${MANAGER.namespace}:${MANAGER.name}`,
+    groups: ["system:serviceaccounts", `system:serviceaccounts:${MANAGER.namespace}`],
+  },
+  jobController: {
+    name: "system:serviceaccount:kube-system:job-controller",
+    groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system"],
+  },
+  scheduler: { name: "system:kube-scheduler", groups: [] },
+  kubelet: { name: `system:node:${NODE_NAME}`, groups: ["system:nodes"] },
+} as const;
+type UserName = keyof typeof USERS;
+
+/** Tokens of these users, made anew at each start. */
+function staticUsers() {
+  const tokens = {
+    manager: crypto.randomUUID(),
+    jobController: crypto.randomUUID(),
+    scheduler: crypto.randomUUID(),
+    kubelet: crypto.randomUUID(),
+  };
+  const users = Object.entries(USERS).map(([name, user]) => ({
+    token: tokens[name as UserName],
+    user: { name: user.name, groups: [...user.groups] },
+  }));
+  return { tokens, users };
+}
+
+/** The kubelet's logs as the API server answers them. */
+async function answerLogs(kubelet: Kubelet | undefined, request: PodLogRequest): Promise<Response> {
+  if (kubelet === undefined) {
+    throw new StatusError(501, "NotImplemented", "this standalone runs no pods, so it has no logs");
+  }
+  const { namespace, name, pod, container, signal, ...options } = request;
+  try {
+    const ref = { namespace, name, uid: pod.metadata.uid };
+    const stream = kubelet.readLogs(ref, container, options);
+    return new Response(stream.pipeThrough(new TransformStream(), { signal }), {
+      headers: { "content-type": "text/plain" },
+    });
+  } catch (error) {
+    if (!(error instanceof LogProblem)) throw error;
+    const reason = error.code === 404 ? "NotFound" : "BadRequest";
+    throw new StatusError(error.code, reason, error.message);
+  }
+}
+
+/** Runs the Job controller until `signal` aborts. */
+async function runJobs(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const clock = systemClock;
+  const informers = {
+    jobs: createInformer({ client, clock, kind: KINDS.job }),
+    pods: createInformer({ client, clock, kind: KINDS.pod, indexes: jobPodIndexes }),
+  };
+  const events = createEventRecorder({ client, clock, component: "job-controller" });
+  const controller = createJobController({ client, informers, events, clock });
+  await Promise.all([
+    informers.jobs.run(signal),
+    informers.pods.run(signal),
+    events.run(signal),
+    controller.run(signal),
+  ]);
+}
+
+/** Starts everything but the manager. Leaves nothing running where it throws. */
+export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+  await using cleanup = new AsyncDisposableStack();
+  const folder = await takeDataFolder(options.dataDir);
+  cleanup.defer(() => folder.release());
+  const { tokens, users } = staticUsers();
+  let kubelet: Kubelet | undefined;
+  const api: ApiServer = await startApiServer({
+    ...(folder.isTemporary ? {} : { dataDir: `${folder.path}/api` }),
+    port: options.port,
+    hostname: HOST,
+    users,
+    podLogs: (request) => answerLogs(kubelet, request),
+  });
+  cleanup.defer(() => api.close());
+  const clientAs = (token: string, onRequest?: (report: RequestReport) => void) =>
+    createClient({
+      connection: connectionTo({ server: api.url, caPem: api.caCertificate, token }),
+      ...(onRequest === undefined ? {} : { onRequest }),
+    });
+  const client = clientAs(api.adminToken);
+  await bootstrap(client);
+  const kubeconfig = options.kubeconfig ?? `${folder.path}/kubeconfig`;
+  await writeKubeconfig(kubeconfig, {
+    server: api.url,
+    caCertificate: api.caCertificate,
+    token: api.adminToken,
+  });
+
+  const loops = new AbortController();
+  const running: Promise<void>[] = [];
+  cleanup.defer(async () => {
+    loops.abort();
+    await Promise.all(running);
+  });
+  running.push(runJobs(clientAs(tokens.jobController), loops.signal));
+  if (options.kubelet ?? true) {
+    const kubeletClient = clientAs(tokens.kubelet);
+    const events = createEventRecorder({
+      client: kubeletClient,
+      clock: systemClock,
+      component: "kubelet",
+    });
+    kubelet = await startKubelet({
+      client: kubeletClient,
+      nodeName: NODE_NAME,
+      dataDir: `${folder.path}/kubelet`,
+      events,
+    });
+    const scheduler = createScheduler({
+      client: clientAs(tokens.scheduler),
+      clock: systemClock,
+      node: kubelet.node,
+    });
+    running.push(
+      events.run(loops.signal),
+      kubelet.run(loops.signal),
+      scheduler.run(loops.signal),
+    );
+  }
+  const started = cleanup.move();
+  return {
+    server: api.url,
+    kubeconfig,
+    folder: folder.path,
+    client,
+    managerClient: clientAs(tokens.manager, options.onManagerRequest),
+    stop: () => started.disposeAsync(),
+  };
+}

@@ -1,0 +1,86 @@
+/** `standalone`: the embedded control plane with the very same manager in it. */
+import type { KubeClient, RequestReport } from "../../kube/client.ts";
+import { readConfiguration } from "../configuration.ts";
+import { startManager } from "../manager.ts";
+import { createMetrics } from "../metrics.ts";
+import { type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
+
+const HOST = "127.0.0.1";
+
+/** How to start. */
+export interface StandaloneOptions extends Omit<ControlPlaneOptions, "onManagerRequest"> {
+  /** Port of the status endpoint; 0: any free one. */
+  readonly statusPort: number;
+}
+
+/** A standalone that is ready. */
+export interface Standalone {
+  /** URL of the API server. */
+  readonly server: string;
+  /** Base URL of the status endpoint. */
+  readonly status: string;
+  readonly kubeconfig: string;
+  readonly folder: string;
+  /** As the administrator. */
+  readonly client: KubeClient;
+  /** Every CA that the status endpoint may be signed by, PEM. */
+  caBundle(): string;
+  /** Calls the listener after each request of the manager to the API server; answers how to stop it. */
+  onManagerRequest(listener: (report: RequestReport) => void): () => void;
+  /** Stops the manager, then the pods, then the API server. */
+  stop(): Promise<void>;
+}
+
+/** Starts it, and resolves when it is ready. Leaves nothing running where it throws. */
+export async function startStandalone(
+  options: StandaloneOptions,
+  signal: AbortSignal,
+): Promise<Standalone> {
+  const { statusPort, ...controlPlane } = options;
+  const metrics = createMetrics();
+  const listeners = new Set<(report: RequestReport) => void>();
+  await using cleanup = new AsyncDisposableStack();
+  const plane = await startControlPlane({
+    ...controlPlane,
+    onManagerRequest: (report) => {
+      const { verb, resource, code, seconds } = report;
+      metrics.apiRequests.inc({ verb, resource, code });
+      metrics.apiRequestSeconds.observe({ verb }, seconds);
+      for (const listener of listeners) listener(report);
+    },
+  });
+  cleanup.defer(() => plane.stop());
+  const manager = await startManager(
+    readConfiguration({
+      environment: {},
+      flags: {
+        bindAddress: HOST,
+        webhookPort: "0",
+        statusPort: String(statusPort),
+        metricsPort: "0",
+        healthPort: "0",
+        featureGates: "TrainJobProgress=true",
+      },
+    }),
+    { client: plane.managerClient, metrics, host: HOST },
+  );
+  cleanup.defer(() => manager.stop());
+  const stopEarly = () => void manager.stop();
+  signal.addEventListener("abort", stopEarly, { once: true });
+  await manager.whenReady();
+  signal.removeEventListener("abort", stopEarly);
+  const started = cleanup.move();
+  return {
+    server: plane.server,
+    status: `https://${HOST}:${manager.ports.status}`,
+    kubeconfig: plane.kubeconfig,
+    folder: plane.folder,
+    client: plane.client,
+    caBundle: () => manager.caBundle(),
+    onManagerRequest(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    stop: () => started.disposeAsync(),
+  };
+}
