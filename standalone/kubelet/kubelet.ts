@@ -169,6 +169,7 @@ class RunningKubelet implements Kubelet {
       backOff: options.backOff ?? CRASH_BACK_OFF,
       refreshMs: options.refreshMs ?? 10_000,
       markPrefix,
+      signal: this.#stopped.signal,
       namesFor: (namespace) =>
         nameTable(
           namespace,
@@ -220,7 +221,10 @@ class RunningKubelet implements Kubelet {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const ended = AbortSignal.any([signal, this.#stopped.signal]);
+    const ended = this.#stopped.signal;
+    const stop = () => this.#stopped.abort();
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
     const loops = [
       this.#keeper.run(ended),
       this.#services.run(ended),

@@ -42,6 +42,8 @@ export interface PodSurroundings {
   /** How often ConfigMaps and Secrets that are mounted are read again, in milliseconds. */
   readonly refreshMs: number;
   readonly markPrefix: string;
+  /** Aborts when the kubelet stops: calls end with it. */
+  readonly signal: AbortSignal;
   /** What names mean to the pods of a namespace. */
   readonly namesFor: (namespace: string) => NameTable;
   readonly recordEvent: (
@@ -52,7 +54,7 @@ export interface PodSurroundings {
 
 /** Grace of a pod whose object is gone, in milliseconds. */
 const ORPHAN_GRACE_MS = 2000;
-const CALL = { deadlineMs: 10_000 };
+const CALL_MS = 10_000;
 /** Wait after a write of the status that failed, in milliseconds. */
 const STATUS_RETRY_MS = 1000;
 
@@ -82,14 +84,18 @@ function versionOf(pod: Pod): number {
 }
 
 /** Reads ConfigMaps and Secrets of a namespace one by one. */
-function objectSource(client: KubeClient, namespace: string): ObjectSource {
+function objectSource(
+  { client, signal }: PodSurroundings,
+  namespace: string,
+): ObjectSource {
+  const options = { deadlineMs: CALL_MS, signal };
   const orNothing = (error: unknown) => {
     if (isNotFound(error)) return undefined;
     throw error;
   };
   return {
-    configMap: (name) => client.get(KINDS.configMap, { namespace, name }, CALL).catch(orNothing),
-    secret: (name) => client.get(KINDS.secret, { namespace, name }, CALL).catch(orNothing),
+    configMap: (name) => client.get(KINDS.configMap, { namespace, name }, options).catch(orNothing),
+    secret: (name) => client.get(KINDS.secret, { namespace, name }, options).catch(orNothing),
   };
 }
 
@@ -124,8 +130,8 @@ export class PodWorker {
     this.#address = address;
     this.#folder = `${around.podsFolder}/${pod.metadata?.uid ?? ""}`;
     this.#facts = { ...around.node, podIP: address.loopback };
-    this.#objects = objectSource(around.client, pod.metadata?.namespace ?? "");
-    this.#tokens = createTokenSource({ client: around.client, pod, clock: around.clock });
+    this.#objects = objectSource(around, pod.metadata?.namespace ?? "");
+    this.#tokens = createTokenSource({ ...around, pod });
     this.#volumes = createVolumes(`${this.#folder}/volumes`, {
       facts: this.#facts,
       objects: this.#objects,
@@ -355,7 +361,7 @@ export class PodWorker {
     plan: Plan,
     failure: { reason: string; message: string } | undefined,
   ): Promise<number | undefined> {
-    const { client, clock, node } = this.#around;
+    const { client, clock, node, signal } = this.#around;
     const { namespace, name = "", uid } = this.#pod.metadata ?? {};
     const status = podStatus({
       pod: this.#pod,
@@ -375,13 +381,15 @@ export class PodWorker {
     if (text === this.#written) return undefined;
     try {
       const patch = { type: "merge" as const, body: { metadata: { uid }, status } };
-      const options = { ...CALL, subresource: "status" };
+      const options = { deadlineMs: CALL_MS, signal, subresource: "status" };
       const stored = await client.patch(KINDS.pod, { namespace, name }, patch, options);
       if (!(versionOf(stored) < versionOf(this.#pod))) this.#pod = stored;
       this.#written = text;
       return undefined;
     } catch (error) {
-      if (isNotFound(error) || isConflict(error)) return clock.now() + STATUS_RETRY_MS;
+      if (signal.aborted || isNotFound(error) || isConflict(error)) {
+        return clock.now() + STATUS_RETRY_MS;
+      }
       logger.warn("Cannot write a pod's status", {
         pod: `${namespace}/${name}`,
         error: messageOf(error),
@@ -397,7 +405,8 @@ export class PodWorker {
     if (this.#gone || this.#deleted || deletionTimestamp === undefined) return undefined;
     try {
       await this.#around.client.delete(KINDS.pod, { namespace, name }, {
-        ...CALL,
+        deadlineMs: CALL_MS,
+        signal: this.#around.signal,
         gracePeriodSeconds: 0,
         preconditions: { uid },
       });

@@ -37,7 +37,12 @@ interface Issued {
 
 /** Asks for the tokens of `pod`. A token that cannot be renewed is used as long as it lives. */
 export function createTokenSource(
-  { client, pod, clock }: { client: KubeClient; pod: Pod; clock: Clock },
+  { client, pod, clock, signal }: {
+    client: KubeClient;
+    pod: Pod;
+    clock: Clock;
+    signal: AbortSignal;
+  },
 ): TokenSource {
   const issued = new Map<string, Issued>();
   const account = {
@@ -56,7 +61,7 @@ export function createTokenSource(
         expirationSeconds,
         boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
       },
-    });
+    }, { deadlineMs: 10_000, signal });
     const { token, expirationTimestamp } = answerSchema.parse(answer).status;
     const expiresAt = Date.parse(expirationTimestamp);
     return { token, expiresAt, renewAt: askedAt + (expiresAt - askedAt) * RENEW_AFTER };
