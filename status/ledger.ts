@@ -99,8 +99,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (!queue.has(job.uid) && queue.size() >= maxJobs && !queue.evict()) {
       return { retryAfterMs: SOON_MS, reason: "too many jobs report at once: try again soon" };
     }
-    queue.put(job, status, clock.monotonic());
-    if (!heldBack) wake?.abort();
+    const due = queue.put(job, status, clock.monotonic());
+    if (due && !heldBack) wake?.abort();
     return { ok: true };
   }
 

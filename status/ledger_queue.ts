@@ -41,7 +41,8 @@ export interface LedgerQueue {
   size(): number;
   /** Forgets one job without pending value, the longest unused; false where there is none. */
   evict(): boolean;
-  put(job: LedgerJob, status: TrainerStatus, nowMs: number): void;
+  /** Whether the job is due now. */
+  put(job: LedgerJob, status: TrainerStatus, nowMs: number): boolean;
   newest(uid: string): TrainerStatus | undefined;
   /** Whether something that was pending is lost by it. */
   remove(uid: string): boolean;
@@ -159,11 +160,11 @@ export function createLedgerQueue(): LedgerQueue {
       if (!isPending(entry)) entry.pendingSinceMs = nowMs;
       entry.newest = status;
       entry.pending = status;
-      if (entry.dueAtMs <= nowMs) {
-        cooling.delete(entry);
-        retrying.delete(entry);
-        enqueue(entry);
-      }
+      if (entry.writing || entry.dueAtMs > nowMs) return false;
+      cooling.delete(entry);
+      retrying.delete(entry);
+      enqueue(entry);
+      return true;
     },
     remove(uid) {
       const entry = entries.get(uid);

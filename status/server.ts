@@ -7,9 +7,10 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../kube/clock.ts";
 import { messageOf } from "../kube/errors.ts";
 import { failureStatus, type PushResponse, refusalResponse } from "./answer.ts";
-import { ClientGoneError, type PushRequest } from "./exchange.ts";
+import type { PushRequest } from "./exchange.ts";
 import { type ConnectionLimits, createPeerGuard, DEFAULT_CONNECTION_LIMITS } from "./peer_guard.ts";
 import { peerKey, type PushHandler } from "./push_handler.ts";
+import { discardRest, readBounded } from "./request_body.ts";
 
 /** Certificate chain and key, as PEM. */
 export interface ServingCertificate {
@@ -39,7 +40,7 @@ export const DEFAULT_TIMEOUTS: ServingTimeouts = {
 
 /** Options of {@link startStatusServer}. */
 export interface StatusServerOptions {
-  /** 0: any that is free. */
+  /** 0 stands for a free one. */
   readonly port: number;
   /** Address to listen on. Default: all. */
   readonly hostname?: string;
@@ -66,57 +67,6 @@ export interface StatusServer {
 
 /** Header bytes that a request may have; the token is the most of them. */
 const MAX_HEADER_BYTES = 16_384;
-/** So long a body that is not read any more is discarded, then the connection is closed. */
-const DISCARD_MS = 1000;
-
-/** Reads a body up to a bound, without destroying the connection when it is longer. */
-export function readBounded(
-  message: IncomingMessage,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    const finish = (settle: () => void) => {
-      message.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onError);
-      settle();
-    };
-    const onData = (chunk: Uint8Array) => {
-      length += chunk.length;
-      if (length > maxBytes) finish(() => resolve(undefined));
-      else chunks.push(chunk);
-    };
-    const onEnd = () =>
-      finish(() => resolve(chunks.length === 1 ? chunks[0] : join(chunks, length)));
-    const onClose = () => finish(() => reject(new ClientGoneError()));
-    const onError = (cause: unknown) => finish(() => reject(new ClientGoneError({ cause })));
-    message.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onError);
-  });
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const all = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    all.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return all;
-}
-
-/** Gives a client a moment to send the rest of a body that nobody reads, and so to hear the answer. */
-async function discardRest(message: IncomingMessage, clock: Clock): Promise<void> {
-  const { socket } = message;
-  if (message.complete || socket.destroyed) return;
-  const ended = new AbortController();
-  const end = () => ended.abort();
-  message.once("close", end).once("end", end);
-  socket.once("close", end);
-  message.resume();
-  await clock.sleep(DISCARD_MS, ended.signal);
-  socket.off("close", end);
-  if (!message.complete) socket.destroy();
-}
 
 function requestOf(message: IncomingMessage): PushRequest {
   return {

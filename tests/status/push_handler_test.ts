@@ -1,5 +1,6 @@
 /** Tests of the chain in memory: every refusal, its code and its cost, and what passes. */
 import assert from "node:assert/strict";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
 import fc from "fast-check";
 import { peerKey } from "../../status/push_handler.ts";
 import { createStages } from "../../status/stages.ts";
@@ -369,6 +370,31 @@ Deno.test("`createPushHandler()` answers whatever is sent", async () => {
     { numRuns: 300 },
   );
   for (const push of accepted) assert.equal(typeof push.trainerStatus.lastUpdatedTime, "string");
+});
+
+Deno.test("`createPushHandler()` never logs a token", async () => {
+  const records: LogRecord[] = [];
+  await configure({
+    reset: true,
+    sinks: { memory: (record) => void records.push(record) },
+    loggers: [
+      { category: "milepost", sinks: ["memory"], lowestLevel: "trace" },
+      { category: ["logtape", "meta"], sinks: [] },
+    ],
+  });
+  try {
+    const ask = () => Promise.reject(new Error("away"));
+    const { send } = handlerBench({ ask, accept: () => Promise.reject(new Error("bug")) });
+    for (const { sent } of Object.values(REFUSED)) await send(sent);
+    await send();
+  } finally {
+    await reset();
+  }
+  assert(records.length > Object.keys(REFUSED).length);
+  const logged = JSON.stringify(records);
+  for (const secret of [TOKEN, TOKEN.split(".")[2] ?? "", "hunter2"]) {
+    assert(!logged.includes(secret));
+  }
 });
 
 Deno.test("`createStages()` keeps the order: nothing is looked up before the token is checked", () => {

@@ -1,7 +1,8 @@
 /** Tests of the endpoint's socket, over real TLS. */
 import assert from "node:assert/strict";
 import { connect, type TLSSocket } from "node:tls";
-import { systemClock } from "../../kube/clock.ts";
+import { connect as connectPlain } from "node:net";
+import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { PushHandler } from "../../status/push_handler.ts";
 import { startStatusServer, type StatusServerOptions } from "../../status/server.ts";
 import { okResponse, refusalResponse } from "../../status/answer.ts";
@@ -178,6 +179,43 @@ Deno.test("`close()` lets a push in hand finish and refuses the next with 503", 
   assert.match(heard, /Connection: close/i);
   await closed;
   await assert.rejects(dial(server.port));
+});
+
+Deno.test("`close()` closes idle connections at once", async () => {
+  // A clock that no time passes on: only what is closed for being idle ends.
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (_ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        signal?.addEventListener("abort", () => resolve(), { once: true });
+      }),
+  };
+  const server = await start({ clock });
+  const used = await dial(server.port, post("1"));
+  await used.heard(/"length":1/);
+  await server.close(60_000);
+  await used.closed;
+});
+
+Deno.test("`startStatusServer()` survives clients that speak no TLS, and those that go away", async () => {
+  const server = await start();
+  for (const text of ["GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff", ""]) {
+    const socket = connectPlain({ port: server.port, host: "127.0.0.1" });
+    socket.on("error", () => {});
+    await new Promise((resolve) => socket.once("connect", resolve));
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    if (text === "") socket.destroy();
+    else socket.write(text);
+    socket.resume();
+    await closed;
+  }
+  const half = await dial(server.port, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab");
+  half.socket.destroy();
+  const good = await dial(server.port, post("1"));
+  await good.heard(/"length":1/);
+  good.socket.destroy();
+  await server.close(1000);
 });
 
 Deno.test("`close()` cuts off what does not finish in time", async () => {
