@@ -30,12 +30,16 @@ function hash(text: string): string {
 
 /** `/openapi/v3`: where the document of each group and version is. */
 export function openApiIndex(registry: Registry): Json {
-  const paths: Json = {};
+  const contents = new Map<string, unknown[]>();
   for (const resource of registry.all()) {
-    const path = pathOf(resource);
-    const content = registry.all().filter((one) => pathOf(one) === path);
-    const stamp = hash(JSON.stringify(content.map(({ openApi, resource }) => [resource, openApi])));
-    paths[path] ??= { serverRelativeURL: `/openapi/v3/${path}?hash=${stamp}` };
+    const content = contents.get(pathOf(resource)) ?? [];
+    content.push([resource.resource, resource.openApi]);
+    contents.set(pathOf(resource), content);
+  }
+  const paths: Json = {};
+  for (const [path, content] of contents) {
+    const stamp = hash(JSON.stringify(content));
+    paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${stamp}` };
   }
   return { paths };
 }

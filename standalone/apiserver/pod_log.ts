@@ -52,15 +52,33 @@ function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal)
   });
 }
 
+/** The same stream, with a call when the client goes away before its end. */
+function untilLeft(body: ReadableStream<Uint8Array>, onLeave: () => void) {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel(reason) {
+      onLeave();
+      await reader.cancel(reason);
+    },
+  });
+}
+
 /** Answers with the log of one container. Throws 400 and 404. */
 export async function podLog({ context, incoming, call }: Operation): Promise<Response> {
   if (incoming.info.verb !== "get") throw methodNotAllowed();
   const pod = existing(context, call);
-  const signal = AbortSignal.any([incoming.request.signal, context.closing]);
+  const left = new AbortController();
+  const signal = AbortSignal.any([left.signal, context.closing]);
   const request = logRequest(pod, incoming.url.searchParams, signal);
   if (!context.podLogs) {
     const message = "this API server has no logs: it was started without a kubelet";
     throw new StatusError(501, "NotImplemented", message);
   }
-  return await context.podLogs(request);
+  const { body, status, headers } = await context.podLogs(request);
+  return new Response(body && untilLeft(body, () => left.abort()), { status, headers });
 }

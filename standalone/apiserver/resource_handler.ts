@@ -72,14 +72,13 @@ function respondObject(operation: Operation, object: ApiObject, status = 200): R
 }
 
 function watch({ context, incoming, call, form }: Operation): Response {
-  const { request, url } = incoming;
+  const { url } = incoming;
   const stream = watchObjects(context, {
     resource: call.resource,
     namespace: call.namespace,
     name: call.name,
     query: url.searchParams,
     present: presenter(context, call.resource, form, url.searchParams),
-    signal: request.signal,
   });
   return new Response(stream, { headers: { "content-type": "application/json" } });
 }

@@ -31,8 +31,6 @@ export interface WatchOptions {
   readonly name: string | undefined;
   readonly query: URLSearchParams;
   readonly present: Presents;
-  /** Aborted when the client is gone. */
-  readonly signal: AbortSignal;
 }
 
 interface Start {
@@ -98,7 +96,7 @@ function bookmark(resource: Resource, revision: number, annotations?: Record<str
  */
 export function watchObjects(context: Context, options: WatchOptions): ReadableStream<Uint8Array> {
   const { store, closing } = context;
-  const { resource, query, present, signal } = options;
+  const { resource, query, present } = options;
   const selects = selectorFor(options);
   const start = startOf(context, options);
   const allowBookmarks = isTrue(query, "allowWatchBookmarks");
@@ -146,11 +144,9 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
         unsubscribe();
         clearInterval(marking);
         clearTimeout(timeout);
-        signal.removeEventListener("abort", leave);
         closing.removeEventListener("abort", leave);
         stop = () => {};
       };
-      signal.addEventListener("abort", leave);
       closing.addEventListener("abort", leave);
       for (const object of start.objects) if (selects(object)) show("ADDED", object);
       if (start.announced) {
