@@ -351,7 +351,7 @@ Deno.test("`createPushHandler()` works without reviews", async () => {
 });
 
 Deno.test("`createPushHandler()` answers whatever is sent", async () => {
-  const { send, clock, accepted } = handlerBench();
+  const { send, accepted } = handlerBench();
   const text = fc.string({ unit: "binary", maxLength: 300 });
   const sent = fc.record({
     method: fc.constantFrom("POST", "GET", "", "post"),
@@ -362,7 +362,6 @@ Deno.test("`createPushHandler()` answers whatever is sent", async () => {
   });
   await fc.assert(
     fc.asyncProperty(sent, async (one) => {
-      await clock.advance(0);
       const { status, body } = await send(one);
       assert([200, 401, 404, 405, 413, 422, 429].includes(status), String(status));
       assert(status === 200 || body.kind === "Status");
