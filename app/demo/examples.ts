@@ -8,7 +8,7 @@ import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 const FOLDER = new URL("../../examples/", import.meta.url);
 /** Name of the ConfigMap that the runtime mounts, as in `examples/kustomization.yaml`. */
 const PROGRAM = "digits-training";
-const PROGRAM_FILES = ["train.ts", "train.py", "digits.csv"];
+const PROGRAM_FILES = ["train.ts", "train.py", "digits.txt"];
 
 function read(path: string): Promise<string> {
   return Deno.readTextFile(new URL(path, FOLDER));

@@ -30,8 +30,8 @@ def report(progress, seconds_left, **metrics):
         print(f"progress was not taken: {error}", file=sys.stderr)
 
 
-with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "digits.csv")) as file:
-    rows = [[int(cell) for cell in line.split(",")] for line in file]
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "digits.txt")) as file:
+    rows = [[int(figure, 17) for figure in line.strip()] for line in file]
 mine = [(row[64], [value / 16 for value in row[:64]] + [1.0]) for row in rows[rank::nodes]]
 
 

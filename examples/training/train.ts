@@ -31,9 +31,9 @@ async function report(progress: number, secondsLeft: number, metrics: Record<str
   if (!answer.ok) console.warn(`progress was not taken (${answer.status}): ${text}`);
 }
 
-const lines = (await Deno.readTextFile(new URL("digits.csv", import.meta.url))).trim().split("\n");
+const lines = (await Deno.readTextFile(new URL("digits.txt", import.meta.url))).trim().split("\n");
 const mine = lines.filter((_, index) => index % nodes === rank).map((line) => {
-  const numbers = line.split(",").map(Number);
+  const numbers = [...line].map((figure) => parseInt(figure, 17));
   return { label: numbers[64], pixels: [...numbers.slice(0, 64).map((value) => value / 16), 1] };
 });
 
