@@ -1,0 +1,229 @@
+/** Tests of `controller/trainjob/controller.ts`: what wakes it, and that it stops. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import {
+  createTrainJobController,
+  type TrainJobControllerOptions,
+} from "../../../controller/trainjob/controller.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { FakeClock, until } from "../../support/fake_clock.ts";
+import { nodeJob, runtime, trainJob } from "../builders.ts";
+import { MemoryCluster } from "../memory_cluster.ts";
+
+const KEY = "ml/tj";
+const TLS = "ml/tj-tls-config";
+
+interface Stage {
+  readonly cluster: MemoryCluster;
+  readonly clock: FakeClock;
+  /** Replaces the CA, as its manager does. */
+  rotate(ca: string): void;
+}
+
+/** Runs the controller while `play` goes on, and sees that it ends. */
+async function run(
+  play: (stage: Stage) => Promise<void>,
+  options: Partial<TrainJobControllerOptions> = {},
+): Promise<void> {
+  const cluster = new MemoryCluster();
+  const clock = new FakeClock();
+  cluster.now = () => clock.now();
+  let ca = "ONE";
+  const listeners = new Set<() => void>();
+  const controller = createTrainJobController({
+    client: cluster.client(),
+    informers: {
+      trainJobs: cluster.informer(KINDS.trainJob),
+      trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
+      clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
+      jobSets: cluster.informer(KINDS.jobSet),
+      configMaps: cluster.informer(KINDS.configMap),
+      pods: cluster.informer(KINDS.pod),
+    },
+    events: { record: () => {}, flush: () => Promise.resolve(), run: () => Promise.resolve() },
+    clock,
+    executor: () => "builtin",
+    progress: {
+      caBundle: () => ca,
+      onCaChange(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+    workers: 2,
+    ...options,
+  });
+  const stop = new AbortController();
+  const running = controller.run(stop.signal);
+  try {
+    await play({
+      cluster,
+      clock,
+      rotate(next) {
+        ca = next;
+        for (const listener of listeners) listener();
+      },
+    });
+  } finally {
+    stop.abort();
+    await running;
+  }
+  equal(listeners.size, 0);
+}
+
+function stateIs({ cluster }: Stage, state: string | undefined): () => boolean {
+  return () => cluster.peek(KINDS.trainJob, KEY)?.status?.state === state;
+}
+
+Deno.test("createTrainJobController() follows a job from its creation to its end", async () => {
+  await run(async (stage) => {
+    const { cluster } = stage;
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob());
+    await until("the job is created", stateIs(stage, "Created"));
+    const counters = { name: "node", ready: 1, succeeded: 0, failed: 0, active: 1, suspended: 0 };
+    cluster.edit(KINDS.jobSet, KEY, { status: { replicatedJobsStatus: [counters] } });
+    await until("the job runs", stateIs(stage, "Running"));
+    const end = {
+      type: "Completed",
+      status: "True",
+      reason: "AllJobsCompleted",
+      message: "jobset completed successfully",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    };
+    cluster.edit(KINDS.jobSet, KEY, { status: { conditions: [end] } });
+    await until("the job is complete", stateIs(stage, "Complete"));
+    deepEqual(cluster.peek(KINDS.trainJob, KEY)?.status?.conditions, [{
+      ...end,
+      type: "Complete",
+    }]);
+  });
+});
+
+Deno.test("createTrainJobController() wakes for a pod that runs", async () => {
+  await run(async (stage) => {
+    stage.cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    stage.cluster.put(KINDS.trainJob, trainJob());
+    await until("the job is created", stateIs(stage, "Created"));
+    const labels = {
+      "trainer.kubeflow.org/trainjob-name": "tj",
+      "jobset.sigs.k8s.io/replicatedjob-name": "node",
+    };
+    const pod = { metadata: { name: "p", namespace: "ml", labels } };
+    stage.cluster.put(KINDS.pod, { ...pod, status: { phase: "Pending" } });
+    stage.cluster.put(KINDS.pod, { ...pod, status: { phase: "Running" } });
+    await until("the job runs", stateIs(stage, "Running"));
+  });
+});
+
+Deno.test("createTrainJobController() wakes for the runtime that a job waits for, of either kind", async () => {
+  await run(async (stage) => {
+    const { cluster } = stage;
+    cluster.put(KINDS.trainJob, trainJob());
+    const runtimeRef = { name: "rt", kind: "TrainingRuntime" };
+    cluster.put(KINDS.trainJob, trainJob({ runtimeRef }, { name: "other", uid: "uid-of-other" }));
+    const waits = (key: string) => () =>
+      (cluster.peek(KINDS.trainJob, key)?.status?.conditions ?? []).length > 0;
+    await until("both wait", () => waits(KEY)() && waits("ml/other")());
+    const metadata = { name: "rt", namespace: "ml" };
+    cluster.put(KINDS.trainingRuntime, { ...runtime(), kind: "TrainingRuntime", metadata });
+    await until("the other began", () => cluster.peek(KINDS.jobSet, "ml/other") !== undefined);
+    equal(cluster.peek(KINDS.jobSet, KEY), undefined);
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    await until("the one began", () => cluster.peek(KINDS.jobSet, KEY) !== undefined);
+  });
+});
+
+Deno.test("createTrainJobController() does not wake running jobs for a change of their runtime", async () => {
+  await run(async (stage) => {
+    const { cluster, clock } = stage;
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob());
+    await until("the job is created", stateIs(stage, "Created"));
+    await clock.advance(0);
+    const { length } = cluster.calls;
+    cluster.put(
+      KINDS.clusterTrainingRuntime,
+      runtime({}, { replicatedJobs: [nodeJob({ image: "acme/other:2" })] }),
+    );
+    await clock.advance(0);
+    equal(cluster.calls.length, length);
+    const container = cluster.peek(KINDS.jobSet, KEY)?.spec?.replicatedJobs?.[0]?.template.spec
+      ?.template.spec?.containers[0];
+    equal(container?.image, "acme/base:1");
+  });
+});
+
+Deno.test("createTrainJobController() renews the CA of unfinished jobs, and of no other", async () => {
+  await run(async (stage) => {
+    const { cluster } = stage;
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob());
+    const done = { type: "Complete", status: "True", reason: "R", message: "m" };
+    const conditions = [{ ...done, lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    cluster.put(KINDS.trainJob, {
+      ...trainJob({}, { name: "done", uid: "uid-of-done" }),
+      status: { conditions },
+    });
+    const ca = (key: string) => cluster.peek(KINDS.configMap, key)?.data?.["ca.crt"];
+    await until("the job has the CA", () => ca(TLS) === "ONE");
+    stage.rotate("TWO");
+    await until("the job has the new CA", () => ca(TLS) === "TWO");
+    equal(ca("ml/done-tls-config"), undefined);
+  });
+});
+
+Deno.test("createTrainJobController() wakes when what stood in the way of a child is gone", async () => {
+  await run(async ({ cluster }) => {
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    const metadata = { name: "tj-runtime-snapshot", namespace: "ml" };
+    cluster.put(KINDS.configMap, { metadata, data: { runtime: "x" } });
+    cluster.put(KINDS.trainJob, trainJob());
+    await until(
+      "the job waits",
+      () => (cluster.peek(KINDS.trainJob, KEY)?.status?.conditions ?? []).length > 0,
+    );
+    cluster.remove(KINDS.configMap, "ml/tj-runtime-snapshot");
+    await until("the job began", () => cluster.peek(KINDS.jobSet, KEY) !== undefined);
+  });
+});
+
+Deno.test("createTrainJobController() comes back when the deadline is due", async () => {
+  await run(async (stage) => {
+    stage.cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    stage.cluster.put(KINDS.trainJob, trainJob({ activeDeadlineSeconds: 60 }));
+    await until("the job is created", stateIs(stage, "Created"));
+    await stage.clock.advance(62_000);
+    await until("the job failed", stateIs(stage, "Failed"));
+    await until("its JobSet is gone", () => stage.cluster.peek(KINDS.jobSet, KEY) === undefined);
+  });
+});
+
+Deno.test("createTrainJobController() makes no ConfigMap of the CA where progress is off", async () => {
+  await run(async (stage) => {
+    stage.cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    stage.cluster.put(KINDS.trainJob, trainJob());
+    await until("the job is created", stateIs(stage, "Created"));
+    equal(stage.cluster.peek(KINDS.configMap, TLS), undefined);
+  }, { progress: undefined });
+});
+
+Deno.test("createTrainJobController() brings many jobs to life once each while writes fail at random", async () => {
+  await run(async ({ cluster, clock }) => {
+    let seed = 7;
+    const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+    cluster.faults.push(({ verb }) =>
+      verb !== "get" && random() < 0.2 ? new Error("broken pipe") : undefined
+    );
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    const names = Array.from({ length: 50 }, (_, index) => `tj-${index}`);
+    for (const name of names) cluster.put(KINDS.trainJob, trainJob({}, { name, uid: `u-${name}` }));
+    for (let turn = 0; turn < 200 && cluster.all(KINDS.jobSet).length < 50; turn++) {
+      await clock.advance(1000);
+    }
+    for (let turn = 0; turn < 60; turn++) await clock.advance(1000);
+    equal(cluster.all(KINDS.jobSet).length, 50);
+    equal(cluster.all(KINDS.configMap).length, 100);
+    const states = cluster.all(KINDS.trainJob).map(({ status }) => status?.state);
+    ok(states.every((state) => state === "Created"));
+  });
+});
