@@ -1,0 +1,99 @@
+/** Tests of `controller/runtime/unsupported.ts`. */
+import { deepEqual } from "node:assert/strict";
+import type { Executor } from "../../../controller/runtime/draft.ts";
+import { unsupportedFeatures } from "../../../controller/runtime/unsupported.ts";
+import type { JobSetSpec } from "../../../crds/jobset.ts";
+import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
+import { nodeJob, trainJob } from "../builders.ts";
+
+const EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+
+function specOf(jobSet: JobSetSpec = {}): TrainingRuntimeSpec {
+  return { template: { spec: { replicatedJobs: [nodeJob()], ...jobSet } } };
+}
+
+function pathsOf(spec: TrainingRuntimeSpec, executor?: Executor): string[] {
+  return unsupportedFeatures(spec, trainJob(), executor).map(({ path }) => path);
+}
+
+const EVERYWHERE: Record<string, { spec: TrainingRuntimeSpec; want: string[] }> = {
+  "nothing of plain": { spec: specOf(), want: [] },
+  "nothing of torch": { spec: { ...specOf(), mlPolicy: { torch: {} } }, want: [] },
+  "mpi": { spec: { ...specOf(), mlPolicy: { mpi: {} } }, want: ["spec.mlPolicy.mpi"] },
+  "jax": { spec: { ...specOf(), mlPolicy: { jax: {} } }, want: ["spec.mlPolicy.jax"] },
+  "xgboost": { spec: { ...specOf(), mlPolicy: { xgboost: {} } }, want: ["spec.mlPolicy.xgboost"] },
+  "flux": { spec: { ...specOf(), mlPolicy: { flux: {} } }, want: ["spec.mlPolicy.flux"] },
+  "gang scheduling": {
+    spec: { ...specOf(), podGroupPolicy: { coscheduling: {}, volcano: {} } },
+    want: ["spec.podGroupPolicy.coscheduling", "spec.podGroupPolicy.volcano"],
+  },
+};
+
+for (const [what, { spec, want }] of Object.entries(EVERYWHERE)) {
+  Deno.test(`unsupportedFeatures() names ${what}, whoever executes`, () => {
+    deepEqual(pathsOf(spec, "builtin"), want);
+    deepEqual(pathsOf(spec, "external"), want);
+  });
+}
+
+const exclusiveJob = nodeJob();
+exclusiveJob.template.metadata = { annotations: { [EXCLUSIVE]: "zone" } };
+
+const BUILTIN: Record<string, { spec: TrainingRuntimeSpec; want: string }> = {
+  "volumeClaimPolicies": {
+    spec: specOf({ volumeClaimPolicies: [{ templates: [] }] }),
+    want: "spec.template.spec.volumeClaimPolicies",
+  },
+  "InPlaceRestart": {
+    spec: specOf({ failurePolicy: { restartStrategy: "InPlaceRestart" } }),
+    want: "spec.template.spec.failurePolicy.restartStrategy",
+  },
+  "RestartJob": {
+    spec: specOf({ failurePolicy: { rules: [{ name: "a", action: "RestartJob" }] } }),
+    want: "spec.template.spec.failurePolicy.rules[0].action",
+  },
+  "another executor": {
+    spec: specOf({ managedBy: "acme.io/executor" }),
+    want: "spec.template.spec.managedBy",
+  },
+  "exclusive placement of the JobSet": {
+    spec: {
+      template: {
+        metadata: { annotations: { [EXCLUSIVE]: "zone" } },
+        spec: specOf().template.spec,
+      },
+    },
+    want: `spec.template.metadata.annotations[${EXCLUSIVE}]`,
+  },
+  "exclusive placement of a job": {
+    spec: specOf({ replicatedJobs: [exclusiveJob] }),
+    want: `spec.template.spec.replicatedJobs[0].template.metadata.annotations[${EXCLUSIVE}]`,
+  },
+};
+
+for (const [what, { spec, want }] of Object.entries(BUILTIN)) {
+  Deno.test(`unsupportedFeatures() names ${what} for the builtin executor alone`, () => {
+    deepEqual(pathsOf(spec), [want]);
+    deepEqual(pathsOf(spec, "external"), []);
+  });
+}
+
+Deno.test("unsupportedFeatures() names exclusive placement that a patch asks for", () => {
+  const annotations = { [EXCLUSIVE]: "zone" };
+  const job = trainJob({
+    runtimePatches: [{
+      manager: "acme.io/x",
+      trainingRuntimeSpec: {
+        template: {
+          metadata: { annotations },
+          spec: { replicatedJobs: [{ name: "node", template: { metadata: { annotations } } }] },
+        },
+      },
+    }],
+  });
+  const path = "spec.runtimePatches[0].trainingRuntimeSpec.template";
+  deepEqual(unsupportedFeatures(specOf(), job).map((problem) => problem.path), [
+    `${path}.metadata.annotations[${EXCLUSIVE}]`,
+    `${path}.spec.replicatedJobs[0].template.metadata.annotations[${EXCLUSIVE}]`,
+  ]);
+});
