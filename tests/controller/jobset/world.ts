@@ -45,6 +45,8 @@ export class World {
   readonly warnings: string[] = [];
   readonly ended: string[] = [];
   driver: Driver;
+  /** Called after each pass. */
+  afterPass?: () => void;
 
   constructor() {
     this.cluster.now = () => this.clock.now();
@@ -56,7 +58,7 @@ export class World {
       this.events.push(`${reason}: ${message}`);
       if (type === "Warning") this.warnings.push(reason);
     };
-    return new Driver(createJobSetReconciler({
+    const driver = new Driver(createJobSetReconciler({
       client: this.cluster.client(),
       informers: {
         jobSets: this.cluster.informer(KINDS.jobSet),
@@ -67,6 +69,13 @@ export class World {
       clock: this.clock,
       metrics: { jobSetFinished: (outcome, { name }) => this.ended.push(`${name} ${outcome}`) },
     }));
+    driver.afterPass = () => this.afterPass?.();
+    return driver;
+  }
+
+  /** Works until nothing is left to do, also when the process is restarted meanwhile. */
+  async settle(): Promise<void> {
+    while (this.driver.busy) await this.driver.settle();
   }
 
   /** Ends the process and starts another, with fresh caches and no memory. */
@@ -78,13 +87,13 @@ export class World {
   /** Stores a JobSet as a user does, and lets the executor work. */
   async create(object: JobSet): Promise<void> {
     await this.cluster.client().create(KINDS.jobSet, object);
-    await this.driver.settle();
+    await this.settle();
   }
 
   /** Changes the JobSet's spec. */
   async edit(spec: Partial<JobSetSpec>): Promise<void> {
     this.cluster.edit(KINDS.jobSet, "default/t", { spec });
-    await this.driver.settle();
+    await this.settle();
   }
 
   /** The JobSet `t` as it is stored. */
@@ -137,7 +146,7 @@ export class World {
   /** Sets fields of the status of Jobs. */
   async report(names: readonly string[], status: Job["status"]): Promise<void> {
     for (const name of names) this.cluster.edit(KINDS.job, `default/${name}`, { status });
-    await this.driver.settle();
+    await this.settle();
   }
 
   ready(...names: string[]): Promise<void> {
@@ -182,6 +191,6 @@ export class World {
         body: { metadata: { finalizers: null } },
       });
     }
-    await this.driver.settle();
+    await this.settle();
   }
 }
