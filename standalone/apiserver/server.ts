@@ -15,7 +15,7 @@ import { openStore } from "./store.ts";
 export interface ApiServerOptions {
   /** Folder of the database, mode 0700; in memory where left out. */
   readonly dataDir?: string;
-  /** 0: any free port. */
+  /** 0 takes one that is free. */
   readonly port: number;
   /** Address to listen on. */
   readonly hostname: "127.0.0.1";
@@ -52,6 +52,20 @@ const ADMIN_TOKEN_SETTING = "admin-token";
 function randomToken(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(32));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Listens. Throws with the address where that is taken. */
+function listen(
+  options: Deno.ServeTcpOptions & Deno.TlsCertifiedKeyPem,
+  handler: (request: Request) => Promise<Response>,
+): Deno.HttpServer<Deno.NetAddr> {
+  try {
+    return Deno.serve(options, handler);
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.AddrInUse)) throw cause;
+    const address = `${options.hostname}:${options.port}`;
+    throw new Error(`Cannot listen on ${address}: it is in use; choose another port`, { cause });
+  }
 }
 
 /** Waits for requests in hand; cuts off those that take too long. */
@@ -97,7 +111,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     };
     const cut = new AbortController();
     const { cert, key } = certificate;
-    const server = Deno.serve(
+    const server = listen(
       { port, hostname, cert, key, signal: cut.signal, onListen: () => {} },
       (request) => handle(context, request),
     );
@@ -107,19 +121,21 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       startGarbageCollector(context),
       startEventExpiry(context),
     ];
-    await bootstrap(context, options.namespaces ?? []);
     let closed: Promise<void> | undefined;
     const close = async () => {
       closing.abort();
       await Promise.all(stops.map((stop) => stop()));
       await shutDown(server, cut);
-      store.close();
     };
+    await bootstrap(context, options.namespaces ?? []).catch(async (error) => {
+      await close();
+      throw error;
+    });
     return {
       url: address.url,
       caCertificate: certificate.ca,
       adminToken,
-      close: () => closed ??= close(),
+      close: () => closed ??= close().then(() => store.close()),
     };
   } catch (error) {
     store.close();
