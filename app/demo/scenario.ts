@@ -35,49 +35,80 @@ async function resume(client: KubeClient, job: string): Promise<void> {
   await client.patch(KINDS.trainJob, { namespace: NAMESPACE, name: job }, { type: "merge", body });
 }
 
+/** What was seen of the jobs so far. */
+interface Seen {
+  readonly views: Map<string, JobView>;
+  readonly jobs: Map<string, TrainJob>;
+  /** When each job was first seen ended, in milliseconds. */
+  readonly endedAt: Map<string, number>;
+}
+
+/** The last progress of a job is written up to a second after it has ended. */
+function isSettled({ state, progressPercentage }: JobView): boolean {
+  return state !== "Complete" || progressPercentage === 100;
+}
+
+/** How long to wait for the last progress once all have ended, in milliseconds. */
+const SETTLE_MS = 3_000;
+
+function allEnded({ endedAt }: Seen): boolean {
+  return Object.keys(JOBS).every((job) => endedAt.has(job));
+}
+
+/** Takes a change in; answers whether it shows. */
+function take(seen: Seen, object: TrainJob): boolean {
+  const view = jobView(object);
+  const isNew = !sameView(seen.views.get(view.job), view);
+  seen.views.set(view.job, view);
+  seen.jobs.set(view.job, object);
+  if (hasEnded(view) && !seen.endedAt.has(view.job)) {
+    seen.endedAt.set(view.job, systemClock.now());
+  }
+  return isNew;
+}
+
+async function applyExamples(client: KubeClient): Promise<void> {
+  await client.create(KINDS.configMap, await trainingProgram(NAMESPACE));
+  await client.create(KINDS.clusterTrainingRuntime, await exampleRuntime());
+  for (const job of Object.keys(JOBS)) {
+    await client.create(KINDS.trainJob, await exampleJob(job, NAMESPACE));
+  }
+}
+
 /** Applies the examples, shows them until all have ended or `signal` aborts, and tells how they went. */
 export async function playScenario(
   client: KubeClient,
   display: Display,
   signal: AbortSignal,
 ): Promise<JobSummary[]> {
-  const done = new AbortController();
+  const over = new AbortController();
+  const seen: Seen = { views: new Map(), jobs: new Map(), endedAt: new Map() };
+  const inOrder = <T>(values: Map<string, T>) =>
+    Object.keys(JOBS).flatMap((job) => values.get(job) ?? []);
+  let resuming: Promise<void> | undefined;
+  const until = AbortSignal.any([signal, over.signal]);
   const informer = createInformer<TrainJob>({
     client,
     kind: KINDS.trainJob,
     namespace: NAMESPACE,
     clock: systemClock,
   });
-  const views = new Map<string, JobView>();
-  const summaries = new Map<string, JobSummary>();
-  let resumed = false;
   informer.onChange(({ object }) => {
-    const view = jobView(object);
-    if (!sameView(views.get(view.job), view)) {
-      views.set(view.job, view);
-      const inOrder = Object.keys(JOBS).flatMap((job) => views.get(job) ?? []);
-      display.changed(view, inOrder);
+    if (take(seen, object)) display.changed(jobView(object), inOrder(seen.views));
+    if (seen.endedAt.size > 0 && seen.views.get("paused")?.state === "Suspended") {
+      resuming ??= resume(client, "paused").catch((error) => over.abort(error));
     }
-    if (hasEnded(view) && !summaries.has(view.job)) {
-      summaries.set(view.job, jobSummary(object, systemClock.now()));
-    }
-    const oneHasEnded = [...views.values()].some(hasEnded);
-    if (oneHasEnded && !resumed && views.get("paused")?.state === "Suspended") {
-      resumed = true;
-      resume(client, "paused").catch((error) => done.abort(error));
-    }
-    if (summaries.size === Object.keys(JOBS).length) done.abort();
+    if (!allEnded(seen)) return;
+    if (inOrder(seen.views).every(isSettled)) over.abort();
+    else systemClock.sleep(SETTLE_MS, until).then(() => over.abort());
   });
-  const until = AbortSignal.any([signal, done.signal]);
   const watching = informer.run(until);
-  await client.create(KINDS.configMap, await trainingProgram(NAMESPACE));
-  await client.create(KINDS.clusterTrainingRuntime, await exampleRuntime());
-  for (const job of Object.keys(JOBS)) {
-    await client.create(KINDS.trainJob, await exampleJob(job, NAMESPACE));
-  }
+  await applyExamples(client);
   await watching;
-  if (done.signal.reason instanceof Error && done.signal.reason.name !== "AbortError") {
-    throw done.signal.reason;
-  }
-  return Object.keys(JOBS).flatMap((job) => summaries.get(job) ?? []);
+  await resuming;
+  const cause: unknown = over.signal.reason;
+  if (cause instanceof Error && cause.name !== "AbortError") throw cause;
+  return inOrder(seen.jobs).map((job) =>
+    jobSummary(job, seen.endedAt.get(job.metadata.name ?? "") ?? systemClock.now())
+  );
 }
