@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
+import { POD_REASONS } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
@@ -13,7 +14,8 @@ import { type LogOptions, readLog } from "./log_reader.ts";
 import { createLogStore, type LogStore } from "./logs.ts";
 import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node.ts";
 import { type BackOff, CRASH_BACK_OFF } from "./pod_plan.ts";
-import { type PodSurroundings, PodWorker } from "./pod_worker.ts";
+import type { PodSurroundings } from "./pod_surroundings.ts";
+import { PodWorker } from "./pod_worker.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
 
@@ -91,12 +93,12 @@ export interface Kubelet {
   close(): Promise<void>;
 }
 
-/** The machine is none that pods can run on. */
-function refuseOtherSystems(): void {
-  if (Deno.build.os === "linux") return;
+/** Throws a `ConfigurationError` for an operating system that pods cannot run on. */
+export function refuseOtherSystems(os: string): void {
+  if (os === "linux") return;
   throw new ConfigurationError(
-    `the kubelet runs on Linux only (it needs /proc and the 127.0.0.0/8 network); this is ` +
-      `${Deno.build.os}: point kubectl at a cluster on Linux, or use a Linux container or machine`,
+    `the kubelet runs on Linux only (it needs /proc and the 127.0.0.0/8 network), and this is ` +
+      `${os}: run Milepost in a Linux container or machine`,
   );
 }
 
@@ -110,6 +112,19 @@ function restartsOf(pod: Pod, container: string): number | undefined {
     ...pod.status?.containerStatuses ?? [],
   ];
   return statuses.find(({ name }) => name === container)?.restartCount ?? 0;
+}
+
+/** Why a container has not run yet; undefined where it has. */
+function notYet(pod: Pod, container: string): string | undefined {
+  const statuses = [
+    ...pod.status?.initContainerStatuses ?? [],
+    ...pod.status?.containerStatuses ?? [],
+  ];
+  const status = statuses.find(({ name }) => name === container);
+  if (status?.lastState?.terminated || status?.state?.running || status?.state?.terminated) {
+    return undefined;
+  }
+  return status?.state?.waiting?.reason ?? POD_REASONS.containerCreating;
 }
 
 class RunningKubelet implements Kubelet {
@@ -212,6 +227,14 @@ class RunningKubelet implements Kubelet {
     // The status may lag behind the process: a start that is being written is the present one.
     const next = { podUid, container, attempt: known + 1 };
     const current = this.#logs.isOpen(next) ? known + 1 : known;
+    const waiting = this.#logs.isOpen({ ...next, attempt: current })
+      ? undefined
+      : notYet(pod, container);
+    if (waiting !== undefined) {
+      const message =
+        `container "${container}" in pod "${ref.name}" is waiting to start: ${waiting}`;
+      throw new LogProblem(message, 400);
+    }
     const key = { podUid, container, attempt: options.previous ? current - 1 : current };
     if (key.attempt < 0) {
       const message = `previous terminated container "${container}" in pod "${ref.name}" not found`;
@@ -310,7 +333,7 @@ class RunningKubelet implements Kubelet {
  * node. Throws a `ConfigurationError` on anything but Linux, and what the client throws.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  refuseOtherSystems();
+  refuseOtherSystems(Deno.build.os);
   const folders = dataFolders(options.dataDir);
   const kubelet = new RunningKubelet(options, folders);
   try {

@@ -1,4 +1,7 @@
 /** Keeps what containers print: files in CRI form, of bounded size. */
+import { getLogger } from "@logtape/logtape";
+
+const logger = getLogger(["milepost", "standalone"]);
 
 /** Which start of which container. */
 export interface LogKey {
@@ -132,6 +135,7 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       const path = pathOf(key);
       const file = new RotatingFile(path, mostBytes);
       const cutters = { stdout: new LineCutter(), stderr: new LineCutter() };
+      let lossy = false;
       open.set(path, new Set());
       // Kubernetes keeps the last start and the one before it.
       Deno.remove(`${folderOf(key)}/${key.attempt - 2}.log`).catch(() => {});
@@ -141,7 +145,12 @@ export function createLogStore(options: LogStoreOptions): LogStore {
         { text, whole }: { text: Uint8Array; whole: boolean },
       ) => {
         const head = encoder.encode(`${rfc3339Nano(now())} ${stream} ${whole ? "F" : "P"} `);
-        file.append(join(join(head, text), Uint8Array.of(NEWLINE)));
+        try {
+          file.append(join(join(head, text), Uint8Array.of(NEWLINE)));
+        } catch (error) { // a full disk must not end the program whose output this is
+          if (!lossy) logger.error("Cannot write a container's log", { path, error });
+          lossy = true;
+        }
       };
       return {
         write(stream, chunk) {

@@ -196,7 +196,9 @@ export class ManagedContainer {
     const { logs, podUid } = this.#options;
     const key = { podUid, container: this.name, attempt: this.#restarts };
     const path = (await logs.files(key)).at(-1);
-    const lines = path ? (await Deno.readTextFile(path)).trimEnd().split("\n").slice(-80) : [];
+    const lines = path
+      ? (await Deno.readTextFile(path).catch(() => "")).trimEnd().split("\n").slice(-80)
+      : [];
     return lines.map((line) => line.replace(/^\S+ \S+ \S+ /, "")).join("\n").slice(-2048);
   }
 
@@ -251,7 +253,9 @@ export class ManagedContainer {
     const hook = this.#options.spec.lifecycle?.preStop;
     if (!hook || !this.#launch || graceMs <= 0) return;
     if (hook.sleep) {
-      await this.#options.clock.sleep(Math.min(graceMs, hook.sleep.seconds * 1000));
+      const ended = new AbortController();
+      this.#process?.ended.finally(() => ended.abort());
+      await this.#options.clock.sleep(Math.min(graceMs, hook.sleep.seconds * 1000), ended.signal);
     }
     if (!hook.exec?.command) return;
     const { exitCode, output } = await this.#run(this.#launch, hook.exec.command, graceMs);

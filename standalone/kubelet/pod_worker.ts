@@ -3,54 +3,16 @@ import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import type { PodAddress } from "./addresses.ts";
-import { ConfigProblem, type PodFacts } from "./field_refs.ts";
-import { prepareLaunch } from "./launch.ts";
-import type { LogStore } from "./logs.ts";
 import { ManagedContainer } from "./managed_container.ts";
-import type { NameTable } from "./names.ts";
-import {
-  type BackOff,
-  type ContainerRole,
-  type Plan,
-  planPod,
-  type RestartPolicy,
-} from "./pod_plan.ts";
+import { type ContainerRole, type Plan, planPod, type RestartPolicy } from "./pod_plan.ts";
+import { PodLauncher } from "./pod_launcher.ts";
 import { INTERRUPTED, podStatus, recall } from "./pod_status.ts";
-import { type Processes, StartProblem } from "./processes.ts";
+import type { PodSurroundings } from "./pod_surroundings.ts";
 import { refusalMessage, refusalsOf } from "./refusals.ts";
-import { createTokenSource, type TokenSource } from "./tokens.ts";
-import type { ObjectSource } from "./volume_files.ts";
-import { createVolumes, type PodVolumes } from "./volumes.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
-
-/** What all pods of a kubelet share. */
-export interface PodSurroundings {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly processes: Processes;
-  readonly logs: LogStore;
-  /** Folder of the pods' folders. */
-  readonly podsFolder: string;
-  readonly node: Pick<PodFacts, "hostIP" | "nodeName" | "allocatable">;
-  readonly baseEnv: Readonly<Record<string, string>>;
-  readonly backOff: BackOff;
-  /** How often ConfigMaps and Secrets that are mounted are read again, in milliseconds. */
-  readonly refreshMs: number;
-  readonly markPrefix: string;
-  /** Aborts when the kubelet stops: calls end with it. */
-  readonly signal: AbortSignal;
-  /** What names mean to the pods of a namespace. */
-  readonly namesFor: (namespace: string) => NameTable;
-  readonly recordEvent: (
-    pod: Pod,
-    event: { type: "Normal" | "Warning"; reason: string; message: string },
-  ) => void;
-}
 
 /** Grace of a pod whose object is gone, in milliseconds. */
 const ORPHAN_GRACE_MS = 2000;
@@ -83,33 +45,12 @@ function versionOf(pod: Pod): number {
   return Number(pod.metadata?.resourceVersion ?? NaN);
 }
 
-/** Reads ConfigMaps and Secrets of a namespace one by one. */
-function objectSource(
-  { client, signal }: PodSurroundings,
-  namespace: string,
-): ObjectSource {
-  const options = { deadlineMs: CALL_MS, signal };
-  const orNothing = (error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  };
-  return {
-    configMap: (name) => client.get(KINDS.configMap, { namespace, name }, options).catch(orNothing),
-    secret: (name) => client.get(KINDS.secret, { namespace, name }, options).catch(orNothing),
-  };
-}
-
 /** One pod. */
 export class PodWorker {
   readonly #around: PodSurroundings;
   readonly #address: PodAddress;
-  readonly #facts: PodFacts;
-  readonly #folder: string;
+  readonly #launcher: PodLauncher;
   readonly #containers: ManagedContainer[];
-  readonly #specs: Map<string, Container>;
-  readonly #objects: ObjectSource;
-  readonly #tokens: TokenSource;
-  readonly #volumes: PodVolumes;
   readonly #refusal: string | undefined;
   readonly #stopping = new Map<string, number>();
   readonly #stops = new Set<Promise<void>>();
@@ -120,7 +61,6 @@ export class PodWorker {
   #deleted = false;
   #interrupted = false;
   #written = "";
-  #refreshAt: number | undefined;
   #woken = false;
   #wake: () => void = () => {};
 
@@ -128,15 +68,7 @@ export class PodWorker {
     this.#pod = pod;
     this.#around = around;
     this.#address = address;
-    this.#folder = `${around.podsFolder}/${pod.metadata?.uid ?? ""}`;
-    this.#facts = { ...around.node, podIP: address.loopback };
-    this.#objects = objectSource(around, pod.metadata?.namespace ?? "");
-    this.#tokens = createTokenSource({ ...around, pod });
-    this.#volumes = createVolumes(`${this.#folder}/volumes`, {
-      facts: this.#facts,
-      objects: this.#objects,
-      tokens: this.#tokens,
-    });
+    this.#launcher = new PodLauncher(pod, address.loopback, around);
     this.#over = isTerminal(pod.status?.phase);
     const told = pod.status?.startTime;
     this.#startedAt = told ? Date.parse(told) : around.clock.now();
@@ -144,7 +76,6 @@ export class PodWorker {
     this.#refusal = refusals.length > 0 ? refusalMessage(refusals) : undefined;
     const init = pod.spec?.initContainers ?? [];
     const main = pod.spec?.containers ?? [];
-    this.#specs = new Map([...init, ...main].map((spec) => [spec.name, spec]));
     this.#containers = [
       ...init.map((spec) => this.#manage(spec, roleOf(spec, true))),
       ...main.map((spec) => this.#manage(spec, "main")),
@@ -191,7 +122,7 @@ export class PodWorker {
     await Promise.all(this.#stops);
     await Promise.all(this.#containers.map((container) => container.settled()));
     if (!this.#gone) return;
-    await Deno.remove(this.#folder, { recursive: true }).catch(() => {});
+    await this.#launcher.removeFolder();
     await this.#around.logs.remove(this.#pod.metadata?.uid ?? "");
   }
 
@@ -237,6 +168,11 @@ export class PodWorker {
     this.#wake = () => {};
   }
 
+  #isEnding(): boolean {
+    return this.#gone || this.#around.signal.aborted ||
+      this.#pod.metadata?.deletionTimestamp !== undefined;
+  }
+
   /** Why the pod as a whole has failed. */
   #failure(now: number): { reason: string; message: string } | undefined {
     if (this.#refusal) return { reason: POD_REASONS.unsupported, message: this.#refusal };
@@ -253,14 +189,15 @@ export class PodWorker {
     if (this.#over) return await this.#afterEnd();
     const now = this.#around.clock.now();
     const failure = this.#failure(now);
-    const deleting = this.#gone || this.#pod.metadata?.deletionTimestamp !== undefined;
-    let plan = this.#plan(now, deleting || failure !== undefined);
+    const ending = this.#isEnding() || failure !== undefined;
+    let plan = this.#plan(now, ending);
     for (const name of plan.stop) this.#stop(name);
     if (plan.start.length > 0) {
-      await this.#start(plan.start);
-      plan = this.#plan(this.#around.clock.now(), deleting || failure !== undefined);
+      const due = this.#containers.filter(({ name }) => plan.start.includes(name));
+      await this.#launcher.start(this.#pod, due, () => this.#isEnding());
+      plan = this.#plan(this.#around.clock.now(), ending);
     }
-    const refreshAt = plan.done ? undefined : await this.#refresh();
+    const refreshAt = plan.done ? undefined : await this.#launcher.refresh(this.#pod);
     if (this.#gone) return undefined;
     const final: Plan = plan.done && failure ? { ...plan, phase: "Failed" } : plan;
     const retryAt = await this.#writeStatus(final, failure);
@@ -298,62 +235,6 @@ export class PodWorker {
 
   #tell(type: "Normal" | "Warning", reason: string, message: string): void {
     this.#around.recordEvent(this.#pod, { type, reason, message });
-  }
-
-  async #start(names: readonly string[]): Promise<void> {
-    const due = this.#containers.filter((container) => names.includes(container.name));
-    try {
-      for (const folder of ["home", "tmp", "volumes"]) {
-        await Deno.mkdir(`${this.#folder}/${folder}`, { recursive: true, mode: 0o700 });
-      }
-      await this.#volumes.refresh(this.#pod);
-    } catch (error) {
-      const message = messageOf(error);
-      this.#tell("Warning", POD_REASONS.failedMount, message);
-      for (const container of due) container.wait(POD_REASONS.containerCreating, message);
-      return;
-    }
-    this.#refreshAt ??= this.#around.clock.now() + this.#around.refreshMs;
-    await Promise.all(due.map((container) => this.#startOne(container)));
-  }
-
-  async #startOne(container: ManagedContainer): Promise<void> {
-    const spec = this.#specs.get(container.name);
-    if (!spec) return;
-    try {
-      const launch = await prepareLaunch({
-        pod: this.#pod,
-        container: spec,
-        folder: this.#folder,
-        volumes: this.#volumes,
-        objects: this.#objects,
-        facts: this.#facts,
-        names: this.#around.namesFor(this.#pod.metadata?.namespace ?? ""),
-        baseEnv: this.#around.baseEnv,
-      });
-      if (this.#gone || this.#pod.metadata?.deletionTimestamp !== undefined) return;
-      container.start(launch);
-    } catch (error) {
-      if (error instanceof StartProblem) return container.failStart(error.message);
-      const reason = error instanceof ConfigProblem
-        ? POD_REASONS.createContainerConfigError
-        : POD_REASONS.createContainerError;
-      container.wait(reason, messageOf(error));
-    }
-  }
-
-  /** Brings mounted files up to date where it is time. Answers when it will be again. */
-  async #refresh(): Promise<number | undefined> {
-    if (this.#refreshAt === undefined || this.#gone) return undefined;
-    const { clock, refreshMs } = this.#around;
-    const due = () => Math.min(this.#refreshAt ?? Infinity, this.#tokens.renewAt ?? Infinity);
-    if (clock.now() >= due()) {
-      this.#refreshAt = clock.now() + refreshMs;
-      await this.#volumes.refresh(this.#pod).catch((error) =>
-        this.#tell("Warning", POD_REASONS.failedMount, messageOf(error))
-      );
-    }
-    return Math.max(due(), clock.now() + 100);
   }
 
   /** Writes the status where it changed. Answers when to try again where that failed. */
@@ -400,7 +281,7 @@ export class PodWorker {
 
   /** What is left to do for a pod that is over: its volumes go, and its object when it is deleted. */
   async #afterEnd(): Promise<number | undefined> {
-    await Deno.remove(this.#folder, { recursive: true }).catch(() => {});
+    await this.#launcher.removeFolder();
     const { namespace, name = "", uid, deletionTimestamp } = this.#pod.metadata ?? {};
     if (this.#gone || this.#deleted || deletionTimestamp === undefined) return undefined;
     try {

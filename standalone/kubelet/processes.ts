@@ -84,7 +84,11 @@ async function deliver(
   stream: ReadableStream<Uint8Array>,
   onChunk: (chunk: Uint8Array) => void,
 ): Promise<void> {
-  for await (const chunk of stream) onChunk(chunk);
+  try {
+    for await (const chunk of stream) onChunk(chunk);
+  } catch (error) {
+    logger.error("Cannot read a program's output", { error });
+  }
 }
 
 function spawn(spec: ProcessSpec): Deno.ChildProcess {
@@ -110,6 +114,15 @@ function spawn(spec: ProcessSpec): Deno.ChildProcess {
 function readEntry(path: string): { pid: number; startTicks: string } | undefined {
   const [pid, startTicks] = Deno.readTextFileSync(path).split(" ");
   return pid && startTicks ? { pid: Number(pid), startTicks } : undefined;
+}
+
+/** Writes an entry. Where that fails a later kubelet still has the marks to go by. */
+function writeEntry(path: string, entry: string): void {
+  try {
+    Deno.writeTextFileSync(path, entry, { mode: 0o600 });
+  } catch (error) {
+    logger.error("Cannot write down a process", { path, error });
+  }
 }
 
 /** Sessions in the book whose leader is still the process that was written down, or is gone. */
@@ -144,9 +157,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
   function start(spec: ProcessSpec): RunningProcess {
     const child = spawn(spec);
     const startTicks = processFacts(child.pid)?.startTicks ?? "";
-    Deno.writeTextFileSync(`${bookFolder}/${child.pid}`, `${child.pid} ${startTicks}`, {
-      mode: 0o600,
-    });
+    writeEntry(`${bookFolder}/${child.pid}`, `${child.pid} ${startTicks}`);
     let over = false;
     const ended = finish(child, spec).finally(() => {
       over = true;

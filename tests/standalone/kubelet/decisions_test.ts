@@ -8,6 +8,7 @@ import {
   planPod,
   type PodState,
 } from "../../../standalone/kubelet/pod_plan.ts";
+import { refuseOtherSystems } from "../../../standalone/kubelet/kubelet.ts";
 import { refusalsOf } from "../../../standalone/kubelet/refusals.ts";
 import { inOrder, place } from "../../../standalone/kubelet/scheduler.ts";
 
@@ -249,4 +250,11 @@ Deno.test("`inOrder()` takes the oldest first, then by name", () => {
     metadata: { name, creationTimestamp },
   }));
   assert.deepEqual(inOrder(pods).map(({ metadata }) => metadata?.name), ["c", "a", "b"]);
+});
+
+Deno.test("`refuseOtherSystems()` refuses macOS and Windows in one line", () => {
+  refuseOtherSystems("linux");
+  for (const os of ["darwin", "windows"]) {
+    assert.throws(() => refuseOtherSystems(os), /^ConfigurationError: .*Linux only.*$/);
+  }
 });

@@ -1,0 +1,135 @@
+/** Brings a pod's containers to life: its folder, its volumes, its programs. */
+import { KINDS } from "../../crds/kinds.ts";
+import type { Container, Pod } from "../../crds/kubernetes.ts";
+import { POD_REASONS } from "../../crds/names.ts";
+import { isNotFound, messageOf } from "../../kube/errors.ts";
+import { ConfigProblem, type PodFacts } from "./field_refs.ts";
+import { prepareLaunch } from "./launch.ts";
+import type { ManagedContainer } from "./managed_container.ts";
+import type { PodSurroundings } from "./pod_surroundings.ts";
+import { StartProblem } from "./processes.ts";
+import { createTokenSource, type TokenSource } from "./tokens.ts";
+import type { ObjectSource } from "./volume_files.ts";
+import { createVolumes, type PodVolumes } from "./volumes.ts";
+
+const CALL_MS = 10_000;
+
+/** Reads ConfigMaps and Secrets of a namespace one by one. */
+function objectSource(
+  { client, signal }: PodSurroundings,
+  namespace: string,
+): ObjectSource {
+  const options = { deadlineMs: CALL_MS, signal };
+  const orNothing = (error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  };
+  return {
+    configMap: (name) => client.get(KINDS.configMap, { namespace, name }, options).catch(orNothing),
+    secret: (name) => client.get(KINDS.secret, { namespace, name }, options).catch(orNothing),
+  };
+}
+
+/** Folder, volumes and programs of one pod. */
+export class PodLauncher {
+  readonly #around: PodSurroundings;
+  readonly #facts: PodFacts;
+  readonly #folder: string;
+  readonly #specs: ReadonlyMap<string, Container>;
+  readonly #objects: ObjectSource;
+  readonly #tokens: TokenSource;
+  readonly #volumes: PodVolumes;
+  #refreshAt: number | undefined;
+
+  constructor(pod: Pod, podIP: string, around: PodSurroundings) {
+    this.#around = around;
+    this.#folder = `${around.podsFolder}/${pod.metadata?.uid ?? ""}`;
+    this.#facts = { ...around.node, podIP };
+    this.#objects = objectSource(around, pod.metadata?.namespace ?? "");
+    this.#tokens = createTokenSource({ ...around, pod });
+    this.#volumes = createVolumes(`${this.#folder}/volumes`, {
+      facts: this.#facts,
+      objects: this.#objects,
+      tokens: this.#tokens,
+    });
+    const specs = [...pod.spec?.initContainers ?? [], ...pod.spec?.containers ?? []];
+    this.#specs = new Map(specs.map((spec) => [spec.name, spec]));
+  }
+
+  /** Removes the pod's folder. */
+  async removeFolder(): Promise<void> {
+    await Deno.remove(this.#folder, { recursive: true }).catch(() => {});
+  }
+
+  /**
+   * Starts the containers, or tells them why they have to wait. `isEnding` is asked just before a
+   * program starts.
+   */
+  async start(
+    pod: Pod,
+    due: readonly ManagedContainer[],
+    isEnding: () => boolean,
+  ): Promise<void> {
+    try {
+      for (const folder of ["home", "tmp", "volumes"]) {
+        await Deno.mkdir(`${this.#folder}/${folder}`, { recursive: true, mode: 0o700 });
+      }
+      await this.#volumes.refresh(pod);
+    } catch (error) {
+      const message = messageOf(error);
+      this.#warnMount(pod, message);
+      for (const container of due) container.wait(POD_REASONS.containerCreating, message);
+      return;
+    }
+    this.#refreshAt ??= this.#around.clock.now() + this.#around.refreshMs;
+    await Promise.all(due.map((container) => this.#startOne(pod, container, isEnding)));
+  }
+
+  async #startOne(
+    pod: Pod,
+    container: ManagedContainer,
+    isEnding: () => boolean,
+  ): Promise<void> {
+    const spec = this.#specs.get(container.name);
+    if (!spec) return;
+    try {
+      const launch = await prepareLaunch({
+        pod,
+        container: spec,
+        folder: this.#folder,
+        volumes: this.#volumes,
+        objects: this.#objects,
+        facts: this.#facts,
+        names: this.#around.namesFor(pod.metadata?.namespace ?? ""),
+        baseEnv: this.#around.baseEnv,
+      });
+      if (!isEnding()) container.start(launch);
+    } catch (error) {
+      if (error instanceof StartProblem) return container.failStart(error.message);
+      const reason = error instanceof ConfigProblem
+        ? POD_REASONS.createContainerConfigError
+        : POD_REASONS.createContainerError;
+      container.wait(reason, messageOf(error));
+    }
+  }
+
+  /**
+   * Brings mounted files up to date where it is time. Answers when it will be again, in
+   * milliseconds since the epoch; undefined before the first start.
+   */
+  async refresh(pod: Pod): Promise<number | undefined> {
+    if (this.#refreshAt === undefined) return undefined;
+    const { clock, refreshMs } = this.#around;
+    const due = () => Math.min(this.#refreshAt ?? Infinity, this.#tokens.renewAt ?? Infinity);
+    if (clock.now() >= due()) {
+      this.#refreshAt = clock.now() + refreshMs;
+      await this.#volumes.refresh(pod).catch((error) => this.#warnMount(pod, messageOf(error)));
+    }
+    return Math.max(due(), clock.now() + 100);
+  }
+
+  #warnMount(pod: Pod, message: string): void {
+    const event = { type: "Warning" as const, reason: POD_REASONS.failedMount, message };
+    if (!this.#around.signal.aborted) this.#around.recordEvent(pod, event);
+  }
+}

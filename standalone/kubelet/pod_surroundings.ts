@@ -1,0 +1,33 @@
+/** What all pods of a kubelet share. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { PodFacts } from "./field_refs.ts";
+import type { LogStore } from "./logs.ts";
+import type { NameTable } from "./names.ts";
+import type { BackOff } from "./pod_plan.ts";
+import type { Processes } from "./processes.ts";
+
+/** What all pods of a kubelet share. */
+export interface PodSurroundings {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly processes: Processes;
+  readonly logs: LogStore;
+  /** Folder of the pods' folders. */
+  readonly podsFolder: string;
+  readonly node: Pick<PodFacts, "hostIP" | "nodeName" | "allocatable">;
+  readonly baseEnv: Readonly<Record<string, string>>;
+  readonly backOff: BackOff;
+  /** How often ConfigMaps and Secrets that are mounted are read again, in milliseconds. */
+  readonly refreshMs: number;
+  readonly markPrefix: string;
+  /** Aborts when the kubelet stops: calls end with it. */
+  readonly signal: AbortSignal;
+  /** What names mean to the pods of a namespace. */
+  readonly namesFor: (namespace: string) => NameTable;
+  readonly recordEvent: (
+    pod: Pod,
+    event: { type: "Normal" | "Warning"; reason: string; message: string },
+  ) => void;
+}
