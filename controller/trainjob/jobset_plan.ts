@@ -36,9 +36,13 @@ export interface JobSetPlanInput {
   readonly wasSuspended: boolean;
 }
 
-/** Whether the executor has reported the pause: only then does its end make a transition. */
-export function reportsSuspended(jobSet: JobSet): boolean {
-  return isConditionTrue(jobSet.status?.conditions, JOBSET_CONDITIONS.suspended);
+/**
+ * Whether the executor has reported the pause: only then does its end make a transition. One that
+ * it refuses never gets that far.
+ */
+function reportsSuspended({ status }: JobSet): boolean {
+  return isConditionTrue(status?.conditions, JOBSET_CONDITIONS.suspended) ||
+    isConditionTrue(status?.conditions, JOBSET_CONDITIONS.refused);
 }
 
 function isIdle(jobSet: JobSet): boolean {

@@ -1,9 +1,16 @@
 /** Decides which children of a TrainJob have to be written. Pure. */
+import type { JobSet } from "../../crds/jobset.ts";
 import type { ConfigMap } from "../../crds/kubernetes.ts";
-import { CA_KEY, childNames, LABELS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import {
+  CA_KEY,
+  childNames,
+  JOBSET_CONDITIONS,
+  LABELS,
+  TRAINJOB_CONDITIONS,
+} from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
+import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { renderJobSet } from "../runtime/render.ts";
 import { type JobSetDecision, planJobSet, suspendPlan } from "./jobset_plan.ts";
 import {
@@ -124,6 +131,13 @@ function afterTheEnd(observed: Observed): ResourceDecision {
   return { ...NOTHING, jobSet: { plan: { kind: "delete", uid, propagation: "Background" } } };
 }
 
+/** The executor says in the JobSet's status that it cannot run it. */
+function refusalOf(jobSet: JobSet): { problem?: ResourceProblem } {
+  const refused = findCondition(jobSet.status?.conditions, JOBSET_CONDITIONS.refused);
+  if (refused?.status !== "True") return {};
+  return fails(`JobSet "${jobSet.metadata.name}" cannot be executed: ${refused.message}`);
+}
+
 /**
  * Decides about the children. A job that runs is not rendered: its snapshot is restored if it was
  * lost, and what is wrong with its runtime does not touch it. A job that cannot be rendered can
@@ -142,7 +156,7 @@ export function decideResources(observed: Observed): ResourceDecision {
   const runs = own !== undefined && own.spec?.suspend !== true;
   if (runs && trainJob.spec.suspend !== true) {
     const snapshot = observed.snapshot ? undefined : rendered(observed).snapshot;
-    return { snapshot, tls, jobSet: NOTHING.jobSet };
+    return { snapshot, tls, jobSet: NOTHING.jobSet, ...refusalOf(own) };
   }
   const decision = { ...rendered(observed), tls };
   if (!own || !decision.problem) return decision;

@@ -450,3 +450,28 @@ Deno.test("reconcileTrainJob() never writes trainerStatus", async () => {
   deepEqual(Object.keys(patch?.body ?? {}), ["metadata", "status"]);
   equal(patch?.subresource, "status");
 });
+
+Deno.test("reconcileTrainJob() tells what the JobSet's executor refuses, and that it no longer does", async () => {
+  const world = begin();
+  await world.settle();
+  world.report({
+    conditions: [world.condition("Refused", "True", "NotSupported", "no such thing")],
+  });
+  await world.settle();
+  deepEqual(world.conditions, [
+    'ResourcesCreated=False/TrainJobResourcesCreationFailed: JobSet "tj" cannot be executed: no such thing',
+  ]);
+  equal(world.events.length, 1);
+  world.report({ conditions: [world.condition("Refused", "False")] });
+  await world.settle();
+  deepEqual(world.conditions, []);
+});
+
+Deno.test("reconcileTrainJob() resumes a paused JobSet that its executor refused", async () => {
+  const world = begin({ suspend: true });
+  await world.settle();
+  world.report({ conditions: [world.condition("Refused")] });
+  world.edit({ suspend: false });
+  await world.settle();
+  equal(world.jobSet?.spec?.suspend, false);
+});
