@@ -112,11 +112,6 @@ Deno.test("`createJobSetReconciler()` makes no Jobs for a JobSet that is going, 
 Deno.test("`createJobSetReconciler()` asks before it makes Jobs again: the JobSet may be gone", async () => {
   const world = new World();
   await world.create(jobSet());
-  const stale = world.cluster.informer(KINDS.jobSet).get("default/t");
-  ok(stale);
-  world.cluster.faults.push(({ verb, kind }, phase) =>
-    phase === "before" && verb === "get" && kind === "JobSet" ? undefined : undefined
-  );
   world.cluster.remove(KINDS.job, "default/t-b-0");
   world.cluster.hold();
   world.cluster.remove(KINDS.jobSet, "default/t");

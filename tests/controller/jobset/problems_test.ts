@@ -1,0 +1,244 @@
+/** What is refused of a JobSet (contract jobset.md 1.3, 1.4 and cases 46 to 48). */
+import { deepEqual, equal, match } from "node:assert/strict";
+import type { JobSetSpec, ReplicatedJob } from "../../../crds/jobset.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { jobSetProblems } from "../../../controller/jobset/problems.ts";
+import { jobSetUpdateProblems } from "../../../controller/jobset/update_problems.ts";
+import { jobSet, replicated, World } from "./world.ts";
+
+function sized(name: string, completions: number): ReplicatedJob {
+  const { template } = replicated(name);
+  return replicated(name, {
+    template: { spec: { template: {}, ...template.spec, completions, parallelism: completions } },
+  });
+}
+
+const REFUSED: Record<string, { spec: JobSetSpec; path: string; name?: string }> = {
+  "dependsOn a later one": {
+    spec: {
+      replicatedJobs: [
+        replicated("x"),
+        replicated("a", { dependsOn: [{ name: "b", status: "Ready" }] }),
+        replicated("b"),
+      ],
+    },
+    path: "spec.replicatedJobs[1].dependsOn[0].name",
+  },
+  "dependsOn on the first": {
+    spec: { replicatedJobs: [replicated("a", { dependsOn: [] })] },
+    path: "spec.replicatedJobs[0].dependsOn",
+  },
+  "InOrder and dependsOn": {
+    spec: {
+      startupPolicy: { startupPolicyOrder: "InOrder" },
+      replicatedJobs: [
+        replicated("a"),
+        replicated("b", { dependsOn: [{ name: "a", status: "Ready" }] }),
+      ],
+    },
+    path: "spec.startupPolicy",
+  },
+  "negative replicas": {
+    spec: { replicatedJobs: [replicated("a", { replicas: -1 })] },
+    path: "spec.replicatedJobs[0].replicas",
+  },
+  "a name twice": {
+    spec: { replicatedJobs: [replicated("a"), replicated("a")] },
+    path: "spec.replicatedJobs[1].name",
+  },
+  "a name too long for Jobs": {
+    spec: { replicatedJobs: [replicated("a")] },
+    name: "x".repeat(60),
+    path: "spec.replicatedJobs[0].name",
+  },
+  "a name too long for pods": {
+    spec: { replicatedJobs: [sized("a", 2)] },
+    name: "x".repeat(54),
+    path: "spec.replicatedJobs[0].name",
+  },
+  "a group that is no label": {
+    spec: { replicatedJobs: [replicated("a", { groupName: "A_b" })] },
+    path: "spec.replicatedJobs[0].groupName",
+  },
+  "a success target that is not there": {
+    spec: { successPolicy: { operator: "All", targetReplicatedJobs: ["z"] } },
+    path: "spec.successPolicy.targetReplicatedJobs[0]",
+  },
+  "a rule's name": {
+    spec: { failurePolicy: { rules: [{ name: "1x", action: "FailJobSet" }] } },
+    path: "spec.failurePolicy.rules[0].name",
+  },
+  "a rule's name twice": {
+    spec: {
+      failurePolicy: {
+        rules: [{ name: "x", action: "FailJobSet" }, { name: "x", action: "FailJobSet" }],
+      },
+    },
+    path: "spec.failurePolicy.rules[1].name",
+  },
+  "a rule's reason": {
+    spec: {
+      failurePolicy: {
+        rules: [{ name: "x", action: "FailJobSet", onJobFailureReasons: ["Bad"] }],
+      },
+    },
+    path: "spec.failurePolicy.rules[0].onJobFailureReasons[0]",
+  },
+  "a rule's target": {
+    spec: {
+      failurePolicy: {
+        rules: [{ name: "x", action: "FailJobSet", targetReplicatedJobs: ["z"] }],
+      },
+    },
+    path: "spec.failurePolicy.rules[0].targetReplicatedJobs[0]",
+  },
+  "a coordinator that is not there": {
+    spec: { coordinator: { replicatedJob: "z" } },
+    path: "spec.coordinator.replicatedJob",
+  },
+  "a coordinator's job index": {
+    spec: { replicatedJobs: [sized("a", 1)], coordinator: { replicatedJob: "a", jobIndex: 1 } },
+    path: "spec.coordinator.jobIndex",
+  },
+  "a coordinator's pod index": {
+    spec: { replicatedJobs: [sized("a", 1)], coordinator: { replicatedJob: "a", podIndex: 1 } },
+    path: "spec.coordinator.podIndex",
+  },
+  "a subdomain": { spec: { network: { subdomain: "A.b" } }, path: "spec.network.subdomain" },
+  "a manager without a domain": { spec: { managedBy: "me" }, path: "spec.managedBy" },
+  "volumeClaimPolicies: not executed here": {
+    spec: { volumeClaimPolicies: [{ templates: [] }] },
+    path: "spec.volumeClaimPolicies",
+  },
+  "InPlaceRestart: not executed here": {
+    spec: { failurePolicy: { restartStrategy: "InPlaceRestart" } },
+    path: "spec.failurePolicy.restartStrategy",
+  },
+  "RestartJob: not executed here": {
+    spec: { failurePolicy: { rules: [{ name: "x", action: "RestartJob" }] } },
+    path: "spec.failurePolicy.rules[0].action",
+  },
+  "exclusive placement: not executed here": {
+    spec: {
+      replicatedJobs: [replicated("a", {
+        template: {
+          ...replicated("a").template,
+          metadata: { annotations: { "alpha.jobset.sigs.k8s.io/exclusive-topology": "zone" } },
+        },
+      })],
+    },
+    path:
+      "spec.replicatedJobs[0].template.metadata.annotations[alpha.jobset.sigs.k8s.io/exclusive-topology]",
+  },
+};
+
+for (const [what, { spec, path, name = "t" }] of Object.entries(REFUSED)) {
+  Deno.test(`\`jobSetProblems()\` refuses ${what}`, () => {
+    deepEqual(jobSetProblems(spec, { name }).map((problem) => problem.path), [path]);
+  });
+}
+
+Deno.test("`jobSetProblems()` finds nothing in what the contract accepts", () => {
+  deepEqual(jobSetProblems({}, { name: "t" }), []);
+  deepEqual(jobSetProblems(jobSet().spec ?? {}, { generateName: "t-" }), []);
+  deepEqual(jobSetProblems({ replicatedJobs: [replicated("a", { replicas: 0 })] }), []);
+});
+
+function changed(spec: Partial<JobSetSpec>, more: Partial<JobSetSpec>): JobSetSpec {
+  return { ...jobSet().spec, ...spec, ...more };
+}
+
+const labelled = replicated("a", {
+  template: {
+    spec: {
+      template: {
+        metadata: { labels: { l: "1" } },
+        spec: {
+          containers: [{ name: "main", image: "image" }],
+          nodeSelector: { n: "1" },
+          tolerations: [{ key: "k" }],
+          schedulingGates: [{ name: "g" }],
+        },
+      },
+    },
+  },
+});
+const b = replicated("b", { replicas: 3 });
+const otherImage = replicated("a", {
+  template: {
+    spec: { template: { spec: { containers: [{ name: "main", image: "other" }] } } },
+  },
+});
+
+const UPDATES: Record<string, { spec: Partial<JobSetSpec>; more: Partial<JobSetSpec>; n: number }> =
+  {
+    "46: the five fields while suspended": {
+      spec: { suspend: true },
+      more: { replicatedJobs: [labelled, b] },
+      n: 0,
+    },
+    "46: the five fields while being suspended": {
+      spec: {},
+      more: { suspend: true, replicatedJobs: [labelled, b] },
+      n: 0,
+    },
+    "46: the five fields while running": {
+      spec: {},
+      more: { replicatedJobs: [labelled, b] },
+      n: 1,
+    },
+    "46: the image, also while suspended": {
+      spec: { suspend: true },
+      more: { replicatedJobs: [otherImage, b] },
+      n: 1,
+    },
+    "46: one more replicated job, also while suspended": {
+      spec: { suspend: true },
+      more: { replicatedJobs: [replicated("a"), b, replicated("c")] },
+      n: 1,
+    },
+    "46: another name": { spec: {}, more: { replicatedJobs: [replicated("z"), b] }, n: 1 },
+    "46: managedBy": { spec: {}, more: { managedBy: "other.example/x" }, n: 1 },
+    "another network": {
+      spec: { network: { subdomain: "a" } },
+      more: { network: { subdomain: "b" } },
+      n: 1,
+    },
+    "a failurePolicy that was missing": { spec: {}, more: { failurePolicy: {} }, n: 0 },
+    "suspend, ttl and coordinator": {
+      spec: {},
+      more: {
+        suspend: true,
+        ttlSecondsAfterFinished: 1,
+        coordinator: { replicatedJob: "a" },
+      },
+      n: 0,
+    },
+  };
+
+for (const [what, { spec, more, n }] of Object.entries(UPDATES)) {
+  Deno.test(`\`jobSetUpdateProblems()\` ${what}: ${n === 0 ? "may change" : "is refused"}`, () => {
+    equal(jobSetUpdateProblems(changed(spec, {}), changed(spec, more)).length, n);
+  });
+}
+
+Deno.test("`createJobSetReconciler()` refuses by condition and event, and goes on when the cause goes", async () => {
+  const world = new World();
+  const key = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+  await world.create(jobSet({}, { annotations: { [key]: "zone" } }));
+  deepEqual(world.jobs, []);
+  deepEqual(world.conditions, ["Refused=True/NotSupported"]);
+  match(world.events.join(), /^NotSupported: metadata.annotations\[.*exclusive placement is not/);
+  deepEqual(world.warnings, ["NotSupported"]);
+  world.cluster.edit(KINDS.jobSet, "default/t", { metadata: { annotations: null } });
+  await world.settle();
+  equal(world.jobs.length, 4);
+  deepEqual(world.conditions, ["Refused=False/Accepted"]);
+});
+
+Deno.test("`createJobSetReconciler()` refuses an invalid spec by condition and event", async () => {
+  const world = new World();
+  await world.create(jobSet({ replicatedJobs: [replicated("a", { dependsOn: [] })] }));
+  deepEqual(world.jobs, []);
+  deepEqual(world.conditions, ["Refused=True/Invalid"]);
+});
