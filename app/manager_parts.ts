@@ -1,11 +1,11 @@
 /** The parts of a manager, built from its settings and handed to each other; nothing runs yet. */
 import { createJobSetController } from "../controller/jobset/controller.ts";
 import { createTrainJobController } from "../controller/trainjob/controller.ts";
-import { MANAGER } from "../crds/names.ts";
+import { EVENT_REASONS, MANAGER } from "../crds/names.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { ControllerMetrics } from "../kube/controller.ts";
-import { createEventRecorder } from "../kube/events.ts";
+import { createEventRecorder, type EventRecorder } from "../kube/events.ts";
 import { createCertificateManager } from "../webhook/certificate_manager.ts";
 import { type ConfigurationSync, createConfigurationSync } from "../webhook/configuration_sync.ts";
 import { type Caches, createCaches } from "./caches.ts";
@@ -47,7 +47,8 @@ function cachesOf({ client, clock, configuration, metrics }: Foundation): Caches
   });
 }
 
-function certificatesOf({ client, clock, configuration, host }: Foundation, caches: Caches) {
+function certificatesOf(foundation: Foundation, caches: Caches, events: EventRecorder) {
+  const { client, clock, configuration, host } = foundation;
   const { webhookBaseUrl, statusBaseUrl, serviceName: service, namespace } = configuration;
   const own = host === undefined ? undefined : `https://${host}`;
   const baseUrls = [webhookBaseUrl, statusBaseUrl, own].filter((it) => it !== undefined);
@@ -56,6 +57,11 @@ function certificatesOf({ client, clock, configuration, host }: Foundation, cach
     address: { service, namespace, baseUrls },
     clock,
     changes: (listener) => caches.secrets.onChange(listener),
+    rotated: (message) =>
+      events.record(
+        { apiVersion: "v1", kind: "Secret", namespace, name: MANAGER.certificateSecret },
+        { type: "Normal", reason: EVENT_REASONS.certificateRotated, message },
+      ),
   });
 }
 
@@ -73,8 +79,8 @@ function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
 export function createManagerParts(foundation: Foundation) {
   const { client, clock, configuration, metrics } = foundation;
   const caches = cachesOf(foundation);
-  const certificates = certificatesOf(foundation, caches);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
+  const certificates = certificatesOf(foundation, caches, events);
   const executor = () => executorOf(configuration.jobset, caches.mutatingConfigurations);
   const withProgress = configuration.featureGates.trainJobProgress;
   const controllers = [

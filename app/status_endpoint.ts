@@ -2,22 +2,23 @@
 import { KINDS } from "../crds/kinds.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import { isConflict, isInvalid, isNotFound, KubeError, messageOf } from "../kube/errors.ts";
+import { isNotFound } from "../kube/errors.ts";
 import type { Informer } from "../kube/informer.ts";
 import type { ResourceKind } from "../kube/resource.ts";
 import { createJwksSource } from "../status/jwks.ts";
-import { createLedger, type Ledger, type WriteStatus } from "../status/ledger.ts";
+import { createLedger, type Ledger } from "../status/ledger.ts";
 import { createLookup } from "../status/lookups.ts";
 import { createOwnership, type Lookup, type OwnedObject } from "../status/ownership.ts";
 import { createPushHandler, type PushHandler } from "../status/push_handler.ts";
+import { createStatusWriter } from "../status/status_writer.ts";
 import { createReviewCache, createTokenReviewer } from "../status/token_review.ts";
 import { createTokenVerifier } from "../status/token_verification.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Time for one read on a miss of a cache, and for one write of progress, in milliseconds. */
-const DEADLINES = { read: 2_000, write: 5_000 } as const;
+/** Time for one read on a miss of a cache, in milliseconds. */
+const READ_DEADLINE_MS = 2_000;
 
 /** What the endpoint is made of. */
 export interface StatusParts {
@@ -51,7 +52,7 @@ function lookup<T extends OwnedObject>(
     read: async (key) => {
       try {
         return await parts.client.get(kind, key, {
-          deadlineMs: DEADLINES.read,
+          deadlineMs: READ_DEADLINE_MS,
           heedRetryAfter: false,
         });
       } catch (error) {
@@ -61,61 +62,6 @@ function lookup<T extends OwnedObject>(
     },
     clock: parts.clock,
   });
-}
-
-/** Writes progress by a merge patch that another incarnation of the job refuses. */
-function statusWriter(client: KubeClient): WriteStatus {
-  return async ({ namespace, name, uid }, trainerStatus, signal) => {
-    // A merge patch keeps what it does not name, but a push replaces the one before it.
-    const { progressPercentage = null, estimatedRemainingSeconds = null, metrics = null } =
-      trainerStatus;
-    const body = {
-      metadata: { uid },
-      status: {
-        trainerStatus: {
-          ...trainerStatus,
-          progressPercentage,
-          estimatedRemainingSeconds,
-          metrics,
-        },
-      },
-    };
-    try {
-      await client.patch(KINDS.trainJob, { namespace, name }, { type: "merge", body }, {
-        subresource: "status",
-        deadlineMs: DEADLINES.write,
-        heedRetryAfter: false,
-        ...(signal === undefined ? {} : { signal }),
-      });
-      return { result: "written" };
-    } catch (error) {
-      if (isNotFound(error) || isConflict(error)) {
-        return await isGone(client, { namespace, name, uid })
-          ? { result: "gone" }
-          : { result: "conflict", problem: messageOf(error) };
-      }
-      if (isInvalid(error)) return { result: "invalid", problem: messageOf(error) };
-      const retryAfterMs = error instanceof KubeError ? error.retryAfterMs : undefined;
-      return {
-        result: "error",
-        problem: messageOf(error),
-        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-      };
-    }
-  };
-}
-
-/** Whether the job of that UID is no more. Where that cannot be known it is taken to be there. */
-async function isGone(
-  client: KubeClient,
-  job: { namespace: string; name: string; uid: string },
-): Promise<boolean> {
-  try {
-    const found = await client.get(KINDS.trainJob, job, { deadlineMs: DEADLINES.read });
-    return found.metadata.uid !== job.uid;
-  } catch (error) {
-    return isNotFound(error);
-  }
 }
 
 /** Builds the endpoint. It serves nothing before its handler is given to a server. */
@@ -148,7 +94,7 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
     },
   });
   const ledger = createLedger({
-    write: statusWriter(client),
+    write: createStatusWriter(client),
     clock,
     intervalMs: configuration.statusWriteInterval,
     writesPerSecond: configuration.statusWritesQps,

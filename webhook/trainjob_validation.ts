@@ -196,7 +196,7 @@ export function validateNewTrainJob(
   runtime: AnyTrainingRuntime | undefined,
   rules: TrainJobRules,
 ): Verdict {
-  const features = unsupportedFeatures(job, undefined, runtime?.spec);
+  const features = unsupportedFeatures(job, undefined);
   if (runtime === undefined) {
     return { problems: [missingRuntimeProblem(job), ...features], warnings: [] };
   }
@@ -228,7 +228,7 @@ export function validateChangedTrainJob(
   const frozen = FROZEN_FIELDS
     .filter((field) => !isDeepStrictEqual(job.spec[field], old.spec[field]))
     .map((field) => forbidden(`spec.${field}`, "field is immutable"));
-  const problems = [...frozen, ...unsupportedFeatures(job, old, undefined)];
+  const problems = [...frozen, ...unsupportedFeatures(job, old)];
   if (!needsRuntime(job, old)) return { problems, warnings: [] };
   const { runtime, jobSet } = context;
   return {

@@ -1,6 +1,5 @@
 /** What a TrainJob may say but nothing executes yet (design, 'Later, and never'). Pure. */
 import { ANNOTATIONS } from "../crds/names.ts";
-import type { TrainingRuntimeSpec } from "../crds/training_runtime.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 import { type FieldProblem, forbidden } from "./field_problem.ts";
 
@@ -22,21 +21,7 @@ function annotationProblems(job: TrainJob, old: TrainJob | undefined): FieldProb
   });
 }
 
-/** The command by which torchtune is asked for, beside a torch runtime (contract trainjob.md 4.1). */
-function isTorchTune(job: TrainJob, runtime: TrainingRuntimeSpec | undefined): boolean {
-  const command = job.spec.trainer?.command ?? [];
-  const isTune = command.length === 2 && command[0] === "tune" && command[1] === "run";
-  return isTune && runtime?.mlPolicy?.torch !== undefined;
-}
-
 /** Features of the TrainJob itself that are refused by name. */
-export function unsupportedFeatures(
-  job: TrainJob,
-  old: TrainJob | undefined,
-  runtime: TrainingRuntimeSpec | undefined,
-): FieldProblem[] {
-  const tune = old === undefined && isTorchTune(job, runtime)
-    ? [forbidden("spec.trainer.command", 'torchtune ("tune run") is not supported yet')]
-    : [];
-  return [...annotationProblems(job, old), ...tune];
+export function unsupportedFeatures(job: TrainJob, old: TrainJob | undefined): FieldProblem[] {
+  return annotationProblems(job, old);
 }

@@ -171,10 +171,6 @@ const newCases: Record<string, NewCase> = {
       "metadata.annotations[trainer.kubeflow.org/trial-template]: the trial template is not supported yet; remove the annotation",
     ],
   },
-  "refuses torchtune by name": {
-    job: trainJob({ trainer: { command: ["tune", "run"] } }),
-    want: ['spec.trainer.command: torchtune ("tune run") is not supported yet'],
-  },
   "refuses a runtime that asks for what nothing executes": {
     job: trainJob(),
     rules: { unsupported: () => [{ path: "spec.mlPolicy.mpi", message: "no mpi" }, "no gangs"] },
