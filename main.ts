@@ -18,7 +18,7 @@ function program(): Command {
   const root = new Command("milepost")
     .description("Runs TrainJobs on Kubernetes, and shows how they are doing.")
     .exitOverride()
-    .configureOutput({ outputError: () => {} });
+    .configureOutput({ outputError: () => {}, writeErr: () => {} });
 
   const manager = root.command("manager")
     .description("run controllers, webhook and status endpoint against an API server")
@@ -51,7 +51,8 @@ function program(): Command {
   root.command("crds").description("print the CustomResourceDefinitions").action(runCrds);
   root.command("version").description("print versions").action(runVersion);
   for (const command of root.commands) {
-    command.exitOverride().configureOutput({ outputError: () => {} }).allowExcessArguments(false);
+    command.exitOverride().configureOutput({ outputError: () => {}, writeErr: () => {} })
+      .allowExcessArguments(false);
   }
   return root;
 }
