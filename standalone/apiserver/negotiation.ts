@@ -1,4 +1,5 @@
 /** Media types: what the client takes, and what it sends. */
+import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 import { badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status_error.ts";
 
 /** Body of a request at most, as the real server has it. */
@@ -52,18 +53,28 @@ export function contentType(request: Request): string {
 }
 
 /** Reads a body of at most {@link BODY_MAX_BYTES}, whatever its header says. Throws 413. */
-export async function readBody(request: Request): Promise<string> {
+async function readBytes(request: Request): Promise<Uint8Array> {
   const length = Number(request.headers.get("content-length") ?? "0");
   if (length > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
-  if (!request.body) return "";
-  const decoder = new TextDecoder();
-  let [text, bytes] = ["", 0];
-  for await (const chunk of request.body) {
-    bytes += chunk.byteLength;
-    if (bytes > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
-    text += decoder.decode(chunk, { stream: true });
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
+    chunks.push(chunk);
   }
-  return text + decoder.decode();
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}
+
+/** Reads a body of at most {@link BODY_MAX_BYTES} as text. Throws 413. */
+export async function readBody(request: Request): Promise<string> {
+  return new TextDecoder().decode(await readBytes(request));
 }
 
 /** Parses JSON. Throws 400. */
@@ -79,6 +90,7 @@ export function parseJson(text: string): unknown {
 /** Reads a JSON body; undefined where it is empty. Throws 400, 413 and 415. */
 export async function readJson(request: Request): Promise<unknown> {
   const type = contentType(request);
+  if (type === PROTOBUF) return decodeProtobuf(await readBytes(request));
   if (type !== "" && type !== "application/json" && type !== "*/*") {
     throw unsupportedMediaType(
       `the body of the request was in an unknown format (${type}): ` +

@@ -52,18 +52,24 @@ function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal)
   });
 }
 
-/** The same stream, with a call when the client goes away before its end. */
-function untilLeft(body: ReadableStream<Uint8Array>, onLeave: () => void) {
+/** The same stream; it aborts `left` when the client goes, and ends when the server closes. */
+function untilLeft(body: ReadableStream<Uint8Array>, left: AbortController, signal: AbortSignal) {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        // Who has the log may end it with an error when it is told that nobody reads on.
+        if (!signal.aborted) throw error;
+        controller.close();
+      }
     },
     async cancel(reason) {
-      onLeave();
       await reader.cancel(reason);
+      left.abort();
     },
   });
 }
@@ -80,5 +86,5 @@ export async function podLog({ context, incoming, call }: Operation): Promise<Re
     throw new StatusError(501, "NotImplemented", message);
   }
   const { body, status, headers } = await context.podLogs(request);
-  return new Response(body && untilLeft(body, () => left.abort()), { status, headers });
+  return new Response(body && untilLeft(body, left, signal), { status, headers });
 }
