@@ -35,8 +35,8 @@ export const webhookSchema = z.object({
   timeoutSeconds: z.number().min(1).max(30).default(10),
   reinvocationPolicy: z.enum(["Never", "IfNeeded"]).default("Never"),
   sideEffects: z.string().default("Unknown"),
-  namespaceSelector: z.unknown(),
-  objectSelector: z.unknown(),
+  namespaceSelector: z.unknown().optional(),
+  objectSelector: z.unknown().optional(),
   matchConditions: z.array(z.object({ name: z.string(), expression: z.string() })).default([]),
 });
 /** One webhook of a configuration. */

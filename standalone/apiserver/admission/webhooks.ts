@@ -21,11 +21,22 @@ export interface WebhooksResult {
 const EXEMPT_GROUP = "admissionregistration.k8s.io";
 const EXEMPT_REVIEWS = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
 
+/** Throws where a stored configuration cannot be read: to skip it could let through what it refuses. */
 function webhooksOf(store: ObjectReader, key: ResourceKey): Webhook[] {
-  const configurations: ApiObject[] = store.list(key);
-  return configurations.flatMap((configuration) =>
-    asList(configuration.webhooks).map((webhook) => webhookSchema.safeParse(webhook))
-      .filter((parsed) => parsed.success).map((parsed) => parsed.data)
+  return store.list(key).flatMap((configuration) =>
+    asList(configuration.webhooks).map((webhook) => readWebhook(webhook, configuration))
+  );
+}
+
+function readWebhook(webhook: unknown, { kind, metadata }: ApiObject): Webhook {
+  const parsed = webhookSchema.safeParse(webhook);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new StatusError(
+    500,
+    "InternalError",
+    `Internal error occurred: ${kind} "${metadata.name}" cannot be read: ` +
+      `webhooks: ${issue?.path.join(".")}: ${issue?.message}`,
   );
 }
 

@@ -8,6 +8,7 @@ import { dnsLabel, dnsSubdomain, type Syntax } from "./names.ts";
 import { checkPod } from "./pod.ts";
 import { checkBinding, checkRole } from "./rbac.ts";
 import { checkService } from "./service.ts";
+import { checkWebhooks } from "./webhooks.ts";
 
 /** What is wrong with an object, besides its form; `old` is the stored one on update. */
 export type KindRules = (object: unknown, old?: unknown) => Cause[];
@@ -18,6 +19,8 @@ function metadataOnly(name: Syntax): KindRules {
 
 const RBAC = "rbac.authorization.k8s.io";
 
+const WEBHOOKS = "admissionregistration.k8s.io";
+
 const RULES: Readonly<Record<string, KindRules>> = {
   "/ConfigMap": checkConfigMap,
   "/Secret": checkSecret,
@@ -25,6 +28,8 @@ const RULES: Readonly<Record<string, KindRules>> = {
   "/Service": checkService,
   "/Namespace": metadataOnly(dnsLabel),
   "batch/Job": checkJob,
+  [`${WEBHOOKS}/MutatingWebhookConfiguration`]: checkWebhooks,
+  [`${WEBHOOKS}/ValidatingWebhookConfiguration`]: checkWebhooks,
   [`${RBAC}/Role`]: checkRole(true),
   [`${RBAC}/ClusterRole`]: checkRole(false),
   [`${RBAC}/RoleBinding`]: checkBinding(["Role", "ClusterRole"]),

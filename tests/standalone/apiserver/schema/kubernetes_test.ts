@@ -343,12 +343,54 @@ const BINDINGS: Cases = {
   },
 };
 
+const HOOK = {
+  name: "a.b.c",
+  clientConfig: { url: "https://x/" },
+  sideEffects: "None",
+  admissionReviewVersions: ["v1"],
+};
+
+function hooks(...webhooks: JsonObject[]) {
+  return { metadata: { name: "w" }, webhooks: webhooks.map((more) => ({ ...HOOK, ...more })) };
+}
+
+const WEBHOOKS: Cases = {
+  "takes a webhook": { object: hooks({}), want: [] },
+  "refuses a deadline over 30 seconds": {
+    object: hooks({ timeoutSeconds: 31 }),
+    want: ["webhooks[0].timeoutSeconds: Invalid value: 31"],
+  },
+  "refuses plain http": {
+    object: hooks({ clientConfig: { url: "http://x/" } }),
+    want: ["webhooks[0].clientConfig.url: Invalid value: \"http\": 'https' is the only"],
+  },
+  "refuses a webhook that is nowhere": {
+    object: hooks({ clientConfig: {} }),
+    want: ["webhooks[0].clientConfig: Required value: exactly one of url or service"],
+  },
+  "refuses names that are short or doubled": {
+    object: hooks({}, {}, { name: "a" }),
+    want: ['webhooks[1].name: Duplicate value: "a.b.c"', 'webhooks[2].name: Invalid value: "a"'],
+  },
+  "refuses a rule without operations, and a condition that does not compile": {
+    object: hooks({
+      rules: [{ apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: [] }],
+      matchConditions: [{ name: "c", expression: "1 +" }],
+    }),
+    want: [
+      "webhooks[0].rules[0].operations: Required value",
+      'webhooks[0].matchConditions[0].expression: Invalid value: "1 +": compilation failed',
+    ],
+  },
+};
+
 const TABLES: [string, string, Cases][] = [
   ["v1", "Pod", PODS],
   ["batch/v1", "Job", JOBS],
   ["v1", "Service", SERVICES],
   ["v1", "ConfigMap", DATA],
   ["rbac.authorization.k8s.io/v1", "ClusterRoleBinding", BINDINGS],
+  ["admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", WEBHOOKS],
 ];
 
 for (const [apiVersion, kind, cases] of TABLES) {

@@ -1,0 +1,135 @@
+/** Webhooks over real TLS on loopback. */
+import assert from "node:assert/strict";
+import { callHttps } from "../../../../standalone/apiserver/admission/https_call.ts";
+import { createAdmission } from "../../../../standalone/apiserver/admission/admit.ts";
+import { createAuthorizer } from "../../../../standalone/apiserver/auth/authorizer.ts";
+import { at } from "../../../../standalone/apiserver/schema/json.ts";
+import { memoryStore, stored } from "../auth/memory_store.ts";
+import { makeCertificates, withWebhook } from "./webhook_server.ts";
+
+const made = Promise.all([makeCertificates(), makeCertificates()]);
+
+/** Admission of ConfigMaps with one mutating webhook. */
+function admission(clientConfig: unknown, more: Record<string, unknown> = {}) {
+  const webhook = {
+    name: "hook.test",
+    clientConfig,
+    rules: [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] }],
+    sideEffects: "None",
+    ...more,
+  };
+  const store = memoryStore({
+    mutatingwebhookconfigurations: [
+      stored("MutatingWebhookConfiguration", { name: "c" }, { webhooks: [webhook] }),
+    ],
+  });
+  return createAdmission({
+    store,
+    authorizer: createAuthorizer({ store }),
+    resolveService: ({ name, port }) => name === "hook" ? { host: "127.0.0.1", port } : undefined,
+  });
+}
+
+function configMap() {
+  return {
+    operation: "CREATE" as const,
+    kind: { group: "", version: "v1", kind: "ConfigMap" },
+    resource: { group: "", version: "v1", resource: "configmaps" },
+    namespace: "ns",
+    name: "c",
+    object: { metadata: { name: "c" }, data: { a: "1" } },
+    user: { name: "ann", groups: [] },
+    dryRun: false,
+  };
+}
+
+const PATCH = btoa(JSON.stringify([{ op: "add", path: "/data/b", value: "2" }]));
+
+Deno.test("`admit()` calls a webhook by URL with its authority pinned, and applies its patch", async () => {
+  const [{ ca, ...server }] = await made;
+  let seen: unknown;
+  const handler = (review: unknown) => {
+    seen = review;
+    return { allowed: true, patchType: "JSONPatch", patch: PATCH, warnings: ["take care"] };
+  };
+  await withWebhook({ ca, ...server }, handler, async (port) => {
+    const admit = admission({ url: `https://127.0.0.1:${port}/hook`, caBundle: btoa(ca) });
+    const { object, warnings } = await admit(configMap());
+    assert.deepEqual(at(object, "data"), { a: "1", b: "2" });
+    assert.deepEqual(warnings, ["take care"]);
+  });
+  assert.equal(at(seen, "request", "operation"), "CREATE");
+  assert.equal(at(seen, "request", "userInfo", "username"), "ann");
+  assert.deepEqual(at(seen, "request", "object", "data"), { a: "1" });
+});
+
+Deno.test("`admit()` calls a webhook by Service, checking the Service's name in the certificate", async () => {
+  const [{ ca, ...server }] = await made;
+  await withWebhook({ ca, ...server }, () => ({ allowed: true }), async (port) => {
+    const by = (namespace: string) =>
+      admission({ service: { name: "hook", namespace, port }, caBundle: btoa(ca) });
+    await by("ns")(configMap());
+    await assert.rejects(by("elsewhere")(configMap()), { code: 500 });
+  });
+});
+
+Deno.test("`admit()` refuses a webhook whose certificate another authority signed", async () => {
+  const [server, other] = await made;
+  let calls = 0;
+  await withWebhook(server, () => ({ allowed: ++calls > 0 }), async (port) => {
+    const clientConfig = { url: `https://127.0.0.1:${port}/`, caBundle: btoa(other.ca) };
+    await assert.rejects(admission(clientConfig)(configMap()), {
+      code: 500,
+      message:
+        /^Internal error occurred: failed calling webhook "hook\.test": failed to call webhook: Post "https:/,
+    });
+    const { object } = await admission(clientConfig, { failurePolicy: "Ignore" })(configMap());
+    assert.deepEqual(at(object, "data"), { a: "1" });
+  });
+  assert.equal(calls, 0);
+});
+
+Deno.test("`callHttps()` gives up at the deadline", async () => {
+  const [server] = await made;
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const handler = async () => {
+    await released;
+    return { allowed: true };
+  };
+  await withWebhook(server, handler, async (port) => {
+    const call = callHttps({
+      url: `https://127.0.0.1:${port}/`,
+      body: "{}",
+      ca: server.ca,
+      timeoutMs: 100,
+    });
+    await assert.rejects(call, /context deadline exceeded/);
+    release();
+  });
+});
+
+Deno.test("`callHttps()` reads no endless answer", async () => {
+  const [server] = await made;
+  const chunk = new Uint8Array(1024 * 1024);
+  const handler = () =>
+    new Response(
+      new ReadableStream({ pull: (controller) => controller.enqueue(chunk) }),
+    );
+  await withWebhook(server, handler, async (port) => {
+    const call = callHttps({
+      url: `https://127.0.0.1:${port}/`,
+      body: "{}",
+      ca: server.ca,
+      timeoutMs: 10_000,
+    });
+    await assert.rejects(call, /the answer is over 8388608 bytes/);
+  });
+});
+
+Deno.test("`callHttps()` says when nobody listens", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const call = callHttps({ url: `https://127.0.0.1:${port}/`, body: "{}", timeoutMs: 5_000 });
+  await assert.rejects(call, /refused/i);
+});
