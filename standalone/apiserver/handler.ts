@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Context } from "./context.ts";
 import { discoveryDocument } from "./discovery.ts";
+import { effectiveUser } from "./impersonation.ts";
 import type { Attributes, User } from "./parts.ts";
 import { type RequestInfo, requestInfo, type ResourceRequest } from "./request_info.ts";
 import { handleResource } from "./resource_handler.ts";
@@ -72,8 +73,9 @@ async function answer(
   info: RequestInfo,
 ): Promise<Response> {
   const header = request.headers.get("authorization") ?? undefined;
-  const user = await context.parts.authenticate(header);
-  if (!user) throw unauthorized();
+  const sender = await context.parts.authenticate(header);
+  if (!sender) throw unauthorized();
+  const user = effectiveUser(context.parts, sender, request.headers);
   const { allowed, reason } = context.parts.authorize(user, attributesOf(info));
   if (!allowed) throw refusal(user, info, reason);
   if (info.kind === "resource") {
