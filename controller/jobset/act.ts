@@ -2,12 +2,12 @@
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../crds/kubernetes.ts";
-import { JOBSET_API_VERSION, JOBSET_KEYS, JOBSET_REASONS } from "../../crds/names.ts";
+import { JOBSET_API_VERSION, JOBSET_REASONS } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { rfc3339 } from "../../kube/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
-import { isControlledBy } from "../../kube/ownership.ts";
+import { controllerOf, isControlledBy } from "../../kube/ownership.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf } from "../../kube/resource.ts";
@@ -74,27 +74,29 @@ async function deleteJob(pass: Pass, job: Job): Promise<void> {
   }
 }
 
+/** Whether the Job belongs to a JobSet of the same name that was there before this one. */
+function isPredecessors(job: Job, { jobSet }: Pass): boolean {
+  const owner = controllerOf(job.metadata);
+  return owner?.kind === "JobSet" && owner.name === jobSet.metadata.name &&
+    owner.apiVersion === JOBSET_API_VERSION;
+}
+
 /**
- * Creates a Job, or takes the one that is there where it is this JobSet's and of this attempt:
- * the answer to an earlier creation was lost, or the cache is behind.
+ * Creates a Job, or takes the one that is there where it is this JobSet's: the answer to an earlier
+ * creation was lost, or the cache is behind. One that is going, of an earlier attempt or of a JobSet
+ * of the same name that is gone, is waited for; its deletion brings the next pass.
  */
-async function createJob(pass: Pass, job: Job): Promise<"there" | "going"> {
+async function createJob(pass: Pass, job: Job): Promise<void> {
   const { client, jobWrites, jobSet, signal } = pass;
   const key = keyOf(job);
   try {
     await jobWrites.track(key, () => client.create(KINDS.job, job, { signal }));
-    return "there";
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const live = await jobWrites.track(key, () => client.get(KINDS.job, nameOf(job), { signal }));
-    if (!isControlledBy(live.metadata, jobSet.metadata.uid ?? "")) {
-      jobWrites.forget(key);
-      throw error;
-    }
-    const attempt = (each: Job) => each.metadata?.labels?.[JOBSET_KEYS.restartAttempt];
-    const current = live.metadata?.deletionTimestamp === undefined &&
-      attempt(live) === attempt(job);
-    return current ? "there" : "going";
+    if (isControlledBy(live.metadata, jobSet.metadata.uid ?? "")) return;
+    jobWrites.forget(key);
+    if (!isPredecessors(live, pass)) throw error;
   }
 }
 

@@ -157,3 +157,21 @@ Deno.test("`createJobSetReconciler()` takes its own Job whose creation it was ne
   deepEqual(world.jobs, ALL);
   equal(world.driver.errors.length, 1);
 });
+
+Deno.test("`createJobSetReconciler()` waits for the Jobs of a JobSet that had its name, without a warning", async () => {
+  const world = new World();
+  await world.create(jobSet());
+  world.holdJobs(...ALL);
+  world.cluster.remove(KINDS.jobSet, "default/t");
+  await world.settle();
+  await world.create(jobSet());
+  deepEqual(world.events, []);
+  await world.release(...ALL);
+  deepEqual(world.jobs, ALL);
+  const uids = world.cluster.all(KINDS.job).map(({ metadata }) =>
+    metadata?.ownerReferences?.[0]?.uid
+  );
+  deepEqual([...new Set(uids)], [world.jobSet.metadata.uid]);
+  deepEqual(world.events, []);
+  deepEqual(world.driver.errors, []);
+});
