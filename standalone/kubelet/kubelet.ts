@@ -2,7 +2,6 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
-import { POD_REASONS } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
@@ -11,7 +10,8 @@ import { type AddressBook, createAddressBook, identityKey, identityOf } from "./
 import { nameTable } from "./cluster_names.ts";
 import { baseEnvironment, dataFolders, hostAddress, kubeletId } from "./machine.ts";
 import { type LogOptions, readLog } from "./log_reader.ts";
-import { createLogStore, type LogStore } from "./logs.ts";
+import { logKeyOf, LogProblem } from "./log_keys.ts";
+import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
 import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node.ts";
 import { type BackOff, CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
@@ -20,6 +20,8 @@ import { createProcesses, type Processes } from "./processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
+
+export { LogProblem } from "./log_keys.ts";
 
 /** What the kubelet tells of a pod as events. */
 export interface PodEvents {
@@ -64,16 +66,6 @@ export interface PodRef {
   readonly uid?: string;
 }
 
-/** There is no such log. `code` is the HTTP status that fits. */
-export class LogProblem extends Error {
-  readonly code: 400 | 404;
-  constructor(message: string, code: 400 | 404) {
-    super(message);
-    this.name = "LogProblem";
-    this.code = code;
-  }
-}
-
 /** A kubelet. */
 export interface Kubelet {
   /** What a scheduler needs to know of the node. */
@@ -100,31 +92,6 @@ export function refuseOtherSystems(os: string): void {
     `the kubelet runs on Linux only (it needs /proc and the 127.0.0.0/8 network), and this is ` +
       `${os}: run Milepost in a Linux container or machine`,
   );
-}
-
-/** How often a container was started again, by the pod's status. */
-function restartsOf(pod: Pod, container: string): number | undefined {
-  const { spec } = pod;
-  const specs = [...spec?.initContainers ?? [], ...spec?.containers ?? []];
-  if (!specs.some(({ name }) => name === container)) return undefined;
-  const statuses = [
-    ...pod.status?.initContainerStatuses ?? [],
-    ...pod.status?.containerStatuses ?? [],
-  ];
-  return statuses.find(({ name }) => name === container)?.restartCount ?? 0;
-}
-
-/** Why a container has not run yet; undefined where it has. */
-function notYet(pod: Pod, container: string): string | undefined {
-  const statuses = [
-    ...pod.status?.initContainerStatuses ?? [],
-    ...pod.status?.containerStatuses ?? [],
-  ];
-  const status = statuses.find(({ name }) => name === container);
-  if (status?.lastState?.terminated || status?.state?.running || status?.state?.terminated) {
-    return undefined;
-  }
-  return status?.state?.waiting?.reason ?? POD_REASONS.containerCreating;
 }
 
 class RunningKubelet implements Kubelet {
@@ -219,27 +186,8 @@ class RunningKubelet implements Kubelet {
     if (!pod || (ref.uid !== undefined && pod.metadata?.uid !== ref.uid)) {
       throw new LogProblem(`pod "${ref.name}" is not known to node ${this.node.name}`, 404);
     }
-    const known = restartsOf(pod, container);
-    if (known === undefined) {
-      throw new LogProblem(`container ${container} is not valid for pod ${ref.name}`, 400);
-    }
-    const podUid = pod.metadata?.uid ?? "";
-    // The status may lag behind the process: a start that is being written is the present one.
-    const next = { podUid, container, attempt: known + 1 };
-    const current = this.#logs.isOpen(next) ? known + 1 : known;
-    const waiting = this.#logs.isOpen({ ...next, attempt: current })
-      ? undefined
-      : notYet(pod, container);
-    if (waiting !== undefined) {
-      const message =
-        `container "${container}" in pod "${ref.name}" is waiting to start: ${waiting}`;
-      throw new LogProblem(message, 400);
-    }
-    const key = { podUid, container, attempt: options.previous ? current - 1 : current };
-    if (key.attempt < 0) {
-      const message = `previous terminated container "${container}" in pod "${ref.name}" not found`;
-      throw new LogProblem(message, 400);
-    }
+    const isOpen = (key: LogKey) => this.#logs.isOpen(key);
+    const key = logKeyOf(pod, container, options.previous ?? false, isOpen);
     return readLog(this.#logs, key, options, this.#clock.now());
   }
 

@@ -363,3 +363,64 @@ Deno.test("`startKubelet()` ends what a killed kubelet left, and goes on by the 
     await Deno.remove(dataDir, { recursive: true });
   }
 });
+
+Deno.test("`startKubelet()` keeps a container's last words, its own or the end of its log", () =>
+  withKubelet(async (rig) => {
+    rig.create(pod("words", [shell("echo because > /dev/termination-log; exit 1")]));
+    const fallback = { terminationMessagePolicy: "FallbackToLogsOnError" };
+    rig.create(pod("log", [shell("echo the reason; exit 1", fallback)]));
+    const message = async (name: string) =>
+      (await rig.phase(name, "Failed")).status?.containerStatuses?.[0]?.state?.terminated?.message;
+    assert.equal((await message("words"))?.trim(), "because");
+    assert.equal(await message("log"), "the reason");
+  }));
+
+Deno.test("`startKubelet()` gives a working folder that the machine lacks", () =>
+  withKubelet(async (rig) => {
+    const container = shell("echo x > file; cat /no-such-folder/here/file; pwd", {
+      workingDir: "/no-such-folder/here",
+    });
+    rig.create(pod("work", [container]));
+    await rig.phase("work", "Succeeded");
+    assert.match(await rig.logs("work"), /^x\n.*\/pods\/.*\n$/);
+  }));
+
+Deno.test("`startKubelet()` hands on nothing of its own environment but the search path", () =>
+  withKubelet(async (rig) => {
+    rig.create(pod("env", [shell("env | cut -d= -f1 | sort | tr '\\n' ' '")]));
+    await rig.phase("env", "Succeeded");
+    const names = (await rig.logs("env")).trim().split(" ")
+      .filter((name) => name !== "" && !["_", "SHLVL", "PWD", "OLDPWD"].includes(name));
+    assert.deepEqual(names, [
+      "DENO_DIR",
+      "DENO_NO_UPDATE_CHECK",
+      "HOME",
+      "HOSTNAME",
+      "LANG",
+      "MILEPOST_CONTAINER",
+      "PATH",
+      "TMPDIR",
+    ]);
+  }));
+
+Deno.test("`readLogs()` says why there is no log", () =>
+  withKubelet(async (rig) => {
+    const env = [{ name: "A", valueFrom: { secretKeyRef: { name: "gone", key: "a" } } }];
+    rig.create(pod("waits", [shell("true", { env })]));
+    await rig.wait("waits", "config error", (one) =>
+      one.status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError");
+    const read = (name: string, container: string, uid?: string) => () =>
+      rig.kubelet.readLogs({ namespace: "ns", name, uid }, container);
+    assert.throws(read("none", "main"), { name: "LogProblem", code: 404 });
+    assert.throws(read("waits", "main", "other"), { name: "LogProblem", code: 404 });
+    assert.throws(read("waits", "other"), { name: "LogProblem", code: 400 });
+    assert.throws(read("waits", "main"), /is waiting to start: CreateContainerConfigError/);
+    rig.create(pod("once", [shell("true")]));
+    await rig.phase("once", "Succeeded");
+    const ref = { namespace: "ns", name: "once" };
+    assert.throws(
+      () =>
+        rig.kubelet.readLogs(ref, "main", { previous: true }),
+      /previous terminated container/,
+    );
+  }));
