@@ -36,7 +36,8 @@ function createAjv(definitions: JsonObject): Ajv {
     validateSchema: false,
     verbose: true,
     logger: false,
-    code: { regExp },
+    // What the optimiser saves in runs it costs many times over in compiling.
+    code: { regExp, optimize: false },
   });
   ajv.addFormat("int32", { type: "number", validate: between(-(2 ** 31), 2 ** 31 - 1) });
   ajv.addFormat("int64", { type: "number", validate: between(-(2 ** 63), 2 ** 63) });
@@ -47,11 +48,19 @@ function createAjv(definitions: JsonObject): Ajv {
 }
 
 const FORMATS = new Set(["int32", "int64", "date-time", "byte"]);
-const NESTED = ["items", "not", "additionalProperties"];
+const NESTED = ["items", "additionalProperties"];
 const NESTED_LISTS = ["allOf", "anyOf", "oneOf"];
 
-/** An OpenAPI 3.0 schema as JSON schema that ajv reads the same way. */
-function toJsonSchema(schema: unknown): unknown {
+/** Gives a schema another form that means the same. */
+type Rewrite = (schema: unknown) => unknown;
+
+const asIs: Rewrite = (schema) => schema;
+
+/**
+ * An OpenAPI 3.0 schema as JSON schema that ajv reads the same way. `share` may replace the schemas
+ * of properties and items by references.
+ */
+function toJsonSchema(schema: unknown, share: Rewrite = asIs): unknown {
   if (!isObject(schema)) return schema;
   const { exclusiveMinimum, exclusiveMaximum, format, default: _default, ...rest } = schema;
   const result: JsonObject = { ...rest };
@@ -68,12 +77,14 @@ function toJsonSchema(schema: unknown): unknown {
     delete result.maximum;
   }
   for (const key of NESTED) {
-    if (isObject(rest[key])) result[key] = toJsonSchema(rest[key]);
+    if (isObject(rest[key])) result[key] = share(toJsonSchema(rest[key], share));
   }
+  // An error in a branch is known by its path in this very schema: nothing in it is shared.
+  if (isObject(rest.not)) result.not = toJsonSchema(rest.not);
   for (const key of NESTED_LISTS) {
-    if (Array.isArray(rest[key])) result[key] = asList(rest[key]).map(toJsonSchema);
+    if (Array.isArray(rest[key])) result[key] = asList(rest[key]).map((it) => toJsonSchema(it));
   }
-  if (isObject(rest.properties)) result.properties = mapValues(rest.properties);
+  if (isObject(rest.properties)) result.properties = mapValues(rest.properties, share);
   if (schema["x-kubernetes-int-or-string"] === true || format === "int-or-string") {
     delete result.oneOf;
     result.type = rest.nullable === true ? ["integer", "string", "null"] : ["integer", "string"];
@@ -86,8 +97,32 @@ function toJsonSchema(schema: unknown): unknown {
   return result;
 }
 
-function mapValues(schemas: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(schemas).map(([key, it]) => [key, toJsonSchema(it)]));
+function mapValues(schemas: JsonObject, share: Rewrite = asIs): JsonObject {
+  const entries = Object.entries(schemas);
+  return Object.fromEntries(entries.map(([key, it]) => [key, share(toJsonSchema(it, share))]));
+}
+
+/** Smaller schemas compile as fast where they stand. */
+const SHARED_MIN_LENGTH = 400;
+
+/**
+ * Replaces large schemas by references, the same for the same schema: definitions repeat whole pod
+ * templates, and each is compiled once.
+ */
+function createSharing(ajv: Ajv): Rewrite {
+  const ids = new Map<string, string>();
+  return (schema) => {
+    if (!isObject(schema) || !isObject(schema.properties)) return schema;
+    const text = JSON.stringify(schema);
+    if (text.length < SHARED_MIN_LENGTH) return schema;
+    let id = ids.get(text);
+    if (id === undefined) {
+      id = `shared-${ids.size}`;
+      ids.set(text, id);
+      ajv.addSchema({ ...schema, $id: id });
+    }
+    return { $ref: id };
+  };
 }
 
 /**
@@ -98,10 +133,11 @@ export function createChecker(
   definitions: JsonObject,
 ): (schema: unknown) => (value: unknown) => Cause[] {
   const ajv = createAjv(mapValues(definitions));
+  const share = createSharing(ajv);
   return (schema) => {
     let check: ValidateFunction | undefined;
     return (value) => {
-      check ??= ajv.compile(asSchema(toJsonSchema(schema)));
+      check ??= ajv.compile(asSchema(toJsonSchema(schema, share)));
       if (check(value)) return [];
       return causesOf(check.errors ?? [], value);
     };
