@@ -1,5 +1,5 @@
 /** Puts the parts of the API server together: authentication, authorization, reviews, admission. */
-import { type AdmissionOptions, createAdmission } from "./admission/admit.ts";
+import { createAdmissionChain, type ResolveService } from "./admission_chain.ts";
 import { createAuthenticator, type StaticToken } from "./auth/authenticator.ts";
 import { createAuthorizer } from "./auth/authorizer.ts";
 import { jwksDocument, openIdConfiguration } from "./auth/discovery.ts";
@@ -13,9 +13,6 @@ import type { Store } from "./store.ts";
 
 /** A user with a fixed token. */
 export type StaticUser = StaticToken;
-
-/** Finds where a Service that a webhook names can be reached. */
-export type ResolveService = NonNullable<AdmissionOptions["resolveService"]>;
 
 /** Issuer of service-account tokens, and the audience of the server itself; Kubernetes' default. */
 const ISSUER = "https://kubernetes.default.svc.cluster.local";
@@ -51,6 +48,6 @@ export async function createParts(options: PartsOptions): Promise<Parts> {
     createToken: createTokenRequests({ store, tokens, audiences }),
     openIdConfiguration: () => openIdConfiguration(ISSUER, serverUrl()),
     jwks: () => jwksDocument(keys),
-    admit: createAdmission({ store, authorizer, resolveService }),
+    admit: createAdmissionChain({ store, authorizer, resolveService }),
   };
 }

@@ -120,6 +120,7 @@ export async function deleteObject(
   checkPreconditions(options, before, call);
   const admitted = await parts.admit(
     admissionRequest(call, "DELETE", { oldObject: before, options }),
+    () => undefined,
   );
   call.warnings.push(...admitted.warnings);
   const object = existing(context, call);

@@ -1,5 +1,5 @@
 /** What the API server's core needs of its parts: authentication, authorization, reviews, admission. */
-import type { ApiObject, Json } from "./object.ts";
+import type { ApiObject } from "./object.ts";
 
 /** Who sends a request. */
 export interface User {
@@ -49,8 +49,14 @@ export interface Parts {
   /** The OpenID configuration and the keys that sign tokens. */
   openIdConfiguration(): unknown;
   jwks(): unknown;
-  /** Changes or refuses (throws `StatusError`) what is about to be stored. */
-  admit(request: AdmissionRequest): Promise<{ object: unknown; warnings: string[] }>;
+  /**
+   * Changes or refuses (throws `StatusError`) what is about to be stored. Between the two `finish`
+   * makes of the changed object what will be stored; it may throw.
+   */
+  admit<T>(
+    request: AdmissionRequest,
+    finish: (changed: unknown) => T,
+  ): Promise<{ object: T; warnings: string[] }>;
 }
 
 /** What a client wants of a pod's log. */
@@ -73,6 +79,3 @@ export interface PodLogRequest {
 
 /** Answers with the log as a stream of text. May throw `StatusError`-like errors. */
 export type PodLogs = (request: PodLogRequest) => Promise<Response>;
-
-/** A document of the API that is not stored. */
-export type Document = Json;

@@ -1,7 +1,8 @@
 /** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
+import type { ResolveService } from "./admission_chain.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { servingCertificate } from "./certificates.ts";
-import { createParts, type ResolveService, type StaticUser } from "./composition.ts";
+import { createParts, type StaticUser } from "./composition.ts";
 import { startContentControllers } from "./content_controllers.ts";
 import type { Context } from "./context.ts";
 import { startEventExpiry } from "./event_expiry.ts";

@@ -2,6 +2,7 @@
 import { type Call, type Context, inVersion, timestamp } from "./context.ts";
 import { type ApiObject, compact, parseSent, sameJson, type SentObject } from "./object.ts";
 import type { AdmissionRequest } from "./parts.ts";
+import { definitionProblems, isDefinition } from "./definitions.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import { checkKind, holdsOf, newObject, nextObject } from "./strategies.ts";
 import {
@@ -80,7 +81,10 @@ function readmitted(context: Context, object: unknown, before: ApiObject, resour
 }
 
 function validate(context: Context, resource: Resource, object: ApiObject, old?: ApiObject): void {
-  const causes = context.registry.schemaOf(resource)?.validate(object, old) ?? [];
+  const causes = [
+    ...context.registry.schemaOf(resource)?.validate(object, old) ?? [],
+    ...(isDefinition(resource) ? definitionProblems(object) : []),
+  ];
   if (causes.length > 0) throw invalid(resource, object.metadata.name, causes);
 }
 
@@ -137,10 +141,12 @@ export async function createObject(
   const namespace = resource.namespaced ? call.namespace : undefined;
   const born = newObject(sent, resource, { name, namespace, uid: crypto.randomUUID(), now });
   const request = admissionRequest({ ...call, name }, "CREATE", { object: born });
-  const admitted = await parts.admit(request);
-  call.warnings.push(...admitted.warnings);
-  const object = readmitted(context, admitted.object, born, resource);
-  validate(context, resource, object);
+  const { object, warnings } = await parts.admit(request, (changed) => {
+    const finished = readmitted(context, changed, born, resource);
+    validate(context, resource, finished);
+    return finished;
+  });
+  call.warnings.push(...warnings);
   checkNamespace(context, call, name);
   if (store.get(resource, namespace, name)) throw alreadyExists(resource, name);
   if (call.dryRun) return object;
@@ -165,7 +171,14 @@ export function existing({ store }: Context, { resource, namespace, name = "" }:
 
 function checkVersion(sent: SentObject, current: ApiObject, resource: Resource): void {
   const { resourceVersion } = sent.metadata;
-  if (resourceVersion === undefined || resourceVersion === "") return;
+  if (resourceVersion === undefined || resourceVersion === "") {
+    if (!resource.custom) return;
+    throw invalid(resource, current.metadata.name, [{
+      field: "metadata.resourceVersion",
+      reason: "FieldValueInvalid",
+      message: "Invalid value: 0: must be specified for an update",
+    }]);
+  }
   if (resourceVersion !== current.metadata.resourceVersion) {
     throw conflict(resource, current.metadata.name, MODIFIED);
   }
@@ -185,12 +198,14 @@ async function tryUpdate(
   const next = nextObject(sent, current, resource, subresource);
   if (sameJson(next, current)) return current;
   const request = admissionRequest(call, "UPDATE", { object: next, oldObject: current });
-  const admitted = await parts.admit(request);
-  const object = readmitted(context, admitted.object, next, resource);
-  validate(context, resource, object, current);
+  const { object, warnings } = await parts.admit(request, (changed) => {
+    const finished = readmitted(context, changed, next, resource);
+    validate(context, resource, finished, current);
+    return finished;
+  });
   const after = existing(context, call);
   if (after.metadata.resourceVersion !== current.metadata.resourceVersion) return undefined;
-  call.warnings.push(...admitted.warnings);
+  call.warnings.push(...warnings);
   if (call.dryRun || sameJson(object, current)) return object;
   const { namespace, name } = object.metadata;
   if (isGone(object)) {
