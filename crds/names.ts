@@ -180,6 +180,8 @@ export const JOBSET_REASONS = {
   restartEndedBySuspension: "JobSetSuspended",
   jobCreationFailed: "JobCreationFailed",
   serviceCreationFailed: "HeadlessServiceCreationFailed",
+  /** Of the built-in executor: a message pattern that does not compile, and so matches nothing. */
+  invalidPattern: "InvalidFailurePolicyPattern",
   notSupported: "NotSupported",
   invalid: "Invalid",
   accepted: "Accepted",
@@ -342,6 +344,7 @@ export const POD_REASONS = {
   completed: "PodCompleted",
   terminatedByKubelet: "TerminationByKubelet",
   unsupported: "UnsupportedByKubelet",
+  notEnforced: "NotEnforced",
   containerCreating: "ContainerCreating",
   podInitializing: "PodInitializing",
   crashLoopBackOff: "CrashLoopBackOff",

@@ -11,6 +11,7 @@ import { PodLauncher } from "./pod_launcher.ts";
 import { INTERRUPTED, podStatus, recall } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { refusalMessage, refusalsOf } from "./refusals.ts";
+import { unenforcedFields } from "./unenforced.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -113,9 +114,13 @@ export class PodWorker {
 
   /** Works until the pod is gone, with its folder and logs, or `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#tellUnenforced();
     while (!signal.aborted) {
       this.#woken = false;
-      const wakeAt = await this.#step();
+      const wakeAt = await this.#step().catch((error) => {
+        logger.error("A pod's worker failed; it tries again", { pod: this.name, error });
+        return this.#around.clock.now() + STATUS_RETRY_MS;
+      });
       if (this.#gone && this.#idle()) break;
       if (!this.#woken) await this.#sleep(wakeAt, signal);
     }
@@ -166,6 +171,14 @@ export class PodWorker {
       });
     } else await this.#around.clock.sleep(Math.max(0, ms), ended);
     this.#wake = () => {};
+  }
+
+  /** Says once what the pod asks for and is not held to. */
+  #tellUnenforced(): void {
+    const fields = this.#over || this.#refusal ? [] : unenforcedFields(this.#pod);
+    if (fields.length === 0) return;
+    const message = `Containers run as plain processes, which are not held to ${fields.join(", ")}`;
+    this.#tell("Normal", POD_REASONS.notEnforced, message);
   }
 
   #isEnding(): boolean {

@@ -403,6 +403,14 @@ Deno.test("`startKubelet()` hands on nothing of its own environment but the sear
     ]);
   }));
 
+Deno.test("`startKubelet()` runs a pod with limits, and says that it is not held to them", () =>
+  withKubelet(async (rig) => {
+    rig.create(pod("limited", [shell("true", { resources: { limits: { memory: "1Gi" } } })]));
+    await rig.phase("limited", "Succeeded");
+    const told = rig.events.find(({ reason }) => reason === "NotEnforced");
+    assert.match(told?.message ?? "", /spec\.containers\[main\]\.resources\.limits/);
+  }));
+
 Deno.test("`readLogs()` says why there is no log", () =>
   withKubelet(async (rig) => {
     const env = [{ name: "A", valueFrom: { secretKeyRef: { name: "gone", key: "a" } } }];

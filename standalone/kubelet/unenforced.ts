@@ -1,0 +1,25 @@
+/** What a pod asks for that changes nothing here: it runs, and an event says so. Pure. */
+import type { Pod } from "../../crds/kubernetes.ts";
+
+/** Settings of a pod that plain processes cannot be held to, by the path of their field. */
+export function unenforcedFields(pod: Pod): string[] {
+  const found = new Set<string>();
+  const containers = [
+    ...(pod.spec?.initContainers ?? []).map((one) => ["initContainers", one] as const),
+    ...(pod.spec?.containers ?? []).map((one) => ["containers", one] as const),
+  ];
+  for (const [list, { name, resources, securityContext, volumeMounts }] of containers) {
+    const path = `spec.${list}[${name}]`;
+    const { readOnlyRootFilesystem, capabilities, seccompProfile } = securityContext ?? {};
+    if (resources?.limits) found.add(`${path}.resources.limits`);
+    if (volumeMounts?.some(({ readOnly }) => readOnly)) found.add(`${path}.volumeMounts.readOnly`);
+    if (readOnlyRootFilesystem || capabilities || seccompProfile) {
+      found.add(`${path}.securityContext`);
+    }
+  }
+  for (const volume of pod.spec?.volumes ?? []) {
+    const { sizeLimit, medium } = volume.emptyDir ?? {};
+    if (sizeLimit || medium) found.add(`spec.volumes[${volume.name}].emptyDir`);
+  }
+  return [...found];
+}
