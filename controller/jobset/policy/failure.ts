@@ -24,6 +24,30 @@ function firstFailed(jobs: readonly Job[]): Job | undefined {
   );
 }
 
+function compiles(pattern: string): boolean {
+  try {
+    RE2JS.compile(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The draft that also tells of patterns that do not compile. */
+function withPatternWarnings(draft: Draft, rules: readonly FailurePolicyRule[]): Draft {
+  const events = rules.flatMap(({ onJobFailureMessagePatterns = [] }, rule) =>
+    onJobFailureMessagePatterns.flatMap((pattern, index) =>
+      compiles(pattern) ? [] : [{
+        type: "Warning" as const,
+        reason: REASONS.invalidPattern,
+        message:
+          `spec.failurePolicy.rules[${rule}].onJobFailureMessagePatterns[${index}]: "${pattern}" is no RE2 pattern and matches nothing`,
+      }]
+    )
+  );
+  return { ...draft, events: [...draft.events, ...events] };
+}
+
 /** Whether the RE2 pattern is found in the text. One that does not compile matches nothing. */
 export function patternMatches(pattern: string, text: string): boolean {
   try {
@@ -92,11 +116,12 @@ function restarted(draft: Draft, decision: FailureDecision, now: number): Draft 
 
 /** The draft after the failure policy: failed, or one restart further. `failed` is not empty. */
 export function applyFailurePolicy(
-  draft: Draft,
+  before: Draft,
   spec: ResolvedSpec,
   { failed, now }: { failed: readonly Job[]; now: number },
 ): Draft {
   const policy = spec.failurePolicy;
+  const draft = withPatternWarnings(before, policy?.rules ?? []);
   const fail = (reason: string, text: string, job: string | undefined) =>
     withFailure(draft, { reason, message: `${text} (first failed job: ${job})` }, now);
   if (policy === undefined) {

@@ -159,6 +159,26 @@ Deno.test("`applyFailurePolicy()` maxRestarts 0 without rules fails at the first
   equal(draft.status.conditions?.[0]?.reason, "ReachedMaxRestarts");
 });
 
+Deno.test("`applyFailurePolicy()` tells of a pattern that does not compile, and goes on", () => {
+  const spec = resolveSpec(jobSet({
+    failurePolicy: {
+      maxRestarts: 1,
+      rules: rules({ action: "FailJobSet", onJobFailureMessagePatterns: ["ok", "("] }),
+    },
+  }));
+  const draft = applyFailurePolicy({ status: {}, events: [] }, spec, {
+    failed: [failedJob({ of: "a", message: "(" })],
+    now: NOW,
+  });
+  equal(draft.status.restarts, 1);
+  deepEqual(draft.events[0], {
+    type: "Warning",
+    reason: "InvalidFailurePolicyPattern",
+    message:
+      'spec.failurePolicy.rules[0].onJobFailureMessagePatterns[1]: "(" is no RE2 pattern and matches nothing',
+  });
+});
+
 Deno.test("`dependenciesHold()` case 29: counts ready, succeeded and failed, and wants equality", () => {
   const spec = resolveSpec(jobSet({
     replicatedJobs: [
