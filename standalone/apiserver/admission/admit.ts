@@ -20,16 +20,20 @@ export interface AdmissionOptions {
 
 export type { ServiceAddress };
 
-/** Changes or refuses what is about to be stored; see {@link createAdmission}. */
-export type Admit = (
+/**
+ * Changes or refuses what is about to be stored; see {@link createAdmission}. `finish` makes of the
+ * changed object what will be stored (pruning, defaults, validation); it may throw.
+ */
+export type Admit = <T>(
   request: AdmissionRequest,
-) => Promise<{ object: unknown; warnings: string[] }>;
+  finish: (changed: unknown) => T,
+) => Promise<{ object: T; warnings: string[] }>;
 
 /**
  * A function that admits requests: built-in defaults that need other objects, then the mutating
- * webhooks, the built-in refusals and the validating webhooks. The object that comes back is the
- * request's own when nothing changed it. The request's object must have its UID. Throws
- * StatusError when the request is refused.
+ * webhooks, `finish`, the built-in refusals and the validating webhooks, which see what `finish`
+ * made. It gets the request's own object when nothing changed it. The request's object must have
+ * its UID. Throws StatusError when the request is refused.
  */
 export function createAdmission(options: AdmissionOptions): Admit {
   const { store, authorizer, resolveService } = options;
@@ -38,15 +42,13 @@ export function createAdmission(options: AdmissionOptions): Admit {
     newUid: () => crypto.randomUUID(),
     ...(resolveService !== undefined && { resolveService }),
   };
-  return async (request) => {
+  return async (request, finish) => {
     const built = applyBuiltIn(request, store);
     const mutated = await mutate({ ...request, object: built.object }, store, calls);
-    const admitted = { ...request, object: mutated.object };
+    const object = finish(mutated.object);
+    const admitted = { ...request, object };
     checkBuiltIn(admitted, authorizer);
     const warnings = await validate(admitted, store, calls);
-    return {
-      object: mutated.object,
-      warnings: [...built.warnings, ...mutated.warnings, ...warnings],
-    };
+    return { object, warnings: [...built.warnings, ...mutated.warnings, ...warnings] };
   };
 }

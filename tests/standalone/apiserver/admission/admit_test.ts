@@ -6,6 +6,7 @@ import { createAuthorizer } from "../../../../standalone/apiserver/auth/authoriz
 import type { AdmissionRequest } from "../../../../standalone/apiserver/parts.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/object.ts";
 import { at } from "../../../../standalone/apiserver/schema/json.ts";
+import { StatusError } from "../../../../standalone/apiserver/status_error.ts";
 import { memoryStore, stored } from "../auth/memory_store.ts";
 import { reviewAnswer } from "./webhook_server.ts";
 
@@ -62,7 +63,8 @@ function world({ mutating = [], validating = [], answers = {}, objects = {} }: W
       return Promise.resolve({ status: 200, body });
     },
   });
-  return { admit, calls, sent };
+  const admitAsIs = (request: AdmissionRequest) => admit(request, (object) => object);
+  return { admit: admitAsIs, finishing: admit, calls, sent };
 }
 
 function request(more: Partial<AdmissionRequest> = {}): AdmissionRequest {
@@ -458,4 +460,25 @@ Deno.test("`admit()` refuses a role that grants more than its writer has", async
     },
   });
   await assert.rejects(world({}).admit(about), { code: 403, message: /attempting to grant RBAC/ });
+});
+
+Deno.test("`admit()` shows validating webhooks what will be stored, and stops where that is not valid", async () => {
+  let seen: unknown;
+  const { finishing, calls } = world({
+    mutating: [webhook("one")],
+    validating: [webhook("two")],
+    answers: {
+      two: (review) => {
+        seen = at(review, "request", "object");
+        return { allowed: true };
+      },
+    },
+  });
+  const { object } = await finishing(request(), () => ({ finished: true }));
+  assert.deepEqual([object, seen], [{ finished: true }, { finished: true }]);
+  const refuse = () => {
+    throw new StatusError(422, "Invalid", "broken by a patch");
+  };
+  await assert.rejects(finishing(request(), refuse), { code: 422, message: "broken by a patch" });
+  assert.deepEqual(calls, ["one", "two", "one"]);
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { callHttps } from "../../../../standalone/apiserver/admission/https_call.ts";
 import { createAdmission } from "../../../../standalone/apiserver/admission/admit.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/auth/authorizer.ts";
+import type { AdmissionRequest } from "../../../../standalone/apiserver/parts.ts";
 import { at } from "../../../../standalone/apiserver/schema/json.ts";
 import { memoryStore, stored } from "../auth/memory_store.ts";
 import { makeCertificates, withWebhook } from "./webhook_server.ts";
@@ -23,11 +24,12 @@ function admission(clientConfig: unknown, more: Record<string, unknown> = {}) {
       stored("MutatingWebhookConfiguration", { name: "c" }, { webhooks: [webhook] }),
     ],
   });
-  return createAdmission({
+  const admit = createAdmission({
     store,
     authorizer: createAuthorizer({ store }),
     resolveService: ({ name, port }) => name === "hook" ? { host: "127.0.0.1", port } : undefined,
   });
+  return (request: AdmissionRequest) => admit(request, (object) => object);
 }
 
 function configMap() {
