@@ -10,7 +10,7 @@ import { parseDuration } from "./duration.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
 
 const port = (otherwise: number) =>
-  z.coerce.number({ error: "must be a port from 0 to 65535 (0: any free one)" })
+  z.coerce.number({ error: "must be a port from 0 to 65535 (0 takes one that is free)" })
     .int("must be a whole number").min(0, "must be a port from 0 to 65535")
     .max(65_535, "must be a port from 0 to 65535").default(otherwise);
 

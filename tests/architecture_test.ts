@@ -130,7 +130,10 @@ Deno.test("no file gives types up", async () => {
   const wrong: string[] = [];
   for await (const { path, text } of sources()) {
     text.split("\n").forEach((line, index) => {
-      if (/:\s*any\b|<any>|\bas any\b|as unknown as|@ts-(ignore|expect-error|nocheck)/.test(line)) {
+      const code = line.replace(/^\s*(\*|\/\/|\/\*).*$/, "");
+      const isGivenUp = /:\s*any\b|<any>|\bas any\b|as unknown as/.test(code) ||
+        /@ts-(ignore|expect-error|nocheck)/.test(line);
+      if (isGivenUp) {
         wrong.push(`${path}:${index + 1}: ${line.trim()}`);
       }
     });
