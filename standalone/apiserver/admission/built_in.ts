@@ -176,7 +176,7 @@ export function checkBuiltIn(request: AdmissionRequest, authorizer: Authorizer):
   checkEscalation({
     kind: request.kind.kind,
     resource: resource.resource,
-    namespace: request.namespace ?? textAt(object, "metadata", "namespace"),
+    namespace: request.namespace,
     object,
     oldObject: request.oldObject,
     user: request.user,

@@ -35,7 +35,7 @@ function isSubject(subject: unknown, user: User, namespace: string | undefined):
   const name = textAt(subject, "name") ?? "";
   switch (textAt(subject, "kind")) {
     case "User":
-      return name === user.name || name === "*";
+      return name === user.name;
     case "Group":
       return user.groups.includes(name);
     case "ServiceAccount": {

@@ -53,6 +53,7 @@ const STORE = memoryStore({
     clusterBinding("logs", { kind: "User", name: "ann" }),
     clusterBinding("all-scales", { kind: "User", name: "ann" }),
     clusterBinding("health", { kind: "Group", name: "system:authenticated" }),
+    clusterBinding("one", { kind: "User", name: "*" }),
     clusterBinding("missing", { kind: "User", name: "ann" }),
   ],
   roles: [
@@ -114,6 +115,7 @@ const DECISIONS: [User, string, boolean][] = [
   [ROBOT, "create jobs * in away of batch", false],
   [ROBOT, "update jobs/status x in ns of batch", false],
   [{ name: "nobody", groups: [] }, "get pods x in ns", false],
+  [{ name: "nobody", groups: [] }, "get secrets mine in ns", false],
   [KUBELET, "list pods * in *", true],
   [KUBELET, "patch pods/status here in ns", true],
   [KUBELET, "patch pods/status there in away", false],
