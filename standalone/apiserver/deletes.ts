@@ -134,6 +134,7 @@ export async function deleteObject(
   }
   const next = marked(context, call, object, finalizers, grace);
   const unchanged = object.metadata.deletionTimestamp === next.metadata.deletionTimestamp &&
+    object.metadata.deletionGracePeriodSeconds === next.metadata.deletionGracePeriodSeconds &&
     finalizers.length === (object.metadata.finalizers?.length ?? 0);
   if (call.dryRun || unchanged) return { object: next, removed: false };
   const storedVersion = store.get(call.resource, namespace, name)?.apiVersion ?? next.apiVersion;

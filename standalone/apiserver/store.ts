@@ -59,7 +59,7 @@ export interface Store extends ObjectReader {
 export interface StoreOptions {
   /** Folder for the database, made with mode 0700; in memory where left out. */
   readonly dataDir?: string;
-  /** Changes kept for watches that start in the past. */
+  /** Changes kept at least for watches that start in the past; at most twice as many. */
   readonly historyLimit?: number;
 }
 
@@ -237,6 +237,6 @@ class SqliteStore implements Store {
  * Opens the store. Throws with a clear message where the folder cannot be used, or another process
  * has it open.
  */
-export function openStore({ dataDir, historyLimit = 10_000 }: StoreOptions = {}): Store {
+export function openStore({ dataDir, historyLimit = 5_000 }: StoreOptions = {}): Store {
   return new SqliteStore(openDatabase(dataDir), historyLimit);
 }

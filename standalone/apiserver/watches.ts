@@ -1,6 +1,7 @@
 /** Watches: what is there, then what changes, as a stream of JSON lines. */
 import { type Context, inVersion } from "./context.ts";
 import type { ApiObject } from "./object.ts";
+import { CRD_KEY } from "./registry.ts";
 import { revisionOf } from "./reads.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import { selectorOf } from "./selectors.ts";
@@ -73,6 +74,12 @@ function seen(
   return was ? "DELETED" : undefined;
 }
 
+/** Says whether a change is the end of a custom kind. */
+function endsService({ type, key, object }: Change, { custom, resource, group }: Resource) {
+  return custom && type === "DELETED" && key.resource === CRD_KEY.resource &&
+    key.group === CRD_KEY.group && object.metadata.name === `${resource}.${group}`;
+}
+
 function selectorFor({ resource, namespace, name, query }: WatchOptions) {
   const selects = selectorOf(query, resource);
   return (object: ApiObject) =>
@@ -121,6 +128,7 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
         controller.close();
       };
       const tell = (change: Change) => {
+        if (endsService(change, resource)) return end();
         if (change.key.resource !== resource.resource || change.key.group !== resource.group) {
           return;
         }

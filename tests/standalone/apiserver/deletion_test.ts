@@ -117,6 +117,15 @@ Deno.test("deleteObject() gives grace to pods that a node has, and to no others"
   assert.equal(shorter.metadata.deletionGracePeriodSeconds, 5);
   await api.ok("DELETE", `${PODS}/bound?gracePeriodSeconds=0`);
   assert.equal((await api.call("GET", `${PODS}/bound`)).status, 404);
+  await api.ok("POST", PODS, {
+    body: pod("held", { metadata: { finalizers: ["example.com/hold"] }, spec: { nodeName: "n" } }),
+  });
+  await api.ok("DELETE", `${PODS}/held?gracePeriodSeconds=1`);
+  const held = await api.ok("DELETE", `${PODS}/held?gracePeriodSeconds=0`);
+  assert.equal(held.metadata.deletionGracePeriodSeconds, 0);
+  const freed = { metadata: { finalizers: null } };
+  await api.ok("PATCH", `${PODS}/held`, { type: MERGE, body: freed });
+  assert.equal((await api.call("GET", `${PODS}/held`)).status, 404);
   await api.ok("POST", PODS, { body: pod("done", { spec: { nodeName: "n" } }) });
   const status = { status: { phase: "Succeeded" } };
   await api.ok("PATCH", `${PODS}/done/status`, { type: MERGE, body: status });

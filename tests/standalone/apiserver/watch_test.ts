@@ -1,6 +1,16 @@
 /** Lists in pages and watches of the API server. */
 import assert from "node:assert/strict";
-import { CONFIG_MAPS, configMap, pod, PODS, type TestServer, testServer } from "./api_cluster.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  pod,
+  PODS,
+  type TestServer,
+  testServer,
+  widget,
+  widgetDefinition,
+  WIDGETS,
+} from "./api_cluster.ts";
 
 const MERGE = "application/merge-patch+json";
 
@@ -140,4 +150,43 @@ Deno.test("presenter() makes tables, with columns once a watch, and metadata alo
     accept: "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
   });
   assert.deepEqual(Object.keys(partial.items[0]), ["kind", "apiVersion", "metadata"]);
+});
+
+Deno.test("watchObjects() ends when its kind is no longer served", async () => {
+  await using api = await testServer();
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  await api.ok("POST", definitions, { body: widgetDefinition() });
+  await api.ok("POST", WIDGETS, { body: widget("a") });
+  const lines = await api.watch(
+    `${WIDGETS}?watch=1`,
+    Infinity,
+    () => api.ok("DELETE", `${definitions}/widgets.example.com`),
+  );
+  assert.deepEqual(lines.map(({ type }) => type), ["ADDED", "DELETED"]);
+});
+
+Deno.test("podLog() tells who has the log when the client goes away", async () => {
+  const told = Promise.withResolvers<void>();
+  await using api = await testServer({
+    podLogs: ({ signal }) => {
+      signal.addEventListener("abort", () => told.resolve());
+      const line = new TextEncoder().encode("line\n");
+      return Promise.resolve(
+        new Response(new ReadableStream({ start: (controller) => controller.enqueue(line) })),
+      );
+    },
+  });
+  await api.ok("POST", PODS, { body: pod("a") });
+  const response = await api.open("GET", `${PODS}/a/log?follow=true`);
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await told.promise;
+});
+
+Deno.test("startApiServer() ends watches when it closes", async () => {
+  const api = await testServer();
+  const response = await api.open("GET", `${PODS}?watch=1`);
+  await Promise.all([response.text(), api[Symbol.asyncDispose]()]);
+  await assert.rejects(fetch(api.server.url));
 });
