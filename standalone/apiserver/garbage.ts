@@ -18,11 +18,11 @@ interface Item {
 }
 
 function idOf(key: ResourceKey, { metadata }: ApiObject): string {
-  return JSON.stringify([key.group, key.resource, metadata.namespace ?? "", metadata.name]);
+  return [key.group, key.resource, metadata.namespace ?? "", metadata.name].join(" ");
 }
 
 function itemOf(id: string): Item {
-  const [group = "", resource = "", namespace = "", name = ""]: string[] = JSON.parse(id);
+  const [group = "", resource = "", namespace = "", name = ""] = id.split(" ");
   return { key: { group, resource }, namespace: namespace || undefined, name };
 }
 
