@@ -46,6 +46,8 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [JOBSET_GROUP], resources: ["jobsets/finalizers"], verbs: ["update"] },
   // The built-in executor: JobSet → Jobs and the headless Service.
   { apiGroups: ["batch"], resources: ["jobs"], verbs: [...READ, "create", "patch", "delete"] },
+  // On resume the executor clears a Job's start time, so that its deadline begins anew.
+  { apiGroups: ["batch"], resources: ["jobs/status"], verbs: ["patch"] },
   { apiGroups: [""], resources: ["services"], verbs: [...READ, "create"] },
   // The runtime snapshot and the CA of each job.
   { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "patch"] },

@@ -2,11 +2,16 @@
 import { MANAGER } from "../../crds/names.ts";
 import { createClient, type KubeClient, type RequestReport } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
+import { ConfigurationError, messageOf } from "../../kube/errors.ts";
 import { createEventRecorder } from "../../kube/events.ts";
 import { createInformer } from "../../kube/informer.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { type ApiServer, startApiServer } from "../../standalone/apiserver/server.ts";
+import {
+  type ApiServer,
+  type ApiServerOptions,
+  startApiServer,
+} from "../../standalone/apiserver/server.ts";
 import type { PodLogRequest } from "../../standalone/apiserver/parts.ts";
 import { StatusError } from "../../standalone/apiserver/status_error.ts";
 import { createJobController, jobPodIndexes } from "../../standalone/jobs/controller.ts";
@@ -113,6 +118,15 @@ async function runJobs(client: KubeClient, signal: AbortSignal): Promise<void> {
   ]);
 }
 
+/** Starts the API server; what can go wrong there, a taken port or a bad folder, is the user's to change. */
+async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  try {
+    return await startApiServer(options);
+  } catch (cause) {
+    throw new ConfigurationError(messageOf(cause), { cause });
+  }
+}
+
 /** Starts everything but the manager. Leaves nothing running where it throws. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   await using cleanup = new AsyncDisposableStack();
@@ -120,7 +134,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   cleanup.defer(() => folder.release());
   const { tokens, users } = staticUsers();
   let kubelet: Kubelet | undefined;
-  const api: ApiServer = await startApiServer({
+  const api = await openApiServer({
     ...(folder.isTemporary ? {} : { dataDir: `${folder.path}/api` }),
     port: options.port,
     hostname: HOST,

@@ -1,0 +1,145 @@
+/** `standalone` as a process: how it starts, ends, and begins again on the same folder. */
+import assert from "node:assert/strict";
+import { parse as parseYaml } from "yaml";
+import { KINDS } from "../../crds/kinds.ts";
+import { createClient } from "../../kube/client.ts";
+import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import {
+  milepost,
+  type StandaloneProcess,
+  startStandaloneProcess,
+} from "../support/milepost_process.ts";
+import { processesThatMention } from "../support/processes.ts";
+import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+
+async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "milepost-test-" });
+  try {
+    await work(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function clientOf(process: StandaloneProcess) {
+  return createClient({ connection: loadKubeconfig(process.ready.kubeconfig) });
+}
+
+Deno.test("standalone keeps its files for its user alone, and ends with all its children", async () => {
+  await inFolder(async (folder) => {
+    const data = `${folder}/data`;
+    const process = await startStandaloneProcess(["--data-dir", data]);
+    using client = disposable(clientOf(process));
+    await client.create(
+      KINDS.clusterTrainingRuntime,
+      shellRuntime("long", "sleep 300 & sleep 300"),
+    );
+    await client.create(KINDS.trainJob, trainJob("long", "long"));
+    await until(
+      "the pod's processes",
+      async () =>
+        [...(await processesThatMention(data)).values()].filter((it) => /^sleep 300/.test(it))
+          .length >= 2,
+    );
+    const kubeconfig = await Deno.stat(process.ready.kubeconfig);
+    assert.equal((kubeconfig.mode ?? 0) & 0o777, 0o600);
+    assert.equal(((await Deno.stat(data)).mode ?? 0) & 0o777, 0o700);
+    const config: unknown = parseYaml(await Deno.readTextFile(process.ready.kubeconfig));
+    assert.partialDeepStrictEqual(config, {
+      clusters: [{ cluster: { server: process.ready.server } }],
+    });
+
+    const began = performance.now();
+    assert.equal(await process.stop("SIGTERM"), 0, process.log());
+    assert.ok(performance.now() - began < 5_000, "it took more than 5 s to end");
+    assert.deepEqual(await processesThatMention(data), new Map());
+  });
+});
+
+Deno.test("standalone killed with -9 has every acknowledged write, and its jobs go on", async () => {
+  await inFolder(async (folder) => {
+    const data = `${folder}/data`;
+    const args = ["--data-dir", data, "--kubeconfig", `${folder}/config`];
+    const first = await startStandaloneProcess(args);
+    const written: string[] = [];
+    {
+      using client = disposable(clientOf(first));
+      await client.create(
+        KINDS.clusterTrainingRuntime,
+        shellRuntime("short", "sleep 1; echo done"),
+      );
+      await client.create(
+        KINDS.trainJob,
+        trainJob("goes-on", "short", {
+          spec: { trainer: { command: ["sh", "-c", "sleep 3; echo done"] } },
+        }),
+      );
+      await client.create(KINDS.trainJob, trainJob("paused", "short", { spec: { suspend: true } }));
+      await trainJobThat(client, "goes-on", "runs", (it) => it.status?.state === "Running");
+      for (let i = 0; i < 50; i++) {
+        await client.create(KINDS.configMap, {
+          metadata: { name: `written-${i}`, namespace: "default" },
+        });
+        written.push(`written-${i}`);
+      }
+    }
+    await first.stop("SIGKILL");
+
+    const second = await startStandaloneProcess(args);
+    try {
+      using client = disposable(clientOf(second));
+      const { items } = await client.list(KINDS.configMap, { namespace: "default" });
+      const names = new Set(items.map((it) => it.metadata?.name));
+      assert.deepEqual(written.filter((name) => !names.has(name)), []);
+      // The container that was killed with its kubelet counts as failed; the job says so or ends well.
+      const ended = await trainJobThat(
+        client,
+        "goes-on",
+        "ends",
+        (it) => it.status?.state === "Complete" || it.status?.state === "Failed",
+      );
+      assert.ok(ended.status?.conditions?.some((it) => it.status === "True"));
+      const body = { spec: { suspend: false } };
+      await client.patch(KINDS.trainJob, { namespace: "default", name: "paused" }, {
+        type: "merge",
+        body,
+      });
+      await trainJobThat(client, "paused", "completes", (it) => it.status?.state === "Complete");
+    } finally {
+      assert.equal(await second.stop(), 0, second.log());
+    }
+    assert.deepEqual(await processesThatMention(data), new Map());
+  });
+});
+
+Deno.test("standalone says that its folder is in use, and by which flag to choose another port", async () => {
+  await inFolder(async (folder) => {
+    const process = await startStandaloneProcess(["--data-dir", `${folder}/a`]);
+    try {
+      const port = new URL(process.ready.server).port;
+      const status = new URL(process.ready.status).port;
+      const cases: [string[], RegExp][] = [
+        [["--data-dir", `${folder}/a`], /in use by another standalone/],
+        [["--data-dir", `${folder}/b`, "--port", port], new RegExp(`port ${port}`)],
+        [["--data-dir", `${folder}/c`, "--status-port", status], new RegExp(`port ${status}`)],
+        [["--data-dir", process.ready.kubeconfig], /--data-dir/],
+      ];
+      for (const [args, want] of cases) {
+        const { code, stderr } = await milepost(["standalone", ...args]);
+        assert.equal(code, 2, stderr);
+        assert.match(stderr, want);
+        const own = stderr.trimEnd().split("\n").filter((line) => line.startsWith("milepost: "));
+        assert.equal(own.length, 1, stderr);
+        assert.doesNotMatch(stderr, /^\s+at /m);
+      }
+    } finally {
+      assert.equal(await process.stop(), 0);
+    }
+  });
+});
+
+/** Closes a client's connections at the end of a block. */
+function disposable<T extends { close(): void }>(client: T): T & Disposable {
+  return Object.assign(client, { [Symbol.dispose]: () => client.close() });
+}
