@@ -37,7 +37,9 @@ async function* sources(folder = ""): AsyncGenerator<Source> {
   }
 }
 
-const IMPORT = /(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"|\bimport\(\s*"([^"]+)"/g;
+/** A file that is taken in as text, such as an example, is no code and stands beside the house. */
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"(?! with \{ type: "text" \})|\bimport\(\s*"([^"]+)"/g;
 
 /** What a file imports, relative ones as paths from the root. */
 function importsOf({ path, text }: Source): string[] {

@@ -9,16 +9,17 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import failing from "../../examples/jobs/failing.yaml" with { type: "text" };
 import paused from "../../examples/jobs/paused.yaml" with { type: "text" };
+import python from "../../examples/jobs/python.yaml" with { type: "text" };
 import softmax from "../../examples/jobs/softmax.yaml" with { type: "text" };
 import runtime from "../../examples/runtime.yaml" with { type: "text" };
 import images from "../../examples/training/digits.txt" with { type: "text" };
-import python from "../../examples/training/train.py" with { type: "text" };
-import typescript from "../../examples/training/train.ts" with { type: "text" };
+import pythonProgram from "../../examples/training/train.py" with { type: "text" };
+import denoProgram from "../../examples/training/train.ts" with { type: "text" };
 
 /** Name of the ConfigMap that the runtime mounts, as in `examples/kustomization.yaml`. */
 const PROGRAM = "digits-training";
-const PROGRAM_FILES = { "train.ts": typescript, "train.py": python, "digits.txt": images };
-const JOBS = { failing, paused, softmax };
+const PROGRAM_FILES = { "train.ts": denoProgram, "train.py": pythonProgram, "digits.txt": images };
+const JOBS: Readonly<Record<string, string>> = { failing, paused, python, softmax };
 
 /** The training program and its data set, as `kubectl apply -k examples` makes them. */
 export function trainingProgram(namespace: string): ConfigMap {
@@ -35,8 +36,10 @@ export function exampleRuntime(): ClusterTrainingRuntime {
   return KINDS.clusterTrainingRuntime.parse(parseYaml(runtime));
 }
 
-/** One of `examples/jobs/`, in a namespace. */
-export function exampleJob(name: keyof typeof JOBS, namespace: string): TrainJob {
-  const job = KINDS.trainJob.parse(parseYaml(JOBS[name]));
+/** One of `examples/jobs/`, in a namespace. Throws where there is none of that name. */
+export function exampleJob(name: string, namespace: string): TrainJob {
+  const text = JOBS[name];
+  if (text === undefined) throw new Error(`there is no example named ${name}`);
+  const job = KINDS.trainJob.parse(parseYaml(text));
   return { ...job, metadata: { ...job.metadata, namespace } };
 }

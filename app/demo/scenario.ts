@@ -68,10 +68,10 @@ function take(seen: Seen, object: TrainJob): boolean {
 }
 
 async function applyExamples(client: KubeClient): Promise<void> {
-  await client.create(KINDS.configMap, await trainingProgram(NAMESPACE));
-  await client.create(KINDS.clusterTrainingRuntime, await exampleRuntime());
+  await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
+  await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
   for (const job of Object.keys(JOBS)) {
-    await client.create(KINDS.trainJob, await exampleJob(job, NAMESPACE));
+    await client.create(KINDS.trainJob, exampleJob(job, NAMESPACE));
   }
 }
 

@@ -6,16 +6,16 @@ import { exampleJob, exampleRuntime, trainingProgram } from "../../../app/demo/e
 const examples = new URL("../../../examples/", import.meta.url);
 
 for (const job of ["softmax", "failing", "paused", "python"]) {
-  Deno.test(`exampleJob() reads ${job}, which runs on the runtime of the examples`, async () => {
-    const trainJob = await exampleJob(job, "default");
-    const runtime = await exampleRuntime();
+  Deno.test(`exampleJob() reads ${job}, which runs on the runtime of the examples`, () => {
+    const trainJob = exampleJob(job, "default");
+    const runtime = exampleRuntime();
     assert.equal(trainJob.metadata.name, job);
     assert.equal(trainJob.spec.runtimeRef.name, runtime.metadata.name);
   });
 }
 
 Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits into one", async () => {
-  const program = await trainingProgram("default");
+  const program = trainingProgram("default");
   const kustomization: unknown = parseYaml(
     await Deno.readTextFile(new URL("kustomization.yaml", examples)),
   );
@@ -29,8 +29,8 @@ Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits int
   assert.ok(JSON.stringify(program).length < 262_144);
 });
 
-Deno.test("the training program and its data stand for each other in both languages", async () => {
-  const { data = {} } = await trainingProgram("default");
+Deno.test("the training program and its data stand for each other in both languages", () => {
+  const { data = {} } = trainingProgram("default");
   for (const program of ["train.ts", "train.py"]) {
     for (const variable of ["URL", "CA_CERT", "TOKEN"]) {
       assert.ok(data[program]?.includes(`KUBEFLOW_TRAINER_STATUS_${variable}`), program);
