@@ -121,8 +121,14 @@ Deno.test("standalone says that its folder is in use, and by which flag to choos
       const status = new URL(process.ready.status).port;
       const cases: [string[], RegExp][] = [
         [["--data-dir", `${folder}/a`], /in use by another standalone/],
-        [["--data-dir", `${folder}/b`, "--port", port], new RegExp(`port ${port}`)],
-        [["--data-dir", `${folder}/c`, "--status-port", status], new RegExp(`port ${status}`)],
+        [
+          ["--data-dir", `${folder}/b`, "--port", port],
+          new RegExp(`:${port}.*choose another port`),
+        ],
+        [
+          ["--data-dir", `${folder}/c`, "--status-port", status],
+          new RegExp(`--status-port.*${status}|:${status}`),
+        ],
         [["--data-dir", process.ready.kubeconfig], /--data-dir/],
       ];
       for (const [args, want] of cases) {

@@ -1,0 +1,73 @@
+/** The manager as a process of its own, against any API server, on ports that stay the same. */
+
+const main = new URL("../../main.ts", import.meta.url).pathname;
+
+/** A port that is free now. */
+export function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  return port;
+}
+
+/** A manager process. */
+export interface ManagerProcess {
+  readonly pid: number;
+  readonly log: () => string;
+  /** Sends a signal, waits for the end, and answers the exit code. */
+  end(signal: Deno.Signal): Promise<number>;
+}
+
+/** Starts managers with the same ports again and again. */
+export function managerLauncher(kubeconfig: string, flags: readonly string[] = []) {
+  const [webhook, status, metrics, health] = [freePort(), freePort(), freePort(), freePort()];
+  const args = [
+    "manager",
+    "--kubeconfig",
+    kubeconfig,
+    "--bind-address=127.0.0.1",
+    `--webhook-port=${webhook}`,
+    `--status-port=${status}`,
+    `--metrics-port=${metrics}`,
+    `--health-port=${health}`,
+    `--webhook-base-url=https://127.0.0.1:${webhook}`,
+    `--status-base-url=https://127.0.0.1:${status}`,
+    "--feature-gates=TrainJobProgress=true",
+    "--log-format=json",
+    ...flags,
+  ];
+  function start(): ManagerProcess {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", main, ...args],
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    let text = "";
+    const reading = (async () => {
+      for await (const part of child.stderr.pipeThrough(new TextDecoderStream())) text += part;
+    })();
+    return {
+      pid: child.pid,
+      log: () => text,
+      async end(signal) {
+        try {
+          child.kill(signal);
+        } catch (error) {
+          if (!(error instanceof TypeError)) throw error; // It has ended already.
+        }
+        const limit = setTimeout(() => child.kill("SIGKILL"), 30_000);
+        const { code } = await child.status;
+        clearTimeout(limit);
+        await reading;
+        return code;
+      },
+    };
+  }
+  async function isReady(): Promise<boolean> {
+    const answer = await fetch(`http://127.0.0.1:${health}/readyz`);
+    await answer.body?.cancel();
+    return answer.ok;
+  }
+  return { start, isReady, ports: { webhook, status, metrics, health } };
+}
