@@ -1,0 +1,268 @@
+/** TrainJobs that cannot be: refused with the field path, or told by a condition where admission could not see it. */
+import assert from "node:assert/strict";
+import { readConfiguration } from "../../app/configuration.ts";
+import { startManager } from "../../app/manager.ts";
+import { startControlPlane } from "../../app/standalone/control_plane.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { KubeError } from "../../kube/errors.ts";
+import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+
+const key = (name: string) => ({ namespace: "default", name });
+
+/** The refusal of a call. Fails where it was not refused. */
+async function refusalOf(call: Promise<unknown>): Promise<KubeError> {
+  try {
+    await call;
+  } catch (error) {
+    assert.ok(error instanceof KubeError, String(error));
+    return error;
+  }
+  assert.fail("it was not refused");
+}
+
+function withPolicy(name: string, mlPolicy: object): ClusterTrainingRuntime {
+  const runtime = shellRuntime(name, "true");
+  return KINDS.clusterTrainingRuntime.parse({ ...runtime, spec: { ...runtime.spec, mlPolicy } });
+}
+
+const creations: Record<string, { job: TrainJob; code: number; want: RegExp }> = {
+  "a runtime that is not there": {
+    job: trainJob("a", "missing"),
+    code: 403,
+    want: /spec\.[rR]untimeRef.*must be created before the TrainJob is created/,
+  },
+  "a kind of runtime that is not there": {
+    job: trainJob("a", "x", { spec: { runtimeRef: { name: "x", kind: "Recipe" } } }),
+    code: 403,
+    want: /unsupported runtime: Recipe\.trainer\.kubeflow\.org/,
+  },
+  "a variable of the torch policy": {
+    job: trainJob("a", "torch", {
+      spec: { trainer: { env: [{ name: "PET_NNODES", value: "3" }] } },
+    }),
+    code: 403,
+    want: /spec\.trainer\.env.*must not have reserved envs.*PET_NNODES/,
+  },
+  "a name that is too long for its pods": {
+    job: trainJob(`a${"b".repeat(60)}`, "shell"),
+    code: 403,
+    want: /63|too long|at most/i,
+  },
+  "a name that is no DNS label": {
+    job: trainJob("1a", "shell"),
+    code: 422,
+    want: /metadata\.name must match RFC 1035/,
+  },
+  "a patch of a job that the runtime does not have": {
+    job: trainJob("a", "shell", {
+      spec: {
+        runtimePatches: [{
+          manager: "acme.io/me",
+          trainingRuntimeSpec: { template: { spec: { replicatedJobs: [{ name: "nobody" }] } } },
+        }],
+      },
+    }),
+    code: 403,
+    want: /spec\.runtimePatches.*must not have replicated job that doesn't exist/,
+  },
+  "a patch of a reserved container's variables": {
+    job: trainJob("a", "shell", {
+      spec: {
+        runtimePatches: [{
+          manager: "acme.io/me",
+          trainingRuntimeSpec: {
+            template: {
+              spec: {
+                replicatedJobs: [{
+                  name: "node",
+                  template: {
+                    spec: {
+                      template: {
+                        spec: { containers: [{ name: "node", env: [{ name: "A", value: "b" }] }] },
+                      },
+                    },
+                  },
+                }],
+              },
+            },
+          },
+        }],
+      },
+    }),
+    code: 403,
+    want: /must not have envs for the dataset-initializer, model-initializer, node containers/,
+  },
+  "an initializer that the runtime has no job for": {
+    job: trainJob("a", "shell", {
+      spec: { initializer: { dataset: { storageUri: "hf://a/b" } } },
+    }),
+    code: 403,
+    want: /must have dataset-initializer job/,
+  },
+  "a process count below one": {
+    job: trainJob("a", "torch", { spec: { trainer: { numProcPerNode: 0 } } }),
+    code: 422,
+    want: /numProcPerNode must be greater than or equal to 1/,
+  },
+  "early stopping, which nothing executes yet": {
+    job: {
+      ...trainJob("a", "shell"),
+      metadata: {
+        name: "a",
+        namespace: "default",
+        annotations: { "trainer.kubeflow.org/early-stopping": "{}" },
+      },
+    },
+    code: 403,
+    want: /early-stopping.*not supported yet/,
+  },
+};
+
+Deno.test("what cannot be run is refused at admission, with the field path", async (t) => {
+  await withStandalone(async ({ client }) => {
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 60"));
+    await client.create(KINDS.clusterTrainingRuntime, withPolicy("torch", { torch: {} }));
+    for (const [sentence, { job, code, want }] of Object.entries(creations)) {
+      await t.step(`creation: ${sentence}`, async () => {
+        const refusal = await refusalOf(client.create(KINDS.trainJob, job));
+        assert.match(refusal.message, want);
+        assert.equal(refusal.code, code, refusal.message);
+      });
+    }
+    for (const policy of ["mpi", "jax", "xgboost", "flux"]) {
+      await t.step(`a runtime with the policy ${policy} is refused by name`, async () => {
+        const refusal = await refusalOf(
+          client.create(KINDS.clusterTrainingRuntime, withPolicy(policy, { [policy]: {} })),
+        );
+        assert.match(refusal.message, new RegExp(policy));
+      });
+    }
+
+    await client.create(
+      KINDS.trainJob,
+      trainJob("stays", "shell", { spec: { trainer: { numNodes: 1 } } }),
+    );
+    const changes: Record<string, { spec: object; want: RegExp }> = {
+      "the number of nodes": { spec: { trainer: { numNodes: 2 } }, want: /field is immutable/ },
+      "the runtime": { spec: { runtimeRef: { name: "torch" } }, want: /field is immutable/ },
+      "the trainer taken away": { spec: { trainer: null }, want: /spec\.trainer.*immutable/ },
+      "a deadline added": {
+        spec: { activeDeadlineSeconds: 5 },
+        want: /spec\.activeDeadlineSeconds.*immutable/,
+      },
+      "patches while it runs": {
+        spec: { runtimePatches: [{ manager: "acme.io/me" }] },
+        want: /RuntimePatches can only be modified when the TrainJob is suspended/,
+      },
+    };
+    for (const [sentence, { spec, want }] of Object.entries(changes)) {
+      await t.step(`change: ${sentence}`, async () => {
+        const refusal = await refusalOf(
+          client.patch(KINDS.trainJob, key("stays"), { type: "merge", body: { spec } }),
+        );
+        assert.match(refusal.message, want);
+      });
+    }
+  }, { kubelet: false });
+});
+
+const suspend = (value: boolean) => ({
+  type: "merge" as const,
+  body: { spec: { suspend: value } },
+});
+
+Deno.test("a TrainJob goes on with the runtime it started from, changed or deleted", async () => {
+  await withStandalone(async ({ client }) => {
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 0.2"));
+    await client.create(KINDS.trainJob, trainJob("keeps", "shell", { spec: { suspend: true } }));
+    await client.create(KINDS.trainJob, trainJob("edited", "shell", { spec: { suspend: true } }));
+    for (const name of ["keeps", "edited"]) {
+      await trainJobThat(client, name, "is paused", (job) => job.status?.state === "Suspended");
+    }
+    await client.delete(KINDS.clusterTrainingRuntime, { name: "shell" });
+    await client.patch(KINDS.trainJob, key("keeps"), suspend(false));
+    await trainJobThat(client, "keeps", "completes", (job) => job.status?.state === "Complete");
+
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "exit 9"));
+    await client.patch(KINDS.trainJob, key("edited"), {
+      type: "merge",
+      body: { metadata: { labels: { edited: "yes" } } },
+    });
+    await client.patch(KINDS.trainJob, key("edited"), suspend(false));
+    await trainJobThat(client, "edited", "completes", (job) => job.status?.state === "Complete");
+    await client.delete(KINDS.trainJob, key("edited"));
+  });
+});
+
+Deno.test("what admission could not see is told by a condition and an event, and heals", async () => {
+  const plane = await startControlPlane({ port: 0 });
+  const { client } = plane;
+  try {
+    // No manager is there yet, so nothing judges these at admission.
+    await client.create(KINDS.trainJob, trainJob("early", "late"));
+    await client.create(
+      KINDS.trainJob,
+      trainJob("odd", "x", { spec: { runtimeRef: { name: "x", kind: "Recipe" } } }),
+    );
+    const manager = await startManager(
+      readConfiguration({
+        environment: {},
+        flags: {
+          bindAddress: "127.0.0.1",
+          webhookPort: "0",
+          statusPort: "0",
+          metricsPort: "0",
+          healthPort: "0",
+          featureGates: "TrainJobProgress=true",
+        },
+      }),
+      { client: plane.managerClient, host: "127.0.0.1" },
+    );
+    try {
+      await manager.whenReady();
+      await trainJobThat(
+        client,
+        "odd",
+        "is Failed",
+        (job) =>
+          job.status?.conditions?.some((it) =>
+            it.type === "Failed" && it.reason === "TrainingRuntimeNotSupported"
+          ) === true,
+      );
+      const waiting = await trainJobThat(
+        client,
+        "early",
+        "tells what is wrong",
+        (job) => job.status?.conditions?.some((it) => /not found/.test(it.message)) === true,
+      );
+      assert.notEqual(waiting.status?.state, "Complete");
+      await eventThat(client, "early", /TrainJob resources reconciliation failed: .*late/);
+      await client.create(KINDS.clusterTrainingRuntime, shellRuntime("late", "true"));
+      const healed = await trainJobThat(
+        client,
+        "early",
+        "completes",
+        (job) => job.status?.state === "Complete",
+      );
+      assert.deepEqual(healed.status?.conditions?.map((it) => it.type), ["Complete"]);
+    } finally {
+      await manager.stop();
+    }
+  } finally {
+    await plane.stop();
+  }
+});
+
+async function eventThat(client: KubeClient, about: string, message: RegExp): Promise<void> {
+  await until(`an event about ${about}`, async () => {
+    const { items } = await client.list(KINDS.event, { namespace: "default" });
+    return items.some((it) =>
+      it.involvedObject.name === about && it.firstTimestamp !== undefined &&
+      message.test(it.message ?? "")
+    );
+  });
+}
