@@ -1,0 +1,61 @@
+/** The bundle stands alone: an empty folder, no configuration, an empty cache, nothing downloaded. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { bundle } from "../../build/bundle.ts";
+import { crdYaml } from "../../crds/manifests.ts";
+import manifest from "../../deno.json" with { type: "json" };
+import { run } from "../support/command.ts";
+
+interface Bundle extends AsyncDisposable {
+  milepost(args: string[], timeoutMs?: number): ReturnType<typeof run>;
+}
+
+/** The bundle, alone in a folder of its own, with a home and a cache that are empty. */
+async function bundleAlone(): Promise<Bundle> {
+  const folder = await Deno.makeTempDir({ prefix: "milepost-bundle-" });
+  const [home, work] = [`${folder}/home`, `${folder}/work`];
+  await Promise.all([home, work].map((it) => Deno.mkdir(it)));
+  await bundle(`${folder}/milepost.js`);
+  return {
+    milepost: (args, timeoutMs = 30_000) =>
+      run(Deno.execPath(), {
+        args: ["run", "-A", "--cached-only", "--no-config", "--no-lock", "../milepost.js", ...args],
+        cwd: work,
+        env: { HOME: home, DENO_DIR: `${home}/deno` },
+        timeoutMs,
+      }),
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+const demoLine = z.object({ summary: z.array(z.looseObject({ job: z.string() })) });
+
+Deno.test("bundle() makes one file that runs alone", async (t) => {
+  await using alone = await bundleAlone();
+
+  await t.step("`version` tells the version", async () => {
+    const { code, stdout, stderr } = await alone.milepost(["version"]);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, new RegExp(`^milepost ${manifest.version}\n`));
+  });
+  await t.step("`crds` prints what the source prints", async () => {
+    const { code, stdout, stderr } = await alone.milepost(["crds"]);
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, crdYaml());
+  });
+  await t.step("wrong use is one line and exit code 2", async () => {
+    const { code, stderr } = await alone.milepost(["manager", "--webhook-port", "many"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /^milepost: [^\n]*--webhook-port[^\n]*\n$/);
+  });
+  await t.step("`demo` trains: API server, kubelet, manager and examples are in it", async () => {
+    const { code, stdout, stderr } = await alone.milepost(["demo", "--json"], 180_000);
+    assert.equal(code, 0, stderr);
+    const { summary } = demoLine.parse(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
+    assert.partialDeepStrictEqual(summary, [
+      { job: "softmax", state: "Complete" },
+      { job: "failing", state: "Failed" },
+      { job: "paused", state: "Complete" },
+    ]);
+  });
+});
