@@ -1,16 +1,22 @@
 /** Finds the API server and the credentials to use with it. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { type Cluster, KubeConfig, type User } from "@kubernetes/client-node";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
+import {
+  type Cluster,
+  Connection,
+  type ConnectionParts,
+  partsOf,
+  type User,
+} from "./connection.ts";
 import { ConfigurationError, messageOf } from "./errors.ts";
 
 export { ConfigurationError } from "./errors.ts";
 
-/** Which API server to talk to: client-node's configuration with a current cluster and user. */
-export type Connection = KubeConfig;
+export { Connection } from "./connection.ts";
 
 /** Where the kubelet mounts a pod's own credentials. */
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
@@ -66,32 +72,26 @@ function withTokenFile(users: KubeconfigFile["users"], folder: string): unknown[
   });
 }
 
-function loadFile(file: string): KubeConfig {
+function loadFile(file: string): ConnectionParts {
   const content = parseFile(file);
   const folder = dirname(resolve(file));
-  const config = new KubeConfig();
-  orExplain(`the kubeconfig ${file} is broken`, () => {
-    const users = withTokenFile(content.users, folder);
-    config.loadFromString(JSON.stringify({ ...content, users }));
-    config.makePathsAbsolute(folder);
+  return orExplain(`the kubeconfig ${file} is broken`, () => {
+    return partsOf({ ...content, users: withTokenFile(content.users, folder) }, folder);
   });
-  return config;
 }
 
 /** Several files as one: what an earlier file names a later one does not change. */
-function mergeFiles(files: readonly string[]): KubeConfig {
+function mergeFiles(files: readonly string[]): ConnectionParts {
   const configs = files.map(loadFile);
-  const merged = new KubeConfig();
   const firstOf = <T extends { name: string }>(lists: T[][]): T[] => [
     ...new Map(lists.flat().reverse().map((entry) => [entry.name, entry])).values(),
   ];
-  merged.loadFromOptions({
+  return {
     clusters: firstOf(configs.map((config) => config.clusters)),
     users: firstOf(configs.map((config) => config.users)),
     contexts: firstOf(configs.map((config) => config.contexts)),
-    currentContext: configs.map((config) => config.currentContext).find((name) => name),
-  });
-  return merged;
+    currentContext: configs.map((config) => config.currentContext).find((name) => name) ?? "",
+  };
 }
 
 function exists(file: string): boolean {
@@ -133,7 +133,8 @@ function checkUser(user: User, where: string): void {
 }
 
 /** Checks what can be checked without a call: names, the address, files and certificates. */
-function check(config: KubeConfig, origin: string): KubeConfig {
+function check(parts: ConnectionParts, origin: string): Connection {
+  const config = new Connection(parts);
   const contextName = config.currentContext;
   if (!contextName) throw new ConfigurationError(`${origin} names no current-context`);
   const context = config.getContextObject(contextName);
@@ -148,7 +149,7 @@ function check(config: KubeConfig, origin: string): KubeConfig {
   }
   checkCluster(cluster, `${origin}, cluster ${cluster.name}`);
   const user = context.user ? config.getUser(context.user) : undefined;
-  if (user === null) {
+  if (context.user && user === undefined) {
     throw new ConfigurationError(
       `${origin} has no user ${context.user}, which context ${contextName} names`,
     );
@@ -157,10 +158,25 @@ function check(config: KubeConfig, origin: string): KubeConfig {
   return config;
 }
 
-function inCluster(): KubeConfig {
-  const config = new KubeConfig();
-  config.loadFromCluster();
-  return check(config, "the pod's service account");
+function inCluster(env: (name: string) => string | undefined): Connection {
+  const host = env("KUBERNETES_SERVICE_HOST") ?? "";
+  const address = isIPv6(host) ? `[${host}]` : host;
+  const folder = dirname(SERVICE_ACCOUNT_TOKEN);
+  const cluster = {
+    name: "cluster",
+    server: `https://${address}:${env("KUBERNETES_SERVICE_PORT") ?? "443"}`,
+    caFile: `${folder}/ca.crt`,
+    skipTLSVerify: false,
+  };
+  const authProvider = { name: "tokenFile", config: { tokenFile: SERVICE_ACCOUNT_TOKEN } };
+  const user = { name: "service-account", authProvider };
+  return check(single(cluster, user), "the pod's service account");
+}
+
+/** One cluster, one user. */
+function single(cluster: Cluster, user: User): ConnectionParts {
+  const context = { name: "only", cluster: cluster.name, user: user.name };
+  return { clusters: [cluster], users: [user], contexts: [context], currentContext: context.name };
 }
 
 /**
@@ -175,7 +191,7 @@ export function loadKubeconfig(
   if (file !== undefined) return check(loadFile(file), `the kubeconfig ${file}`);
   const files = (env("KUBECONFIG") ?? "").split(":").filter((name) => name !== "");
   if (files.length > 0) return check(mergeFiles(files), `the kubeconfig ${files.join(":")}`);
-  if (env("KUBERNETES_SERVICE_HOST") && exists(SERVICE_ACCOUNT_TOKEN)) return inCluster();
+  if (env("KUBERNETES_SERVICE_HOST") && exists(SERVICE_ACCOUNT_TOKEN)) return inCluster(env);
   const home = join(env("HOME") ?? "/", ".kube", "config");
   if (exists(home)) return check(loadFile(home), `the kubeconfig ${home}`);
   throw new ConfigurationError(
@@ -197,17 +213,17 @@ export interface ServerAddress {
 /** The connection to a server whose address and credentials are at hand. */
 export function connectionTo(address: ServerAddress): Connection {
   const certificate = address.clientCertificate;
-  const config = new KubeConfig();
-  config.loadFromClusterAndUser({
+  const cluster = {
     name: "server",
     server: address.server.replace(/\/$/, ""),
     caData: address.caPem && btoa(address.caPem),
     skipTLSVerify: false,
-  }, {
+  };
+  const user = {
     name: "user",
     token: address.token,
     certData: certificate && btoa(certificate.certPem),
     keyData: certificate && btoa(certificate.keyPem),
-  });
-  return check(config, address.server);
+  };
+  return check(single(cluster, user), address.server);
 }

@@ -1,8 +1,7 @@
 /** The one file that sends HTTP: authenticated requests to one API server. */
 import type { RequestOptions } from "node:https";
-import { type Cluster, KubeConfig } from "@kubernetes/client-node";
+import type { Cluster, Connection } from "./connection.ts";
 import { ConfigurationError, messageOf, TransportError } from "./errors.ts";
-import type { Connection } from "./kubeconfig.ts";
 
 /** One HTTP request: `path` begins with `/` and has its query. */
 export interface HttpRequest {
@@ -97,15 +96,6 @@ function currentCluster(connection: Connection): Cluster {
   return cluster;
 }
 
-/** client-node takes a plain-HTTP server only where TLS verification is off. */
-function forPlainHttp(connection: Connection, cluster: Cluster): Connection {
-  if (cluster.server.startsWith("https:")) return connection;
-  const copy = new KubeConfig();
-  const user = connection.getCurrentUser() ?? { name: "anonymous" };
-  copy.loadFromClusterAndUser({ ...cluster, skipTLSVerify: true }, user);
-  return copy;
-}
-
 /** `fetch` hides what failed in its error's cause, behind the whole URL. */
 function whatFailed(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -137,9 +127,8 @@ function openClient(identity: Identity, proxyUrl: string | undefined): Deno.Http
 }
 
 /** A transport over the runtime's `fetch`. Throws {@link ConfigurationError} for what it cannot do. */
-export function createTransport(given: Connection): Transport {
-  const cluster = currentCluster(given);
-  const connection = forPlainHttp(given, cluster);
+export function createTransport(connection: Connection): Transport {
+  const cluster = currentCluster(connection);
   const base = cluster.server.replace(/\/$/, "");
   let open: { identity: Identity; client: Deno.HttpClient } | undefined;
   let reading: Promise<Credentials> | undefined;

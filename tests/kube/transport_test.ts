@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:https";
 import { TLSSocket } from "node:tls";
 import { createClient } from "../../kube/client.ts";
 import { ConfigurationError, TransportError } from "../../kube/errors.ts";
-import { connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { Connection, connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { createTransport } from "../../kube/transport.ts";
 import { type Certificate, makeCertificates } from "./certificates.ts";
 import { WIDGET } from "./fake_api_server.ts";
@@ -225,14 +225,15 @@ Deno.test("`createTransport()` refuses by name what it cannot do", () => {
     const connection = connectionTo({ server: "https://127.0.0.1:1" });
     const [cluster] = connection.clusters;
     assert.ok(cluster);
-    connection.loadFromOptions({
+    const { users, contexts, currentContext } = connection;
+    const other = new Connection({
       clusters: [{ ...cluster, ...option }],
-      users: connection.users,
-      contexts: connection.contexts,
-      currentContext: connection.currentContext,
+      users: [...users],
+      contexts: [...contexts],
+      currentContext,
     });
     assert.throws(
-      () => createTransport(connection),
+      () => createTransport(other),
       (error) => error instanceof ConfigurationError && message.test(error.message),
     );
   }

@@ -1,0 +1,148 @@
+/**
+ * Which API server to talk to, as whom. The parts of client-node that this takes are its small ones:
+ * its KubeConfig imports every class of the Kubernetes API with it, 80 MB in memory.
+ */
+import { readFileSync } from "node:fs";
+import type { RequestOptions } from "node:https";
+import { isAbsolute, join } from "node:path";
+import type { Authenticator } from "@kubernetes/client-node/dist/auth.js";
+import {
+  type Cluster,
+  type Context,
+  newClusters,
+  newContexts,
+  newUsers,
+  type User,
+} from "@kubernetes/client-node/dist/config_types.js";
+import { ExecAuth } from "@kubernetes/client-node/dist/exec_auth.js";
+import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
+
+export type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
+
+/** What a kubeconfig says. */
+export interface ConnectionParts {
+  readonly clusters: Cluster[];
+  readonly contexts: Context[];
+  readonly users: User[];
+  readonly currentContext: string;
+}
+
+/** A kubeconfig as decoded from YAML or JSON, its parts not yet looked at. */
+export interface KubeconfigDocument {
+  readonly clusters?: unknown;
+  readonly contexts?: unknown;
+  readonly users?: unknown;
+  readonly "current-context"?: string | null;
+}
+
+/** Authentication by plug-ins of old, for which client-node is loaded as a whole when they are met. */
+const RARE_PROVIDERS: readonly unknown[] = ["oidc", "gcp", "azure"];
+
+function absolute(folder: string, file: string | undefined): string | undefined {
+  return file && !isAbsolute(file) ? join(folder, file) : file;
+}
+
+function material(file: string | undefined, data: string | undefined): string | undefined {
+  if (file) return readFileSync(file, "utf8");
+  if (!data) return undefined;
+  return new TextDecoder().decode(Uint8Array.from(atob(data), (char) => char.charCodeAt(0)));
+}
+
+/** The parts of a kubeconfig; file names in it are relative to `folder`. Throws for what is missing. */
+export function partsOf(document: KubeconfigDocument, folder: string): ConnectionParts {
+  const paths = <T extends object>(entry: T, ...names: (keyof T)[]): T => ({
+    ...entry,
+    ...Object.fromEntries(names.map((name) => {
+      const file = entry[name];
+      return [name, typeof file === "string" ? absolute(folder, file) : file];
+    })),
+  });
+  return {
+    clusters: newClusters(document.clusters).map((it) => paths(it, "caFile")),
+    contexts: newContexts(document.contexts),
+    users: newUsers(document.users).map((it) => paths(it, "certFile", "keyFile")),
+    currentContext: document["current-context"] ?? "",
+  };
+}
+
+/** One way to one API server. */
+export class Connection {
+  readonly clusters: readonly Cluster[];
+  readonly contexts: readonly Context[];
+  readonly users: readonly User[];
+  readonly currentContext: string;
+  // They remember tokens, so they live as long as the connection.
+  readonly #authenticators: readonly Authenticator[] = [new ExecAuth(), new FileAuth()];
+  #whole: Promise<Authenticator> | undefined;
+
+  constructor({ clusters, contexts, users, currentContext }: ConnectionParts) {
+    this.clusters = clusters;
+    this.contexts = contexts;
+    this.users = users;
+    this.currentContext = currentContext;
+  }
+
+  getContextObject(name: string): Context | undefined {
+    return this.contexts.find((it) => it.name === name);
+  }
+
+  getCluster(name: string): Cluster | undefined {
+    return this.clusters.find((it) => it.name === name);
+  }
+
+  getUser(name: string): User | undefined {
+    return this.users.find((it) => it.name === name);
+  }
+
+  getCurrentCluster(): Cluster | undefined {
+    return this.getCluster(this.getContextObject(this.currentContext)?.cluster ?? "");
+  }
+
+  getCurrentUser(): User | undefined {
+    return this.getUser(this.getContextObject(this.currentContext)?.user ?? "");
+  }
+
+  /**
+   * Adds certificates and the header of authentication; reads files and runs commands where the user
+   * has them. Throws what these throw.
+   */
+  async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
+    const cluster = this.getCurrentCluster();
+    const user = this.getCurrentUser();
+    options.ca = material(cluster?.caFile, cluster?.caData);
+    if (!user) return;
+    options.cert = material(user.certFile, user.certData);
+    options.key = material(user.keyFile, user.keyData);
+    const headers: Record<string, string> = {};
+    if (user.impersonateUser) headers["Impersonate-User"] = user.impersonateUser;
+    options.headers = headers;
+    const authenticator = await this.#authenticatorOf(user);
+    await authenticator?.applyAuthentication(user, options);
+    if (user.token) headers["Authorization"] = `Bearer ${user.token}`;
+    if (user.username) options.auth = `${user.username}:${user.password ?? ""}`;
+  }
+
+  async #authenticatorOf(user: User): Promise<Authenticator | undefined> {
+    if (RARE_PROVIDERS.includes(user.authProvider?.name)) {
+      return await (this.#whole ??= wholeClientNode(this));
+    }
+    return this.#authenticators.find((it) => it.isAuthProvider(user));
+  }
+}
+
+/** An authenticator that leaves everything to client-node's own KubeConfig. */
+async function wholeClientNode(connection: Connection): Promise<Authenticator> {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  const cluster = connection.getCurrentCluster();
+  const user = connection.getCurrentUser();
+  if (cluster && user) config.loadFromClusterAndUser({ ...cluster, skipTLSVerify: true }, user);
+  return {
+    isAuthProvider: () => true,
+    async applyAuthentication(_user, options) {
+      const own: RequestOptions = {};
+      await config.applyToHTTPSOptions(own);
+      Object.assign(options.headers ?? {}, own.headers);
+    },
+  };
+}
