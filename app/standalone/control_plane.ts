@@ -83,7 +83,7 @@ function staticUsers() {
 }
 
 /** The kubelet's logs as the API server answers them. */
-async function answerLogs(kubelet: Kubelet | undefined, request: PodLogRequest): Promise<Response> {
+function answerLogs(kubelet: Kubelet | undefined, request: PodLogRequest): Response {
   if (kubelet === undefined) {
     throw new StatusError(501, "NotImplemented", "this standalone runs no pods, so it has no logs");
   }
@@ -139,7 +139,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     port: options.port,
     hostname: HOST,
     users,
-    podLogs: (request) => answerLogs(kubelet, request),
+    podLogs: async (request) => await Promise.resolve(answerLogs(kubelet, request)),
   });
   cleanup.defer(() => api.close());
   const clientAs = (token: string, onRequest?: (report: RequestReport) => void) =>

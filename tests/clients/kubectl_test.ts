@@ -5,6 +5,7 @@ import { shellRuntime, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 
 const hasKubectl = await isInstalled("kubectl");
+// deno-lint-ignore no-console -- a word to whoever runs the tests
 if (!hasKubectl) console.log("kubectl is not installed: its tests are skipped");
 
 const TRAIN = [

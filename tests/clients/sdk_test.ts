@@ -78,6 +78,7 @@ function startSession(bin: string, kubeconfig: string, home: string) {
 Deno.test("the Kubeflow SDK trains, reports, waits, reads logs and deletes", async () => {
   const python = await pythonEnvironment();
   if ("missing" in python) {
+    // deno-lint-ignore no-console -- a word to whoever runs the tests
     console.log(`the SDK's test is skipped: ${python.missing}`);
     return;
   }

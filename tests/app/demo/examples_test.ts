@@ -31,7 +31,7 @@ Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits int
 
 Deno.test("the training program and its data stand for each other in both languages", () => {
   const { data = {} } = trainingProgram("default");
-  for (const program of ["train.ts", "train.py"]) {
+  for (const program of ["report.ts", "report.py"]) {
     for (const variable of ["URL", "CA_CERT", "TOKEN"]) {
       assert.ok(data[program]?.includes(`KUBEFLOW_TRAINER_STATUS_${variable}`), program);
     }

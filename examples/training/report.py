@@ -1,0 +1,30 @@
+"""Tells Milepost how far a training run is. Copy it: it needs nothing but the injected variables."""
+import json, os, ssl, sys, time, urllib.request
+from datetime import datetime, timezone
+
+url = os.environ.get("KUBEFLOW_TRAINER_STATUS_URL")
+_reported_at = 0.0
+
+
+def report(progress, seconds_left, **metrics):
+    """Reports progress in percent, the seconds that are left, and metrics; at most five times a second,
+    but for the last one. Training goes on whether it works or not."""
+    global _reported_at
+    if not url or (progress < 100 and time.monotonic() - _reported_at < 0.2):
+        return
+    _reported_at = time.monotonic()
+    body = {"trainerStatus": {
+        "progressPercentage": int(progress),
+        "estimatedRemainingSeconds": max(0, round(seconds_left)),
+        "metrics": [{"name": name, "value": f"{value:.4f}"} for name, value in metrics.items()],
+        "lastUpdatedTime": datetime.now(timezone.utc).isoformat(),
+    }}
+    try:
+        # Both files are renewed while the pod runs, so they are read each time.
+        with open(os.environ["KUBEFLOW_TRAINER_STATUS_TOKEN"]) as file:
+            headers = {"Authorization": f"Bearer {file.read()}", "Content-Type": "application/json"}
+        trust = ssl.create_default_context(cafile=os.environ["KUBEFLOW_TRAINER_STATUS_CA_CERT"])
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
+        urllib.request.urlopen(request, timeout=5, context=trust).close()
+    except OSError as error:
+        print(f"progress was not taken: {error}", file=sys.stderr)
