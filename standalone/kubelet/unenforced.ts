@@ -4,6 +4,9 @@ import type { Pod } from "../../crds/kubernetes.ts";
 /** Settings of a pod that plain processes cannot be held to, by the path of their field. */
 export function unenforcedFields(pod: Pod): string[] {
   const found = new Set<string>();
+  const volumes = pod.spec?.volumes ?? [];
+  // What the kubelet writes into the other volumes it writes again: only here a write would last.
+  const lasting = new Set(volumes.filter((one) => one.emptyDir).map((one) => one.name));
   const containers = [
     ...(pod.spec?.initContainers ?? []).map((one) => ["initContainers", one] as const),
     ...(pod.spec?.containers ?? []).map((one) => ["containers", one] as const),
@@ -12,12 +15,14 @@ export function unenforcedFields(pod: Pod): string[] {
     const path = `spec.${list}[${name}]`;
     const { readOnlyRootFilesystem, capabilities, seccompProfile } = securityContext ?? {};
     if (resources?.limits) found.add(`${path}.resources.limits`);
-    if (volumeMounts?.some(({ readOnly }) => readOnly)) found.add(`${path}.volumeMounts.readOnly`);
+    if (volumeMounts?.some((mount) => mount.readOnly && lasting.has(mount.name))) {
+      found.add(`${path}.volumeMounts.readOnly`);
+    }
     if (readOnlyRootFilesystem || capabilities || seccompProfile) {
       found.add(`${path}.securityContext`);
     }
   }
-  for (const volume of pod.spec?.volumes ?? []) {
+  for (const volume of volumes) {
     const { sizeLimit, medium } = volume.emptyDir ?? {};
     if (sizeLimit || medium) found.add(`spec.volumes[${volume.name}].emptyDir`);
   }
