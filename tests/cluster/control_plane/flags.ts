@@ -81,7 +81,6 @@ export function controllerManagerFlags(
 ): string[] {
   return [
     `--kubeconfig=${kubeconfig}`,
-    "--controllers=*,-node-lifecycle-controller",
     `--service-account-private-key-file=${folder}/${FILES.tokenKey}`,
     `--root-ca-file=${folder}/${FILES.ca}`,
     "--use-service-account-credentials",

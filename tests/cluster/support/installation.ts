@@ -1,0 +1,311 @@
+/**
+ * Milepost on a real control plane, as `deploy/` would install it: CRDs, namespace, service account,
+ * and exactly the RBAC of `app/cluster_role.ts`; the manager runs with a token of that account.
+ *
+ * ```ts
+ * import { withCluster } from "./support/installation.ts";
+ *
+ * Deno.test("…", () =>
+ *   withCluster(async ({ plane, installation, manager, kubectl }) => {
+ *     await plane.client.create(KINDS.trainJob, trainJob("a", "shell"));   // as the administrator
+ *     await kubectl(["wait", "--for=condition=Complete", "trainjob/a", "--timeout=60s"]);
+ *     await manager.kill("SIGKILL");                    // a process of its own: `inProcess: false`
+ *     await installation.startManager({ flags: { jobset: "builtin" } });   // a further replica
+ *     await plane.apiServer.stop(); await plane.apiServer.start();         // same port, same data
+ *     const audited = await plane.auditLog();           // with `plane: { audit: true }`
+ *   }, { inProcess: false, plane: { audit: true } }));
+ * ```
+ *
+ * `withCluster(work, options)`: control plane + installation + one manager that is ready + one node
+ * (`node: false` for none). `withControlPlane` of `../control_plane/control_plane.ts` is the plane
+ * alone; `install(plane)` and `startTestNode(plane)` put the rest on it. All stop whatever happens.
+ */
+import { z } from "zod";
+import { managerRbac } from "../../../app/cluster_role.ts";
+import { readConfiguration } from "../../../app/configuration.ts";
+import { startManager } from "../../../app/manager.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { crdManifests } from "../../../crds/manifests.ts";
+import { MANAGER } from "../../../crds/names.ts";
+import { createClient, type KubeClient } from "../../../kube/client.ts";
+import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
+import { type CommandResult, run } from "../../support/command.ts";
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  startControlPlane,
+} from "../control_plane/control_plane.ts";
+import { createDaemon, endOfLog } from "../control_plane/daemon.ts";
+import { freePort } from "../control_plane/free_port.ts";
+import { startTestNode, type TestNode } from "./node.ts";
+
+/** How to start a manager. */
+export interface ManagerStart {
+  /** In this process, else one of its own. Default false. */
+  readonly inProcess?: boolean;
+  /** Settings by their camelCase names, over those of the installation. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** Environment of a process of its own. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default true: resolves when it is ready. */
+  readonly waitUntilReady?: boolean;
+}
+
+/** A manager that runs. */
+export interface TestManager {
+  /** `https://127.0.0.1:PORT` of the status endpoint. */
+  readonly statusUrl: string;
+  /** `http://127.0.0.1:PORT`, where `/metrics` is, and where `/readyz` is. */
+  readonly metricsUrl: string;
+  readonly healthUrl: string;
+  /** Its process; undefined when it is in this one. */
+  readonly pid: number | undefined;
+  isReady(): Promise<boolean>;
+  /** What it has logged; empty when it is in this process. */
+  log(): Promise<string>;
+  /** Ends it: as SIGTERM does, or with a signal. Safe to call again. */
+  kill(signal?: Deno.Signal): Promise<void>;
+  /** Starts a process again that was ended, on the same ports. */
+  restart(): Promise<void>;
+}
+
+/** Milepost's objects in a cluster. */
+export interface Installation {
+  readonly plane: ControlPlane;
+  /** Of the manager's service account. */
+  readonly kubeconfig: string;
+  /** As the manager's service account. */
+  readonly client: KubeClient;
+  startManager(options?: ManagerStart): Promise<TestManager>;
+  /** Ends every manager. */
+  stop(): Promise<void>;
+}
+
+/** What to install. */
+export interface InstallOptions {
+  /** Whether our CRD of JobSets is installed; false where upstream's is. Default true. */
+  readonly jobSetCrd?: boolean;
+}
+
+/** Runs the kubectl of the control plane as the administrator; throws where it fails. */
+export async function kubectl(
+  plane: ControlPlane,
+  args: readonly string[],
+  stdin?: string,
+): Promise<string> {
+  const { code, stdout, stderr } = await tryKubectl(plane, args, stdin);
+  if (code !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${code}: ${stderr}`);
+  return stdout;
+}
+
+/** Like {@link kubectl}, but answers also where it fails. */
+export async function tryKubectl(
+  plane: ControlPlane,
+  args: readonly string[],
+  stdin?: string,
+): Promise<CommandResult> {
+  return await run(plane.programs.kubectl ?? "kubectl", {
+    args: [...args],
+    env: { KUBECONFIG: plane.kubeconfig, HOME: plane.folder },
+    timeoutMs: 120_000,
+    ...stdin === undefined ? {} : { stdin },
+  });
+}
+
+/** Applies objects as users do, client-side. */
+export async function apply(plane: ControlPlane, objects: readonly unknown[]): Promise<void> {
+  const list = { apiVersion: "v1", kind: "List", items: objects };
+  await kubectl(plane, ["apply", "-f", "-"], JSON.stringify(list));
+}
+
+const tokenSchema = z.looseObject({ status: z.looseObject({ token: z.string() }) });
+
+/** A token of a service account for the API server, good for a day. */
+export async function serviceAccountToken(
+  client: KubeClient,
+  account: { readonly namespace: string; readonly name: string },
+): Promise<string> {
+  const answer = await client.createSubresource(KINDS.serviceAccount, account, "token", {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { expirationSeconds: 86_400 },
+  });
+  return tokenSchema.parse(answer).status.token;
+}
+
+async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<void> {
+  const namespace = MANAGER.namespace;
+  const crds = crdManifests().filter(({ spec }) =>
+    (options.jobSetCrd ?? true) || spec.names.kind !== KINDS.jobSet.kind
+  );
+  await apply(plane, [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+    ...crds,
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: MANAGER.name, namespace } },
+    ...managerRbac(namespace, MANAGER.name),
+  ]);
+  const names = crds.map(({ metadata }) => `crd/${metadata.name}`);
+  await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", ...names]);
+}
+
+/** `webhookPort` as the flag `--webhook-port`. */
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** The settings of a manager on free ports of this machine. */
+function settings(kubeconfig: string, more: Readonly<Record<string, string>> = {}) {
+  const [webhook, status, metrics, health] = [freePort(), freePort(), freePort(), freePort()];
+  return {
+    kubeconfig,
+    namespace: MANAGER.namespace,
+    bindAddress: "127.0.0.1",
+    webhookPort: String(webhook),
+    statusPort: String(status),
+    metricsPort: String(metrics),
+    healthPort: String(health),
+    webhookBaseUrl: `https://127.0.0.1:${webhook}`,
+    statusBaseUrl: `https://127.0.0.1:${status}`,
+    featureGates: "TrainJobProgress=true",
+    logFormat: "json",
+    ...more,
+  };
+}
+
+const main = new URL("../../../main.ts", import.meta.url).pathname;
+
+type Settings = ReturnType<typeof settings>;
+
+function urlsOf({ statusBaseUrl, metricsPort, healthPort }: Settings) {
+  const healthUrl = `http://127.0.0.1:${healthPort}`;
+  return {
+    statusUrl: statusBaseUrl,
+    metricsUrl: `http://127.0.0.1:${metricsPort}`,
+    healthUrl,
+    async isReady() {
+      const answer = await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(2_000) });
+      await answer.body?.cancel();
+      return answer.ok;
+    },
+  };
+}
+
+/** A manager as a process of its own. */
+async function startProcess(
+  plane: ControlPlane,
+  chosen: Settings,
+  { env, waitUntilReady = true }: ManagerStart,
+): Promise<TestManager> {
+  const urls = urlsOf(chosen);
+  const flags = Object.entries(chosen).map(([name, value]) => `${flagOf(name)}=${value}`);
+  const logFile = `${plane.folder}/manager-${chosen.healthPort}.log`;
+  const daemon = createDaemon({
+    name: "milepost manager",
+    program: Deno.execPath(),
+    args: ["run", "-A", "--no-check", main, "manager", ...flags],
+    env: { NO_COLOR: "1", ...env },
+    logFile,
+    isReady: waitUntilReady ? urls.isReady : () => Promise.resolve(true),
+  });
+  await daemon.start();
+  return {
+    ...urls,
+    get pid() {
+      return daemon.pid;
+    },
+    log: () => endOfLog(logFile, Infinity),
+    kill: (signal) => daemon.stop(signal),
+    restart: () => daemon.start(),
+  };
+}
+
+/** A manager in this process. */
+async function startHere(
+  client: KubeClient,
+  chosen: Settings,
+  { waitUntilReady = true }: ManagerStart,
+): Promise<TestManager> {
+  const configuration = readConfiguration({ environment: {}, flags: chosen });
+  const manager = await startManager(configuration, { client });
+  if (waitUntilReady) await manager.whenReady();
+  let stopped: Promise<void> | undefined;
+  return {
+    ...urlsOf(chosen),
+    pid: undefined,
+    isReady: () => Promise.resolve(manager.ready()),
+    log: () => Promise.resolve(""),
+    kill: () => stopped ??= manager.stop(),
+    restart: () => Promise.reject(new Error("a manager in this process is not started again")),
+  };
+}
+
+/** Puts Milepost's objects into the cluster. */
+export async function install(
+  plane: ControlPlane,
+  options: InstallOptions = {},
+): Promise<Installation> {
+  await applyAll(plane, options);
+  const account = { namespace: MANAGER.namespace, name: MANAGER.name };
+  const token = await serviceAccountToken(plane.client, account);
+  const kubeconfig = await plane.kubeconfigFor("manager", { token });
+  const client = createClient({ connection: loadKubeconfig(kubeconfig) });
+  const managers: TestManager[] = [];
+  return {
+    plane,
+    kubeconfig,
+    client,
+    async startManager(start = {}) {
+      const chosen = settings(kubeconfig, start.flags);
+      const manager = start.inProcess
+        ? await startHere(client, chosen, start)
+        : await startProcess(plane, chosen, start);
+      managers.push(manager);
+      return manager;
+    },
+    async stop() {
+      await Promise.all(managers.map((manager) => manager.kill()));
+    },
+  };
+}
+
+/** A control plane with Milepost on it. */
+export interface Cluster {
+  readonly plane: ControlPlane;
+  readonly installation: Installation;
+  readonly manager: TestManager;
+  readonly node: TestNode | undefined;
+  /** As the administrator; throws where it fails, answers what it printed. */
+  kubectl(args: readonly string[], stdin?: string): Promise<string>;
+}
+
+/** What {@link withCluster} starts. */
+export interface ClusterOptions extends ManagerStart, InstallOptions {
+  readonly plane?: ControlPlaneOptions;
+  /** Default true. */
+  readonly node?: boolean;
+  /** Called before the manager starts. */
+  readonly beforeManager?: (installation: Installation) => Promise<void>;
+}
+
+/** Runs `work` with a whole cluster, which is stopped whatever happens. */
+export async function withCluster(
+  work: (cluster: Cluster) => Promise<void>,
+  options: ClusterOptions = {},
+): Promise<void> {
+  await using cleanup = new AsyncDisposableStack();
+  const plane = await startControlPlane(options.plane);
+  cleanup.defer(() => plane.stop());
+  const installation = await install(plane, options);
+  cleanup.defer(() => installation.stop());
+  await options.beforeManager?.(installation);
+  const manager = await installation.startManager(options);
+  const node = options.node ?? true ? await startTestNode(plane) : undefined;
+  cleanup.defer(() => node?.stop());
+  await work({
+    plane,
+    installation,
+    manager,
+    node,
+    kubectl: (args, stdin) => kubectl(plane, args, stdin),
+  });
+}

@@ -1,0 +1,24 @@
+/** Milepost's kubelet as a node of a real control plane: pods run as processes of this machine. */
+import { startNode } from "../../../app/node.ts";
+import type { ControlPlane } from "../control_plane/control_plane.ts";
+
+/** A node that runs. */
+export interface TestNode {
+  readonly name: string;
+  /** Where its pods' folders are. */
+  readonly dataDir: string;
+  /** Ends its pods' processes. Safe to call again. */
+  stop(): Promise<void>;
+}
+
+/** Starts a node, as the user that a kubelet is (`system:node:NAME`). */
+export async function startTestNode(plane: ControlPlane, name = "node-a"): Promise<TestNode> {
+  const kubeconfig = await plane.kubeconfigFor(name, {
+    user: `system:node:${name}`,
+    groups: ["system:nodes"],
+  });
+  const dataDir = `${plane.folder}/${name}`;
+  const node = await startNode({ kubeconfig, nodeName: name, dataDir });
+  let stopped: Promise<void> | undefined;
+  return { name, dataDir, stop: () => stopped ??= node.stop() };
+}
