@@ -7,12 +7,19 @@ import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
 
 /** A candidate for leadership. */
 export interface LeaderElector {
-  /** Whether this one leads and renewed within the renew deadline. Ask before each act of a leader. */
+  /**
+   * Whether this one leads and renewed within the renew deadline. Ask before each act of a leader.
+   * Where `run` was told to stop it holds until the work has ended.
+   */
   readonly leading: boolean;
   /** Identity of the leader, as last seen. */
   readonly leader: string | undefined;
   /** How often the lease changed hands, as last seen: a fence that only grows. */
   readonly transitions: number;
+  /** The lease as last seen: its annotations say what its holder wants others to know. */
+  readonly lease: LeaseObject | undefined;
+  /** Somebody misses the leader: a candidate looks at the lease now (at most every 200 ms). */
+  lookAgain(): void;
   /** Competes until `signal` aborts, then releases the lease. May be called once. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -25,7 +32,12 @@ export interface LeaderElectorOptions {
   name: string;
   /** Tells the candidates apart: unique to this process. */
   identity: string;
-  /** Work of the leader; its signal aborts when the lease is lost or the process stops. */
+  /** Put on the Lease by its holder. */
+  annotations?: Readonly<Record<string, string>>;
+  /**
+   * Work of the leader; its signal aborts when the lease is lost or the process stops. Work that ends
+   * by itself lets go of the lease.
+   */
   onStarted: (signal: AbortSignal) => Promise<void>;
   /** The lease was lost, or given up; the work has ended. */
   onStopped?: () => void;
@@ -49,13 +61,15 @@ interface Observation {
   readonly at: number;
 }
 
-/** How long letting go of the lease may take. */
-const RELEASE_DEADLINE_MS = 2000;
+/** How long each of the two calls that let go of the lease may take. */
+const RELEASE_DEADLINE_MS = 750;
+/** Least time between two looks that {@link LeaderElector.lookAgain} asks for. */
+const LOOK_AGAIN_MS = 200;
 
 /** A candidate; it competes with {@link LeaderElector.run}. */
 export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
   const { client, namespace, name, identity, onStarted, onStopped, onLeader } = options;
-  const { clock = systemClock, random = Math.random } = options;
+  const { clock = systemClock, random = Math.random, annotations = {} } = options;
   const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
   if (!(retryMs * 1.2 < renewMs && renewMs < leaseMs)) {
     throw new RangeError(
@@ -68,6 +82,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let held = false;
   let leader: string | undefined;
   let transitions = 0;
+  let seen: LeaseObject | undefined;
+  let wake: AbortController | undefined;
+  let lookedAt = -Infinity;
 
   const fresh = () => clock.monotonic() - renewedAt < renewMs;
 
@@ -75,6 +92,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     const record = JSON.stringify(lease.spec ?? {});
     if (observed?.record !== record) observed = { record, at: clock.monotonic() };
     transitions = lease.spec?.leaseTransitions ?? 0;
+    seen = lease;
     const holder = lease.spec?.holderIdentity || undefined;
     if (holder === leader) return;
     leader = holder;
@@ -87,7 +105,12 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     const mine = old?.spec?.holderIdentity === identity;
     const before = old?.spec?.leaseTransitions ?? 0;
     return {
-      metadata: { ...old?.metadata, name, namespace },
+      metadata: {
+        ...old?.metadata,
+        name,
+        namespace,
+        annotations: { ...old?.metadata?.annotations, ...annotations },
+      },
       spec: {
         ...old?.spec,
         holderIdentity: identity,
@@ -145,8 +168,11 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
 
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
+      lookedAt = clock.monotonic();
       if (await attemptOrLog(signal, renewMs)) return true;
-      await pause(signal);
+      wake = new AbortController();
+      await pause(AbortSignal.any([signal, wake.signal]));
+      wake = undefined;
     }
     return false;
   }
@@ -180,16 +206,21 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     const term = new AbortController();
     held = true;
     logger.info("leading", { namespace, name, identity, transitions });
+    const ended = new AbortController();
     const work = (async () => await onStarted(term.signal))().catch((error) => {
       logger.error("the work of the leader failed", { namespace, name, error });
-    });
-    await keep(signal);
-    held = false;
+    }).finally(() => ended.abort());
+    await keep(AbortSignal.any([signal, ended.signal]));
+    const letsGo = signal.aborted || ended.signal.aborted;
+    // Last writes of a leader that lets go are still a leader's.
+    if (!letsGo) held = false;
     term.abort(new Error("not the leader any more"));
     await work;
-    if (signal.aborted) await release();
+    held = false;
+    if (letsGo) await release();
     logger.info("not leading any more", { namespace, name, identity });
     onStopped?.();
+    if (letsGo) await pause(signal);
   }
 
   return {
@@ -201,6 +232,12 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     },
     get transitions() {
       return transitions;
+    },
+    get lease() {
+      return seen;
+    },
+    lookAgain() {
+      if (clock.monotonic() - lookedAt >= LOOK_AGAIN_MS) wake?.abort();
     },
     async run(signal) {
       while (await acquire(signal)) await lead(signal);

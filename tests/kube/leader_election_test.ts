@@ -150,13 +150,60 @@ Deno.test("`leading` is false as soon as the renew deadline has passed", async (
   await only.running;
 });
 
-Deno.test("`createLeaderElector()` goes on though the work of the leader fails", async () => {
+Deno.test("`createLeaderElector()` lets go when its work fails, and competes again", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
-  const only = candidate(store, clock, "only", { onStarted: () => Promise.reject(new Error("x")) });
-  await clock.advance(5000);
-  assert.equal(only.elector.leading, true);
+  let terms = 0;
+  const only = candidate(store, clock, "only", {
+    onStarted: () => {
+      terms += 1;
+      return Promise.reject(new Error("x"));
+    },
+  });
+  await clock.advance(0);
+  assert.equal(only.elector.leading, false);
+  assert.equal(only.elector.leader, undefined);
+  await clock.advance(2000);
+  assert.equal(terms, 2);
+  assert.equal(only.elector.transitions, 1);
   only.stop.abort();
   await only.running;
+});
+
+Deno.test("`leading` holds while a leader that was told to stop ends its work", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const lastWords: boolean[] = [];
+  const only = candidate(store, clock, "only", {
+    onStarted: (signal) =>
+      new Promise((resolve) =>
+        signal.addEventListener("abort", () => {
+          lastWords.push(only.elector.leading);
+          resolve();
+        })
+      ),
+  });
+  await clock.advance(0);
+  only.stop.abort();
+  await only.running;
+  assert.deepEqual(lastWords, [true]);
+  assert.equal(only.elector.leading, false);
+});
+
+Deno.test("`lookAgain()` lets a candidate take a lease at once that was let go", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const annotations = { where: "first" };
+  const first = candidate(store, clock, "first", { annotations });
+  await clock.advance(0);
+  const second = candidate(store, clock, "second", { annotations: { where: "second" } });
+  await clock.advance(500);
+  assert.deepEqual(second.elector.lease?.metadata?.annotations, { where: "first" });
+  first.stop.abort();
+  await first.running;
+  second.elector.lookAgain();
+  await clock.advance(0);
+  assert.equal(second.elector.leading, true);
+  assert.deepEqual(second.elector.lease?.metadata?.annotations, { where: "second" });
+  second.stop.abort();
+  await second.running;
 });
 
 Deno.test("`createLeaderElector()` refuses times that do not fit each other", () => {
