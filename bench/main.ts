@@ -1,0 +1,54 @@
+/**
+ * `deno task bench [NAME…] [--json]`: how fast things are, against their goals. Never part of a test:
+ * the numbers are those of the machine, so what counts are the ratios and whether goals are met.
+ */
+import { demo } from "./demo.ts";
+import { idle } from "./idle.ts";
+import { push } from "./push.ts";
+import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
+import { suite } from "./suite.ts";
+import { warmStart } from "./warm_start.ts";
+
+const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
+  push,
+  demo,
+  start: warmStart,
+  idle,
+  suite,
+};
+
+/** What runs where no name is given. The suite takes minutes and both cores: by its name only. */
+const DEFAULT = ["push", "demo", "start", "idle"];
+
+const encoder = new TextEncoder();
+const print = (text: string) => Deno.stdout.writeSync(encoder.encode(text));
+const say = (text: string) => Deno.stderr.writeSync(encoder.encode(text));
+
+function usage(): string {
+  const lines = Object.entries(BENCHMARKS).map(([name, { about }]) =>
+    `  ${name.padEnd(10)}${about}`
+  );
+  return `deno task bench [NAME…] [--json]\n${lines.join("\n")}\n`;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const asJson = args.includes("--json");
+  const names = args.filter((it) => it !== "--json");
+  const unknown = names.filter((it) => !Object.hasOwn(BENCHMARKS, it));
+  if (unknown.length > 0) {
+    say(`there is no benchmark ${unknown.join(", ")}\n${usage()}`);
+    return 2;
+  }
+  const measures: Measure[] = [];
+  for (const name of names.length > 0 ? names : DEFAULT) {
+    const results = await BENCHMARKS[name]?.run((text) => say(`${name}: ${text}\n`)) ?? [];
+    measures.push(...results);
+  }
+  print(asJson ? jsonOf(measures) : tableOf(measures));
+  if (names.length === 0) {
+    say("the test suite (goal: below 240 s on 2 cores): deno task bench suite\n");
+  }
+  return 0;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
