@@ -48,7 +48,7 @@ export interface LedgerOptions {
   /** `ledger_writes_total{result}`. */
   readonly onWrite?: (result: WriteOutcome["result"]) => void;
   /** `ledger_dropped_total{cause}`. */
-  readonly onDrop?: (cause: "gone" | "invalid" | "shutdown", count: number) => void;
+  readonly onDrop?: (cause: "gone" | "invalid" | "shutdown" | "lease_lost", count: number) => void;
 }
 
 /** One pending value a job, written in turn within a budget. */
@@ -70,6 +70,11 @@ export interface Ledger {
    * `deadlineMs`. Answers, and counts as dropped, how many values are left.
    */
   flush(deadlineMs: number): Promise<number>;
+  /**
+   * Before `run` is told to stop: takes no more, writes no more, and breaks off what it writes, since
+   * another replica owns the state now. Answers, and counts as dropped, how many values are left.
+   */
+  abandon(): number;
 }
 
 const FIRST_RETRY_MS = 500;
@@ -88,6 +93,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   let budget: Bucket | undefined;
   let pausedUntilMs = -Infinity;
   let flushing = false;
+  const abandoned = new AbortController();
   /** Ends the rest of the loop. */
   let wake: AbortController | undefined;
   /** Jobs are due, and it is something else that the loop rests for. */
@@ -95,7 +101,9 @@ export function createLedger(options: LedgerOptions): Ledger {
   let failing = false;
 
   function submit(job: LedgerJob, status: TrainerStatus): Acceptance {
-    if (flushing) return { retryAfterMs: SOON_MS, reason: "shutting down: try again soon" };
+    if (flushing || abandoned.signal.aborted) {
+      return { retryAfterMs: SOON_MS, reason: "shutting down: try again soon" };
+    }
     if (!queue.has(job.uid) && queue.size() >= maxJobs && !queue.evict()) {
       return { retryAfterMs: SOON_MS, reason: "too many jobs report at once: try again soon" };
     }
@@ -106,6 +114,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   /** Says once that writes fail, and once that they work again. */
   function report(job: LedgerJob, outcome: WriteOutcome): void {
+    if (abandoned.signal.aborted) return;
     const { namespace, name } = job;
     if (outcome.result === "invalid") {
       log.warn("the API server refused a job's progress", { namespace, name, ...outcome });
@@ -179,7 +188,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /** Starts what may start, then rests until something may change. */
   async function turn(stop: AbortSignal, signal?: AbortSignal): Promise<void> {
     let rest = waitMs();
-    while (rest === 0 && !stop.aborted) {
+    while (rest === 0 && !stop.aborted && !abandoned.signal.aborted) {
       budget = take(budget, clock.monotonic(), limits).bucket;
       start(signal);
       rest = waitMs();
@@ -213,7 +222,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       return since === undefined ? 0 : (clock.monotonic() - since) / 1000;
     },
     async run(signal) {
-      while (!signal.aborted) await turn(signal);
+      while (!signal.aborted) await turn(signal, abandoned.signal);
       await Promise.all(writing);
     },
     async flush(deadlineMs) {
@@ -229,6 +238,12 @@ export function createLedger(options: LedgerOptions): Ledger {
       await Promise.all(writing);
       const left = queue.pending();
       if (left > 0) onDrop?.("shutdown", left);
+      return left;
+    },
+    abandon() {
+      abandoned.abort();
+      const left = queue.pending();
+      if (left > 0) onDrop?.("lease_lost", left);
       return left;
     },
   };

@@ -54,15 +54,18 @@ export function outcomeOf(error: unknown): WriteOutcome {
   return { result: isConflict(error) ? "conflict" : "error", problem, retryAfterMs };
 }
 
-/** Creates the {@link WriteStatus} over a client. */
-export function createStatusWriter(client: Pick<KubeClient, "patch">): WriteStatus {
+/** Creates the {@link WriteStatus} over a client; a write takes at most `deadlineMs`. */
+export function createStatusWriter(
+  client: Pick<KubeClient, "patch">,
+  deadlineMs = WRITE_DEADLINE_MS,
+): WriteStatus {
   return async (job: LedgerJob, status: TrainerStatus, signal?: AbortSignal) => {
     try {
       await client.patch(
         KINDS.trainJob,
         { namespace: job.namespace, name: job.name },
         { type: "merge", body: trainerStatusPatch(job.uid, status) },
-        { subresource: "status", signal, deadlineMs: WRITE_DEADLINE_MS, heedRetryAfter: false },
+        { subresource: "status", signal, deadlineMs, heedRetryAfter: false },
       );
       return { result: "written" };
     } catch (error) {

@@ -1,0 +1,175 @@
+/** The owner's side of forwarding: who has no certificate of our CA does not get a word in. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import { TLSSocket } from "node:tls";
+import { getLogger } from "@logtape/logtape";
+import type { Clock } from "../kube/clock.ts";
+import { messageOf } from "../kube/errors.ts";
+import type { AcceptPush } from "./exchange.ts";
+import type { ReplicaTls } from "./forward_client.ts";
+import {
+  decodeForwardedPush,
+  FORWARD_MAX_BYTES,
+  FORWARD_PATH,
+  type ForwardAnswer,
+} from "./forwarding.ts";
+import { discardRest, readBounded } from "./request_body.ts";
+
+/** What the listener needs of leadership. */
+export interface OwnTerm {
+  /** Whether this replica owns the state, renewed within the renew deadline. */
+  readonly leading: boolean;
+  /** How often the lease changed hands, as last seen. */
+  readonly transitions: number;
+}
+
+/** Options of {@link startForwardListener}. */
+export interface ForwardListenerOptions {
+  /** 0 stands for a free one. */
+  readonly port: number;
+  /** Address to listen on. Default: all. */
+  readonly hostname?: string;
+  /** Its serving certificate, and the CAs of clients. */
+  readonly tls: ReplicaTls;
+  /** The DNS name that the certificate of a replica carries. */
+  readonly clientName: string;
+  readonly term: () => OwnTerm;
+  readonly acceptHere: AcceptPush;
+  readonly clock: Clock;
+  /** How long `acceptHere` may take. Default 2 s. */
+  readonly acceptDeadlineMs?: number;
+}
+
+/** A listener that runs. */
+export interface ForwardListener {
+  readonly port: number;
+  updateTls(tls: ReplicaTls): void;
+  /** Takes no new connections, and answers what it has in hand for at most `drainMs`. */
+  close(drainMs: number): Promise<void>;
+}
+
+const CONNECTIONS = 256;
+const TIMES_MS = { headers: 5000, request: 10_000, idle: 30_000, check: 1000 } as const;
+const NOT_OWNER: ForwardAnswer = { refusal: "not_owner" };
+const LATE: ForwardAnswer = { retryAfterMs: 1000, reason: "the owner is slow: try again soon" };
+
+/** Whether the owner of this term takes what was meant for that one (design, decision 7). */
+export function termRefusal(own: OwnTerm, transitions: number): ForwardAnswer | undefined {
+  if (transitions < own.transitions) return { refusal: "older_transition" };
+  // Who names a newer term than ours knows better than we do that we are not the owner.
+  return own.leading && transitions === own.transitions ? undefined : NOT_OWNER;
+}
+
+/** Whether the certificate carries the name, among others or alone. */
+function carries(altNames: string | undefined, name: string): boolean {
+  return altNames?.split(", ").includes(`DNS:${name}`) ?? false;
+}
+
+function send(response: ServerResponse, status: number, answer: unknown): void {
+  if (response.destroyed || response.writableEnded) return;
+  const body = new TextEncoder().encode(JSON.stringify(answer));
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": String(body.length),
+  });
+  response.end(body);
+}
+
+/** Judges one forwarded push. */
+function createJudge({ term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions) {
+  return async (bytes: Uint8Array): Promise<ForwardAnswer | undefined> => {
+    const forwarded = decodeForwardedPush(bytes);
+    if (forwarded === undefined) return undefined;
+    const refusal = termRefusal(term(), forwarded.transitions);
+    if (refusal !== undefined) return refusal;
+    const over = new AbortController();
+    const late = clock.sleep(acceptDeadlineMs, over.signal).then(() => LATE);
+    try {
+      const answer = await Promise.race([acceptHere(forwarded.push, over.signal), late]);
+      // An owner that was paused meanwhile neither accepts nor answers.
+      return termRefusal(term(), forwarded.transitions) ?? answer;
+    } finally {
+      over.abort();
+    }
+  };
+}
+
+/** Starts it. Throws where the port cannot be had. */
+export async function startForwardListener(
+  options: ForwardListenerOptions,
+): Promise<ForwardListener> {
+  const { clock, clientName, tls } = options;
+  const log = getLogger(["milepost", "status"]);
+  const judge = createJudge(options);
+  let closing = false;
+
+  async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    message.on("error", () => {});
+    if (message.method !== "POST" || message.url !== FORWARD_PATH) {
+      send(response, 404, { reason: `POST ${FORWARD_PATH}` });
+      return await discardRest(message, clock);
+    }
+    if (closing) response.setHeader("connection", "close");
+    const bytes = await readBounded(message, FORWARD_MAX_BYTES);
+    const answer = bytes && await judge(bytes);
+    if (answer === undefined) send(response, 400, { reason: "this is no forwarded push" });
+    else send(response, 200, answer);
+    await discardRest(message, clock);
+  }
+
+  const server = createServer({
+    ...tls,
+    requestCert: true,
+    rejectUnauthorized: true,
+    minVersion: "TLSv1.3",
+    handshakeTimeout: TIMES_MS.headers,
+    headersTimeout: TIMES_MS.headers,
+    requestTimeout: TIMES_MS.request,
+    keepAliveTimeout: TIMES_MS.idle,
+    connectionsCheckingInterval: TIMES_MS.check,
+  });
+  server.maxConnections = CONNECTIONS;
+  server.on("secureConnection", (socket: TLSSocket) => {
+    if (socket.authorized && carries(socket.getPeerCertificate().subjectaltname, clientName)) {
+      return;
+    }
+    log.warn("somebody without a replica's certificate wanted to forward", {
+      peer: socket.remoteAddress,
+    });
+    socket.destroy();
+  });
+  server.on("request", (message, response) => {
+    serve(message, response).catch((error: unknown) => {
+      log.debug("a forwarded push could not be answered", { problem: messageOf(error) });
+      response.destroy();
+    });
+  });
+  server.on("clientError", (_error, socket) => socket.destroy());
+  server.on("tlsClientError", (error) => {
+    log.debug("a replica's handshake failed", { problem: messageOf(error) });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ port: options.port, host: options.hostname }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : options.port,
+    updateTls: ({ cert, key, ca }) => server.setSecureContext({ cert, key, ca }),
+    async close(drainMs) {
+      closing = true;
+      const closed = new AbortController();
+      const done = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const cut = clock.sleep(drainMs, closed.signal).then(() => {
+        if (!closed.signal.aborted) server.closeAllConnections();
+      });
+      await done;
+      closed.abort();
+      await cut;
+    },
+  };
+}

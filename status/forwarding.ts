@@ -1,0 +1,122 @@
+/** The call by which a replica hands an accepted push to the owner: path, messages, and their bounds. */
+import { z } from "zod";
+import { PUSH_LIMITS } from "../crds/names.ts";
+import type { Acceptance, Push } from "./exchange.ts";
+import { parsePush } from "./push.ts";
+
+/** Where pushes are forwarded to, with POST. */
+export const FORWARD_PATH = "/forward/v1/push";
+/** Bytes that a forwarded push may have: the push itself, and whose it is. */
+export const FORWARD_MAX_BYTES = PUSH_LIMITS.bodyBytes + 8192;
+/** Bytes that an answer may have. */
+export const ANSWER_MAX_BYTES = 65_536;
+
+/** The owner, as the Lease names it. */
+export interface ForwardTarget {
+  /** `<ip>:<port>`. */
+  readonly address: string;
+  /** How often the lease changed hands when this owner took it. */
+  readonly transitions: number;
+}
+
+/** How a forwarding call ended: `forwarded_pushes_total{result}`. */
+export type ForwardOutcome =
+  | "accepted"
+  /** The owner answered that the client shall come again. */
+  | "refused"
+  /** Whoever was asked owns nothing. */
+  | "not_owner"
+  /** Whoever was asked knows of a newer owner. */
+  | "older_transition"
+  | "unreachable"
+  | "timeout"
+  /** Too many calls under way. */
+  | "saturated";
+
+/** The owner's acceptance where it gave one. */
+export interface ForwardResult {
+  readonly outcome: ForwardOutcome;
+  readonly acceptance?: Acceptance;
+}
+
+const uid = z.string().min(1).max(128);
+const name = z.string().min(1).max(253);
+
+const envelopeSchema = z.object({
+  transitions: z.int().min(0),
+  job: z.object({ namespace: name, name, uid }),
+  pod: z.object({ name, uid }),
+  receivedMs: z.number(),
+  push: z.unknown(),
+});
+
+/** A push on its way, and the owner's term that it is meant for. */
+export interface ForwardedPush {
+  readonly transitions: number;
+  readonly push: Push;
+}
+
+/** The bytes of a forwarded push. */
+export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8Array {
+  const { job, pod, receivedMs, trainerStatus, sequence } = push;
+  const { namespace, name, uid } = job;
+  return new TextEncoder().encode(JSON.stringify({
+    transitions,
+    job: { namespace, name, uid },
+    pod: { name: pod.name, uid: pod.uid },
+    receivedMs,
+    push: { trainerStatus, sequence },
+  }));
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads them, and checks the push as if it came from a pod; undefined where something is wrong. */
+export function decodeForwardedPush(bytes: Uint8Array): ForwardedPush | undefined {
+  const envelope = envelopeSchema.safeParse(jsonOf(bytes));
+  if (!envelope.success) return undefined;
+  const { transitions, job, pod, receivedMs, push } = envelope.data;
+  const read = parsePush(push);
+  if (!read.ok || read.push.trainerStatus === undefined) return undefined;
+  const { trainerStatus, sequence } = read.push;
+  return { transitions, push: { job, pod, receivedMs, trainerStatus, sequence } };
+}
+
+const answerSchema = z.union([
+  z.object({
+    ok: z.literal(true),
+    warnings: z.array(z.string()).optional(),
+    control: z.object({ stop: z.boolean(), reason: z.string(), message: z.string() }).optional(),
+  }),
+  z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
+  z.object({ refusal: z.enum(["not_owner", "older_transition"]) }),
+]);
+
+/** What the owner says; who is none says so. */
+export type ForwardAnswer = Acceptance | { readonly refusal: "not_owner" | "older_transition" };
+
+/** Reads an answer. Undefined where it is none. */
+export function decodeForwardAnswer(bytes: Uint8Array): ForwardAnswer | undefined {
+  const answer = answerSchema.safeParse(jsonOf(bytes));
+  return answer.success ? answer.data : undefined;
+}
+
+/** The result of a call that was answered. */
+export function resultOfAnswer(answer: ForwardAnswer | undefined): ForwardResult {
+  if (answer === undefined) return { outcome: "unreachable" };
+  if ("refusal" in answer) return { outcome: answer.refusal };
+  return { outcome: answer.ok ? "accepted" : "refused", acceptance: answer };
+}
+
+/** `<ip>:<port>` taken apart; IPv6 addresses stand in brackets. Undefined where it is none. */
+export function parseAddress(address: string): { host: string; port: number } | undefined {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address) ?? [];
+  const host = bracketed ?? plain;
+  return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
+}
