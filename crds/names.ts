@@ -282,6 +282,8 @@ export const MANAGER = {
   namespace: "kubeflow-system",
   lease: "milepost",
   forwardAddressAnnotation: "milepost/forward-address",
+  /** The DNS name by which a replica's certificate is known when it forwards pushes. */
+  replicaCertificateName: "milepost-replica",
   certificateSecret: "kubeflow-trainer-webhook-cert",
   mutatingConfiguration: "milepost-mutating",
   validatingConfiguration: "milepost-validating",

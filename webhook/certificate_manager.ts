@@ -8,7 +8,12 @@ import type { Secret } from "../crds/kubernetes.ts";
 import { MANAGER } from "../crds/names.ts";
 import type { Clock } from "../kube/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
-import { createAuthority, issueServingCertificate } from "./certificate_authority.ts";
+import {
+  certificateFacts,
+  type CertificatePair,
+  createAuthority,
+  issueServingCertificate,
+} from "./certificate_authority.ts";
 import {
   CERTIFICATE_POLICY,
   type CertificateAction,
@@ -43,6 +48,8 @@ export interface ServingCertificates {
   readonly key: string;
   /** Every CA that is trusted, for webhook configurations and ConfigMaps. */
   readonly caBundle: string;
+  /** By which this replica shows another who it is; of this process alone, never stored. */
+  readonly replica: CertificatePair;
   /** End of the serving certificate and of its CA, in milliseconds since the epoch. */
   readonly expiry: { readonly serving: number; readonly authority: number };
 }
@@ -59,6 +66,11 @@ export interface CertificateManagerOptions {
   readonly changes?: ChangeSource;
   /** Time between looks where `changes` is silent, in milliseconds. */
   readonly resyncMs?: number;
+  /**
+   * Whether this replica may change what is stored. One that may not adopts what it finds, whatever
+   * its age; only where nothing usable is stored and it holds nothing it makes a start. Default: it may.
+   */
+  readonly mayChange?: () => boolean;
   /** Told what this replica changed in the Secret, such as to record an event about it. */
   readonly rotated?: (message: string) => void;
 }
@@ -109,6 +121,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   let held: CompleteCertificateSet | undefined;
   let current: ServingCertificates | undefined;
   let askAgainAt = 0;
+  const { mayChange = () => true } = options;
 
   async function read(signal?: AbortSignal): Promise<Secret | undefined> {
     try {
@@ -163,23 +176,43 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     }
   }
 
+  /** This replica's own certificate by the CA: the one that it has, or a new one in good time. */
+  async function replicaOf({ authority }: CompleteCertificateSet): Promise<CertificatePair> {
+    const now = clock.now();
+    const old = current?.replica;
+    if (old !== undefined && held?.authority.certificate === authority.certificate) {
+      if (now < certificateFacts(old.certificate).notAfter - policy.servingRenewalMs) return old;
+    }
+    return await issueServingCertificate(authority, [MANAGER.replicaCertificateName], now);
+  }
+
   async function adopt(set: CompleteCertificateSet): Promise<void> {
     const caBundle = bundleOf(set);
     const { certificate: cert, key: privateKey } = set.serving;
+    const replica = await replicaOf(set);
     held = set;
-    if (current?.cert === cert && current.key === privateKey && current.caBundle === caBundle) {
-      return;
-    }
+    const isNews = current?.cert !== cert || current.key !== privateKey ||
+      current.caBundle !== caBundle || current.replica !== replica;
+    if (!isNews) return;
     const { serving, authority } = await observe(set);
     const expiry = { serving: serving?.notAfter ?? 0, authority: authority?.notAfter ?? 0 };
-    current = { cert, key: privateKey, caBundle, expiry };
+    current = { cert, key: privateKey, caBundle, replica, expiry };
     for (const listener of listeners) listener();
+  }
+
+  /** Takes over what is stored, where that can serve. False where there is nothing to go on with. */
+  async function follow(stored: CertificateSet): Promise<boolean> {
+    askAgainAt = Infinity;
+    if (isComplete(stored)) await adopt(stored);
+    return held !== undefined;
   }
 
   async function ensure(signal?: AbortSignal): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const existing = await read(signal);
-      const { set, steps } = await advance(await decodeSecret(existing));
+      const stored = await decodeSecret(existing);
+      if (!mayChange() && await follow(stored)) return;
+      const { set, steps } = await advance(stored);
       if (!isComplete(set)) throw new Error("certificates: no step led to a complete set");
       if (steps.length === 0) return await adopt(set);
       if (await write(set, existing, signal)) {
