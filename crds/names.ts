@@ -290,6 +290,7 @@ export const MANAGER = {
   podWebhook: "pods.trainer.kubeflow.org",
   trialPodWebhook: "trial-pods.trainer.kubeflow.org",
   publicConfigMap: "kubeflow-trainer-public",
+  admissionPolicy: "milepost-pod-ownership",
 } as const;
 
 /** Ports of the manager (milepost.md, flags). */
