@@ -41,6 +41,10 @@ function program(): Command {
     .requiredOption("--kubeconfig <file>")
     .option("--node-name <name>")
     .option("--data-dir <folder>")
+    .option("--port <port>", "port of the log endpoint", "0")
+    .option("--tls-cert <file>", "certificate of the log endpoint; self-signed without it")
+    .option("--tls-key <file>")
+    .option("--client-ca <file>", "CA of clients of the log endpoint; tokens alone without it")
     .action(runNode);
 
   root.command("demo")

@@ -98,12 +98,18 @@ export async function runStandalone(options: Options & { json?: string }): Promi
 
 /** `milepost node`: the kubelet alone, against any API server. */
 export async function runNode(options: Options): Promise<void> {
+  const port = portOf("--port", options.port);
   await startLogging({ level: "info" });
   const signal = stopSignal();
+  const { dataDir, tlsCert, tlsKey, clientCa } = options;
   const node = await startNode({
     kubeconfig: options.kubeconfig ?? "",
     nodeName: options.nodeName ?? Deno.hostname(),
-    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    port,
+    ...(dataDir === undefined ? {} : { dataDir }),
+    ...(tlsCert === undefined ? {} : { tlsCert }),
+    ...(tlsKey === undefined ? {} : { tlsKey }),
+    ...(clientCa === undefined ? {} : { clientCa }),
   });
   await aborted(signal);
   await node.stop();

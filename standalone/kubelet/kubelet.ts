@@ -41,6 +41,8 @@ export interface KubeletOptions {
   readonly events?: PodEvents;
   /** Address of the node that the API reports. Default: the machine's first address, else 127.0.0.1. */
   readonly hostIP?: string;
+  /** Port of the log endpoint that the node reports; none where nothing serves logs. */
+  readonly endpointPort?: number;
   /** Labels of the node beside the usual ones. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Version of the node that `kubectl get nodes` shows. Default `v1.36.0-milepost`. */
@@ -132,6 +134,7 @@ class RunningKubelet implements Kubelet {
       cpu,
       memoryBytes: memory,
       mostPods,
+      endpointPort: options.endpointPort,
       labels: options.labels,
       version: options.version ?? "v1.36.0-milepost",
     };

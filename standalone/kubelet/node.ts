@@ -22,6 +22,8 @@ export interface MachineFacts {
   readonly labels?: Readonly<Record<string, string>>;
   /** Version that `kubectl get nodes` shows. */
   readonly version: string;
+  /** Where the log endpoint is, on `hostIP`. */
+  readonly endpointPort?: number;
 }
 
 /** Keeps the Node registered until `signal` aborts. */
@@ -83,6 +85,9 @@ export function nodeStatus(
       ...condition,
       lastHeartbeatTime: rfc3339(now),
     })),
+    ...facts.endpointPort === undefined
+      ? {}
+      : { daemonEndpoints: { kubeletEndpoint: { Port: facts.endpointPort } } },
     nodeInfo: {
       architecture: nodeLabels(facts)[NODES.archLabel] ?? "",
       bootID: "",

@@ -22,7 +22,7 @@
  */
 import { z } from "zod";
 import { managerRbac } from "../../../app/cluster_role.ts";
-import { readConfiguration } from "../../../app/configuration.ts";
+import { flagOf, readConfiguration, SETTINGS } from "../../../app/configuration.ts";
 import { startManager } from "../../../app/manager.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
@@ -148,11 +148,6 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
   await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", ...names]);
 }
 
-/** `webhookPort` as the flag `--webhook-port`. */
-function flagOf(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
 /** The settings of a manager on free ports of this machine. */
 function settings(kubeconfig: string, more: Readonly<Record<string, string>> = {}) {
   const [webhook, status, metrics, health] = [freePort(), freePort(), freePort(), freePort()];
@@ -166,6 +161,7 @@ function settings(kubeconfig: string, more: Readonly<Record<string, string>> = {
     healthPort: String(health),
     webhookBaseUrl: `https://127.0.0.1:${webhook}`,
     statusBaseUrl: `https://127.0.0.1:${status}`,
+    ...SETTINGS.includes("forwardPort") ? { forwardPort: String(freePort()) } : {},
     featureGates: "TrainJobProgress=true",
     logFormat: "json",
     ...more,

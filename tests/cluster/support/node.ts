@@ -1,5 +1,6 @@
 /** Milepost's kubelet as a node of a real control plane: pods run as processes of this machine. */
 import { startNode } from "../../../app/node.ts";
+import { hostAddress } from "../../../standalone/kubelet/machine.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 
 /** A node that runs. */
@@ -18,7 +19,13 @@ export async function startTestNode(plane: ControlPlane, name = "node-a"): Promi
     groups: ["system:nodes"],
   });
   const dataDir = `${plane.folder}/${name}`;
-  const node = await startNode({ kubeconfig, nodeName: name, dataDir });
+  // Signed by the CA that the API server trusts for kubelets, so that it reads logs here.
+  const { cert, key } = await plane.ca.server(`system:node:${name}`, [hostAddress(), name]);
+  const [tlsCert, tlsKey] = [`${plane.folder}/${name}.crt`, `${plane.folder}/${name}.key`];
+  await Deno.writeTextFile(tlsCert, cert);
+  await Deno.writeTextFile(tlsKey, key, { mode: 0o600 });
+  const clientCa = `${plane.folder}/ca.crt`;
+  const node = await startNode({ kubeconfig, nodeName: name, dataDir, tlsCert, tlsKey, clientCa });
   let stopped: Promise<void> | undefined;
   return { name, dataDir, stop: () => stopped ??= node.stop() };
 }
