@@ -5,6 +5,7 @@
 import { demo } from "./demo.ts";
 import { idle } from "./idle.ts";
 import { push } from "./push.ts";
+import { reconcile } from "./reconcile/reconcile.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
 import { suite } from "./suite.ts";
 import { warmStart } from "./warm_start.ts";
@@ -15,9 +16,10 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   start: warmStart,
   idle,
   suite,
+  reconcile,
 };
 
-/** What runs where no name is given. The suite takes minutes and both cores: by its name only. */
+/** What runs where no name is given: the others take minutes and all cores. */
 const DEFAULT = ["push", "demo", "start", "idle"];
 
 const encoder = new TextEncoder();

@@ -45,7 +45,7 @@ function cells(measure: Measure): string[] {
   return [
     name,
     `${text(value)} ${unit}`,
-    goal === undefined ? "" : `${goal.is} ${goal.limit} ${unit}`,
+    goal === undefined ? "" : `${goal.is} ${text(goal.limit)} ${unit}`,
     met === undefined ? "" : met ? "met" : "missed",
     beside === undefined ? "" : `${text(beside.value)} ${unit} (${beside.name})`,
     ratio === undefined ? "" : `${ratio.toFixed(2)}×`,

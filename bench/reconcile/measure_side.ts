@@ -1,0 +1,101 @@
+/** One turn: a thousand TrainJobs at once, until each has its JobSet. */
+import { z } from "zod";
+import { KINDS } from "../../crds/kinds.ts";
+import { JOBSET_API_VERSION } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { trainJob } from "../../tests/support/standalone.ts";
+import { until } from "../../tests/support/until.ts";
+import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
+import { RUNTIME, type Side } from "./side.ts";
+
+/** What a turn found. */
+export interface Turn {
+  readonly readySeconds: number;
+  readonly jobsPerSecond: number;
+  /** Requests to the API server for each TrainJob, watches aside. */
+  readonly requestsPerJob: number;
+  /** The same by verb, resource and answer. */
+  readonly requests: Readonly<Record<string, number>>;
+  readonly cpuMsPerJob: number;
+  readonly restingMb: number;
+  readonly loadedMb: number;
+  readonly peakMb: number;
+}
+
+/** Creations under way at a time: more than an API server works on at once. */
+const PARALLEL = 50;
+/** Longer than anything that is done after a start or after the last JobSet, in milliseconds. */
+const SETTLE_MS = 5_000;
+
+const countSchema = z.looseObject({
+  items: z.array(z.unknown()),
+  metadata: z.looseObject({ remainingItemCount: z.number().optional() }),
+});
+
+/** How many JobSets there are, at the price of one. */
+async function countJobSets(client: KubeClient): Promise<number> {
+  const answer = await client.raw(`/apis/${JOBSET_API_VERSION}/jobsets?limit=1`);
+  const { items, metadata } = countSchema.parse(await answer.json());
+  return items.length + (metadata.remainingItemCount ?? 0);
+}
+
+async function createJobs(client: KubeClient, count: number): Promise<void> {
+  let next = 0;
+  const work = async () => {
+    for (let number = next++; number < count; number = next++) {
+      await client.create(KINDS.trainJob, trainJob(`job-${number}`, RUNTIME));
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Requests of the manager by what they were; those of a thousand jobs stand out. */
+async function requestsOf({ plane, user }: Side): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { user: who, verb, objectRef, responseStatus, stage } of await plane.auditLog()) {
+    if (who.username !== user || stage !== "ResponseComplete") continue;
+    const { resource = "", subresource } = objectRef ?? {};
+    const what = subresource === undefined ? resource : `${resource}/${subresource}`;
+    const key = `${verb} ${what} ${responseStatus?.code ?? ""}`.trim();
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Measures one side with `count` TrainJobs. */
+export async function measureSide(side: Side, count: number): Promise<Turn> {
+  const { client } = side.plane;
+  const readySeconds = await side.restart() / 1000;
+  await pause(SETTLE_MS);
+  const restingMb = await rssMb(side.pid());
+  const cpuBefore = await cpuSeconds(side.pid());
+  const before = await requestsOf(side);
+  const began = performance.now();
+  const creating = createJobs(client, count);
+  await until("all JobSets", async () => await countJobSets(client) >= count, {
+    timeoutMs: 300_000,
+    everyMs: 100,
+  });
+  const seconds = (performance.now() - began) / 1000;
+  await creating;
+  await pause(SETTLE_MS);
+  const requests: Record<string, number> = {};
+  for (const [key, number] of await requestsOf(side)) {
+    const more = number - (before.get(key) ?? 0);
+    if (more > 0) requests[key] = more / count;
+  }
+  return {
+    readySeconds,
+    jobsPerSecond: count / seconds,
+    requestsPerJob: Object.values(requests).reduce((sum, it) => sum + it, 0),
+    requests,
+    cpuMsPerJob: 1000 * (await cpuSeconds(side.pid()) - cpuBefore) / count,
+    restingMb,
+    loadedMb: await rssMb(side.pid()),
+    peakMb: await peakRssMb(side.pid()),
+  };
+}
