@@ -1,4 +1,5 @@
 /** The kubelet's log endpoint: what the API server asks when somebody reads a pod's log. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { TLSSocket } from "node:tls";
@@ -126,27 +127,35 @@ function listen(server: Server, port: number, host: string): Promise<number> {
   });
 }
 
-function createTlsServer({ tls, clientCa }: LogServerOptions): Server {
+/** Throws a ConfigurationError for what is no certificate, no key, or not the certificate's key. */
+function checkCertificates({ tls, clientCa }: LogServerOptions): void {
   try {
-    return createServer({
-      ...tls,
-      ...clientCa === undefined ? {} : { ca: clientCa, requestCert: true },
-      // Whoever shows no certificate, or one of another CA, may still have a token.
-      rejectUnauthorized: false,
-      minVersion: "TLSv1.2",
-      handshakeTimeout: LIMITS.headerMs,
-      headersTimeout: LIMITS.headerMs,
-      requestTimeout: LIMITS.requestMs,
-      keepAliveTimeout: LIMITS.idleMs,
-    });
+    const fits = new X509Certificate(tls.cert).checkPrivateKey(createPrivateKey(tls.key));
+    if (!fits) throw new Error("the key is not the certificate's");
+    if (clientCa !== undefined) new X509Certificate(clientCa);
   } catch (cause) {
     const message = `the certificates of the log endpoint cannot be used: ${messageOf(cause)}`;
     throw new ConfigurationError(message, { cause });
   }
 }
 
+function createTlsServer({ tls, clientCa }: LogServerOptions): Server {
+  return createServer({
+    ...tls,
+    ...clientCa === undefined ? {} : { ca: clientCa, requestCert: true },
+    // Whoever shows no certificate, or one of another CA, may still have a token.
+    rejectUnauthorized: false,
+    minVersion: "TLSv1.2",
+    handshakeTimeout: LIMITS.headerMs,
+    headersTimeout: LIMITS.headerMs,
+    requestTimeout: LIMITS.requestMs,
+    keepAliveTimeout: LIMITS.idleMs,
+  });
+}
+
 /** Serves. Throws a ConfigurationError for a port or a certificate that cannot be used. */
 export async function startLogServer(options: LogServerOptions): Promise<LogServer> {
+  checkCertificates(options);
   const server = createTlsServer(options);
   server.maxConnections = LIMITS.connections;
   server.on("request", (message: IncomingMessage, response: ServerResponse) => {
