@@ -1,6 +1,6 @@
 /** The command line of Milepost. What each command does lives in `app/`. */
 import { Command, CommanderError } from "commander";
-import { flagOf, SETTINGS } from "./app/configuration.ts";
+import { flagOf, SETTINGS, SWITCHES } from "./app/configuration.ts";
 import { ConfigurationError } from "./kube/errors.ts";
 import {
   runCrds,
@@ -24,7 +24,10 @@ function program(): Command {
     .description("run controllers, webhook and status endpoint against an API server")
     .option("--config <file>", "settings as YAML, by their camelCase names")
     .action(runManager);
-  for (const setting of SETTINGS) manager.option(`${flagOf(setting)} <value>`);
+  for (const setting of SETTINGS) {
+    // A switch without a value is on.
+    manager.option(`${flagOf(setting)} ${SWITCHES.has(setting) ? "[value]" : "<value>"}`);
+  }
 
   root.command("standalone")
     .description("run an embedded control plane on this machine, and the manager in it")

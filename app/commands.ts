@@ -1,18 +1,22 @@
 /** What each command of the command line does, from its options to its end. */
 import { crdYaml } from "../crds/manifests.ts";
+import { getLogger } from "@logtape/logtape";
 import { createClient } from "../kube/client.ts";
+import { systemClock } from "../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../kube/errors.ts";
 import { loadKubeconfig } from "../kube/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "./configuration.ts";
 import { runDemoOnScreen } from "./demo/run_demo.ts";
 import { startLogging, stopLogging } from "./logging.ts";
-import { startManager } from "./manager.ts";
+import { type Manager, startManager } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";
 import { startNode } from "./node.ts";
+import { giveUpPermissions } from "./permissions.ts";
 import { aborted, stopSignal } from "./signals.ts";
 import { startStandalone } from "./standalone/standalone.ts";
 import { versionText } from "./version.ts";
 
+const log = getLogger(["milepost", "manager"]);
 const encoder = new TextEncoder();
 
 /** Writes to standard output; a reader that went away is no error of ours. */
@@ -36,28 +40,70 @@ function configFile(name: string | undefined): ConfigurationSources["file"] {
   }
 }
 
+/** Where Kubernetes tells a pod its namespace. */
+const POD_NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+/** A manager that was told to stop ends within this time, whatever hangs, in milliseconds. */
+const STOP_WITHIN_MS = 9_500;
+
+function podNamespace(): { podNamespace?: string } {
+  try {
+    const text = Deno.readTextFileSync(POD_NAMESPACE_FILE).trim();
+    return text === "" ? {} : { podNamespace: text };
+  } catch {
+    return {}; // Not in a pod, or one without a service account.
+  }
+}
+
+/** Runs it from its start to its end; a start that is broken off is no error. */
+async function runUntilStopped(
+  start: () => Promise<Manager>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const manager = await start();
+    await aborted(signal);
+    const over = new AbortController();
+    const inTime = await Promise.race([
+      manager.stop().then(() => true),
+      systemClock.sleep(STOP_WITHIN_MS, over.signal).then(() => false),
+    ]);
+    over.abort();
+    if (!inTime) log.warn("not everything ended in time", { withinMs: STOP_WITHIN_MS });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    log.warn("stopped while starting", { error });
+  }
+}
+
 /** `milepost manager`: runs until it is told to stop. */
 export async function runManager({ config, ...flags }: Options): Promise<void> {
-  const file = configFile(config ?? Deno.env.get("MILEPOST_CONFIG"));
+  const signal = stopSignal();
+  const environment = Deno.env.toObject();
+  const file = configFile(config ?? environment.MILEPOST_CONFIG);
   const configuration = readConfiguration({
     flags,
-    environment: Deno.env.toObject(),
+    environment,
+    ...podNamespace(),
     ...(file === undefined ? {} : { file }),
   });
   const { logFormat: format, logLevel: level } = configuration;
   await startLogging({ level, ...(format === undefined ? {} : { format }) });
+  log.info("settings", { ...configuration });
+  const connection = loadKubeconfig(configuration.kubeconfig);
+  const gaveUp = await giveUpPermissions({
+    runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
+  });
+  log.debug("gave up permissions", { gaveUp });
   const metrics = createMetrics();
   const client = createClient({
-    connection: loadKubeconfig(configuration.kubeconfig),
+    connection,
     onRequest: ({ verb, resource, code, seconds }) => {
       metrics.apiRequests.inc({ verb, resource, code });
       metrics.apiRequestSeconds.observe({ verb }, seconds);
     },
   });
-  const signal = stopSignal();
-  const manager = await startManager(configuration, { client, metrics });
-  await aborted(signal);
-  await manager.stop();
+  const options = { client, metrics, environment, signal };
+  await runUntilStopped(() => startManager(configuration, options), signal);
   await stopLogging();
 }
 

@@ -31,6 +31,11 @@ const rate = (otherwise: number) =>
   z.coerce.number({ error: "must be a number above 0" }).positive("must be above 0")
     .default(otherwise);
 
+const BOOLEAN = "must be true or false";
+const boolean = (otherwise: boolean) =>
+  z.union([z.boolean(), z.enum(["true", "false"])], { error: BOOLEAN }).default(otherwise)
+    .transform((it) => it === true || it === "true");
+
 const baseUrl = z.string().optional().transform((text, context) => {
   if (text === undefined) return undefined;
   const url = URL.parse(text);
@@ -50,6 +55,7 @@ const settings = z.strictObject({
   statusPort: port(PORTS.status),
   metricsPort: port(PORTS.metrics),
   healthPort: port(PORTS.health),
+  forwardPort: port(PORTS.forward),
   bindAddress: z.string().default("0.0.0.0"),
   webhookBaseUrl: baseUrl,
   statusBaseUrl: baseUrl,
@@ -57,6 +63,10 @@ const settings = z.strictObject({
   jobset: z.enum(["auto", "builtin", "external"], {
     error: "must be auto, builtin or external",
   }).default("auto"),
+  leaderElect: boolean(true),
+  leaseDuration: duration("15s"),
+  renewDeadline: duration("10s"),
+  retryPeriod: duration("2s"),
   statusWriteInterval: duration("1s"),
   statusWritesQps: rate(50),
   pushQpsPerPod: rate(20),
@@ -73,6 +83,21 @@ const settings = z.strictObject({
   }).default("info"),
 });
 
+/** Why the times of leader election do not fit each other; undefined where they do. */
+function electionProblem(it: z.infer<typeof settings>): string | undefined {
+  const { leaseDuration, renewDeadline, retryPeriod } = it;
+  if (!it.leaderElect) return undefined;
+  if (leaseDuration < 1000) return "--lease-duration: must be at least 1s";
+  if (retryPeriod <= 0) return "--retry-period: must be above 0";
+  if (renewDeadline >= leaseDuration) {
+    return "--renew-deadline: must be below --lease-duration, or two replicas may lead at once";
+  }
+  // Tries come up to a fifth later than the period.
+  return retryPeriod * 1.2 < renewDeadline
+    ? undefined
+    : "--retry-period: must be well below --renew-deadline (at most four fifths of it)";
+}
+
 /** The settings, checked; durations are milliseconds, rates are per second. */
 export type ManagerConfiguration = Omit<z.infer<typeof settings>, "featureGates"> & {
   readonly featureGates: FeatureGates;
@@ -80,6 +105,9 @@ export type ManagerConfiguration = Omit<z.infer<typeof settings>, "featureGates"
 
 /** The names of all settings: a flag `--webhook-port` is the setting `webhookPort`. */
 export const SETTINGS: readonly string[] = Object.keys(settings.shape);
+
+/** Settings that are on or off; their flag alone says on. */
+export const SWITCHES: ReadonlySet<string> = new Set(["leaderElect"]);
 
 /** `webhookPort` as the flag `--webhook-port`. */
 export function flagOf(setting: string): string {
@@ -94,11 +122,13 @@ export function variableOf(setting: string): string {
 /** Where settings come from. */
 export interface ConfigurationSources {
   /** By setting; absent where the flag was not given. */
-  flags: Readonly<Record<string, string | undefined>>;
+  flags: Readonly<Record<string, string | boolean | undefined>>;
   /** The environment, by variable. */
   environment: Readonly<Record<string, string | undefined>>;
   /** The text of the `--config` file, and its name for messages. */
   file?: { name: string; text: string };
+  /** The namespace of the pod that this runs in; used where nothing names another. */
+  podNamespace?: string;
 }
 
 function settingsOfFile(file: { name: string; text: string }): Record<string, unknown> {
@@ -139,6 +169,7 @@ export function readConfiguration(sources: ConfigurationSources): ManagerConfigu
     const given = sources.flags[setting] ?? sources.environment[variableOf(setting)];
     if (given !== undefined) raw[setting] = given;
   }
+  raw.namespace ??= sources.podNamespace;
   if (typeof raw.featureGates === "object" && raw.featureGates !== null) {
     raw.featureGates = Object.entries(raw.featureGates).map((it) => it.join("=")).join(",");
   }
@@ -146,5 +177,7 @@ export function readConfiguration(sources: ConfigurationSources): ManagerConfigu
   if (!result.success) {
     throw new ConfigurationError(problemsOf(result.error, sources), { cause: result.error });
   }
+  const problem = electionProblem(result.data);
+  if (problem !== undefined) throw new ConfigurationError(problem);
   return { ...result.data, featureGates: parseFeatureGates(result.data.featureGates) };
 }

@@ -1,30 +1,29 @@
-/** The manager: controllers, webhook and status endpoint, started in order and stopped in reverse. */
+/** The manager: a replica that serves, and leads where it is its turn; started in order, stopped in reverse. */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../kube/client.ts";
 import { type Clock, systemClock } from "../kube/clock.ts";
-import type { ConfigurationSync } from "../webhook/configuration_sync.ts";
+import { KubeError, TransportError } from "../kube/errors.ts";
+import type { CertificatePolicy } from "../webhook/certificate_decision.ts";
 import { createAdmission } from "./admission.ts";
-import { allSynced, cachesSynced, runCaches } from "./caches.ts";
+import { cachesSynced, runCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import { statusBaseUrl } from "./endpoints.ts";
 import { type ReadinessCheck, startHealthServer, startMetricsServer } from "./health.ts";
-import {
-  createManagerParts,
-  createWebhookSync,
-  type Foundation,
-  type ManagerParts,
-} from "./manager_parts.ts";
+import { createLeadership, type Leadership } from "./leadership.ts";
+import { runTerm } from "./leading.ts";
+import { createManagerParts, type Foundation, type ManagerParts } from "./manager_parts.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
-import { serveAdmission, serveStatus } from "./serving.ts";
+import { type PushServing, servePushes } from "./pushes.ts";
+import { becomeReady, type Phase, readinessChecks, refreshGauges } from "./readiness.ts";
+import { type ReplicaEnvironment, replicaHost, replicaIdentity, thisMachine } from "./replica.ts";
+import { serveAdmission } from "./serving.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
-/** For what is pending in the ledger at the end, and for open connections, in milliseconds. */
-const STOP = { flushMs: 5_000, drainMs: 2_000 } as const;
-/** How often readiness is looked at while somebody waits for it, in milliseconds. */
-const READY_POLL_MS = 10;
-/** First and longest pause before webhook configurations are written again, in milliseconds. */
-const SYNC_RETRY_MS = { first: 100, longest: 5_000 } as const;
+/** For connections at the end, in milliseconds: with the ledger and the lease within ten seconds. */
+const STOP = { drainMs: 1_500, closeMs: 500 } as const;
+/** First and longest pause before certificates are asked for again, in milliseconds. */
+const START_RETRY_MS = { first: 250, longest: 5_000 } as const;
 
 /** What the manager is given besides its settings. */
 export interface ManagerOptions {
@@ -34,6 +33,12 @@ export interface ManagerOptions {
   readonly clock?: Clock;
   /** Host under which it is reached from outside where no base URL is set (standalone). */
   readonly host?: string;
+  /** Which pod it is. */
+  readonly environment?: ReplicaEnvironment;
+  /** When certificates are replaced. */
+  readonly certificatePolicy?: CertificatePolicy;
+  /** Ends a start that waits for the API server. */
+  readonly signal?: AbortSignal;
 }
 
 /** A manager that runs. */
@@ -44,83 +49,86 @@ export interface Manager {
     readonly metrics: number;
     readonly health: number;
   };
+  /** The `holderIdentity` that it leads under. */
+  readonly identity: string;
   /** Every CA that may have signed what it serves, PEM. */
   caBundle(): string;
-  /** Whether it takes admissions and pushes, and its configurations are in the cluster. */
+  /** Whether it leads. */
+  leading(): boolean;
+  /** Whether it takes admissions and pushes. */
   ready(): boolean;
   /** Resolves when it is ready. Rejects where it stops before. */
   whenReady(): Promise<void>;
-  /** Not ready, drains, writes what is pending, ends every loop. */
+  /** Not ready, drains, writes what is pending, lets go of the lease, ends every loop. */
   stop(): Promise<void>;
 }
 
-/** What is true of a manager now. */
-interface Phase {
-  configured: boolean;
-  stopping: boolean;
-}
+const isTransient = (error: unknown) =>
+  error instanceof TransportError ||
+  (error instanceof KubeError && (error.code >= 500 || error.code === 429));
 
-function readinessChecks(parts: ManagerParts, phase: Phase): ReadinessCheck[] {
-  return [
-    { name: "shutting down", ready: () => !phase.stopping },
-    { name: "caches", ready: () => allSynced(parts.caches) },
-    { name: "webhook configurations", ready: () => phase.configured },
-    { name: "keys of the API server", ready: () => parts.status?.ready() ?? true },
-  ];
-}
-
-function refreshGauges(parts: ManagerParts, metrics: Metrics, clock: Clock): void {
-  const { expiry } = parts.certificates.current();
-  for (const [name, time] of Object.entries(expiry)) {
-    metrics.certificateExpiry.set({ name }, Math.round((time - clock.now()) / 1000));
-  }
-  metrics.ledgerPending.set(parts.status?.ledger.pending() ?? 0);
-  metrics.ledgerOldestSeconds.set(parts.status?.ledger.oldestSeconds() ?? 0);
-}
-
-/** Writes the webhook configurations, again and again until it works. */
-async function configure(sync: ConfigurationSync, clock: Clock, signal: AbortSignal) {
+/** Makes or reads the certificates; an API server that is away is waited for. */
+async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): Promise<void> {
   for (
-    let pause: number = SYNC_RETRY_MS.first;;
-    pause = Math.min(2 * pause, SYNC_RETRY_MS.longest)
+    let pause: number = START_RETRY_MS.first;;
+    pause = Math.min(2 * pause, START_RETRY_MS.longest)
   ) {
     try {
-      return await sync.sync(signal);
+      return await parts.certificates.ensure(signal);
     } catch (error) {
-      if (signal.aborted) throw error;
-      log.warn("webhook configurations could not be written; trying again", { error });
+      signal.throwIfAborted();
+      if (!isTransient(error)) throw error;
+      log.warn("the API server does not answer; trying again", { error });
       await clock.sleep(pause, signal);
     }
   }
 }
 
-/** Runs every loop until `signal` aborts. */
-async function runLoops(parts: ManagerParts, signal: AbortSignal): Promise<void> {
+/** Runs every loop until `signal` aborts. Nobody leads before its caches are filled. */
+async function runLoops(
+  parts: ManagerParts,
+  pushes: PushServing | undefined,
+  leadership: Leadership,
+  signal: AbortSignal,
+): Promise<void> {
   await Promise.all([
     runCaches(parts.caches, signal),
     parts.events.run(signal),
     parts.certificates.run(signal),
-    parts.status?.run(signal),
-    ...parts.controllers.map((it) => it.run(signal)),
+    pushes?.run(signal),
+    cachesSynced(parts.caches, signal).then((synced) =>
+      synced ? leadership.run(signal) : undefined
+    ),
   ]);
 }
 
-/** Waits for caches and keys, and configures the webhooks, which nobody may call before. */
-async function becomeReady(
+/** The plain servers: health before anything else, so that a start that waits says what for. */
+function startPlainServers(
+  foundation: Foundation,
   parts: ManagerParts,
-  sync: ConfigurationSync,
-  checks: readonly ReadinessCheck[],
   phase: Phase,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  await cachesSynced(parts.caches, signal);
-  if (!signal.aborted) await configure(sync, clock, signal);
-  phase.configured = true;
-  while (!checks.every((it) => it.ready()) && !signal.aborted) {
-    await clock.sleep(READY_POLL_MS, signal);
-  }
-  if (signal.aborted) throw new Error("the manager was stopped before it was ready");
+  checks: readonly ReadinessCheck[],
+  cleanup: AsyncDisposableStack,
+) {
+  const { configuration, metrics } = foundation;
+  const hostname = configuration.bindAddress;
+  const health = startHealthServer({ hostname, port: configuration.healthPort, checks });
+  cleanup.defer(() => health.close());
+  const metricsServer = startMetricsServer({
+    hostname,
+    port: configuration.metricsPort,
+    registry: metrics.registry,
+    refresh: () => refreshGauges(foundation, parts, phase),
+  });
+  cleanup.defer(() => metricsServer.close());
+  return { health: health.port, metrics: metricsServer.port };
+}
+
+/** The base URL that pods are given; undefined with the gate off. */
+function podEndpointOf({ configuration, host }: Foundation, pushes: PushServing | undefined) {
+  if (pushes === undefined) return undefined;
+  const own = host === undefined ? undefined : `https://${host}:${pushes.port}`;
+  return statusBaseUrl({ ...configuration, statusBaseUrl: configuration.statusBaseUrl ?? own });
 }
 
 /**
@@ -131,71 +139,83 @@ export async function startManager(
   configuration: ManagerConfiguration,
   options: ManagerOptions,
 ): Promise<Manager> {
-  const { client, clock = systemClock, metrics = createMetrics(), host } = options;
-  const foundation: Foundation = { configuration, client, clock, metrics, host };
+  const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
+  const { client, host, certificatePolicy } = options;
+  const foundation = { configuration, client, clock, metrics, host, certificatePolicy };
   const parts = createManagerParts(foundation);
-  const phase: Phase = { configured: false, stopping: false };
-  const checks = readinessChecks(parts, phase);
+  const phase: Phase = {
+    certified: false,
+    configured: false,
+    stopping: false,
+    leadership: undefined,
+    pushes: undefined,
+  };
+  const checks = readinessChecks(foundation, parts, phase);
+  const machine = thisMachine();
+  const identity = replicaIdentity(environment, machine);
   const loops = new AbortController();
-  await parts.certificates.ensure(loops.signal);
 
-  // What is started is stopped in reverse: pushes first, then loops, then what is pending.
+  // What is started is stopped in reverse: pushes first, then the term with what is pending.
   await using cleanup = new AsyncDisposableStack();
-  const listen = { hostname: configuration.bindAddress };
-  const health = startHealthServer({ ...listen, port: configuration.healthPort, checks });
-  cleanup.defer(() => health.close());
-  const metricsServer = startMetricsServer({
-    ...listen,
-    port: configuration.metricsPort,
-    registry: metrics.registry,
-    refresh: () => refreshGauges(parts, metrics, clock),
-  });
-  cleanup.defer(() => metricsServer.close());
-  const serving = { configuration, certificates: parts.certificates, clock };
-  let podEndpoint: string | undefined;
+  const plain = startPlainServers(foundation, parts, phase, checks, cleanup);
+  await certify(parts, clock, options.signal ?? loops.signal);
+  phase.certified = true;
   const admission = await serveAdmission(
-    serving,
-    createAdmission({ ...foundation, ...parts, endpoint: () => podEndpoint }),
+    { ...foundation, ...parts },
+    createAdmission({
+      ...foundation,
+      ...parts,
+      endpoint: () => podEndpointOf(foundation, phase.pushes),
+    }),
   );
-  cleanup.defer(() => admission.close(STOP.drainMs));
-  cleanup.defer(() => parts.events.flush());
-  cleanup.defer(() => parts.status?.close(STOP.flushMs));
-  const sync = createWebhookSync(foundation, parts, admission.port);
-  const running: Promise<unknown>[] = [];
+  cleanup.defer(() => admission.close(STOP.closeMs));
+  const pushes = configuration.featureGates.trainJobProgress
+    ? await servePushes({
+      foundation,
+      parts,
+      leadership: () => phase.leadership,
+      replicaHost: replicaHost(configuration.bindAddress, environment, machine),
+    })
+    : undefined;
+  cleanup.defer(() => pushes?.close(STOP.closeMs));
+  phase.pushes = pushes;
+  const leadership = createLeadership({
+    ...foundation,
+    identity,
+    forwardAddress: pushes?.forwardAddress,
+    term: (signal) =>
+      runTerm({
+        foundation,
+        parts,
+        webhookPort: () => admission.port,
+        leading: () => leadership.leading,
+        onConfigured: () => phase.configured = true,
+      }, signal),
+  });
+  phase.leadership = leadership;
+  const running = runLoops(parts, pushes, leadership, loops.signal);
   cleanup.defer(async () => {
     loops.abort();
-    await Promise.all(running);
+    await running;
   });
-  const status = parts.status && await serveStatus(serving, parts.status.handler);
-  if (status !== undefined) {
-    cleanup.defer(() => status.close(STOP.drainMs));
-    const own = host === undefined ? undefined : `https://${host}:${status.port}`;
-    podEndpoint = statusBaseUrl({
-      ...configuration,
-      statusBaseUrl: configuration.statusBaseUrl ?? own,
-    });
-  }
-  running.push(runLoops(parts, loops.signal));
-  const ready = becomeReady(parts, sync, checks, phase, clock, loops.signal);
-  running.push(ready.then(() => sync.run(loops.signal), () => undefined));
+  cleanup.defer(() => pushes?.drain(STOP.drainMs));
+  const ready = becomeReady(checks, clock, loops.signal);
   ready.then(
-    () => log.info("ready", { webhook: admission.port, status: status?.port ?? "off" }),
+    () => log.info("ready", { webhook: admission.port, status: pushes?.port ?? "off", identity }),
     (error) => log.debug("did not become ready", { error }),
   );
   const started = cleanup.move();
+  let stopped: Promise<void> | undefined;
   return {
-    ports: {
-      webhook: admission.port,
-      status: status?.port,
-      metrics: metricsServer.port,
-      health: health.port,
-    },
+    ports: { webhook: admission.port, status: pushes?.port, ...plain },
+    identity,
     caBundle: () => parts.certificates.current().caBundle,
+    leading: () => leadership.leading,
     ready: () => checks.every((it) => it.ready()),
     whenReady: () => ready,
     stop: () => {
       phase.stopping = true;
-      return started.disposeAsync();
+      return stopped ??= started.disposeAsync();
     },
   };
 }

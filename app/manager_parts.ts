@@ -1,25 +1,18 @@
-/** The parts of a manager, built from its settings and handed to each other; nothing runs yet. */
-import { createJobSetController } from "../controller/jobset/controller.ts";
-import { createTrainJobController } from "../controller/trainjob/controller.ts";
+/** The parts that every replica has, built from its settings; nothing runs yet. */
 import { EVENT_REASONS, MANAGER } from "../crds/names.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import type { ControllerMetrics } from "../kube/controller.ts";
 import { createEventRecorder, type EventRecorder } from "../kube/events.ts";
 import { createCertificateManager } from "../webhook/certificate_manager.ts";
-import { type ConfigurationSync, createConfigurationSync } from "../webhook/configuration_sync.ts";
+import type { CertificatePolicy } from "../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
-import { webhookTarget } from "./endpoints.ts";
 import { executorOf } from "./jobset_executor.ts";
 import type { Metrics } from "./metrics.ts";
-import { createStatusEndpoint } from "./status_endpoint.ts";
+import { createOwnedState } from "./owned_state.ts";
 import { getLogger } from "@logtape/logtape";
 
 const log = getLogger(["milepost", "manager"]);
-
-/** TrainJobs and JobSets that are worked on at a time, each. */
-const WORKERS = 8;
 
 /** What a manager is built of. */
 export interface Foundation {
@@ -33,6 +26,8 @@ export interface Foundation {
    * no Service: base URLs are made of it and of the ports that were taken.
    */
   readonly host: string | undefined;
+  /** When certificates are replaced, where that is not the usual time. */
+  readonly certificatePolicy?: CertificatePolicy | undefined;
 }
 
 function cachesOf({ client, clock, configuration, metrics }: Foundation): Caches {
@@ -47,7 +42,35 @@ function cachesOf({ client, clock, configuration, metrics }: Foundation): Caches
   });
 }
 
-function certificatesOf(foundation: Foundation, caches: Caches, events: EventRecorder) {
+/** Whether this replica leads, for those that want to hear of it. */
+export interface LeadSwitch {
+  on: boolean;
+  /** Sets it, and tells the listeners. */
+  turn(on: boolean): void;
+  onChange(listener: () => void): () => void;
+}
+
+function createSwitch(): LeadSwitch {
+  const listeners = new Set<() => void>();
+  return {
+    on: false,
+    turn(on) {
+      this.on = on;
+      for (const listener of listeners) listener();
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+function certificatesOf(
+  foundation: Foundation,
+  caches: Caches,
+  events: EventRecorder,
+  leads: LeadSwitch,
+) {
   const { client, clock, configuration, host } = foundation;
   const { webhookBaseUrl, statusBaseUrl, serviceName: service, namespace } = configuration;
   const own = host === undefined ? undefined : `https://${host}`;
@@ -56,7 +79,12 @@ function certificatesOf(foundation: Foundation, caches: Caches, events: EventRec
     store: client,
     address: { service, namespace, baseUrls },
     clock,
-    changes: (listener) => caches.secrets.onChange(listener),
+    ...(foundation.certificatePolicy === undefined ? {} : { policy: foundation.certificatePolicy }),
+    mayChange: () => leads.on || !configuration.leaderElect,
+    changes: (listener) => {
+      const stops = [caches.secrets.onChange(listener), leads.onChange(listener)];
+      return () => stops.forEach((stop) => stop());
+    },
     rotated: (message) =>
       events.record(
         { apiVersion: "v1", kind: "Secret", namespace, name: MANAGER.certificateSecret },
@@ -65,87 +93,22 @@ function certificatesOf(foundation: Foundation, caches: Caches, events: EventRec
   });
 }
 
-function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
-  return {
-    reconciled: (controller, result, seconds) => {
-      metrics.reconcileTotal.inc({ controller, result });
-      metrics.reconcileSeconds.observe({ controller }, seconds);
-    },
-    depth: (controller, depth) => metrics.queueDepth.set({ controller }, depth),
-  };
-}
-
 /** Builds everything that needs no port. */
 export function createManagerParts(foundation: Foundation) {
   const { client, clock, configuration, metrics } = foundation;
   const caches = cachesOf(foundation);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
-  const certificates = certificatesOf(foundation, caches, events);
-  const executor = () => executorOf(configuration.jobset, caches.mutatingConfigurations);
-  const withProgress = configuration.featureGates.trainJobProgress;
-  const controllers = [
-    createTrainJobController({
-      client,
-      informers: caches,
-      events,
-      clock,
-      executor,
-      progress: withProgress
-        ? {
-          caBundle: () => certificates.current().caBundle,
-          onCaChange: (listener) => certificates.onChange(listener),
-        }
-        : undefined,
-      workers: WORKERS,
-      metrics: controllerMetricsOf(metrics),
-    }),
-    createJobSetController({
-      client,
-      informers: caches,
-      events,
-      clock,
-      workers: WORKERS,
-      metrics: controllerMetricsOf(metrics),
-    }),
-  ];
+  const leads = createSwitch();
+  const certificates = certificatesOf(foundation, caches, events, leads);
   return {
     caches,
-    certificates,
     events,
-    executor,
-    controllers,
-    status: withProgress
-      ? createStatusEndpoint({ client, caches, clock, configuration, metrics })
-      : undefined,
+    leads,
+    certificates,
+    executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
+    owned: createOwnedState({ client, caches, clock, configuration, metrics }),
   };
 }
 
 /** The parts by name. */
 export type ManagerParts = ReturnType<typeof createManagerParts>;
-
-/** Keeps the webhook configurations, which name the port that admission is served on. */
-export function createWebhookSync(
-  { client, clock, configuration, host }: Foundation,
-  { caches, certificates, status }: ManagerParts,
-  port: number,
-): ConfigurationSync {
-  const webhookBaseUrl = configuration.webhookBaseUrl ??
-    (host === undefined ? undefined : `https://${host}:${port}`);
-  return createConfigurationSync({
-    store: client,
-    desired: () => ({
-      target: webhookTarget({ ...configuration, webhookBaseUrl }),
-      caBundle: certificates.current().caBundle,
-      injectPods: status !== undefined,
-    }),
-    clock,
-    changes: (listener) => {
-      const stops = [
-        certificates.onChange(listener),
-        caches.mutatingConfigurations.onChange(listener),
-        caches.validatingConfigurations.onChange(listener),
-      ];
-      return () => stops.forEach((stop) => stop());
-    },
-  });
-}

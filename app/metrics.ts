@@ -14,6 +14,7 @@ export interface Metrics {
   readonly apiRequestSeconds: Histogram<"verb">;
   readonly pushes: Counter<"result">;
   readonly pushSeconds: Histogram;
+  readonly forwardedPushes: Counter<"result">;
   readonly ledgerPending: Gauge;
   readonly ledgerOldestSeconds: Gauge;
   readonly ledgerWrites: Counter<"result">;
@@ -61,6 +62,9 @@ export function createMetrics(): Metrics {
     ]),
     pushes: counter("pushes_total", "Pushes answered, by result.", ["result"]),
     pushSeconds: histogram("push_seconds", "Time from a push's headers to its answer.", []),
+    forwardedPushes: counter("forwarded_pushes_total", "Pushes handed to the owner, by result.", [
+      "result",
+    ]),
     ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten.", []),
     ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one.", []),
     ledgerWrites: counter("ledger_writes_total", "Writes of progress to TrainJobs.", ["result"]),

@@ -19,7 +19,11 @@ export interface ServingParts {
 }
 
 /** An occupied port is the user's to change: one line that names the flag. */
-async function orNameTheFlag<T>(flag: string, port: number, start: () => Promise<T>): Promise<T> {
+export async function orNameTheFlag<T>(
+  flag: string,
+  port: number,
+  start: () => Promise<T>,
+): Promise<T> {
   try {
     return await start();
   } catch (cause) {

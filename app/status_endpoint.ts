@@ -1,4 +1,4 @@
-/** Puts the status endpoint together: keys, lookups, chain, ledger, and who is told of what. */
+/** Puts the status endpoint together, which every replica has: keys, lookups and the chain. */
 import { KINDS } from "../crds/kinds.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -6,11 +6,10 @@ import { isNotFound } from "../kube/errors.ts";
 import type { Informer } from "../kube/informer.ts";
 import type { ResourceKind } from "../kube/resource.ts";
 import { createJwksSource } from "../status/jwks.ts";
-import { createLedger, type Ledger } from "../status/ledger.ts";
+import type { AcceptPush } from "../status/exchange.ts";
 import { createLookup } from "../status/lookups.ts";
 import { createOwnership, type Lookup, type OwnedObject } from "../status/ownership.ts";
 import { createPushHandler, type PushHandler } from "../status/push_handler.ts";
-import { createStatusWriter } from "../status/status_writer.ts";
 import { createReviewCache, createTokenReviewer } from "../status/token_review.ts";
 import { createTokenVerifier } from "../status/token_verification.ts";
 import type { Caches } from "./caches.ts";
@@ -27,18 +26,19 @@ export interface StatusParts {
   readonly clock: Clock;
   readonly configuration: ManagerConfiguration;
   readonly metrics: Metrics;
+  /** Hands a push to the owner of all state, wherever that is. */
+  readonly accept: AcceptPush;
 }
 
 /** The endpoint without its server. */
 export interface StatusEndpoint {
   readonly handler: PushHandler;
-  readonly ledger: Ledger;
   /** Whether tokens can be verified: the API server's keys were read. */
   ready(): boolean;
-  /** Keeps the keys, and writes the ledger, until `signal` aborts. */
+  /** Keeps the keys until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Writes what is pending, and ends what still runs. */
-  close(deadlineMs: number): Promise<void>;
+  /** Ends what still runs. */
+  close(): Promise<void>;
 }
 
 /** A cache with a read of the API server behind it. */
@@ -93,19 +93,11 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
       serviceAccount: lookup(parts, KINDS.serviceAccount, caches.serviceAccounts),
     },
   });
-  const ledger = createLedger({
-    write: createStatusWriter(client),
-    clock,
-    intervalMs: configuration.statusWriteInterval,
-    writesPerSecond: configuration.statusWritesQps,
-    onWrite: (result) => metrics.ledgerWrites.inc({ result }),
-    onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
-  });
   const handler = createPushHandler({
     verifier,
     ownership,
     ...(reviews === undefined ? {} : { reviews }),
-    accept: (push) => Promise.resolve(ledger.submit(push.job, push.trainerStatus)),
+    accept: parts.accept,
     clock,
     limits: {
       pushesPerPod: {
@@ -122,26 +114,16 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
       metrics.pushSeconds.observe(seconds);
     },
   });
-  const forget = [
-    caches.pods.onChange(({ type, object }) => {
-      const uid = object.metadata?.uid;
-      if (type === "deleted" && uid !== undefined) ownership.forgetPod(uid);
-    }),
-    caches.trainJobs.onChange(({ type, object }) => {
-      const uid = object.metadata.uid;
-      if (type === "deleted" && uid !== undefined) ledger.forget(uid);
-    }),
-  ];
+  const forget = caches.pods.onChange(({ type, object }) => {
+    const uid = object.metadata?.uid;
+    if (type === "deleted" && uid !== undefined) ownership.forgetPod(uid);
+  });
   return {
     handler,
-    ledger,
     ready: () => keys.current() !== undefined,
-    run: async (signal) => {
-      await Promise.all([keys.run(signal), ledger.run(signal)]);
-    },
-    close: async (deadlineMs) => {
-      for (const stop of forget) stop();
-      await ledger.flush(deadlineMs);
+    run: (signal) => keys.run(signal),
+    close: async () => {
+      forget();
       await reviews?.close();
     },
   };

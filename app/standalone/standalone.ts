@@ -59,6 +59,7 @@ export async function startStandalone(
         statusPort: String(statusPort),
         metricsPort: "0",
         healthPort: "0",
+        leaderElect: "false",
         featureGates: "TrainJobProgress=true",
       },
     }),

@@ -217,6 +217,7 @@ Deno.test("what admission could not see is told by a condition and an event, and
           statusPort: "0",
           metricsPort: "0",
           healthPort: "0",
+          forwardPort: "0",
           featureGates: "TrainJobProgress=true",
         },
       }),

@@ -1,0 +1,133 @@
+/** Takes pushes on this replica and brings them to their owner: status endpoint and forwarding. */
+import { MANAGER } from "../crds/names.ts";
+import { createForwardClient, type ReplicaTls } from "../status/forward_client.ts";
+import { startForwardListener } from "../status/forward_listener.ts";
+import { createOwnerRouter } from "../status/owner.ts";
+import type { ServingCertificates } from "../webhook/certificate_manager.ts";
+import type { Leadership } from "./leadership.ts";
+import type { Foundation, ManagerParts } from "./manager_parts.ts";
+import { addressText } from "./replica.ts";
+import { orNameTheFlag, serveStatus } from "./serving.ts";
+import { createStatusEndpoint } from "./status_endpoint.ts";
+
+/** Pushes are taken, and forwarded where that is needed. */
+export interface PushServing {
+  /** Of the status endpoint. */
+  readonly port: number;
+  /** `<ip>:<port>` where other replicas forward pushes to; undefined without leader election. */
+  readonly forwardAddress: string | undefined;
+  /** Whether tokens can be verified. */
+  ready(): boolean;
+  /** Keeps the API server's keys until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Takes no new pushes from clients, and answers those in hand. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Ends forwarding in both directions, and everything else. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/** What it works with. */
+export interface PushServingOptions {
+  readonly foundation: Foundation;
+  readonly parts: ManagerParts;
+  /** Undefined as long as nothing is known of leadership. */
+  readonly leadership: () => Leadership | undefined;
+  /** Under which other replicas reach this one. */
+  readonly replicaHost: string;
+}
+
+const clientTls = ({ replica, caBundle }: ServingCertificates): ReplicaTls => ({
+  cert: replica.certificate,
+  key: replica.key,
+  ca: caBundle,
+});
+const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => ({
+  cert,
+  key,
+  ca: caBundle,
+});
+
+/** Listens for pushes that other replicas forward. */
+async function listenForForwards(options: PushServingOptions) {
+  const { foundation: { configuration, clock }, parts, leadership } = options;
+  const { certificates, owned } = parts;
+  const listener = await orNameTheFlag(
+    "--forward-port",
+    configuration.forwardPort,
+    () =>
+      startForwardListener({
+        port: configuration.forwardPort,
+        hostname: configuration.bindAddress,
+        tls: serverTls(certificates.current()),
+        clientName: MANAGER.replicaCertificateName,
+        term: () => ({
+          leading: owned.open && (leadership()?.leading ?? false),
+          transitions: leadership()?.transitions ?? 0,
+        }),
+        acceptHere: owned.accept,
+        clock,
+      }),
+  );
+  const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
+  return { listener, stop };
+}
+
+function createForwarder(
+  { foundation: { configuration, clock, metrics }, parts }: PushServingOptions,
+) {
+  const { certificates } = parts;
+  const { serviceName: service, namespace } = configuration;
+  const client = createForwardClient({
+    tls: clientTls(certificates.current()),
+    serverName: `${service}.${namespace}.svc`,
+    clock,
+    onForward: (result) => metrics.forwardedPushes.inc({ result }),
+  });
+  const stop = certificates.onChange(() => client.updateTls(clientTls(certificates.current())));
+  return { client, stop };
+}
+
+/** Starts to take pushes. Leaves nothing running where it throws. */
+export async function servePushes(options: PushServingOptions): Promise<PushServing> {
+  const { foundation, parts, leadership } = options;
+  const { configuration, clock } = foundation;
+  const { owned } = parts;
+  await using cleanup = new AsyncDisposableStack();
+  const forwards = configuration.leaderElect ? await listenForForwards(options) : undefined;
+  let closeMs = 0;
+  cleanup.defer(() => forwards?.listener.close(closeMs));
+  const forwarder = createForwarder(options);
+  cleanup.defer(() => {
+    forwards?.stop();
+    forwarder.stop();
+    forwarder.client.close();
+  });
+  const endpoint = createStatusEndpoint({
+    ...foundation,
+    caches: parts.caches,
+    accept: createOwnerRouter({
+      place: () => {
+        const place = leadership()?.place() ?? { kind: "nowhere" };
+        return place.kind === "here" && !owned.open ? { kind: "nowhere" } : place;
+      },
+      acceptHere: owned.accept,
+      forward: forwarder.client.forward,
+      lookAgain: () => leadership()?.lookAgain(),
+      clock,
+    }),
+  });
+  cleanup.defer(() => endpoint.close());
+  const server = await serveStatus({ ...foundation, ...parts }, endpoint.handler);
+  const started = cleanup.move();
+  return {
+    port: server.port,
+    forwardAddress: forwards && addressText(options.replicaHost, forwards.listener.port),
+    ready: endpoint.ready,
+    run: endpoint.run,
+    drain: server.close,
+    close: (deadlineMs) => {
+      closeMs = deadlineMs;
+      return started.disposeAsync();
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** Who this replica is among the others, and where they reach it. */
+import { isIPv6 } from "node:net";
+
+/** What identity and address follow from; names of variables as `deploy/` sets them. */
+export interface ReplicaEnvironment {
+  readonly POD_NAME?: string | undefined;
+  readonly POD_UID?: string | undefined;
+  readonly POD_IP?: string | undefined;
+}
+
+/** What the machine says of itself. */
+export interface Machine {
+  readonly hostname: string;
+  /** Addresses of its interfaces, loopback included. */
+  readonly addresses: readonly string[];
+  /** Tells processes of one host apart. */
+  readonly random: string;
+}
+
+/** The `holderIdentity` of the Lease: `<pod name>_<uid>` (milepost.md, names). */
+export function replicaIdentity(environment: ReplicaEnvironment, machine: Machine): string {
+  const { POD_NAME, POD_UID } = environment;
+  return `${POD_NAME || machine.hostname}_${POD_UID || machine.random}`;
+}
+
+const EVERYWHERE: ReadonlySet<string> = new Set(["0.0.0.0", "::", ""]);
+const isLocal = (address: string) => /^(127\.|::1$|fe80:|169\.254\.)/i.test(address);
+
+/**
+ * The address under which other replicas reach a port: the one that is listened on where that is one,
+ * else the pod's, else the first of the machine that is not local to it.
+ */
+export function replicaHost(
+  bindAddress: string,
+  environment: ReplicaEnvironment,
+  machine: Machine,
+): string {
+  if (!EVERYWHERE.has(bindAddress)) return bindAddress;
+  return environment.POD_IP || machine.addresses.find((it) => !isLocal(it)) || "127.0.0.1";
+}
+
+/** `<ip>:<port>`, an IPv6 address in brackets. */
+export function addressText(host: string, port: number): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The machine that this process runs on. */
+export function thisMachine(): Machine {
+  return {
+    hostname: Deno.hostname(),
+    addresses: Deno.networkInterfaces().map(({ address }) => address),
+    random: crypto.randomUUID(),
+  };
+}
