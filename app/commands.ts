@@ -86,10 +86,10 @@ export async function runManager({ config, ...flags }: Options): Promise<void> {
     ...podNamespace(),
     ...(file === undefined ? {} : { file }),
   });
+  const connection = loadKubeconfig(configuration.kubeconfig);
   const { logFormat: format, logLevel: level } = configuration;
   await startLogging({ level, ...(format === undefined ? {} : { format }) });
   log.info("settings", { ...configuration });
-  const connection = loadKubeconfig(configuration.kubeconfig);
   const gaveUp = await giveUpPermissions({
     runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
   });

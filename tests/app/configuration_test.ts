@@ -19,6 +19,11 @@ Deno.test("readConfiguration() without any source gives the defaults of the cont
     statusPort: 8082,
     metricsPort: 8080,
     healthPort: 8081,
+    forwardPort: 8443,
+    leaderElect: true,
+    leaseDuration: 15_000,
+    renewDeadline: 10_000,
+    retryPeriod: 2_000,
     jobset: "auto",
     statusWriteInterval: 1_000,
     statusWritesQps: 50,
@@ -58,6 +63,31 @@ Deno.test("readConfiguration() takes feature gates as a mapping in the file", ()
   assert.equal(got.featureGates.trainJobProgress, true);
 });
 
+const switches: Record<string, { sources: Partial<ConfigurationSources>; want: boolean }> = {
+  "a flag alone": { sources: { flags: { leaderElect: true } }, want: true },
+  "a flag that says false": { sources: { flags: { leaderElect: "false" } }, want: false },
+  "the environment": { sources: { environment: { MILEPOST_LEADER_ELECT: "false" } }, want: false },
+  "YAML": { sources: { file: { name: "m.yaml", text: "leaderElect: false" } }, want: false },
+};
+for (const [sentence, { sources, want }] of Object.entries(switches)) {
+  Deno.test(`readConfiguration() reads a switch from ${sentence}`, () => {
+    assert.equal(readConfiguration({ ...nothing, ...sources }).leaderElect, want);
+  });
+}
+
+const namespaces: Record<string, { sources: Partial<ConfigurationSources>; want: string }> = {
+  "the pod's where nothing says another": { sources: { podNamespace: "pod" }, want: "pod" },
+  "the setting's before the pod's": {
+    sources: { podNamespace: "pod", environment: { MILEPOST_NAMESPACE: "env" } },
+    want: "env",
+  },
+};
+for (const [sentence, { sources, want }] of Object.entries(namespaces)) {
+  Deno.test(`readConfiguration() takes as namespace ${sentence}`, () => {
+    assert.equal(readConfiguration({ ...nothing, ...sources }).namespace, want);
+  });
+}
+
 const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegExp }> = {
   "a port that is no number": {
     sources: { flags: { webhookPort: "http" } },
@@ -90,6 +120,26 @@ const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegE
   "a duration without a unit": {
     sources: { flags: { statusWriteInterval: "5" } },
     want: /^--status-write-interval: "5" is no duration/,
+  },
+  "a switch that is neither on nor off": {
+    sources: { environment: { MILEPOST_LEADER_ELECT: "maybe" } },
+    want: /^MILEPOST_LEADER_ELECT: must be true or false$/,
+  },
+  "a lease that is as short as its renewal may be late": {
+    sources: { flags: { leaseDuration: "10s" } },
+    want: /^--renew-deadline: must be below --lease-duration/,
+  },
+  "a lease that is over at once": {
+    sources: { flags: { leaseDuration: "500ms", renewDeadline: "400ms", retryPeriod: "100ms" } },
+    want: /^--lease-duration: must be at least 1s/,
+  },
+  "tries that come too late": {
+    sources: { flags: { retryPeriod: "9s" } },
+    want: /^--retry-period: must be well below --renew-deadline/,
+  },
+  "tries without a pause": {
+    sources: { flags: { retryPeriod: "0" } },
+    want: /^--retry-period: must be above 0/,
   },
   "a rate of zero": {
     sources: { flags: { statusWritesQps: "0" } },
