@@ -1,0 +1,174 @@
+/**
+ * Who may say that a pod belongs to a job (design, decision 6). Whoever may create pods in a namespace
+ * could otherwise forge owner references, or the labels by which the Job controller adopts pods, and
+ * so report progress for a TrainJob that is not theirs.
+ *
+ * CEL of Kubernetes: an expression sees `object`, `oldObject`, `request` and `variables`. A change is
+ * judged by what it adds: what stays, and what goes, is nobody's claim. Subresources are held to it as
+ * far as they change metadata: the status of pods and Jobs, and bindings, whose labels the pod gets.
+ */
+import { JOB_KEYS, JOBSET_GROUP, JOBSET_KEYS, LABELS, MANAGER } from "../crds/names.ts";
+import { labelled, type Manifest, type Settings } from "./settings.ts";
+
+const ADMISSION = "admissionregistration.k8s.io/v1";
+
+const list = (values: readonly string[]) => `[${values.map((it) => `'${it}'`).join(", ")}]`;
+
+/** Labels of ours on pods. */
+const OUR_LABELS = [LABELS.trainJobName, LABELS.trial];
+/** Labels by which the Job controller selects, and so adopts, pods. */
+const JOB_UID_LABELS = [JOB_KEYS.controllerUid, JOB_KEYS.legacyControllerUid];
+const JOB_NAME_LABELS = [JOB_KEYS.jobName, JOB_KEYS.legacyJobName];
+const JOBSET_PREFIX = `${JOBSET_KEYS.jobSetName.split("/")[0]}/`;
+/** Kinds along the chain from a pod to its TrainJob. */
+const CHAIN_KINDS = ["Job", "JobSet", "TrainJob"];
+
+const isJobSetLabel = `k.startsWith('${JOBSET_PREFIX}')`;
+const isOurLabel = `k in ${list(OUR_LABELS)}`;
+const isJobLabel = `k in ${list([...JOB_UID_LABELS, ...JOB_NAME_LABELS])}`;
+
+/** The keys of `labels` that fit and are not in `before` with the same value. */
+const added = (labels: string, before: string, fits: string) =>
+  `${labels}.filter(k, (${fits}) && !(k in ${before} && ${before}[k] == ${labels}[k]))`;
+
+function variables({ namespace, name, jobControllers, jobSetControllers }: Settings) {
+  const users = (value: unknown) =>
+    Array.isArray(value) ? list(value.map((it) => String(it))) : value;
+  const old = (path: string, otherwise: string) =>
+    `oldObject == null ? ${otherwise} : oldObject.${path}.orValue(${otherwise})`;
+  const expressions: Record<string, unknown> = {
+    managerNamespace: `'${namespace}'`,
+    managerAccount: `'${name}'`,
+    jobControllers: users(jobControllers),
+    jobSetControllers: users(jobSetControllers),
+    user: "request.userInfo.username",
+    isManager: "variables.user == 'system:serviceaccount:' + variables.managerNamespace + ':' + " +
+      "variables.managerAccount",
+    isExecutor: "variables.isManager || variables.user in variables.jobSetControllers",
+    isWriter: "variables.isExecutor || variables.user in variables.jobControllers",
+    labels: "object.metadata.?labels.orValue({})",
+    oldLabels: old("metadata.?labels", "{}"),
+    addedLabels: added(
+      "variables.labels",
+      "variables.oldLabels",
+      `${isJobSetLabel} || ${isOurLabel} || ${isJobLabel}`,
+    ),
+    oldOwners: old("metadata.?ownerReferences", "[]"),
+    addedControllers: "object.metadata.?ownerReferences.orValue([])" +
+      `.filter(r, r.?controller.orValue(false) && r.kind in ${list(CHAIN_KINDS)} && ` +
+      "!variables.oldOwners.exists(o, o.?controller.orValue(false) && o.uid == r.uid && " +
+      "o.name == r.name && o.kind == r.kind && o.apiVersion == r.apiVersion))",
+    templateLabels: "object.spec.?template.?metadata.?labels.orValue({})",
+    oldTemplateLabels: old("spec.?template.?metadata.?labels", "{}"),
+    isPod: "request.resource.resource in ['pods', 'bindings']",
+    isJob: "request.resource.resource == 'jobs'",
+    isJobSet: "request.resource.resource == 'jobsets'",
+  };
+  return Object.entries(expressions).map(([name, expression]) => ({ name, expression }));
+}
+
+/** Added labels of a Job's pod template that fit. */
+const addedToTemplate = (fits: string) =>
+  added("variables.templateLabels", "variables.oldTemplateLabels", fits);
+
+/** Whether no pod template of a JobSet has labels of ours that it did not have. */
+const jobSetTemplatesAreClean = () => {
+  const labels = (job: string) => `${job}.?template.?spec.?template.?metadata.?labels.orValue({})`;
+  const before = "(oldObject == null ? [] : oldObject.spec.?replicatedJobs.orValue([]))";
+  return "object.spec.?replicatedJobs.orValue([]).all(r, " +
+    `${labels("r")}.all(k, !(${isOurLabel}) || ${before}.exists(o, ` +
+    `o.name == r.name && k in ${labels("o")} && ${labels("o")}[k] == ${labels("r")}[k])))`;
+};
+
+/** The labels by which a Job selects, where they are not of this very Job. */
+const isForeignJobLabel = `(${isJobLabel}) && variables.templateLabels[k] != ` +
+  `(k in ${list(JOB_UID_LABELS)} ? object.metadata.uid : object.metadata.name)`;
+
+function validations() {
+  const rule = (expression: string, message: string, about: string) => ({
+    expression,
+    message,
+    messageExpression: `"${message}: " + ${about}`,
+    reason: "Forbidden",
+  });
+  const owners = "variables.addedControllers.map(r, r.kind + ' ' + r.name).join(', ')";
+  const claims = addedToTemplate(`${isJobSetLabel} || ${isOurLabel}`);
+  const foreign = addedToTemplate(isForeignJobLabel);
+  return [
+    rule(
+      "!variables.isPod || variables.isWriter || size(variables.addedControllers) == 0",
+      "only the Job controller, JobSet controllers and the manager may make a pod belong to a job",
+      owners,
+    ),
+    rule(
+      "!variables.isPod || variables.isWriter || size(variables.addedLabels) == 0",
+      "only the Job controller, JobSet controllers and the manager may set these labels on pods",
+      "variables.addedLabels.join(', ')",
+    ),
+    rule(
+      "!variables.isJob || variables.isExecutor || size(variables.addedControllers) == 0",
+      "only JobSet controllers and the manager may make a Job belong to another object of a TrainJob",
+      owners,
+    ),
+    rule(
+      `!variables.isJob || variables.isExecutor || size(${claims}) == 0`,
+      "only JobSet controllers and the manager may set these labels on the pods of a Job",
+      `${claims}.join(', ')`,
+    ),
+    // For everybody: by a Job with a selector of its own, pods could be made that another adopts.
+    rule(
+      `!variables.isJob || size(${foreign}) == 0`,
+      "the pods of a Job may carry the labels of that Job's own selector only",
+      `${foreign}.join(', ')`,
+    ),
+    rule(
+      "!variables.isJobSet || variables.isManager || size(variables.addedControllers) == 0",
+      "only the manager may make a JobSet belong to a TrainJob",
+      owners,
+    ),
+    rule(
+      `!variables.isJobSet || variables.isManager || ${jobSetTemplatesAreClean()}`,
+      "only the manager may set these labels on the pods of a JobSet",
+      `'${OUR_LABELS.join(", ")}'`,
+    ),
+  ];
+}
+
+/** The policy and its binding. */
+export function admissionPolicy(settings: Settings): Manifest[] {
+  const name = MANAGER.admissionPolicy;
+  const rule = (apiGroups: string[], resources: string[], operations: string[]) => ({
+    apiGroups,
+    apiVersions: ["*"],
+    operations,
+    resources,
+    scope: "Namespaced",
+  });
+  return [
+    {
+      apiVersion: ADMISSION,
+      kind: "ValidatingAdmissionPolicy",
+      metadata: labelled(name),
+      spec: {
+        failurePolicy: "Fail",
+        matchConstraints: {
+          matchPolicy: "Equivalent",
+          resourceRules: [
+            rule([""], ["pods", "pods/status"], ["CREATE", "UPDATE"]),
+            rule([""], ["bindings", "pods/binding"], ["CREATE"]),
+            rule(["batch"], ["jobs", "jobs/status"], ["CREATE", "UPDATE"]),
+            rule([JOBSET_GROUP], ["jobsets", "jobsets/status"], ["CREATE", "UPDATE"]),
+          ],
+        },
+        variables: variables(settings),
+        validations: validations(),
+      },
+    },
+    {
+      apiVersion: ADMISSION,
+      kind: "ValidatingAdmissionPolicyBinding",
+      metadata: labelled(name),
+      spec: { policyName: name, validationActions: ["Deny"] },
+    },
+  ];
+}

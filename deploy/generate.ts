@@ -1,0 +1,81 @@
+/**
+ * Writes what `kubectl apply -k` and `helm install` take, from the builders beside it.
+ *
+ *   deno task manifests            writes
+ *   deno task manifests --check    writes nothing; exit code 1 where a file is not current
+ */
+import { fileURLToPath } from "node:url";
+import { dashboard } from "./dashboard.ts";
+import { helmFiles } from "./helm.ts";
+import { type Files, kustomizeFiles } from "./kustomize.ts";
+
+const FOLDER = fileURLToPath(new URL("./", import.meta.url));
+/** Folders that hold generated files only: what is there and not expected is stale. */
+const OWN = ["kustomize", "helm/milepost"];
+
+/** All generated files, by their paths below `deploy/`. */
+export function generatedFiles(): Files {
+  const below = (folder: string, files: Files) =>
+    Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]);
+  return Object.fromEntries([
+    ...below("kustomize", kustomizeFiles()),
+    ...below("helm/milepost", helmFiles()),
+    ["dashboard.json", `${JSON.stringify(dashboard(), null, 2)}\n`],
+  ]);
+}
+
+async function* filesIn(folder: string): AsyncGenerator<string> {
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(`${FOLDER}${folder}`)) {
+      if (isDirectory) yield* filesIn(`${folder}/${name}`);
+      else yield `${folder}/${name}`;
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  try {
+    return await Deno.readTextFile(`${FOLDER}${path}`);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** Files that are missing, differ or should not be there, by their paths below `deploy/`. */
+export async function outdatedFiles(): Promise<string[]> {
+  const wanted = generatedFiles();
+  const outdated: string[] = [];
+  for (const [path, text] of Object.entries(wanted)) {
+    if (await textOf(path) !== text) outdated.push(path);
+  }
+  for (const folder of OWN) {
+    for await (const path of filesIn(folder)) if (!(path in wanted)) outdated.push(path);
+  }
+  return outdated;
+}
+
+async function write(outdated: readonly string[]): Promise<void> {
+  const wanted = generatedFiles();
+  for (const path of outdated) {
+    const text = wanted[path];
+    const file = `${FOLDER}${path}`;
+    if (text === undefined) await Deno.remove(file);
+    else {
+      await Deno.mkdir(file.slice(0, file.lastIndexOf("/")), { recursive: true });
+      await Deno.writeTextFile(file, text);
+    }
+  }
+}
+
+if (import.meta.main) {
+  const outdated = await outdatedFiles();
+  const isCheck = Deno.args.includes("--check");
+  if (!isCheck) await write(outdated);
+  const word = isCheck ? "not current" : "written";
+  const lines = outdated.map((path) => `${word}: deploy/${path}\n`);
+  await Deno.stdout.write(new TextEncoder().encode(lines.join("") || "all current\n"));
+  if (isCheck && outdated.length > 0) Deno.exit(1);
+}

@@ -1,0 +1,163 @@
+/**
+ * The same installation as a Helm chart: the objects are built with placeholders for settings, and
+ * what they become in YAML is given the template's expressions in their place.
+ */
+import { stringify } from "yaml";
+import { VERSION } from "../app/version.ts";
+import { type Files, GENERATED, toYaml } from "./kustomize.ts";
+import { type Parts, parts } from "./parts.ts";
+import { DEFAULTS, type Manifest, type Settings } from "./settings.ts";
+
+/** A setting's placeholder: characters that nothing else here uses, and that YAML leaves alone. */
+const PLACEHOLDERS = {
+  name: "⟦name⟧",
+  namespace: "⟦namespace⟧",
+  image: "⟦image⟧",
+  imagePullPolicy: "⟦imagePullPolicy⟧",
+  replicas: "⟦replicas⟧",
+  jobset: "⟦jobset⟧",
+  featureGates: "⟦featureGates⟧",
+  logLevel: "⟦logLevel⟧",
+  resources: "⟦resources⟧",
+  apiServerPorts: "⟦apiServerPorts⟧",
+  jobControllers: "['⟦jobControllers⟧']",
+  jobSetControllers: "['⟦jobSetControllers⟧']",
+} as const satisfies Settings;
+
+/** What stands in the template for a placeholder inside a line. */
+const INLINE: Readonly<Record<string, string>> = {
+  name: "{{ .Values.name }}",
+  namespace: "{{ .Release.Namespace }}",
+  image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}",
+  imagePullPolicy: "{{ .Values.image.pullPolicy }}",
+  replicas: "{{ .Values.replicas }}",
+  jobset: "{{ .Values.jobset }}",
+  featureGates: "{{ .Values.featureGates }}",
+  logLevel: "{{ .Values.logLevel }}",
+  jobControllers: `{{ join "', '" .Values.admissionPolicy.jobControllers }}`,
+  jobSetControllers: `{{ join "', '" .Values.admissionPolicy.jobSetControllers }}`,
+};
+
+/** What stands for a placeholder that is the whole value of a key, by the key's indentation. */
+const BLOCKS: Readonly<Record<string, (indent: string) => string>> = {
+  resources: (indent) =>
+    `\n${indent}  {{- toYaml .Values.resources | nindent ${indent.length + 2} }}`,
+  apiServerPorts: (indent) =>
+    [
+      "",
+      `${indent}  {{- range .Values.networkPolicy.apiServerPorts }}`,
+      `${indent}  - protocol: TCP`,
+      `${indent}    port: {{ . }}`,
+      `${indent}  {{- end }}`,
+    ].join("\n"),
+};
+
+/** YAML with placeholders → a template of Helm. */
+function toTemplate(objects: readonly unknown[]): string {
+  return toYaml(objects)
+    .replaceAll("{{", '{{ "{{" }}')
+    .replaceAll(/^( *)((?:- )?)([\w-]+:) ⟦(\w+)⟧$/gm, (line, indent, dash, key, name) => {
+      const block = BLOCKS[name];
+      return block ? `${indent}${dash}${key}${block(indent + " ".repeat(dash.length))}` : line;
+    })
+    .replaceAll(/⟦(\w+)⟧/g, (whole, name) => INLINE[name] ?? whole);
+}
+
+/** Parts that a value switches on or off. */
+const SWITCHES: Partial<Record<keyof Parts, string>> = {
+  namespace: ".Values.createNamespace",
+  trainer_crds: ".Values.crds.trainer",
+  jobset_crd: ".Values.crds.jobset",
+  network_policy: ".Values.networkPolicy.enabled",
+  admission_policy: ".Values.admissionPolicy.enabled",
+  monitoring: ".Values.monitoring.enabled",
+};
+
+/** A CRD outlives the release: with it every TrainJob would go. */
+function kept(object: Manifest): Manifest {
+  const annotations = { "helm.sh/resource-policy": "keep" };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
+
+function templates(): Files {
+  const all = parts(PLACEHOLDERS);
+  const built = {
+    ...all,
+    trainer_crds: all.trainer_crds.map(kept),
+    jobset_crd: all.jobset_crd.map(kept),
+  };
+  const files = Object.entries(built).map(([part, objects]) => {
+    const condition = Object.entries(SWITCHES).find(([name]) => name === part)?.[1];
+    const text = toTemplate(objects);
+    const body = condition === undefined ? text : `{{- if ${condition} }}\n${text}{{- end }}\n`;
+    return [`templates/${part}.yaml`, GENERATED + body];
+  });
+  return Object.fromEntries(files);
+}
+
+const [repository = ""] = DEFAULTS.image.split(":");
+
+/** `values.yaml`: each value with what it is for. */
+function values(): string {
+  const yaml = (value: unknown) =>
+    stringify(value, { lineWidth: 0 }).trimEnd().replaceAll("\n", "\n  ");
+  return `${GENERATED}# Of Deployment, Service, ServiceAccount and the roles; the namespace is the release's.
+name: ${DEFAULTS.name}
+replicas: ${DEFAULTS.replicas}
+image:
+  repository: ${repository}
+  # The chart's appVersion where it is empty.
+  tag: ""
+  pullPolicy: ${DEFAULTS.imagePullPolicy}
+
+# Who executes JobSets: auto (upstream's controller where it lives, else the built-in one), builtin, external.
+jobset: ${DEFAULTS.jobset}
+featureGates: ${DEFAULTS.featureGates}
+logLevel: ${DEFAULTS.logLevel}
+resources:
+  ${yaml(DEFAULTS.resources)}
+
+crds:
+  # TrainJobs and runtimes. They stay when the release is uninstalled.
+  trainer: true
+  # JobSets: true where upstream's JobSet does not live, false where it does.
+  jobset: false
+
+# Whether the chart makes the namespace, with Pod Security labels. Not together with --create-namespace.
+createNamespace: false
+
+networkPolicy:
+  enabled: true
+  apiServerPorts: [${DEFAULTS.apiServerPorts.join(", ")}]
+
+# Who may make pods belong to jobs, besides the manager. Needs an API server from 1.30 on.
+admissionPolicy:
+  enabled: true
+  jobControllers:
+    ${yaml(DEFAULTS.jobControllers).replaceAll("\n", "\n  ")}
+  jobSetControllers:
+    ${yaml(DEFAULTS.jobSetControllers).replaceAll("\n", "\n  ")}
+
+# ServiceMonitor, PrometheusRule and a dashboard; need the Prometheus operator and Grafana's sidecar.
+monitoring:
+  enabled: false
+`;
+}
+
+/** All files of `deploy/helm/milepost/`. */
+export function helmFiles(): Files {
+  const chart = {
+    apiVersion: "v2",
+    name: "milepost",
+    description: "Runs TrainJobs on Kubernetes, and shows how they are doing.",
+    type: "application",
+    version: VERSION,
+    appVersion: VERSION,
+    kubeVersion: ">=1.30.0-0",
+  };
+  return {
+    "Chart.yaml": GENERATED + stringify(chart),
+    "values.yaml": values(),
+    ...templates(),
+  };
+}

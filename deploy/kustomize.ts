@@ -1,0 +1,142 @@
+/** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
+import { stringify } from "yaml";
+import { variableOf } from "../app/configuration.ts";
+import { MANAGER } from "../crds/names.ts";
+import { type Parts, parts } from "./parts.ts";
+import { DEFAULTS, type Manifest } from "./settings.ts";
+
+/** Files by their paths below a folder. */
+export type Files = Readonly<Record<string, string>>;
+
+/** What every generated file begins with. */
+export const GENERATED = "# Made by `deno task manifests`; edit deploy/*.ts instead.\n";
+
+/** What is in every installation; the other parts are overlays. */
+const BASE = [
+  "namespace",
+  "trainer_crds",
+  "manager",
+  "access",
+  "network_policy",
+  "public_configuration",
+  "admission_policy",
+] as const satisfies readonly (keyof Parts)[];
+
+/** Names of the overlay that shows how all names are changed. */
+export const RENAMED = {
+  name: "milepost",
+  namespace: "training-system",
+  image: "registry.example/training/milepost:1.2.3",
+} as const;
+
+/** Objects as one YAML stream. */
+export function toYaml(objects: readonly unknown[]): string {
+  return objects
+    .map((it) => stringify(it, { aliasDuplicateObjects: false, lineWidth: 0 }))
+    .join("---\n");
+}
+
+function kustomization(about: string, fields: Record<string, unknown>): string {
+  const head = { apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization" };
+  return `${GENERATED}# ${about}\n${toYaml([{ ...head, ...fields }])}`;
+}
+
+const deletion = ({ apiVersion, kind, metadata: { name } }: Manifest) => ({
+  patch: stringify({ $patch: "delete", apiVersion, kind, metadata: { name } }),
+});
+
+/** A patch that gives one object of the base another name. */
+const renaming = ({ kind, metadata: { name } }: Manifest) => ({
+  target: { kind, name: `^${name}$` },
+  patch: stringify([{
+    op: "replace",
+    path: "/metadata/name",
+    value: name.replace(DEFAULTS.name, RENAMED.name),
+  }]),
+  options: { allowNameChange: true },
+});
+
+/** Puts the names of this installation where kustomize does not look for names. */
+function replacements() {
+  const account = { kind: "ServiceAccount", name: RENAMED.name };
+  const policy = { kind: "ValidatingAdmissionPolicy", name: MANAGER.admissionPolicy };
+  const into = (variable: string) => ({
+    select: policy,
+    fieldPaths: [`spec.variables.[name=${variable}].expression`],
+    options: { delimiter: "'", index: 1 },
+  });
+  const serviceName = "spec.template.spec.containers.[name=manager].env." +
+    `[name=${variableOf("serviceName")}].value`;
+  return [
+    {
+      source: { ...account, fieldPath: "metadata.name" },
+      targets: [
+        into("managerAccount"),
+        { select: { kind: "Deployment", name: RENAMED.name }, fieldPaths: [serviceName] },
+      ],
+    },
+    {
+      source: { ...account, fieldPath: "metadata.namespace" },
+      targets: [into("managerNamespace")],
+    },
+  ];
+}
+
+/** Kustomize does not know that these kinds have no namespace; what it set last is taken away last. */
+const withoutNamespace = stringify({
+  apiVersion: "builtin",
+  kind: "PatchTransformer",
+  metadata: { name: "admission-policies-have-no-namespace" },
+  target: { group: "admissionregistration.k8s.io" },
+  patch: stringify([{ op: "remove", path: "/metadata/namespace" }]),
+});
+
+function overlays(all: Parts): Files {
+  const base = "../../base";
+  const named = BASE.flatMap((part) => all[part]).filter(({ metadata: { name } }) =>
+    name.startsWith(DEFAULTS.name)
+  );
+  const [image = "", tag = ""] = RENAMED.image.split(/:(?=[^/]*$)/);
+  const [defaultImage = ""] = DEFAULTS.image.split(":");
+  return {
+    "overlays/standalone-jobset/kustomization.yaml": kustomization(
+      "With the CRD of JobSets, for clusters in which upstream's JobSet does not live.",
+      { resources: [base, "jobset_crd.yaml"] },
+    ),
+    "overlays/standalone-jobset/jobset_crd.yaml": GENERATED + toYaml(all.jobset_crd),
+    "overlays/no-policy/kustomization.yaml": kustomization(
+      "Without the admission policy, for API servers before 1.30. docs/install.md says what that costs.",
+      { resources: [base], patches: all.admission_policy.map(deletion) },
+    ),
+    "overlays/monitoring/kustomization.yaml": kustomization(
+      "With ServiceMonitor, alerts and dashboard, for the Prometheus operator and Grafana.",
+      { resources: [base, "monitoring.yaml"] },
+    ),
+    "overlays/monitoring/monitoring.yaml": GENERATED + toYaml(all.monitoring),
+    "overlays/renamed/kustomization.yaml": kustomization(
+      "An example: another namespace, another name, another image. Copy it and change the values.",
+      {
+        resources: [base],
+        namespace: RENAMED.namespace,
+        images: [{ name: defaultImage, newName: image, newTag: tag }],
+        patches: named.map(renaming),
+        replacements: replacements(),
+        transformers: [withoutNamespace],
+      },
+    ),
+  };
+}
+
+/** All files of `deploy/kustomize/`. */
+export function kustomizeFiles(): Files {
+  const all = parts(DEFAULTS);
+  const base = BASE.map((part) => [`base/${part}.yaml`, GENERATED + toYaml(all[part])]);
+  return {
+    "base/kustomization.yaml": kustomization(
+      "Milepost beside upstream's JobSet; overlays/standalone-jobset where that is not there.",
+      { resources: BASE.map((part) => `${part}.yaml`) },
+    ),
+    ...Object.fromEntries(base),
+    ...overlays(all),
+  };
+}

@@ -1,0 +1,199 @@
+/** The manager in a cluster: namespace, account, Deployment, its budget, Service and network. */
+import { PORTS } from "../crds/names.ts";
+import { variableOf } from "../app/configuration.ts";
+import { labelled, type Manifest, SELECTOR, type Settings } from "./settings.ts";
+
+/** User and group of the image's unprivileged user. */
+const NONROOT = 65532;
+/** Longest time between SIGTERM and the end: Endpoints forget the pod, then it drains (10 s). */
+const STOP_SECONDS = { forget: 5, grace: 30 } as const;
+
+/** The namespace; only pods that need no privilege start in it. */
+export function namespace({ namespace: name }: Settings): Manifest {
+  const metadata = labelled(name);
+  const levels = ["enforce", "audit", "warn"].map((it) => [
+    `pod-security.kubernetes.io/${it}`,
+    "restricted",
+  ]);
+  return {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { ...metadata, labels: { ...metadata.labels, ...Object.fromEntries(levels) } },
+  };
+}
+
+/** Whom the manager is; its token is mounted where it is asked for only. */
+export function serviceAccount({ name, namespace }: Settings): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: labelled(name, namespace),
+    automountServiceAccountToken: false,
+  };
+}
+
+const fromField = (name: string, fieldPath: string) => ({
+  name,
+  valueFrom: { fieldRef: { apiVersion: "v1", fieldPath } },
+});
+
+function probe(path: string, periodSeconds: number, failureThreshold: number) {
+  return {
+    httpGet: { path, port: "health", scheme: "HTTP" },
+    periodSeconds,
+    timeoutSeconds: 3,
+    failureThreshold,
+  };
+}
+
+function container(settings: Settings) {
+  return {
+    name: "manager",
+    image: settings.image,
+    imagePullPolicy: settings.imagePullPolicy,
+    args: [
+      "manager",
+      `--feature-gates=${settings.featureGates}`,
+      `--jobset=${settings.jobset}`,
+      `--log-level=${settings.logLevel}`,
+    ],
+    env: [
+      fromField(variableOf("namespace"), "metadata.namespace"),
+      { name: variableOf("serviceName"), value: settings.name },
+      // Who it is in the Lease, and where other replicas forward pushes to.
+      fromField("POD_NAME", "metadata.name"),
+      fromField("POD_UID", "metadata.uid"),
+      fromField("POD_IP", "status.podIP"),
+    ],
+    ports: [
+      { name: "webhook", containerPort: PORTS.webhook, protocol: "TCP" },
+      { name: "status", containerPort: PORTS.status, protocol: "TCP" },
+      { name: "metrics", containerPort: PORTS.metrics, protocol: "TCP" },
+      { name: "health", containerPort: PORTS.health, protocol: "TCP" },
+      { name: "forward", containerPort: PORTS.forward, protocol: "TCP" },
+    ],
+    startupProbe: probe("/healthz", 2, 60),
+    livenessProbe: probe("/healthz", 10, 6),
+    readinessProbe: probe("/readyz", 5, 2),
+    lifecycle: { preStop: { sleep: { seconds: STOP_SECONDS.forget } } },
+    resources: settings.resources,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    // The runtime keeps compiled code there, and nothing else.
+    volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
+  };
+}
+
+/** The replicas: each serves webhook and status endpoint, the one that holds the Lease reconciles. */
+export function deployment(settings: Settings): Manifest {
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: labelled(settings.name, settings.namespace),
+    spec: {
+      replicas: settings.replicas,
+      revisionHistoryLimit: 3,
+      selector: { matchLabels: { ...SELECTOR } },
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: {
+        metadata: {
+          labels: { ...SELECTOR },
+          annotations: { "kubectl.kubernetes.io/default-container": "manager" },
+        },
+        spec: {
+          serviceAccountName: settings.name,
+          automountServiceAccountToken: true,
+          // A Service's variables could read like settings of the manager.
+          enableServiceLinks: false,
+          terminationGracePeriodSeconds: STOP_SECONDS.grace,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: NONROOT,
+            runAsGroup: NONROOT,
+            fsGroup: NONROOT,
+            seccompProfile: { type: "RuntimeDefault" },
+          },
+          topologySpreadConstraints: [{
+            maxSkew: 1,
+            topologyKey: "kubernetes.io/hostname",
+            whenUnsatisfiable: "ScheduleAnyway",
+            labelSelector: { matchLabels: { ...SELECTOR } },
+          }],
+          containers: [container(settings)],
+          volumes: [{ name: "tmp", emptyDir: { sizeLimit: "64Mi" } }],
+        },
+      },
+    },
+  };
+}
+
+/** Nodes are drained one replica at a time. */
+export function disruptionBudget({ name, namespace }: Settings): Manifest {
+  return {
+    apiVersion: "policy/v1",
+    kind: "PodDisruptionBudget",
+    metadata: labelled(name, namespace),
+    spec: {
+      maxUnavailable: 1,
+      selector: { matchLabels: { ...SELECTOR } },
+      unhealthyPodEvictionPolicy: "AlwaysAllow",
+    },
+  };
+}
+
+/** Where API server, pods and Prometheus find it (design, decision 5). */
+export function service({ name, namespace }: Settings): Manifest {
+  const port = (name: string, number: number, targetPort: string) => ({
+    name,
+    port: number,
+    targetPort,
+    protocol: "TCP",
+  });
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: labelled(name, namespace),
+    spec: {
+      type: "ClusterIP",
+      selector: { ...SELECTOR },
+      ports: [
+        port("webhook", PORTS.webhookService, "webhook"),
+        port("status", PORTS.status, "status"),
+        port("status-alias", PORTS.statusAlias, "status"),
+        port("metrics", PORTS.metrics, "metrics"),
+      ],
+    },
+  };
+}
+
+/**
+ * Who may talk to it, and to whom it talks. The API server is no pod, so that it cannot be selected;
+ * the webhook's port is open, and what is behind it asks for TLS and answers reviews only.
+ */
+export function networkPolicy({ name, namespace, apiServerPorts }: Settings): Manifest {
+  const tcp = (...ports: (number | string)[]) => ports.map((port) => ({ protocol: "TCP", port }));
+  const everyPod = [{ namespaceSelector: {} }];
+  const replicas = [{ podSelector: { matchLabels: { ...SELECTOR } } }];
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: labelled(name, namespace),
+    spec: {
+      podSelector: { matchLabels: { ...SELECTOR } },
+      policyTypes: ["Ingress", "Egress"],
+      ingress: [
+        { ports: tcp(PORTS.webhook, PORTS.health) },
+        { from: everyPod, ports: tcp(PORTS.status, PORTS.metrics) },
+        { from: replicas, ports: tcp(PORTS.forward) },
+      ],
+      egress: [
+        { ports: [{ protocol: "UDP", port: 53 }, ...tcp(53)] },
+        { ports: Array.isArray(apiServerPorts) ? tcp(...apiServerPorts) : apiServerPorts },
+        { to: replicas, ports: tcp(PORTS.forward) },
+      ],
+    },
+  };
+}

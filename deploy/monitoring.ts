@@ -1,0 +1,116 @@
+/** For the Prometheus operator and Grafana's sidecar: what to scrape, when to alert, the dashboard. */
+import { dashboard } from "./dashboard.ts";
+import { labelled, type Manifest, SELECTOR, type Settings } from "./settings.ts";
+
+const OPERATOR = "monitoring.coreos.com/v1";
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for: string;
+  readonly severity: "warning" | "critical";
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** The alerts; `scope` is a label matcher for this installation. */
+function alerts(scope: string): Alert[] {
+  return [
+    {
+      alert: "MilepostDown",
+      expr: `absent(milepost_leader{${scope}})`,
+      for: "5m",
+      severity: "critical",
+      summary: "No replica of Milepost answers",
+      description:
+        "TrainJobs are neither started nor followed. Look at the pods of the Deployment.",
+    },
+    {
+      alert: "MilepostHasNoLeader",
+      expr: `sum(milepost_leader{${scope}}) < 1`,
+      for: "2m",
+      severity: "critical",
+      summary: "No replica of Milepost leads",
+      description: "Nothing is reconciled and pushes get 503. Look at the Lease and at the logs.",
+    },
+    {
+      alert: "MilepostCertificateEnds",
+      expr: `min by (name) (milepost_certificate_expiry_seconds{${scope}}) < 259200`,
+      for: "1h",
+      severity: "warning",
+      summary: "A certificate of Milepost ends in less than three days",
+      description: "It is renewed by itself long before. Look for errors about {{ $labels.name }}.",
+    },
+    {
+      alert: "MilepostProgressIsLate",
+      expr: `max(milepost_ledger_oldest_seconds{${scope}}) > 60`,
+      for: "5m",
+      severity: "warning",
+      summary: "Progress waits for more than a minute to be written",
+      description: "Raise --status-writes-qps, or look why the API server refuses writes.",
+    },
+    {
+      alert: "MilepostRefusesPushes",
+      expr: `sum(rate(milepost_pushes_total{${scope},result!="accepted"}[10m])) ` +
+        `> 0.1 * sum(rate(milepost_pushes_total{${scope}}[10m]))`,
+      for: "15m",
+      severity: "warning",
+      summary: "More than a tenth of all pushes is refused",
+      description: "The label result says why; docs/push.md says what to do about each.",
+    },
+    {
+      alert: "MilepostReconcilesFail",
+      expr: `sum by (controller) (rate(milepost_reconcile_total{${scope},` +
+        `result=~"error|terminal_error"}[10m])) > 0.1`,
+      for: "15m",
+      severity: "warning",
+      summary: "Reconciliations fail again and again",
+      description: "The logs of controller {{ $labels.controller }} name the objects.",
+    },
+    {
+      alert: "MilepostQueueGrows",
+      expr: `sum by (controller) (milepost_queue_depth{${scope}}) > 500`,
+      for: "15m",
+      severity: "warning",
+      summary: "Objects wait long for a worker",
+      description: "Look at the time of requests to the API server and at the CPU of the leader.",
+    },
+  ];
+}
+
+/** Tells the Prometheus operator to scrape every replica. */
+export function serviceMonitor({ name, namespace }: Settings): Manifest {
+  return {
+    apiVersion: OPERATOR,
+    kind: "ServiceMonitor",
+    metadata: labelled(name, namespace),
+    spec: {
+      selector: { matchLabels: { ...SELECTOR } },
+      endpoints: [{ port: "metrics", path: "/metrics", interval: "30s" }],
+    },
+  };
+}
+
+/** The alerts as the Prometheus operator takes them. */
+export function prometheusRule({ name, namespace }: Settings): Manifest {
+  const rules = alerts(`namespace="${namespace}"`).map((
+    { severity, summary, description, ...rule },
+  ) => ({ ...rule, labels: { severity }, annotations: { summary, description } }));
+  return {
+    apiVersion: OPERATOR,
+    kind: "PrometheusRule",
+    metadata: labelled(name, namespace),
+    spec: { groups: [{ name: "milepost", rules }] },
+  };
+}
+
+/** The dashboard, where Grafana's sidecar looks for dashboards. */
+export function dashboardConfigMap({ name, namespace }: Settings): Manifest {
+  const metadata = labelled(`${name}-dashboard`, namespace);
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { ...metadata, labels: { ...metadata.labels, grafana_dashboard: "1" } },
+    data: { "milepost.json": `${JSON.stringify(dashboard(), null, 2)}\n` },
+  };
+}

@@ -1,0 +1,64 @@
+/** An installation by its parts, each of which can be left out or added as a whole. */
+import { crdManifests } from "../crds/manifests.ts";
+import { KINDS } from "../crds/kinds.ts";
+import { managerRoles, publicConfiguration, userRoles } from "./access.ts";
+import { admissionPolicy } from "./admission_policy.ts";
+import {
+  deployment,
+  disruptionBudget,
+  namespace,
+  networkPolicy,
+  service,
+  serviceAccount,
+} from "./manager.ts";
+import { dashboardConfigMap, prometheusRule, serviceMonitor } from "./monitoring.ts";
+import { COMMON_LABELS, type Manifest, type Settings } from "./settings.ts";
+
+/** The parts in the order in which they are applied. */
+export interface Parts {
+  readonly namespace: readonly Manifest[];
+  /** TrainJobs and runtimes. */
+  readonly trainer_crds: readonly Manifest[];
+  /** JobSets, for clusters in which upstream's JobSet does not live. */
+  readonly jobset_crd: readonly Manifest[];
+  readonly manager: readonly Manifest[];
+  readonly access: readonly Manifest[];
+  readonly network_policy: readonly Manifest[];
+  readonly public_configuration: readonly Manifest[];
+  readonly admission_policy: readonly Manifest[];
+  /** For the Prometheus operator and Grafana. */
+  readonly monitoring: readonly Manifest[];
+}
+
+function definitions(): Manifest[] {
+  return crdManifests().map((crd) => ({
+    ...crd,
+    metadata: { name: crd.metadata.name, labels: { ...COMMON_LABELS } },
+  }));
+}
+
+/** Every object of an installation. */
+export function parts(settings: Settings): Parts {
+  const crds = definitions();
+  const isJobSet = ({ metadata: { name } }: Manifest) => name.startsWith(KINDS.jobSet.plural);
+  return {
+    namespace: [namespace(settings)],
+    trainer_crds: crds.filter((it) => !isJobSet(it)),
+    jobset_crd: crds.filter(isJobSet),
+    manager: [
+      serviceAccount(settings),
+      service(settings),
+      deployment(settings),
+      disruptionBudget(settings),
+    ],
+    access: [...managerRoles(settings), ...userRoles(settings)],
+    network_policy: [networkPolicy(settings)],
+    public_configuration: publicConfiguration(settings),
+    admission_policy: admissionPolicy(settings),
+    monitoring: [
+      serviceMonitor(settings),
+      prometheusRule(settings),
+      dashboardConfigMap(settings),
+    ],
+  };
+}

@@ -1,0 +1,86 @@
+/** What differs between installations, with the defaults that the shipped manifests have. */
+import { MANAGER } from "../crds/names.ts";
+import { VERSION } from "../app/version.ts";
+
+/**
+ * The choices of an installation. Values are put into objects as they are, so that a chart can give
+ * placeholders where a cluster gives names.
+ */
+export interface Settings {
+  /** Of Deployment, Service, ServiceAccount and the roles. */
+  readonly name: string;
+  readonly namespace: string;
+  /** Of the container, with its tag. */
+  readonly image: string;
+  readonly imagePullPolicy: string;
+  readonly replicas: number | string;
+  /** Value of `--jobset`. */
+  readonly jobset: string;
+  /** Value of `--feature-gates`. */
+  readonly featureGates: string;
+  /** Value of `--log-level`. */
+  readonly logLevel: string;
+  /** Of the manager's container. */
+  readonly resources: unknown;
+  /** Ports of API servers, for the NetworkPolicy. */
+  readonly apiServerPorts: unknown;
+  /** Users besides the manager that the admission policy trusts, by what they run. */
+  readonly jobControllers: unknown;
+  readonly jobSetControllers: unknown;
+}
+
+/** The version that the SDK is told it talks to: whose API and behaviour this is. */
+export const TRAINER_COMPATIBILITY = "v2.3.0";
+
+/** What `kubectl apply -k` and `helm install` give without any choice. */
+export const DEFAULTS = {
+  name: MANAGER.name,
+  namespace: MANAGER.namespace,
+  image: `milepost/milepost:${VERSION}`,
+  imagePullPolicy: "IfNotPresent",
+  replicas: 2,
+  jobset: "auto",
+  featureGates: "TrainJobProgress=true",
+  logLevel: "info",
+  resources: {
+    requests: { cpu: "100m", memory: "192Mi" },
+    limits: { memory: "512Mi" },
+  },
+  apiServerPorts: [443, 6443, 8443],
+  /** kube-controller-manager with and without an account for each controller. */
+  jobControllers: [
+    "system:serviceaccount:kube-system:job-controller",
+    "system:kube-controller-manager",
+  ],
+  jobSetControllers: ["system:serviceaccount:jobset-system:jobset-controller-manager"],
+} as const satisfies Settings;
+
+/** An object as the API server takes it. */
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
+  [field: string]: unknown;
+}
+
+/** Labels by which the Service and the others find the manager's pods. */
+export const SELECTOR: Readonly<Record<string, string>> = {
+  "app.kubernetes.io/name": "milepost",
+  "app.kubernetes.io/component": "manager",
+};
+
+/** Labels of every object of an installation. */
+export const COMMON_LABELS: Readonly<Record<string, string>> = {
+  ...SELECTOR,
+  "app.kubernetes.io/part-of": "milepost",
+};
+
+/** `name: …` with the labels of every object. */
+export function labelled(name: string, namespace?: string): Manifest["metadata"] {
+  return { name, ...(namespace === undefined ? {} : { namespace }), labels: { ...COMMON_LABELS } };
+}

@@ -1,0 +1,135 @@
+/** What is shipped: current, complete, restricted, and by the names of the contract. */
+import assert from "node:assert/strict";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/cluster_role.ts";
+import { createMetrics } from "../../app/metrics.ts";
+import { dashboard } from "../../deploy/dashboard.ts";
+import { generatedFiles, outdatedFiles } from "../../deploy/generate.ts";
+import { parts } from "../../deploy/parts.ts";
+import { DEFAULTS, type Manifest } from "../../deploy/settings.ts";
+
+const all = parts(DEFAULTS);
+const objects: Manifest[] = Object.values(all).flat();
+
+function find(kind: string, name: string = DEFAULTS.name): Manifest {
+  const found = objects.find((it) => it.kind === kind && it.metadata.name === name);
+  assert.ok(found, `there is no ${kind} ${name}`);
+  return found;
+}
+
+Deno.test("outdatedFiles() finds that what is committed is what the builders make", async () => {
+  assert.deepEqual(await outdatedFiles(), [], "run `deno task manifests`");
+});
+
+Deno.test("generatedFiles() are YAML, but for templates and the dashboard", () => {
+  for (const [path, text] of Object.entries(generatedFiles())) {
+    if (path.includes("/templates/") || path.endsWith(".json")) continue;
+    for (const document of parseAllDocuments(text)) {
+      assert.deepEqual("errors" in document ? document.errors : [], [], path);
+    }
+  }
+});
+
+Deno.test("helmFiles() leave no placeholder behind, and no name of one cluster in a template", () => {
+  for (const [path, text] of Object.entries(generatedFiles())) {
+    if (!path.startsWith("helm/")) continue;
+    assert.ok(!/[⟦⟧]/.test(text), path);
+    if (path.includes("/templates/")) assert.ok(!text.includes(DEFAULTS.namespace), path);
+  }
+});
+
+Deno.test("parts() run two replicas that need no privilege", () => {
+  assert.partialDeepStrictEqual(find("Deployment").spec, {
+    replicas: 2,
+    template: {
+      spec: {
+        serviceAccountName: DEFAULTS.name,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+        containers: [{
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ["ALL"] },
+          },
+          livenessProbe: { httpGet: { path: "/healthz", port: "health" } },
+          readinessProbe: { httpGet: { path: "/readyz", port: "health" } },
+        }],
+      },
+    },
+  });
+  assert.equal(
+    find("Namespace", DEFAULTS.namespace).metadata.labels?.["pod-security.kubernetes.io/enforce"],
+    "restricted",
+  );
+});
+
+Deno.test("parts() let the manager know who it is", () => {
+  const schema = z.object({
+    template: z.object({
+      spec: z.object({
+        containers: z.tuple([z.object({
+          args: z.array(z.string()),
+          env: z.array(z.looseObject({ name: z.string() })),
+        })]),
+      }),
+    }),
+  });
+  const [container] = schema.parse(find("Deployment").spec).template.spec.containers;
+  assert.deepEqual(container.env.map((it) => it.name).toSorted(), [
+    "MILEPOST_NAMESPACE",
+    "MILEPOST_SERVICE_NAME",
+    "POD_IP",
+    "POD_NAME",
+    "POD_UID",
+  ]);
+  assert.ok(container.args.includes("--feature-gates=TrainJobProgress=true"));
+});
+
+Deno.test("parts() have the Service of the contract", () => {
+  assert.partialDeepStrictEqual(find("Service").spec, {
+    ports: [
+      { port: 443, targetPort: "webhook" },
+      { port: 8082, targetPort: "status" },
+      { port: 10443, targetPort: "status" },
+      { port: 8080, targetPort: "metrics" },
+    ],
+  });
+});
+
+Deno.test("parts() give the manager the rights of app/cluster_role.ts, and no more", () => {
+  assert.deepEqual(find("ClusterRole").rules, CLUSTER_RULES);
+  assert.deepEqual(find("Role").rules, NAMESPACE_RULES);
+  const subject = { kind: "ServiceAccount", name: DEFAULTS.name, namespace: DEFAULTS.namespace };
+  for (const kind of ["ClusterRoleBinding", "RoleBinding"]) {
+    assert.deepEqual(find(kind).subjects, [subject]);
+  }
+});
+
+Deno.test("parts() can have other names everywhere", () => {
+  const names = { name: "trains", namespace: "elsewhere", image: "other/image:9" };
+  const text = JSON.stringify(parts({ ...DEFAULTS, ...names }));
+  for (const name of [DEFAULTS.name, DEFAULTS.namespace, DEFAULTS.image]) {
+    const at = text.indexOf(name);
+    assert.equal(at, -1, text.slice(Math.max(0, at - 100), at + 100));
+  }
+});
+
+Deno.test("parts() fit into the annotation that client-side apply keeps", () => {
+  for (const object of objects) {
+    const { length } = JSON.stringify(object);
+    assert.ok(length < 262_144, `${object.kind} ${object.metadata.name} has ${length} bytes`);
+  }
+});
+
+/** Names of metrics in PromQL. */
+const metricsIn = (text: string) => new Set(text.match(/\bmilepost_[a-z_]+/g) ?? []);
+
+Deno.test("dashboard() and the alerts ask for metrics that the manager has", async () => {
+  const known = new Set((await createMetrics().registry.getMetricsAsJSON()).map((it) => it.name));
+  const asked = metricsIn(JSON.stringify([dashboard(), find("PrometheusRule")]));
+  assert.ok(asked.size > 10);
+  for (const metric of asked) {
+    assert.ok(known.has(metric.replace(/_bucket$/, "")), `there is no metric ${metric}`);
+  }
+});

@@ -1,0 +1,30 @@
+/** The example runtimes: valid by our schemas, and what the SDK can read. */
+import assert from "node:assert/strict";
+import { parse as parseYaml } from "yaml";
+import { KINDS } from "../../crds/kinds.ts";
+import { LABELS, NODE, STEPS } from "../../crds/names.ts";
+
+const folder = new URL("../../deploy/runtimes/", import.meta.url);
+
+for (const [file, framework] of Object.entries({ "torch-distributed": "torch", plain: "plain" })) {
+  Deno.test(`the runtime ${file} is one that TrainJobs and the SDK can use`, async () => {
+    const text = await Deno.readTextFile(new URL(`${file}.yaml`, folder));
+    const runtime = KINDS.clusterTrainingRuntime.parse(parseYaml(text));
+    assert.equal(runtime.metadata.name, file);
+    assert.equal(runtime.metadata.labels?.[LABELS.framework], framework);
+    assert.partialDeepStrictEqual(runtime.spec, {
+      mlPolicy: { numNodes: 1 },
+      template: {
+        spec: {
+          replicatedJobs: [{
+            name: NODE,
+            template: {
+              metadata: { labels: { [LABELS.ancestorStep]: STEPS.trainer } },
+              spec: { template: { spec: { containers: [{ name: NODE }] } } },
+            },
+          }],
+        },
+      },
+    });
+  });
+}
