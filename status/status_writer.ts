@@ -1,8 +1,7 @@
-/** The ledger's write: a merge patch of the status subresource, preconditioned by the job's UID. */
-import { z } from "zod";
+/** The ledger's write: a JSON patch of the status subresource that holds for one incarnation only. */
 import { KINDS } from "../crds/kinds.ts";
 import type { TrainerStatus } from "../crds/trainjob.ts";
-import type { KubeClient } from "../kube/client.ts";
+import type { CallOptions, JsonPatchOperation, KubeClient } from "../kube/client.ts";
 import { isConflict, isInvalid, isNotFound, KubeError, messageOf } from "../kube/errors.ts";
 import type { LedgerJob, WriteOutcome, WriteStatus } from "./ledger.ts";
 
@@ -14,41 +13,29 @@ export function wholeSeconds(time: string): string {
 }
 
 /**
- * The merge patch that replaces the whole trainerStatus: what was not pushed is taken away. The UID
- * makes the API server refuse it for another incarnation of the job.
+ * The JSON patch that replaces the whole trainerStatus: what was not pushed is taken away. It tests
+ * the UID itself, since an API server takes no notice of the metadata in a patch of a custom
+ * resource's status: a merge patch with another job's UID in it is carried out all the same.
  */
-export function trainerStatusPatch(uid: string, status: TrainerStatus): unknown {
-  return {
-    metadata: { uid },
-    status: {
-      trainerStatus: {
-        progressPercentage: status.progressPercentage ?? null,
-        estimatedRemainingSeconds: status.estimatedRemainingSeconds ?? null,
-        metrics: status.metrics ?? null,
-        lastUpdatedTime: wholeSeconds(status.lastUpdatedTime),
-      },
-    },
+export function trainerStatusPatch(uid: string, status: TrainerStatus): JsonPatchOperation[] {
+  const { progressPercentage, estimatedRemainingSeconds, metrics } = status;
+  const value = {
+    ...(progressPercentage !== undefined && { progressPercentage }),
+    ...(estimatedRemainingSeconds !== undefined && { estimatedRemainingSeconds }),
+    ...(metrics !== undefined && { metrics }),
+    lastUpdatedTime: wholeSeconds(status.lastUpdatedTime),
   };
-}
-
-const detailsSchema = z.object({
-  causes: z.array(z.looseObject({ field: z.string().optional() })),
-});
-
-/** Whether the API server says that the object of that name has another UID. */
-function isOtherIncarnation(error: KubeError): boolean {
-  const details = detailsSchema.safeParse(error.details);
-  const byField = details.success &&
-    details.data.causes.some((cause) => cause.field === "metadata.uid");
-  return (isInvalid(error) && (byField || error.message.includes("metadata.uid"))) ||
-    (isConflict(error) && /UID in precondition/i.test(error.message));
+  return [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "add", path: "/status/trainerStatus", value },
+  ];
 }
 
 /** What an error of the write means for the ledger. */
 export function outcomeOf(error: unknown): WriteOutcome {
   const problem = messageOf(error);
   if (!(error instanceof KubeError)) return { result: "error", problem };
-  if (isNotFound(error) || isOtherIncarnation(error)) return { result: "gone" };
+  if (isNotFound(error)) return { result: "gone" };
   if (isInvalid(error)) return { result: "invalid", problem };
   const { retryAfterMs } = error;
   return { result: isConflict(error) ? "conflict" : "error", problem, retryAfterMs };
@@ -56,20 +43,32 @@ export function outcomeOf(error: unknown): WriteOutcome {
 
 /** Creates the {@link WriteStatus} over a client; a write takes at most `deadlineMs`. */
 export function createStatusWriter(
-  client: Pick<KubeClient, "patch">,
+  client: Pick<KubeClient, "get" | "patch">,
   deadlineMs = WRITE_DEADLINE_MS,
 ): WriteStatus {
-  return async (job: LedgerJob, status: TrainerStatus, signal?: AbortSignal) => {
+  /** A patch is refused in the same way for another UID, for no status to add to, and for its value. */
+  async function whyRefused(job: LedgerJob, refusal: unknown, bounds: CallOptions) {
+    const live = await client.get(KINDS.trainJob, keyOf(job), bounds);
+    if (live.metadata.uid !== job.uid) return { result: "gone" } as const;
+    if (live.status !== undefined) return outcomeOf(refusal);
+    const problem = "the job has no status yet that progress could be added to";
+    return { result: "conflict", problem } as const;
+  }
+
+  return async (job, status, signal) => {
+    const bounds = { signal, deadlineMs, heedRetryAfter: false };
     try {
-      await client.patch(
-        KINDS.trainJob,
-        { namespace: job.namespace, name: job.name },
-        { type: "merge", body: trainerStatusPatch(job.uid, status) },
-        { subresource: "status", signal, deadlineMs, heedRetryAfter: false },
-      );
+      const operations = trainerStatusPatch(job.uid, status);
+      const patch = { type: "json", operations } as const;
+      await client.patch(KINDS.trainJob, keyOf(job), patch, { subresource: "status", ...bounds });
       return { result: "written" };
     } catch (error) {
-      return outcomeOf(error);
+      if (!isInvalid(error)) return outcomeOf(error);
+      return await whyRefused(job, error, bounds).catch(outcomeOf);
     }
   };
+}
+
+function keyOf({ namespace, name }: LedgerJob) {
+  return { namespace, name };
 }
