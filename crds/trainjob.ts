@@ -106,11 +106,14 @@ export const trainerStatusSchema = z.looseObject({
 });
 export type TrainerStatus = z.infer<typeof trainerStatusSchema>;
 
+/** What a TrainJob is until its controller has something to say. */
+const INITIAL_STATE = "Created" satisfies typeof TRAINJOB_STATES[number];
+
 export const trainJobStatusSchema = z.looseObject({
   conditions: listMap(schemas.condition, ["type"]).max(8).optional(),
   jobsStatus: listMap(jobStatusSchema, ["name"]).max(100).optional(),
   trainerStatus: trainerStatusSchema.optional(),
-  state: z.enum(TRAINJOB_STATES).optional(),
+  state: z.enum(TRAINJOB_STATES).optional().meta({ default: INITIAL_STATE }),
 }).meta({ minProperties: 1 });
 export type TrainJobStatus = z.infer<typeof trainJobStatusSchema>;
 
@@ -119,7 +122,8 @@ export const trainJobSchema = z.looseObject({
   kind: z.literal("TrainJob"),
   metadata: schemas.objectMeta,
   spec: trainJobSpecSchema,
-  status: trainJobStatusSchema.optional(),
+  // The API server shows it so by itself: nobody has to write it.
+  status: trainJobStatusSchema.optional().meta({ default: { state: INITIAL_STATE } }),
 }).meta({
   "x-kubernetes-validations": [
     {

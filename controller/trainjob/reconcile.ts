@@ -64,7 +64,11 @@ function warn({ events }: ReconcilerOptions, trainJob: TrainJob, text: string): 
   });
 }
 
-/** A cache may not know yet that the job has ended: what ended must not be started again. */
+/**
+ * A cache may not know yet that the job has ended: what ended must not be started again. Where the
+ * snapshot is created in the same pass nothing has to be asked: a job that began before has one, and
+ * creating it fails.
+ */
 async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
   const { client, key, signal } = writer;
   const { metadata } = await client.get(KINDS.trainJob, key, { signal });
@@ -126,8 +130,8 @@ async function pass(
   const { trainJob } = observed;
   const decision = decideResources(observed);
   if (decision.problem && !fresh) return AGAIN;
-  const creates = decision.jobSet.plan.kind === "create";
-  if (creates && !fresh && !(await isCurrent(writer, trainJob))) return AGAIN;
+  const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
+  if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return AGAIN;
   const outcome = await actOnResources(options, writer, observed, decision);
   const status = decideStatus(observed, outcome.problem, options.clock.now());
   if (status.changes) await writeStatus(writer, trainJob, status.changes);

@@ -128,6 +128,29 @@ Deno.test("reconcileTrainJob() converges with caches that know nothing of its ow
   deepEqual(world.trainJob.status, { state: "Created" });
 });
 
+Deno.test("reconcileTrainJob() does not start again what its caches take for never begun", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
+  world.cluster.put(KINDS.trainJob, trainJob());
+  const { trainJobs, jobSets, configMaps } = world.options.informers;
+  const unbegun = trainJobs.get(KEY);
+  await world.settle();
+  const conditions = [world.condition("Complete")];
+  world.cluster.edit(KINDS.trainJob, KEY, { status: { conditions } });
+  await world.settle();
+  world.cluster.remove(KINDS.jobSet, KEY);
+  Object.assign(world.options, {
+    informers: {
+      ...world.options.informers,
+      trainJobs: { ...trainJobs, get: () => unbegun },
+      jobSets: { ...jobSets, get: () => undefined },
+      configMaps: { ...configMaps, get: () => undefined },
+    },
+  });
+  await world.reconcile();
+  equal(world.jobSet, undefined);
+});
+
 Deno.test("reconcileTrainJob() does not start again what a stale cache takes for unfinished", async () => {
   const world = new World();
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
