@@ -1,23 +1,25 @@
 /** A Python virtual environment with what the clients' tests need, made once and kept outside the checkout. */
 import { isInstalled, run } from "../support/command.ts";
 
-/** Versions that the contracts name. */
-const PACKAGES = ["kubeflow==0.5.0"];
+/** Packages at the versions that the contracts name. */
+export type PythonPackage = "kubeflow==0.5.0" | "transformers==5.23.0";
 
 /** Where it is kept: the user's cache, keyed by what is in it. */
-function folder(): string {
+function folder(name: PythonPackage): string {
   const home = Deno.env.get("HOME") ?? "/tmp";
   const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`;
-  return `${cache}/milepost/python/${PACKAGES.join("+").replaceAll("==", "-")}`;
+  return `${cache}/milepost/python/${name.replaceAll("==", "-")}`;
 }
 
 /**
- * The folder of an environment that is complete, or why there is none. Making one takes about a
- * minute, once on a machine.
+ * The folder of an environment with that package, complete, or why there is none. Making one takes
+ * about a minute, once on a machine.
  */
-export async function pythonEnvironment(): Promise<{ bin: string } | { missing: string }> {
+export async function pythonEnvironment(
+  name: PythonPackage,
+): Promise<{ bin: string } | { missing: string }> {
   if (!await isInstalled("python3")) return { missing: "python3 is not installed" };
-  const target = folder();
+  const target = folder(name);
   const marker = `${target}/complete`;
   if (await exists(marker)) return { bin: `${target}/bin` };
   await Deno.remove(target, { recursive: true }).catch((error) => {
@@ -26,7 +28,7 @@ export async function pythonEnvironment(): Promise<{ bin: string } | { missing: 
   const made = await run("python3", { args: ["-m", "venv", target], timeoutMs: 120_000 });
   if (made.code !== 0) return { missing: `python3 -m venv failed: ${made.stdout}${made.stderr}` };
   const installed = await run(`${target}/bin/pip`, {
-    args: ["install", "--quiet", "--disable-pip-version-check", ...PACKAGES],
+    args: ["install", "--quiet", "--disable-pip-version-check", name],
     timeoutMs: 600_000,
   });
   if (installed.code !== 0) return { missing: `pip failed: ${installed.stderr}` };
