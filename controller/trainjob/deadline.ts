@@ -1,8 +1,8 @@
 /** `spec.activeDeadlineSeconds` (contract trainjob.md 2.5; design, decision 10). Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
-import { JOBSET_CONDITIONS } from "../../crds/names.ts";
+import { JOBSET_CONDITIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 
 /** Shortest wait for a deadline, in milliseconds. */
 const WAIT_MIN_MS = 1000;
@@ -13,10 +13,12 @@ export type Deadline =
   | { readonly kind: "exceeded" }
   | { readonly kind: "waits"; readonly waitMs: number };
 
-function isPaused(trainJob: TrainJob, jobSet: JobSet | undefined): boolean {
-  if (trainJob.spec.suspend === true || jobSet?.spec?.suspend === true) return true;
-  const condition = findCondition(jobSet?.status?.conditions, JOBSET_CONDITIONS.suspended);
-  return condition?.status === "True";
+/** A pause lasts until a JobSet has been told to go on: one that is made anew begins paused. */
+function isPaused({ spec, status }: TrainJob, jobSet: JobSet | undefined): boolean {
+  if (spec.suspend === true || jobSet?.spec?.suspend === true) return true;
+  return jobSet === undefined
+    ? isConditionTrue(status?.conditions, TRAINJOB_CONDITIONS.suspended)
+    : isConditionTrue(jobSet.status?.conditions, JOBSET_CONDITIONS.suspended);
 }
 
 /**

@@ -258,6 +258,25 @@ Deno.test("reconcileTrainJob() stops the deadline's clock in a pause and starts 
   equal(world.trainJob.status?.state, "Failed");
 });
 
+Deno.test("reconcileTrainJob() does not count a pause when its JobSet is made anew at its end", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
+  world.cluster.put(KINDS.trainJob, trainJob({ suspend: true, activeDeadlineSeconds: 60 }));
+  await world.settle();
+  world.report({ conditions: [world.condition("Suspended")] });
+  await world.settle();
+  world.cluster.remove(KINDS.jobSet, KEY);
+  world.now = START + 3_600_000;
+  world.edit({ suspend: false });
+  await world.settle();
+  equal(world.trainJob.status?.state, "Created");
+  world.report({ conditions: [world.condition("Suspended")] });
+  await world.settle();
+  equal(world.jobSet?.spec?.suspend, false);
+  world.report({ conditions: [world.condition("Suspended", "False", "ResumeJobs")] });
+  deepEqual(await world.reconcile(), { requeueAfterMs: 60_001 });
+});
+
 Deno.test("reconcileTrainJob() keeps the end that came first", async () => {
   const world = await withDeadline();
   world.now = START + 61_000;
