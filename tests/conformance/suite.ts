@@ -1,18 +1,28 @@
 /** All conformance cases, by theme. */
+import { access } from "./access.ts";
 import { createAndRead } from "./create_and_read.ts";
+import { customRules } from "./custom_rules.ts";
+import { customSchemas } from "./custom_schemas.ts";
+import { definitions } from "./definitions.ts";
 import { deletion } from "./deletion.ts";
 import { discovery } from "./discovery.ts";
 import { dryRun } from "./dry_run.ts";
+import { errors } from "./errors.ts";
+import { escalation } from "./escalation.ts";
 import { garbageCollection } from "./garbage_collection.ts";
 import { lists } from "./lists.ts";
 import { namespaces } from "./namespaces.ts";
 import { patches } from "./patches.ts";
+import { podValidation } from "./pod_validation.ts";
 import { preconditions } from "./preconditions.ts";
 import type { Suite } from "./runner.ts";
 import { subresources } from "./subresources.ts";
 import { tables } from "./tables.ts";
+import { tokens } from "./tokens.ts";
 import { updates } from "./updates.ts";
+import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
+import { webhooks } from "./webhooks.ts";
 
 export const suite: Suite = {
   "creating and reading": createAndRead,
@@ -28,4 +38,14 @@ export const suite: Suite = {
   "tables": tables,
   "discovery and OpenAPI": discovery,
   "namespaces": namespaces,
+  "definitions": definitions,
+  "schemas of custom kinds": customSchemas,
+  "rules of custom kinds": customRules,
+  "tokens": tokens,
+  "access": access,
+  "escalation and impersonation": escalation,
+  "webhooks": webhooks,
+  "validation of pods": podValidation,
+  "validation": validation,
+  "errors": errors,
 };
