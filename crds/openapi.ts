@@ -137,6 +137,10 @@ const INTEGER_RANGES = [[-2147483648, 2147483647], [
 function mend(node: OpenApiSchema): void {
   delete node.$schema;
   if (node.type === "object" && isSchema(node.properties)) delete node.additionalProperties;
+  // The API server drops an empty list of properties, and kubectl would apply it for ever.
+  if (isSchema(node.properties) && Object.keys(node.properties).length === 0) {
+    delete node.properties;
+  }
   if (isSchema(node.additionalProperties) && Object.keys(node.additionalProperties).length === 0) {
     delete node.additionalProperties;
   }
