@@ -127,6 +127,28 @@ Deno.test("`run()` ends when told while the API server hangs", async () => {
   await end();
 });
 
+Deno.test("`run()` tries again when an answer begins and never ends", async () => {
+  let hangs = true;
+  const { clock, source, results, start } = bench({
+    get: (path, { signal }) => {
+      const document = path.includes("jwks") ? { keys: [first.jwk] } : { issuer: ISSUER };
+      if (!hangs) return Promise.resolve(Response.json(document));
+      const body = new ReadableStream({
+        start: (controller) =>
+          signal?.addEventListener("abort", () => controller.error(signal.reason), { once: true }),
+      });
+      return Promise.resolve(new Response(body));
+    },
+  });
+  const end = start();
+  await clock.advance(5000);
+  hangs = false;
+  await clock.advance(20_000);
+  assert.deepEqual(results, ["error", "ok"]);
+  assert.notEqual(source.current(), undefined);
+  await end();
+});
+
 Deno.test("`readKeySet()` leaves out what cannot verify a signature", async () => {
   const { alg: _, ...withoutAlgorithm } = second.jwk;
   const keys = await readKeySet({
