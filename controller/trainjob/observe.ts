@@ -100,7 +100,7 @@ export async function observe(
   const configMap = (child: string) =>
     read(informers.configMaps, KINDS.configMap, { namespace, name: child });
   const jobSet = await read(informers.jobSets, KINDS.jobSet, key);
-  const running = runningPods.jobsOf(formatKey(key));
+  const running = runningPods.jobsOf(formatKey(key), jobSet?.metadata.uid);
   return {
     trainJob,
     jobSet,

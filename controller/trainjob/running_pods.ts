@@ -6,8 +6,12 @@ import { formatKey, keyOf } from "../../kube/resource.ts";
 
 /** Answers by TrainJob which of its replicated jobs have a pod that runs. */
 export interface RunningPods {
-  /** Names of the replicated jobs of that TrainJob with a pod that runs, or has run to its end. */
-  jobsOf(trainJobKey: string): Set<string>;
+  /**
+   * Names of the replicated jobs of that TrainJob with a pod that runs, or has run to its end. Pods
+   * of another JobSet than that of `jobSetUid` do not count: a TrainJob of the same name may have
+   * left them.
+   */
+  jobsOf(trainJobKey: string, jobSetUid: string | undefined): Set<string>;
   /** Stops following the cache. */
   end(): void;
 }
@@ -24,9 +28,21 @@ function runs({ metadata, status }: Pod): boolean {
     (status?.phase === "Running" || status?.phase === "Succeeded");
 }
 
+/** Where a pod belongs by its labels. */
+interface Place {
+  readonly job: string;
+  readonly jobSetUid: string | undefined;
+}
+
+function placeOf({ metadata }: Pod): Place {
+  const { [JOBSET_KEYS.replicatedJobName]: job = "", [JOBSET_KEYS.jobSetUid]: jobSetUid } =
+    metadata?.labels ?? {};
+  return { job, jobSetUid };
+}
+
 /** Follows the cache until {@link RunningPods.end}; it holds no more than the cache does. */
 export function followRunningPods(pods: Pick<Informer<Pod>, "onChange">): RunningPods {
-  const byTrainJob = new Map<string, Map<string, string>>();
+  const byTrainJob = new Map<string, Map<string, Place>>();
   const forget = (trainJob: string, pod: string) => {
     const running = byTrainJob.get(trainJob);
     running?.delete(pod);
@@ -39,12 +55,16 @@ export function followRunningPods(pods: Pick<Informer<Pod>, "onChange">): Runnin
     const trainJob = trainJobKeyOf(object);
     if (trainJob === undefined) return;
     if (type === "deleted" || !runs(object)) return forget(trainJob, key);
-    const running = byTrainJob.get(trainJob) ?? new Map<string, string>();
-    running.set(key, object.metadata?.labels?.[JOBSET_KEYS.replicatedJobName] ?? "");
+    const running = byTrainJob.get(trainJob) ?? new Map<string, Place>();
+    running.set(key, placeOf(object));
     byTrainJob.set(trainJob, running);
   });
   return {
-    jobsOf: (trainJob) => new Set(byTrainJob.get(trainJob)?.values()),
+    jobsOf(trainJob, wanted) {
+      const places = [...byTrainJob.get(trainJob)?.values() ?? []];
+      const own = places.filter(({ jobSetUid = wanted }) => jobSetUid === wanted);
+      return new Set(own.map(({ job }) => job));
+    },
     end,
   };
 }

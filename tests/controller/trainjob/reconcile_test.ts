@@ -119,8 +119,8 @@ Deno.test("reconcileTrainJob() mirrors counters and says Running once a trainer 
   deepEqual(world.conditions, []);
 });
 
-Deno.test("reconcileTrainJob() says Running once a pod of the trainer runs, not of another step", async () => {
-  const pod = (name: string, step: string) => ({
+Deno.test("reconcileTrainJob() says Running once a pod of the trainer runs, not of another step or an earlier job", async () => {
+  const pod = (name: string, step: string, jobSetUid?: string) => ({
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
@@ -129,6 +129,7 @@ Deno.test("reconcileTrainJob() says Running once a pod of the trainer runs, not 
       labels: {
         "trainer.kubeflow.org/trainjob-name": "tj",
         "jobset.sigs.k8s.io/replicatedjob-name": step,
+        ...(jobSetUid && { "jobset.sigs.k8s.io/jobset-uid": jobSetUid }),
       },
     },
     status: { phase: "Running" },
@@ -137,9 +138,10 @@ Deno.test("reconcileTrainJob() says Running once a pod of the trainer runs, not 
   const world = begin({}, runtime({}, { replicatedJobs: jobs }));
   await world.settle();
   world.cluster.put(KINDS.pod, pod("a", "dataset-initializer"));
+  world.cluster.put(KINDS.pod, pod("b", "node", "uid-of-an-earlier-jobset"));
   await world.settle();
   equal(world.trainJob.status?.state, "Created");
-  world.cluster.put(KINDS.pod, pod("b", "node"));
+  world.cluster.put(KINDS.pod, pod("c", "node", world.jobSet?.metadata.uid));
   await world.settle();
   equal(world.trainJob.status?.state, "Running");
 });
