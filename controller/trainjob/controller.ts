@@ -62,10 +62,16 @@ function parentKeys(object: KubeObject): string[] {
   return [...new Set([...owned, named])].map((parent) => formatKey({ namespace, name: parent }));
 }
 
-/** Whether a change of its runtime means something to the job: it has not begun yet. */
-function waitsForRuntime({ jobSets }: TrainJobInformers, trainJob: TrainJob): boolean {
+/** Whether a change of its runtime means something to the job: it has none of its own to go by. */
+function waitsForRuntime(
+  { jobSets, configMaps }: TrainJobInformers,
+  trainJob: TrainJob,
+): boolean {
+  if (isFinished(trainJob.status)) return false;
+  const { namespace, name = "" } = trainJob.metadata;
   const jobSet = jobSets.get(keyOf(trainJob));
-  return !isFinished(trainJob.status) && !(jobSet && owns(trainJob, jobSet.metadata));
+  const hasBegun = jobSet !== undefined && owns(trainJob, jobSet.metadata);
+  return !hasBegun || !configMaps.get({ namespace, name: childNames.runtimeSnapshot(name) });
 }
 
 function watchChildren(informers: TrainJobInformers, wake: (key: string) => void): (() => void)[] {

@@ -133,6 +133,30 @@ Deno.test("createTrainJobController() wakes for the runtime that a job waits for
   });
 });
 
+Deno.test("createTrainJobController() wakes a paused job that has lost its snapshot for its runtime", async () => {
+  await run(async (stage) => {
+    const { cluster } = stage;
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob({ suspend: true }));
+    await until("the job is paused", stateIs(stage, "Suspended"));
+    const since = { lastTransitionTime: "2026-01-01T00:00:00Z", reason: "R", message: "m" };
+    cluster.edit(KINDS.jobSet, KEY, {
+      status: { conditions: [{ type: "Suspended", status: "True", ...since }] },
+    });
+    cluster.remove(KINDS.clusterTrainingRuntime, "rt");
+    cluster.remove(KINDS.configMap, "ml/tj-runtime-snapshot");
+    cluster.edit(KINDS.trainJob, KEY, { spec: { suspend: false } });
+    await until(
+      "the job waits for its runtime",
+      () =>
+        (cluster.peek(KINDS.trainJob, KEY)?.status?.conditions ?? [])
+          .some(({ type }) => type === "ResourcesCreated"),
+    );
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    await until("the job goes on", () => cluster.peek(KINDS.jobSet, KEY)?.spec?.suspend === false);
+  });
+});
+
 Deno.test("createTrainJobController() does not wake running jobs for a change of their runtime", async () => {
   await run(async (stage) => {
     const { cluster, clock } = stage;
