@@ -3,7 +3,8 @@ import { importJWK, type JWK } from "jose";
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
 import type { Clock } from "../kube/clock.ts";
-import { messageOf } from "../kube/errors.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import { messageOf, TransportError } from "../kube/errors.ts";
 
 const DISCOVERY_PATH = "/.well-known/openid-configuration";
 const KEYS_PATH = "/openid/v1/jwks";
@@ -114,10 +115,16 @@ export function createJwksSource(options: JwksOptions): JwksSource {
   let unknownKeySeen = false;
   let wake: AbortController | undefined;
 
+  /** The deadline is for the whole answer: a body that never ends must not end the loop. */
   async function read(path: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const response = await get(path, { signal, deadlineMs: FETCH_DEADLINE_MS });
-    if (!response.ok) throw new Error(`the API server answered ${response.status} to GET ${path}`);
-    return await response.json();
+    const deadlineMs = FETCH_DEADLINE_MS;
+    const onDeadline = () =>
+      new TransportError(`GET ${path}: no whole answer within ${deadlineMs} ms`);
+    return await withDeadline({ clock, deadlineMs, signal, onDeadline }, async (signal) => {
+      const response = await get(path, { signal, deadlineMs });
+      if (response.ok) return await response.json();
+      throw new Error(`the API server answered ${response.status} to GET ${path}`);
+    });
   }
 
   async function refresh(signal?: AbortSignal): Promise<void> {
