@@ -50,6 +50,18 @@ export function problemsMessage(problems: readonly FieldProblem[]): string {
   return texts.length === 1 ? texts.join("") : `[${texts.join(", ")}]`;
 }
 
+/** The value at a path such as `spec.trainer.args[1]`; undefined where there is none. */
+export function valueAt(object: unknown, path: string): unknown {
+  const steps = path.match(/[^.[\]]+/g) ?? [];
+  return steps.reduce<unknown>(
+    (value, step) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, step)
+        ? Reflect.get(value, step)
+        : undefined,
+    object,
+  );
+}
+
 /** A value that breaks a rule of its field. */
 export function invalid(field: string, value: unknown, detail: string): FieldProblem {
   return { type: "Invalid", field, value, detail };

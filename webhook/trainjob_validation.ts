@@ -2,11 +2,19 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet, ReplicatedJob } from "../crds/jobset.ts";
 import type { EnvVar } from "../crds/kubernetes.ts";
-import { INITIALIZER_VOLUME, LABELS, type Step, STEPS, TORCH_ENV } from "../crds/names.ts";
+import {
+  INITIALIZER_VOLUME,
+  LABELS,
+  type Step,
+  STEPS,
+  TORCH_ENV,
+  TRAINER_GROUP,
+} from "../crds/names.ts";
+import { KINDS } from "../crds/kinds.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../crds/training_runtime.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 import { validateChildNames } from "./child_names.ts";
-import { type FieldProblem, forbidden, invalid } from "./field_problem.ts";
+import { type FieldProblem, forbidden, invalid, valueAt } from "./field_problem.ts";
 import { RESERVED_STATUS_ENV } from "./pod_injection.ts";
 import { validatePatchChange, validateRuntimePatches } from "./runtime_patch_validation.ts";
 import {
@@ -124,17 +132,24 @@ function envProblems(job: TrainJob, runtime: TrainingRuntimeSpec): FieldProblem[
 /** Containers that the torch policy should reach but the template does not have. */
 function envInjectionProblems(job: TrainJob, runtime: TrainingRuntimeSpec): FieldProblem[] {
   const targets = runtime.mlPolicy?.torch?.envInjection?.targets ?? [];
-  return targets.flatMap(({ jobName, containerNames }) => {
+  return targets.flatMap((wanted) => {
+    const { jobName, containerNames } = wanted;
     const target = replicatedJobsOf(runtime).find((one) => one.name === jobName);
     const existing = target ? [...containersOf(target), ...initContainersOf(target)] : [];
     return containerNames.filter((name) => !hasNamed(existing, name)).map((name) =>
       invalid(
         REF,
-        job.spec.runtimeRef.name,
+        wanted,
         `envInjection target podSet "${jobName}" container "${name}" not found in runtime template`,
       )
     );
   });
+}
+
+/** What a message shows of the field it is about; of a runtime its name says enough. */
+function shownValue(job: TrainJob, path: string): unknown {
+  if (path === "spec") return undefined;
+  return path === REF ? job.spec.runtimeRef.name : valueAt(job, path);
 }
 
 function reported(
@@ -171,23 +186,22 @@ function runtimeProblems(
     ),
   ];
   if (problems.length > 0) return problems;
-  return reported(rules.render(job, runtime), (path, message) => ({
-    type: "Invalid",
-    field: path ?? "spec",
-    detail: message,
-  }));
+  return reported(
+    rules.render(job, runtime),
+    (path = "spec", message) => invalid(path, shownValue(job, path), message),
+  );
 }
 
 /** The problem of naming a runtime that is not there (contract trainjob.md 6, with its spelling). */
 export function missingRuntimeProblem(job: TrainJob): FieldProblem {
-  const { kind, name } = job.spec.runtimeRef;
-  return kind === "TrainingRuntime"
-    ? invalid(REF, name, "specified trainingRuntime must be created before the TrainJob is created")
-    : invalid(
-      "spec.RuntimeRef",
-      name,
-      "specified clusterTrainingRuntime must be created before the TrainJob is created",
-    );
+  const { name, apiGroup = TRAINER_GROUP, kind = KINDS.clusterTrainingRuntime.kind } =
+    job.spec.runtimeRef;
+  const [field, what] = kind === KINDS.trainingRuntime.kind
+    ? [REF, "trainingRuntime"]
+    : ["spec.RuntimeRef", "clusterTrainingRuntime"];
+  const detail = `${kind}.${apiGroup} "${name}" not found: specified ${what} must be created ` +
+    "before the TrainJob is created";
+  return invalid(field, { name, apiGroup, kind }, detail);
 }
 
 /** Judges a new TrainJob. `runtime` is the live one, absent where there is none. */

@@ -12,18 +12,16 @@ function templateCount(draft: Draft, name: string): number {
 
 /**
  * Parallelism of the template, for the trainer the policy's numNodes; at least 1. Then the
- * TrainJob's numNodes, which may be 0: such a job completes without a pod.
+ * TrainJob's numNodes for the first trainer, which may be 0: such a job completes without a pod.
  */
 export const nodeCounts: Stage = {
   name: "nodeCounts",
   apply(draft) {
     const numNodes = draft.trainJob.spec.trainer?.numNodes;
+    const trainer = jobsOf(draft).find((job) => stepOf(job) === STEPS.trainer);
     for (const job of jobsOf(draft)) {
-      const isTrainer = stepOf(job) === STEPS.trainer;
-      draft.counts.set(
-        job.name,
-        (isTrainer ? numNodes : undefined) ?? templateCount(draft, job.name),
-      );
+      const wanted = job === trainer ? numNodes : undefined;
+      draft.counts.set(job.name, wanted ?? templateCount(draft, job.name));
     }
     return undefined;
   },

@@ -68,7 +68,8 @@ function patchPodSpec(spec: PodSpec, patch: PodSpecPatch): PodSpec {
     ...spec,
     ...(serviceAccountName && { serviceAccountName }),
     ...(typeof terminationGracePeriodSeconds === "number" && { terminationGracePeriodSeconds }),
-    ...(tolerations && { tolerations: structuredClone(tolerations) }),
+    // An empty list says nothing, as upstream's patches can delete nothing.
+    ...(tolerations?.length && { tolerations: structuredClone(tolerations) }),
     ...(nodeSelector && { nodeSelector: mergeMaps(spec.nodeSelector, nodeSelector) }),
     ...(affinity && { affinity: mergeObjects(spec.affinity, affinity) }),
     ...(securityContext && {

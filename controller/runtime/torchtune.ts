@@ -90,11 +90,11 @@ function problemOfFinetune(
   if (finetune === "full") return undefined;
   if (facts.nodes > 1) {
     const message = "LoRA fine-tuning is not supported for multi-node training in TorchTune";
-    return { path: "spec.trainer.args", message };
+    return { path: "spec.trainer.numNodes", message };
   }
   if (finetune !== "qlora") return undefined;
   if (model.startsWith("qwen")) {
-    return { path: "spec.trainer.args", message: `QLoRA is not supported for ${model} model` };
+    return { path: "spec.runtimeRef.name", message: `QLoRA is not supported for ${model} model` };
   }
   if (!model.startsWith("llama3_2/") || isSingleDevice(facts)) return undefined;
   return facts.processes === "auto"

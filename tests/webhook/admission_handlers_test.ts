@@ -53,7 +53,7 @@ Deno.test("admission refuses with 403, the field path and a cause for each probl
   assert.equal(status?.reason, "Forbidden");
   assert.match(
     status?.message ?? "",
-    /^\[spec\.RuntimeRef: Invalid value: "gone": specified clusterTrainingRuntime must be created/,
+    /^\[spec\.RuntimeRef: Invalid value: \{"name":"gone".*specified clusterTrainingRuntime must be created/,
   );
   assert.deepEqual(status?.details?.causes.map((cause) => cause.field), [
     "spec.RuntimeRef",

@@ -37,14 +37,14 @@ const newCases: Record<string, NewCase> = {
     job: trainJob(),
     runtime: null,
     want: [
-      "spec.RuntimeRef: specified clusterTrainingRuntime must be created before the TrainJob is created",
+      'spec.RuntimeRef: ClusterTrainingRuntime.trainer.kubeflow.org "rt" not found: specified clusterTrainingRuntime must be created before the TrainJob is created',
     ],
   },
   "refuses a missing TrainingRuntime": {
     job: trainJob({ runtimeRef: { name: "rt", kind: "TrainingRuntime" } }),
     runtime: null,
     want: [
-      "spec.runtimeRef: specified trainingRuntime must be created before the TrainJob is created",
+      'spec.runtimeRef: TrainingRuntime.trainer.kubeflow.org "rt" not found: specified trainingRuntime must be created before the TrainJob is created',
     ],
   },
   "admits initializers that the runtime has": {
@@ -284,7 +284,7 @@ const changeCases: Record<string, ChangeCase> = {
     spec: { suspend: true, runtimePatches: selector("b") },
     runtime: null,
     want: [
-      "spec.RuntimeRef: specified clusterTrainingRuntime must be created before the TrainJob is created",
+      'spec.RuntimeRef: ClusterTrainingRuntime.trainer.kubeflow.org "rt" not found: specified clusterTrainingRuntime must be created before the TrainJob is created',
     ],
   },
   "refuses early stopping that comes later": {

@@ -88,7 +88,7 @@ const REFUSED: Record<string, { trainer: Trainer; name?: string; want: string }>
   "QLoRA of qwen": {
     trainer: { args: [QUANTIZED] },
     name: "torchtune-qwen2.5-1.5b",
-    want: "spec.trainer.args: QLoRA is not supported for qwen2_5/1.5B model",
+    want: "spec.runtimeRef.name: QLoRA is not supported for qwen2_5/1.5B model",
   },
   "distributed QLoRA by processes": {
     trainer: { numProcPerNode: 2, args: [QUANTIZED] },
@@ -103,7 +103,7 @@ const REFUSED: Record<string, { trainer: Trainer; name?: string; want: string }>
     trainer: { numNodes: 2, args: [LORA] },
     name: "torchtune-llama3.3-70b",
     want:
-      "spec.trainer.args: LoRA fine-tuning is not supported for multi-node training in TorchTune",
+      "spec.trainer.numNodes: LoRA fine-tuning is not supported for multi-node training in TorchTune",
   },
   "a setting that the runtime makes": {
     trainer: { args: ["epochs=1", "output_dir=/x"] },

@@ -1,0 +1,122 @@
+/** Writes to an API server, with what it answered as a value: refusals are results here. */
+import { z } from "zod";
+import type { KubeClient } from "../../../kube/client.ts";
+import { until } from "../../support/until.ts";
+import { collectionPath, type Manifest } from "./manifest.ts";
+
+/** What the API server said. */
+export interface Answer {
+  /** `ok`, or the code and reason of the refusal. */
+  readonly result: string;
+  readonly message?: string;
+  /** What clients show beside a success. */
+  readonly warnings?: readonly string[];
+}
+
+const statusSchema = z.looseObject({
+  kind: z.literal("Status"),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+/** Texts of the `Warning` header: `299 - "text", 299 - "text"`. */
+function warningsOf(headers: Headers): string[] {
+  const header = headers.get("warning") ?? "";
+  return [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)]
+    .map(([, text = ""]) => text.replace(/\\(.)/g, "$1"));
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const warnings = warningsOf(response.headers);
+  const told = warnings.length > 0 ? { warnings } : {};
+  if (response.ok) return { result: "ok", ...told };
+  const status = statusSchema.safeParse(JSON.parse(text || "{}"));
+  if (!status.success) return { result: String(response.status), message: text, ...told };
+  const { reason = "", message = "" } = status.data;
+  return { result: `${response.status} ${reason}`.trim(), message, ...told };
+}
+
+/** Creates an object; in `namespace` unless it is of the cluster. */
+export async function create(
+  client: KubeClient,
+  manifest: Manifest,
+  namespace?: string,
+): Promise<Answer> {
+  return await answerOf(
+    await client.raw(collectionPath(manifest, namespace), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(manifest),
+    }),
+  );
+}
+
+/** Which object, of which kind. */
+export interface Target {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  /** Such as `status`. */
+  readonly subresource?: string;
+}
+
+function pathOf(target: Target, namespace: string | undefined): string {
+  const { name, subresource } = target;
+  return [collectionPath(target, namespace), name, ...subresource ? [subresource] : []].join("/");
+}
+
+/** Changes an object by a merge patch. */
+export async function patch(
+  client: KubeClient,
+  target: Target,
+  body: unknown,
+  namespace?: string,
+): Promise<Answer> {
+  return await answerOf(
+    await client.raw(pathOf(target, namespace), {
+      method: "PATCH",
+      headers: { "content-type": "application/merge-patch+json" },
+      body: JSON.stringify(body),
+    }),
+  );
+}
+
+/** Deletes an object, and what it owns in the background. */
+export async function remove(
+  client: KubeClient,
+  target: Target,
+  namespace?: string,
+): Promise<Answer> {
+  return await answerOf(
+    await client.raw(`${pathOf(target, namespace)}?propagationPolicy=Background`, {
+      method: "DELETE",
+    }),
+  );
+}
+
+const establishedSchema = z.looseObject({
+  status: z.looseObject({
+    conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })),
+  }),
+});
+
+/** Whether the objects of a definition can be asked for. */
+async function isEstablished(client: KubeClient, definition: Manifest): Promise<boolean> {
+  const { apiVersion, kind, metadata } = definition;
+  const answer = await client.raw(pathOf({ apiVersion, kind, name: metadata.name }, undefined));
+  const { status } = establishedSchema.parse(await answer.json());
+  return status.conditions.some((one) => one.type === "Established" && one.status === "True");
+}
+
+/** Creates what a comparison needs; definitions are in use then. Throws where the server refuses. */
+export async function install(client: KubeClient, manifests: readonly Manifest[]): Promise<void> {
+  for (const manifest of manifests) {
+    const { kind, metadata } = manifest;
+    const { result, message } = await create(client, manifest, metadata.namespace);
+    if (result !== "ok") throw new Error(`${kind} ${metadata.name}: ${result}: ${message}`);
+    if (kind === "CustomResourceDefinition") {
+      await until(`${metadata.name} in use`, () => isEstablished(client, manifest));
+    }
+  }
+}

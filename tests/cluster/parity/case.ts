@@ -1,0 +1,35 @@
+/** What a comparison does: objects that are made, and what happens to them, as plain values. */
+import type { Target } from "./answers.ts";
+import type { NamespaceView } from "./cluster_view.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** How pods of a Job end up, in place of a kubelet. */
+export interface PodFate {
+  readonly job: string;
+  readonly phase: "Running" | "Succeeded" | "Failed";
+  /** Whether a running pod is ready. Default true. */
+  readonly ready?: boolean;
+  /** Completion indexes. Default: every pod of the Job. */
+  readonly indexes?: readonly number[];
+  /** The Job that was made at this restart of its JobSet. Default: any. */
+  readonly attempt?: number;
+  /** Exit code of the containers of a failed pod. Default 1. */
+  readonly exitCode?: number;
+}
+
+/** One thing that is done. */
+export type Action =
+  | { readonly does: "create"; readonly object: Manifest }
+  | { readonly does: "patch"; readonly target: Target; readonly body: unknown }
+  | { readonly does: "remove"; readonly target: Target }
+  | { readonly does: "pods"; readonly fate: PodFate };
+
+/** Things done one after the other; then both sides are looked at. */
+export interface Step {
+  readonly actions: readonly Action[];
+  /** What is waited for before the looking; a side on which it does not come is looked at all the same. */
+  readonly until?: (view: NamespaceView) => boolean;
+}
+
+/** Cases by the sentence that says what they are about. */
+export type CaseTable = Readonly<Record<string, readonly Step[]>>;

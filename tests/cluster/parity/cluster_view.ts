@@ -1,0 +1,95 @@
+/** All objects of a cluster that a comparison looks at, kept current, and when each namespace last moved. */
+import type { KubeClient } from "../../../kube/client.ts";
+import { createInformer, type Informer } from "../../../kube/informer.ts";
+import { until } from "../../support/until.ts";
+import { z } from "zod";
+
+/** An object as the server sent it; nothing is read but what is asked for. */
+const anySchema = z.looseObject({
+  apiVersion: z.string().optional(),
+  kind: z.string().optional(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    uid: z.string().optional(),
+    resourceVersion: z.string().optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+    deletionTimestamp: z.string().optional(),
+  }),
+  spec: z.record(z.string(), z.unknown()).optional(),
+  status: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** Any object of the cluster. */
+export type AnyObject = z.infer<typeof anySchema>;
+
+function watched(group: string, version: string, kind: string, plural: string) {
+  const parse = (value: unknown) => anySchema.parse(value);
+  return { group, version, kind, plural, namespaced: true, parse };
+}
+
+const WATCHED = {
+  trainJobs: watched("trainer.kubeflow.org", "v1alpha1", "TrainJob", "trainjobs"),
+  jobSets: watched("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets"),
+  jobs: watched("batch", "v1", "Job", "jobs"),
+  pods: watched("", "v1", "Pod", "pods"),
+  services: watched("", "v1", "Service", "services"),
+  configMaps: watched("", "v1", "ConfigMap", "configmaps"),
+  secrets: watched("", "v1", "Secret", "secrets"),
+  events: watched("", "v1", "Event", "events"),
+  serviceAccounts: watched("", "v1", "ServiceAccount", "serviceaccounts"),
+} as const;
+/** What is looked at. */
+export type WatchedKind = keyof typeof WATCHED;
+/** Kinds whose absence (a CRD that is not installed) is no fault. */
+export type WatchedKinds = readonly WatchedKind[];
+
+/** The objects of one namespace. */
+export interface NamespaceView {
+  list(kind: WatchedKind): AnyObject[];
+  get(kind: WatchedKind, name: string): AnyObject | undefined;
+}
+
+/** The cluster, watched. */
+export interface ClusterView {
+  readonly client: KubeClient;
+  of(namespace: string): NamespaceView;
+  /** Resolves when nothing in the namespace has changed for that long, in milliseconds. */
+  quiet(namespace: string, ms: number): Promise<void>;
+}
+
+/** Watches until `signal` aborts; answers when everything that is there is known. */
+export async function watchCluster(
+  client: KubeClient,
+  kinds: WatchedKinds,
+  signal: AbortSignal,
+): Promise<ClusterView & { readonly ended: Promise<unknown> }> {
+  const informers = new Map<WatchedKind, Informer<AnyObject>>();
+  const moved = new Map<string, number>();
+  for (const name of kinds) {
+    const informer = createInformer({ client, kind: WATCHED[name] });
+    informer.onChange(({ object }) =>
+      moved.set(object.metadata.namespace ?? "", performance.now())
+    );
+    informers.set(name, informer);
+  }
+  const ended = Promise.all([...informers.values()].map((informer) => informer.run(signal)));
+  await Promise.all([...informers.values()].map((informer) => informer.whenSynced(signal)));
+  return {
+    client,
+    ended,
+    of: (namespace) => ({
+      list: (kind) => informers.get(kind)?.list(namespace) ?? [],
+      get: (kind, name) => informers.get(kind)?.get({ namespace, name }),
+    }),
+    quiet: async (namespace, ms) => {
+      const from = performance.now();
+      const quietSince = () => Math.max(from, moved.get(namespace) ?? 0);
+      await until(`${namespace} to be quiet`, () => performance.now() - quietSince() > ms, {
+        timeoutMs: 60_000,
+        everyMs: 50,
+      });
+    },
+  };
+}

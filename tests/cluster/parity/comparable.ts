@@ -1,0 +1,144 @@
+/** What of an observation is compared: without what differs between any two runs. Pure. */
+import { parse as parseYaml } from "yaml";
+import {
+  ANNOTATIONS,
+  LABELS,
+  MILEPOST_JOBSET_CONTROLLER,
+  RUNTIME_SNAPSHOT_KEY,
+} from "../../../crds/names.ts";
+import type { Answer } from "./answers.ts";
+import type { AnyObject } from "./cluster_view.ts";
+import type { Observation } from "./perform.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What Milepost adds on purpose everywhere: left aside, as the issue says. */
+const OURS: readonly string[] = [LABELS.trainJobName, LABELS.trial, ANNOTATIONS.templateHash];
+/** Fields whose values are of one run only. */
+const OF_ONE_RUN: readonly string[] = [
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "managedFields",
+  "selfLink",
+  "namespace",
+];
+/** Times: that there is one is compared, which one is not. */
+const TIMES: readonly string[] = ["lastTransitionTime", "lastUpdatedTime", "time"];
+/** Keys of Jobs and pods whose values come from uids. */
+const MADE_FROM_UIDS: readonly string[] = [
+  "jobset.sigs.k8s.io/jobset-uid",
+  "batch.kubernetes.io/controller-uid",
+  "controller-uid",
+];
+
+function plainMetadata(metadata: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(metadata).filter(([key]) => !OF_ONE_RUN.includes(key)),
+  );
+}
+
+/** Fields that Go writes although they say nothing. */
+function isGoZero(name: string, value: unknown): boolean {
+  return (name === "resources" && isFields(value) && Object.keys(value).length === 0) ||
+    (name === "creationTimestamp" && value === null);
+}
+
+/** An object without what belongs to one run; empty labels and annotations are none. */
+function plain(value: unknown, key = ""): unknown {
+  if (Array.isArray(value)) return value.map((item) => plain(item, key));
+  if (!isFields(value)) {
+    return TIMES.includes(key) && typeof value === "string" ? "a time" : value;
+  }
+  const fields = key === "metadata" ? plainMetadata(value) : value;
+  const entries = Object.entries(fields)
+    .filter(([name, inner]) =>
+      !OURS.includes(name) && !(name === "managedBy" && inner === MILEPOST_JOBSET_CONTROLLER) &&
+      !(key === "ownerReferences" && name === "uid") && !isGoZero(name, inner)
+    )
+    .map(([name, inner]) =>
+      [name, MADE_FROM_UIDS.includes(name) ? "a uid" : plain(inner, name)] as const
+    )
+    .filter(([name, inner]) =>
+      !(["labels", "annotations", "metadata"].includes(name) && isFields(inner) &&
+        Object.keys(inner).length === 0)
+    );
+  return Object.fromEntries(entries);
+}
+
+function byName(objects: readonly AnyObject[] = []): Fields {
+  return Object.fromEntries(objects.map(({ apiVersion: _version, kind: _kind, ...object }) => [
+    object.metadata.name,
+    plain(object),
+  ]));
+}
+
+/** ConfigMaps that a controller made, their YAML read. */
+function configMaps(objects: readonly AnyObject[] = []): Fields {
+  const made = objects.filter(({ metadata }) => metadata.name !== "kube-root-ca.crt");
+  return Object.fromEntries(made.map((object) => {
+    const data = isFields(object.data) ? object.data : {};
+    const read = Object.entries(data).map(([key, text]) => [
+      key,
+      key === RUNTIME_SNAPSHOT_KEY ? plain(parseYaml(String(text))) : text,
+    ]);
+    const { ownerReferences, labels, annotations } = object.metadata;
+    const metadata = plain({ ownerReferences, labels, annotations }, "metadata");
+    return [object.metadata.name, { metadata, data: Object.fromEntries(read) }];
+  }));
+}
+
+/** Texts of events about objects of a kind, by type and reason. Their times and counts vary. */
+export function eventsAbout(kind: string, objects: readonly AnyObject[] = []): Fields {
+  const texts = new Map<string, Set<string>>();
+  for (const { involvedObject, type, reason, message } of objects) {
+    if (!isFields(involvedObject) || involvedObject.kind !== kind) continue;
+    const key = `${type} ${reason} about ${involvedObject.name}`;
+    texts.set(key, (texts.get(key) ?? new Set()).add(String(message)));
+  }
+  return Object.fromEntries([...texts].map(([key, all]) => [key, [...all].sort()]));
+}
+
+/** Answers by their place: the results alone say whether both sides went the same way. */
+function numbered(answers: readonly Answer[]): Fields {
+  return Object.fromEntries(answers.map((answer, index) => [String(index), answer]));
+}
+
+/** What two Trainers must agree on: TrainJobs, JobSets without status, helpers, events, answers. */
+export function ofTrainer({ answers, outcome, view }: Observation): unknown {
+  const jobSets = (view.jobSets ?? []).map(({ status: _status, ...jobSet }) => jobSet);
+  return {
+    answers: numbered(answers),
+    outcome,
+    trainJobs: byName((view.trainJobs ?? []).map((job) => ({ ...job, status: job.status ?? {} }))),
+    jobSets: byName(jobSets),
+    configMaps: configMaps(view.configMaps),
+    events: eventsAbout("TrainJob", view.events),
+  };
+}
+
+/** Conditions by type: the order in which they came is told by none. */
+function conditionsByType(object: AnyObject): AnyObject {
+  const conditions = object.status?.conditions;
+  if (!Array.isArray(conditions)) return object;
+  const sorted = conditions.toSorted((a, b) => String(a.type) < String(b.type) ? -1 : 1);
+  return { ...object, status: { ...object.status, conditions: sorted } };
+}
+
+/** What two JobSet controllers must agree on: Jobs without status, Services, status, events, answers. */
+export function ofJobSets({ answers, outcome, view }: Observation): unknown {
+  const jobs = (view.jobs ?? []).map(({ status: _status, ...job }) => job);
+  return {
+    answers: numbered(answers),
+    outcome,
+    jobSets: byName((view.jobSets ?? []).map(conditionsByType)),
+    jobs: byName(jobs),
+    services: byName(view.services),
+    events: eventsAbout("JobSet", view.events),
+  };
+}
