@@ -1,0 +1,184 @@
+/** What is shipped, on a real API server: by kubectl and by Helm, and that both ship the same. */
+import assert from "node:assert/strict";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { KINDS } from "../../crds/kinds.ts";
+import { MANAGER } from "../../crds/names.ts";
+import { RENAMED } from "../../deploy/kustomize.ts";
+import { run } from "../support/command.ts";
+import { until } from "../support/until.ts";
+import { type ControlPlane, withControlPlane } from "./control_plane/control_plane.ts";
+import { programs } from "./control_plane/programs.ts";
+import { kubectl, tryKubectl } from "./support/installation.ts";
+
+const deploy = new URL("../../deploy/", import.meta.url).pathname;
+const chart = `${deploy}helm/milepost`;
+
+const objectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+});
+type Rendered = z.infer<typeof objectSchema>;
+
+/** The objects of a YAML stream by what names them, without what Helm alone wants to know. */
+function objectsOf(yaml: string): Map<string, Rendered> {
+  const found = new Map<string, Rendered>();
+  for (const document of parseAllDocuments(yaml)) {
+    const value: unknown = "toJS" in document ? document.toJS() : undefined;
+    if (value === null || value === undefined) continue;
+    const object = objectSchema.parse(value);
+    const { annotations = {}, ...metadata } = object.metadata;
+    const { "helm.sh/resource-policy": _, ...kept } = annotations;
+    const key = `${object.apiVersion} ${object.kind} ${metadata.namespace ?? ""}/${metadata.name}`;
+    assert.ok(!found.has(key), `${key} is there twice`);
+    found.set(key, {
+      ...object,
+      metadata: Object.keys(kept).length > 0 ? { ...metadata, annotations: kept } : metadata,
+    });
+  }
+  return found;
+}
+
+async function mustRun(program: string, args: string[], env: Record<string, string> = {}) {
+  const { code, stdout, stderr } = await run(program, { args, env, timeoutMs: 120_000 });
+  assert.equal(code, 0, `${program} ${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+/** Each overlay, with the values of the chart that stand for it. */
+const overlays: Record<string, { path: string; namespace?: string; values?: string[] }> = {
+  "the base": { path: "base" },
+  "standalone-jobset": { path: "overlays/standalone-jobset", values: ["crds.jobset=true"] },
+  "no-policy": { path: "overlays/no-policy", values: ["admissionPolicy.enabled=false"] },
+  "monitoring": { path: "overlays/monitoring", values: ["monitoring.enabled=true"] },
+  "renamed": {
+    path: "overlays/renamed",
+    namespace: RENAMED.namespace,
+    values: [
+      `name=${RENAMED.name}`,
+      `image.repository=${RENAMED.image.replace(/:[^:]*$/, "")}`,
+      `image.tag=${RENAMED.image.replace(/^.*:/, "")}`,
+    ],
+  },
+};
+
+for (
+  const [sentence, { path, namespace = MANAGER.namespace, values = [] }] of Object.entries(overlays)
+) {
+  Deno.test(`kustomize and Helm render the same objects: ${sentence}`, async () => {
+    const { kubectl = "" } = await programs("kubernetes", ["kubectl"]);
+    const { helm = "" } = await programs("helm");
+    const kustomized = objectsOf(
+      await mustRun(kubectl, ["kustomize", `${deploy}kustomize/${path}`]),
+    );
+    const set = ["createNamespace=true", ...values].flatMap((it) => ["--set", it]);
+    const args = [
+      "template",
+      "milepost",
+      chart,
+      "--namespace",
+      namespace,
+      "--kube-version",
+      "1.36",
+    ];
+    const templated = objectsOf(await mustRun(helm, [...args, ...set]));
+    assert.deepEqual([...templated.keys()].toSorted(), [...kustomized.keys()].toSorted());
+    for (const [key, object] of kustomized) assert.deepEqual(templated.get(key), object, key);
+  });
+}
+
+Deno.test("Helm finds nothing wrong with the chart", async () => {
+  const { helm = "" } = await programs("helm");
+  await mustRun(helm, ["lint", "--strict", chart, "--kube-version", "1.36"]);
+});
+
+/** As a user that has no right but to be logged in. */
+const nobody = ["--as=nobody", "--as-group=system:authenticated"];
+
+async function seesPublicConfiguration(plane: ControlPlane): Promise<void> {
+  const get = (name: string) =>
+    tryKubectl(plane, ["-n", MANAGER.namespace, "get", "configmap", name, "-o", "json", ...nobody]);
+  const { code, stdout, stderr } = await get(MANAGER.publicConfigMap);
+  assert.equal(code, 0, stderr);
+  assert.partialDeepStrictEqual(JSON.parse(stdout), {
+    data: { kubeflow_trainer_version: "v2.3.0" },
+  });
+  assert.match((await get("kube-root-ca.crt")).stderr, /Forbidden/);
+}
+
+async function mayEditTrainJobs(plane: ControlPlane): Promise<void> {
+  const role = ["create", "rolebinding", "ann", "--clusterrole=edit", "--user=ann"];
+  await kubectl(plane, ["-n", "default", ...role]);
+  const can = async (...what: string[]) => {
+    const { stdout } = await tryKubectl(plane, [
+      "-n",
+      "default",
+      "auth",
+      "can-i",
+      ...what,
+      "--as=ann",
+    ]);
+    return stdout.trim();
+  };
+  await until("the roles are aggregated", async () => await can("create", "trainjobs") === "yes");
+  assert.equal(await can("list", "clustertrainingruntimes"), "no");
+  assert.equal(await can("create", "clustertrainingruntimes"), "no");
+  assert.equal(await can("patch", "trainjobs", "--subresource=status"), "no");
+}
+
+async function isRunByItsDeployment(plane: ControlPlane): Promise<void> {
+  await until("both replicas are admitted", async () => {
+    const { items } = await plane.client.list(KINDS.pod, { namespace: MANAGER.namespace });
+    return items.length === 2;
+  });
+  const warned = await kubectl(plane, [
+    ...["label", "--dry-run=server", "--overwrite", "namespace", MANAGER.namespace],
+    "pod-security.kubernetes.io/enforce=restricted",
+  ]);
+  assert.ok(!/warning/i.test(warned), warned);
+}
+
+Deno.test("kubectl apply -k installs Milepost, and again changes nothing", () =>
+  withControlPlane(async (plane) => {
+    const apply = (path: string) => kubectl(plane, ["apply", "-k", `${deploy}${path}`]);
+    await apply("kustomize/overlays/standalone-jobset");
+    // Not what `apply` prints: it says of every PodDisruptionBudget that it was configured.
+    const diff = ["diff", "-k", `${deploy}kustomize/overlays/standalone-jobset`];
+    const { code, stdout, stderr } = await tryKubectl(plane, diff);
+    assert.equal(code, 0, stdout + stderr);
+    const repeated = (await apply("kustomize/overlays/standalone-jobset")).trim().split("\n");
+    assert.deepEqual(
+      repeated.filter((line) => line.startsWith("customresource") && !line.endsWith(" unchanged")),
+      [],
+    );
+    await apply("runtimes");
+    await isRunByItsDeployment(plane);
+    await seesPublicConfiguration(plane);
+    await mayEditTrainJobs(plane);
+  }));
+
+Deno.test("helm installs and upgrades Milepost; TrainJobs outlive its removal", () =>
+  withControlPlane(async (plane) => {
+    const { helm: program = "" } = await programs("helm");
+    const env = { KUBECONFIG: plane.kubeconfig, HOME: plane.folder };
+    const helm = (...args: string[]) =>
+      mustRun(program, [...args, "--namespace", MANAGER.namespace], env);
+    const values = ["--set", "crds.jobset=true"];
+    await helm("install", "milepost", chart, "--create-namespace", ...values);
+    await isRunByItsDeployment(plane);
+    await seesPublicConfiguration(plane);
+    await helm("upgrade", "milepost", chart, ...values, "--set", "replicas=3");
+    await until("the third replica is there", async () => {
+      const { items } = await plane.client.list(KINDS.pod, { namespace: MANAGER.namespace });
+      return items.length === 3;
+    });
+    await kubectl(plane, ["apply", "-k", `${deploy}runtimes`]);
+    await helm("uninstall", "milepost");
+    const left = await kubectl(plane, ["get", "clustertrainingruntimes", "-o", "name"]);
+    assert.equal(left.trim().split("\n").length, 2);
+  }));
