@@ -1,0 +1,201 @@
+/** Several managers in this process, each a replica of its own, on one embedded control plane. */
+import { readConfiguration } from "../../app/configuration.ts";
+import { type Manager, startManager } from "../../app/manager.ts";
+import { createMetrics, type Metrics } from "../../app/metrics.ts";
+import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Pod } from "../../crds/kubernetes.ts";
+import { LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { type Clock, systemClock } from "../../kube/clock.ts";
+import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
+import { progress, requestToken, shellRuntime, trainJob } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+
+/** A manager with what a test does to it. */
+export interface Replica {
+  readonly manager: Manager;
+  readonly metrics: Metrics;
+  /** Base URL of its status endpoint. */
+  readonly status: string;
+  /** From now on the API server does not answer it: reads, writes and leases fail. */
+  cutOff(): void;
+  /** Lets its own time jump, as if it had been paused. */
+  pause(ms: number): void;
+  /** The value of a series, by the text of its labels. */
+  metric(name: string, labels?: string): Promise<number>;
+}
+
+/** Times of leader election that a test on a busy machine can wait for. */
+export const ELECTION = { leaseDuration: "4s", renewDeadline: "3s", retryPeriod: "400ms" };
+
+const CALLS: ReadonlySet<string | symbol> = new Set(["get", "create", "replace", "patch", "list"]);
+
+/** The client, and how to cut it off. */
+function cuttable(client: KubeClient): { client: KubeClient; cut: () => void } {
+  let isCut = false;
+  const proxy = new Proxy(client, {
+    get(target, name, receiver) {
+      if (isCut && CALLS.has(name)) return () => Promise.reject(new Error("cut off"));
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  return { client: proxy, cut: () => isCut = true };
+}
+
+/** A clock that can jump ahead. */
+function jumping(): { clock: Clock; jump: (ms: number) => void } {
+  let ahead = 0;
+  return {
+    clock: {
+      now: () => systemClock.now(),
+      monotonic: () => systemClock.monotonic() + ahead,
+      sleep: (ms, signal) => systemClock.sleep(ms, signal),
+    },
+    jump: (ms) => ahead += ms,
+  };
+}
+
+/** How to start a replica. */
+export interface ReplicaOptions {
+  readonly flags?: Readonly<Record<string, string>>;
+  readonly certificatePolicy?: CertificatePolicy;
+}
+
+async function startReplica(
+  plane: ControlPlane,
+  name: string,
+  { flags = {}, certificatePolicy }: ReplicaOptions,
+): Promise<Replica> {
+  const { client, cut } = cuttable(plane.managerClient);
+  const { clock, jump } = jumping();
+  const metrics = createMetrics();
+  const ports = ["webhookPort", "statusPort", "metricsPort", "healthPort", "forwardPort"];
+  const manager = await startManager(
+    readConfiguration({
+      environment: {},
+      flags: {
+        ...Object.fromEntries(ports.map((port) => [port, "0"])),
+        bindAddress: "127.0.0.1",
+        featureGates: "TrainJobProgress=true",
+        ...ELECTION,
+        ...flags,
+      },
+    }),
+    {
+      client,
+      clock,
+      metrics,
+      host: "127.0.0.1",
+      environment: { POD_NAME: name, POD_UID: `uid-${name}` },
+      ...(certificatePolicy === undefined ? {} : { certificatePolicy }),
+    },
+  );
+  return {
+    manager,
+    metrics,
+    status: `https://127.0.0.1:${manager.ports.status}`,
+    cutOff: cut,
+    pause: jump,
+    async metric(series, labels = "") {
+      const answer = await fetch(`http://127.0.0.1:${manager.ports.metrics}/metrics`);
+      const line = (await answer.text()).split("\n")
+        .find((it) => it.startsWith(`milepost_${series}${labels} `));
+      return Number(line?.split(" ").at(-1) ?? 0);
+    },
+  };
+}
+
+/** A control plane without pods' processes, and replicas on it. */
+export interface Replicas {
+  readonly plane: ControlPlane;
+  /** Starts one more and waits until it is ready. */
+  start(name: string, options?: ReplicaOptions): Promise<Replica>;
+}
+
+/** Runs `work`, and stops everything whatever happens. */
+export async function withReplicas(work: (replicas: Replicas) => Promise<void>): Promise<void> {
+  await using cleanup = new AsyncDisposableStack();
+  const plane = await startControlPlane({ port: 0, kubelet: false });
+  cleanup.defer(() => plane.stop());
+  await plane.client.create(KINDS.clusterTrainingRuntime, shellRuntime("plain", "true"));
+  await work({
+    plane,
+    async start(name, options = {}) {
+      const replica = await startReplica(plane, name, options);
+      cleanup.defer(() => replica.manager.stop());
+      await replica.manager.whenReady();
+      return replica;
+    },
+  });
+}
+
+/** Waits until exactly one leads, and answers it with the others. */
+export async function leaderAmong(
+  replicas: readonly Replica[],
+): Promise<{ leader: Replica; followers: Replica[] }> {
+  return await until("one replica leads", () => {
+    const leaders = replicas.filter(({ manager }) => manager.leading());
+    const [leader] = leaders;
+    if (leaders.length !== 1 || leader === undefined) return undefined;
+    return { leader, followers: replicas.filter((it) => it !== leader) };
+  });
+}
+
+/** A job with a pod that may push for it. */
+export interface Pusher {
+  readonly name: string;
+  /** Pushes to a replica; trusts `ca` (default: what the replica says). */
+  push(replica: Replica, percentage: number, ca?: string): Promise<PushOutcome>;
+  /** What the TrainJob shows. */
+  shown(): Promise<number | undefined>;
+}
+
+/** What a client of the endpoint saw. */
+export interface PushOutcome {
+  readonly status: number;
+  readonly retryAfter: string | null;
+}
+
+function podOf(client: KubeClient, job: string): Promise<Pod> {
+  return until(`a pod of TrainJob ${job}`, async () => {
+    const labelSelector = `${LABELS.trainJobName}=${job}`;
+    return (await client.list(KINDS.pod, { namespace: "default", labelSelector })).items[0];
+  });
+}
+
+/** Creates a TrainJob and waits for its pod, by whose token it pushes. */
+export async function pusher({ client }: ControlPlane, name: string): Promise<Pusher> {
+  await client.create(KINDS.trainJob, trainJob(name, "plain"));
+  const { metadata } = await podOf(client, name);
+  const pod = { name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
+  const account = { namespace: "default", name: "default" };
+  const token = await requestToken(client, account, { audience: PUSH_AUDIENCE, pod });
+  return {
+    name,
+    async push({ manager, status }, percentage, ca = manager.caBundle()) {
+      using http = Deno.createHttpClient({ caCerts: [ca] });
+      const answer = await fetch(`${status}${statusPath("default", name)}`, {
+        method: "POST",
+        client: http,
+        headers: { authorization: `Bearer ${token}` },
+        body: JSON.stringify(progress(percentage)),
+        signal: AbortSignal.timeout(10_000),
+      });
+      await answer.body?.cancel();
+      return { status: answer.status, retryAfter: answer.headers.get("retry-after") };
+    },
+    async shown() {
+      const job = await client.get(KINDS.trainJob, { namespace: "default", name });
+      return job.status?.trainerStatus?.progressPercentage;
+    },
+  };
+}
+
+/** Waits until the TrainJob shows the percentage. */
+export async function showsProgress(pusher: Pusher, percentage: number): Promise<void> {
+  await until(
+    `TrainJob ${pusher.name} shows ${percentage}`,
+    async () => await pusher.shown() === percentage,
+  );
+}
