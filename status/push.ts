@@ -56,7 +56,11 @@ const time = z.string({
 
 const isoTime = z.iso.datetime({ offset: true });
 function isTime(value: string): boolean {
-  return value.length <= 64 && /T\d\d:\d\d:\d\d/.test(value) && isoTime.safeParse(value).success;
+  const isShaped = value.length <= 64 && /T\d\d:\d\d:\d\d/.test(value) &&
+    isoTime.safeParse(value).success;
+  // In UTC it may lie in a year that the API server cannot read.
+  const year = new Date(value).getUTCFullYear();
+  return isShaped && year >= 0 && year <= 9999;
 }
 
 const trainerStatus = z.object({

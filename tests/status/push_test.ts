@@ -111,6 +111,11 @@ const REFUSED: Record<string, { body: unknown; field: string; says: RegExp }> = 
     field: "trainerStatus.lastUpdatedTime",
     says: /RFC 3339/,
   },
+  "a lastUpdatedTime that is in the year 10000 in UTC": {
+    body: status({ lastUpdatedTime: "9999-12-31T23:59:59-01:00" }),
+    field: "trainerStatus.lastUpdatedTime",
+    says: /RFC 3339/,
+  },
   "a time as a number": {
     body: status({ lastUpdatedTime: 1737628245 }),
     field: "trainerStatus.lastUpdatedTime",
