@@ -42,10 +42,23 @@ function absolute(folder: string, file: string | undefined): string | undefined 
   return file && !isAbsolute(file) ? join(folder, file) : file;
 }
 
-function material(file: string | undefined, data: string | undefined): string | undefined {
-  if (file) return readFileSync(file, "utf8");
+function decoded(data: string | undefined): string | undefined {
   if (!data) return undefined;
   return new TextDecoder().decode(Uint8Array.from(atob(data), (char) => char.charCodeAt(0)));
+}
+
+/** A file is read each time: it may have been renewed. */
+function reader(file: string | undefined, data: string | undefined): () => string | undefined {
+  if (file) return () => readFileSync(file, "utf8");
+  let text: string | undefined;
+  return () => text ??= decoded(data);
+}
+
+/** Certificates of one user of one cluster. */
+interface Material {
+  readonly ca: () => string | undefined;
+  readonly cert: () => string | undefined;
+  readonly key: () => string | undefined;
 }
 
 /** The parts of a kubeconfig; file names in it are relative to `folder`. Throws for what is missing. */
@@ -73,6 +86,7 @@ export class Connection {
   readonly currentContext: string;
   // They remember tokens, so they live as long as the connection.
   readonly #authenticators: readonly Authenticator[] = [new ExecAuth(), new FileAuth()];
+  readonly #material: Material;
   #whole: Promise<Authenticator> | undefined;
 
   constructor({ clusters, contexts, users, currentContext }: ConnectionParts) {
@@ -80,6 +94,12 @@ export class Connection {
     this.contexts = contexts;
     this.users = users;
     this.currentContext = currentContext;
+    const [cluster, user] = [this.getCurrentCluster(), this.getCurrentUser()];
+    this.#material = {
+      ca: reader(cluster?.caFile, cluster?.caData),
+      cert: reader(user?.certFile, user?.certData),
+      key: reader(user?.keyFile, user?.keyData),
+    };
   }
 
   getContextObject(name: string): Context | undefined {
@@ -107,12 +127,12 @@ export class Connection {
    * has them. Throws what these throw.
    */
   async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
-    const cluster = this.getCurrentCluster();
+    const { ca, cert, key } = this.#material;
+    options.ca = ca();
     const user = this.getCurrentUser();
-    options.ca = material(cluster?.caFile, cluster?.caData);
     if (!user) return;
-    options.cert = material(user.certFile, user.certData);
-    options.key = material(user.keyFile, user.keyData);
+    options.cert = cert();
+    options.key = key();
     const headers: Record<string, string> = {};
     if (user.impersonateUser) headers["Impersonate-User"] = user.impersonateUser;
     options.headers = headers;

@@ -100,6 +100,11 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
         clientConfig: clientConfig(options, WEBHOOK_PATHS.defaultTrainJobs),
         rules: [trainerRule("trainjobs")],
         objectSelector: {},
+        // Nothing else has a default that the schema cannot give: most TrainJobs need no call.
+        matchConditions: [{
+          name: "has-runtime-patches",
+          expression: "has(object.spec.runtimePatches)",
+        }],
         failurePolicy: "Fail",
         timeoutSeconds: TIMEOUT_SECONDS.others,
         reinvocationPolicy: "Never",

@@ -22,6 +22,18 @@ export type ReadSnapshot =
   | { readonly runtime: AnyTrainingRuntime }
   | { readonly problem: string };
 
+/** What was written of each runtime: those of a cache are the same object for many TrainJobs. */
+const texts = new WeakMap<AnyTrainingRuntime, string>();
+
+function textOf(runtime: AnyTrainingRuntime): string {
+  const known = texts.get(runtime);
+  // What may still change is written anew.
+  if (known !== undefined && Object.isFrozen(runtime)) return known;
+  const text = stringify(runtime, { lineWidth: 0, aliasDuplicateObjects: false });
+  texts.set(runtime, text);
+  return text;
+}
+
 /** The ConfigMap that keeps this runtime for the TrainJob. */
 export function createSnapshot(trainJob: TrainJob, runtime: AnyTrainingRuntime): ConfigMap {
   const { name = "", namespace } = trainJob.metadata;
@@ -32,9 +44,7 @@ export function createSnapshot(trainJob: TrainJob, runtime: AnyTrainingRuntime):
       labels: { [LABELS.trainJobName]: name },
       ownerReferences: [ownerReferenceTo(trainJob)],
     },
-    data: {
-      [RUNTIME_SNAPSHOT_KEY]: stringify(runtime, { lineWidth: 0, aliasDuplicateObjects: false }),
-    },
+    data: { [RUNTIME_SNAPSHOT_KEY]: textOf(runtime) },
   };
 }
 
