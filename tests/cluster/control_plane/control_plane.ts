@@ -140,7 +140,28 @@ async function createDaemons(
   };
 }
 
-/** Starts a control plane; builds its programs where they are not in the cache. Throws with the log of what failed, and leaves nothing then. */
+async function startDaemons(plane: ControlPlane, options: ControlPlaneOptions): Promise<void> {
+  await plane.etcd.start();
+  await plane.apiServer.start();
+  await options.beforeControllers?.(plane);
+  if (options.scheduler ?? true) await plane.scheduler.start();
+  if (!(options.controllerManager ?? true)) return;
+  await plane.controllerManager.start();
+  // Pods cannot be created before.
+  const account = { namespace: "default", name: "default" };
+  await until(
+    "the default service account",
+    () => plane.client.get(KINDS.serviceAccount, account),
+    {
+      timeoutMs: 60_000,
+    },
+  );
+}
+
+/**
+ * Starts a control plane; builds its programs where they are not in the cache. Throws with the log
+ * of what failed, and leaves nothing then.
+ */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const all = await programs("kubernetes");
   await using cleanup = new AsyncDisposableStack();
@@ -168,20 +189,9 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       daemons.scheduler.stop("SIGKILL"),
     ]);
   });
-  await daemons.etcd.start();
-  await daemons.apiServer.start();
-  if (options.scheduler ?? true) await daemons.scheduler.start();
-  if (options.controllerManager ?? true) {
-    await daemons.controllerManager.start();
-    // Pods cannot be created before.
-    const account = { namespace: "default", name: "default" };
-    await until("the default service account", () => client.get(KINDS.serviceAccount, account), {
-      timeoutMs: 60_000,
-    });
-  }
-  const started = cleanup.move();
   let stopped: Promise<void> | undefined;
-  return {
+  let started: AsyncDisposable = cleanup;
+  const plane: ControlPlane = {
     server,
     folder,
     ca,
@@ -192,8 +202,11 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     ...daemons,
     kubeconfigFor,
     auditLog: () => readAuditLog(`${folder}/${FILES.auditLog}`),
-    stop: () => stopped ??= started.disposeAsync(),
+    stop: () => stopped ??= Promise.resolve(started[Symbol.asyncDispose]()),
   };
+  await startDaemons(plane, options);
+  started = cleanup.move();
+  return plane;
 }
 
 /** Runs `work` with a control plane that is stopped whatever happens. */

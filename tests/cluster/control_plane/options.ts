@@ -1,4 +1,5 @@
 /** What can be chosen of a control plane. */
+import type { ControlPlane } from "./control_plane.ts";
 
 /** Flags added to those of a program; the last of a name holds. */
 export interface ExtraFlags {
@@ -24,4 +25,9 @@ export interface ControlPlaneOptions {
   /** Admission plugins beside those that are on by default. */
   readonly admissionPlugins?: readonly string[];
   readonly flags?: ExtraFlags;
+  /**
+   * Called when the API server serves, before scheduler and controllers start. CRDs that are put
+   * there now are known to the garbage collector at once; of later ones it learns within 30 s.
+   */
+  readonly beforeControllers?: (plane: ControlPlane) => Promise<void>;
 }

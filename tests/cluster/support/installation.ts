@@ -22,8 +22,6 @@
  */
 import { z } from "zod";
 import { managerRbac } from "../../../app/cluster_role.ts";
-import { flagOf, readConfiguration, SETTINGS } from "../../../app/configuration.ts";
-import { startManager } from "../../../app/manager.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { MANAGER } from "../../../crds/names.ts";
@@ -35,39 +33,16 @@ import {
   type ControlPlaneOptions,
   startControlPlane,
 } from "../control_plane/control_plane.ts";
-import { createDaemon, endOfLog } from "../control_plane/daemon.ts";
-import { freePort } from "../control_plane/free_port.ts";
+import {
+  managerSettings,
+  type ManagerStart,
+  startManagerHere,
+  startManagerProcess,
+  type TestManager,
+} from "./manager.ts";
 import { startTestNode, type TestNode } from "./node.ts";
 
-/** How to start a manager. */
-export interface ManagerStart {
-  /** In this process, else one of its own. Default false. */
-  readonly inProcess?: boolean;
-  /** Settings by their camelCase names, over those of the installation. */
-  readonly flags?: Readonly<Record<string, string>>;
-  /** Environment of a process of its own. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** Default true: resolves when it is ready. */
-  readonly waitUntilReady?: boolean;
-}
-
-/** A manager that runs. */
-export interface TestManager {
-  /** `https://127.0.0.1:PORT` of the status endpoint. */
-  readonly statusUrl: string;
-  /** `http://127.0.0.1:PORT`, where `/metrics` is, and where `/readyz` is. */
-  readonly metricsUrl: string;
-  readonly healthUrl: string;
-  /** Its process; undefined when it is in this one. */
-  readonly pid: number | undefined;
-  isReady(): Promise<boolean>;
-  /** What it has logged; empty when it is in this process. */
-  log(): Promise<string>;
-  /** Ends it: as SIGTERM does, or with a signal. Safe to call again. */
-  kill(signal?: Deno.Signal): Promise<void>;
-  /** Starts a process again that was ended, on the same ports. */
-  restart(): Promise<void>;
-}
+export type { ManagerStart, TestManager } from "./manager.ts";
 
 /** Milepost's objects in a cluster. */
 export interface Installation {
@@ -149,93 +124,6 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
   await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", ...names]);
 }
 
-/** The settings of a manager on free ports of this machine. */
-function settings(kubeconfig: string, more: Readonly<Record<string, string>> = {}) {
-  const [webhook, status, metrics, health] = [freePort(), freePort(), freePort(), freePort()];
-  return {
-    kubeconfig,
-    namespace: MANAGER.namespace,
-    bindAddress: "127.0.0.1",
-    webhookPort: String(webhook),
-    statusPort: String(status),
-    metricsPort: String(metrics),
-    healthPort: String(health),
-    webhookBaseUrl: `https://127.0.0.1:${webhook}`,
-    statusBaseUrl: `https://127.0.0.1:${status}`,
-    ...SETTINGS.includes("forwardPort") ? { forwardPort: String(freePort()) } : {},
-    featureGates: "TrainJobProgress=true",
-    logFormat: "json",
-    ...more,
-  };
-}
-
-const main = new URL("../../../main.ts", import.meta.url).pathname;
-
-type Settings = ReturnType<typeof settings>;
-
-function urlsOf({ statusBaseUrl, metricsPort, healthPort }: Settings) {
-  const healthUrl = `http://127.0.0.1:${healthPort}`;
-  return {
-    statusUrl: statusBaseUrl,
-    metricsUrl: `http://127.0.0.1:${metricsPort}`,
-    healthUrl,
-    async isReady() {
-      const answer = await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(2_000) });
-      await answer.body?.cancel();
-      return answer.ok;
-    },
-  };
-}
-
-/** A manager as a process of its own. */
-async function startProcess(
-  plane: ControlPlane,
-  chosen: Settings,
-  { env, waitUntilReady = true }: ManagerStart,
-): Promise<TestManager> {
-  const urls = urlsOf(chosen);
-  const flags = Object.entries(chosen).map(([name, value]) => `${flagOf(name)}=${value}`);
-  const logFile = `${plane.folder}/manager-${chosen.healthPort}.log`;
-  const daemon = createDaemon({
-    name: "milepost manager",
-    program: Deno.execPath(),
-    args: ["run", "-A", "--no-check", main, "manager", ...flags],
-    env: { NO_COLOR: "1", ...env },
-    logFile,
-    isReady: waitUntilReady ? urls.isReady : () => Promise.resolve(true),
-  });
-  await daemon.start();
-  return {
-    ...urls,
-    get pid() {
-      return daemon.pid;
-    },
-    log: () => endOfLog(logFile, Infinity),
-    kill: (signal) => daemon.stop(signal),
-    restart: () => daemon.start(),
-  };
-}
-
-/** A manager in this process. */
-async function startHere(
-  client: KubeClient,
-  chosen: Settings,
-  { waitUntilReady = true }: ManagerStart,
-): Promise<TestManager> {
-  const configuration = readConfiguration({ environment: {}, flags: chosen });
-  const manager = await startManager(configuration, { client });
-  if (waitUntilReady) await manager.whenReady();
-  let stopped: Promise<void> | undefined;
-  return {
-    ...urlsOf(chosen),
-    pid: undefined,
-    isReady: () => Promise.resolve(manager.ready()),
-    log: () => Promise.resolve(""),
-    kill: () => stopped ??= manager.stop(),
-    restart: () => Promise.reject(new Error("a manager in this process is not started again")),
-  };
-}
-
 /** Puts Milepost's objects into the cluster. */
 export async function install(
   plane: ControlPlane,
@@ -252,10 +140,10 @@ export async function install(
     kubeconfig,
     client,
     async startManager(start = {}) {
-      const chosen = settings(kubeconfig, start.flags);
+      const chosen = managerSettings(kubeconfig, start.flags);
       const manager = start.inProcess
-        ? await startHere(client, chosen, start)
-        : await startProcess(plane, chosen, start);
+        ? await startManagerHere(client, chosen, start)
+        : await startManagerProcess(plane, chosen, start);
       managers.push(manager);
       return manager;
     },
@@ -290,9 +178,16 @@ export async function withCluster(
   options: ClusterOptions = {},
 ): Promise<void> {
   await using cleanup = new AsyncDisposableStack();
-  const plane = await startControlPlane(options.plane);
+  const installing = Promise.withResolvers<Installation>();
+  const plane = await startControlPlane({
+    ...options.plane,
+    async beforeControllers(serving) {
+      await options.plane?.beforeControllers?.(serving);
+      installing.resolve(await install(serving, options));
+    },
+  });
   cleanup.defer(() => plane.stop());
-  const installation = await install(plane, options);
+  const installation = await installing.promise;
   cleanup.defer(() => installation.stop());
   await options.beforeManager?.(installation);
   const manager = await installation.startManager(options);
