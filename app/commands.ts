@@ -1,19 +1,18 @@
-/** What each command of the command line does, from its options to its end. */
-import { crdYaml } from "../crds/manifests.ts";
+/**
+ * What each command of the command line does, from its options to its end. What only one of them
+ * needs is imported by it: the manager runs for months and has no use for an API server in memory.
+ */
 import { getLogger } from "@logtape/logtape";
 import { createClient } from "../kube/client.ts";
 import { systemClock } from "../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../kube/errors.ts";
 import { loadKubeconfig } from "../kube/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "./configuration.ts";
-import { runDemoOnScreen } from "./demo/run_demo.ts";
 import { startLogging, stopLogging } from "./logging.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";
-import { startNode } from "./node.ts";
 import { giveUpPermissions } from "./permissions.ts";
 import { aborted, stopSignal } from "./signals.ts";
-import { startStandalone } from "./standalone/standalone.ts";
 import { versionText } from "./version.ts";
 
 const log = getLogger(["milepost", "manager"]);
@@ -129,6 +128,7 @@ export async function runStandalone(options: Options & { json?: string }): Promi
   };
   await startLogging({ level: levelOf(options.logLevel) });
   const signal = stopSignal();
+  const { startStandalone } = await import("./standalone/standalone.ts");
   const standalone = await startStandalone({
     ...ports,
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
@@ -148,6 +148,7 @@ export async function runNode(options: Options): Promise<void> {
   await startLogging({ level: "info" });
   const signal = stopSignal();
   const { dataDir, tlsCert, tlsKey, clientCa } = options;
+  const { startNode } = await import("./node.ts");
   const node = await startNode({
     kubeconfig: options.kubeconfig ?? "",
     nodeName: options.nodeName ?? Deno.hostname(),
@@ -165,12 +166,14 @@ export async function runNode(options: Options): Promise<void> {
 /** `milepost demo`: trains on this machine and shows it. Throws where it did not go as planned. */
 export async function runDemo(options: { json?: boolean }): Promise<void> {
   await startLogging({ level: "error" });
+  const { runDemoOnScreen } = await import("./demo/run_demo.ts");
   await runDemoOnScreen({ json: options.json === true, write: print, signal: stopSignal() });
   await stopLogging();
 }
 
 /** `milepost crds`. */
-export function runCrds(): void {
+export async function runCrds(): Promise<void> {
+  const { crdYaml } = await import("../crds/manifests.ts");
   print(crdYaml());
 }
 
