@@ -61,9 +61,9 @@ export function createCaches(options: CacheOptions) {
 /** All informers of the manager. */
 export type Caches = ReturnType<typeof createCaches>;
 
-/** Whether every cache has its first list. */
-export function allSynced(caches: Caches): boolean {
-  return Object.values(caches).every((it) => it.synced);
+/** The caches that have no first list yet, by name. */
+export function unsynced(caches: Caches): string[] {
+  return Object.entries(caches).filter(([, it]) => !it.synced).map(([name]) => name);
 }
 
 /** Runs all of them until `signal` aborts. */

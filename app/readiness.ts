@@ -1,6 +1,6 @@
 /** When a replica is ready, and what it shows of itself in metrics. */
 import type { Clock } from "../kube/clock.ts";
-import { allSynced } from "./caches.ts";
+import { unsynced } from "./caches.ts";
 import type { ReadinessCheck } from "./health.ts";
 import type { Leadership } from "./leadership.ts";
 import type { Foundation, ManagerParts } from "./manager_parts.ts";
@@ -28,7 +28,12 @@ export function readinessChecks(
   return [
     { name: "shutting down", ready: () => !phase.stopping },
     { name: "certificates", ready: () => phase.certified },
-    { name: "caches", ready: () => allSynced(parts.caches) },
+    {
+      get name() {
+        return `caches (${unsynced(parts.caches).join(", ")})`;
+      },
+      ready: () => unsynced(parts.caches).length === 0,
+    },
     {
       name: "keys of the API server",
       ready: () => phase.pushes === undefined ? !withProgress : phase.pushes.ready(),

@@ -147,6 +147,8 @@ export interface Pusher {
   readonly name: string;
   /** Pushes to a replica; trusts `ca` (default: what the replica says). */
   push(replica: Replica, percentage: number, ca?: string): Promise<PushOutcome>;
+  /** Pushes to a base URL. */
+  pushTo(status: string, percentage: number, ca: string): Promise<PushOutcome>;
   /** What the TrainJob shows. */
   shown(): Promise<number | undefined>;
 }
@@ -171,20 +173,23 @@ export async function pusher({ client }: ControlPlane, name: string): Promise<Pu
   const pod = { name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
   const account = { namespace: "default", name: "default" };
   const token = await requestToken(client, account, { audience: PUSH_AUDIENCE, pod });
+  async function pushTo(status: string, percentage: number, ca: string): Promise<PushOutcome> {
+    using http = Deno.createHttpClient({ caCerts: [ca] });
+    const answer = await fetch(`${status}${statusPath("default", name)}`, {
+      method: "POST",
+      client: http,
+      headers: { authorization: `Bearer ${token}` },
+      body: JSON.stringify(progress(percentage)),
+      signal: AbortSignal.timeout(10_000),
+    });
+    await answer.body?.cancel();
+    return { status: answer.status, retryAfter: answer.headers.get("retry-after") };
+  }
   return {
     name,
-    async push({ manager, status }, percentage, ca = manager.caBundle()) {
-      using http = Deno.createHttpClient({ caCerts: [ca] });
-      const answer = await fetch(`${status}${statusPath("default", name)}`, {
-        method: "POST",
-        client: http,
-        headers: { authorization: `Bearer ${token}` },
-        body: JSON.stringify(progress(percentage)),
-        signal: AbortSignal.timeout(10_000),
-      });
-      await answer.body?.cancel();
-      return { status: answer.status, retryAfter: answer.headers.get("retry-after") };
-    },
+    push: ({ manager, status }, percentage, ca = manager.caBundle()) =>
+      pushTo(status, percentage, ca),
+    pushTo,
     async shown() {
       const job = await client.get(KINDS.trainJob, { namespace: "default", name });
       return job.status?.trainerStatus?.progressPercentage;

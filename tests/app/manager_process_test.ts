@@ -1,0 +1,153 @@
+/** The life of a manager's process: start, readiness, SIGTERM, and a death without a word. */
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { bootstrap } from "../../app/standalone/bootstrap.ts";
+import { writeKubeconfig } from "../../app/standalone/kubeconfig_file.ts";
+import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { CA_KEY, MANAGER } from "../../crds/names.ts";
+import type { ResourceKind } from "../../kube/resource.ts";
+import { createAuthority } from "../../webhook/certificate_authority.ts";
+import { shellRuntime } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+import { freePort, type ManagerProcess, startManagerProcess } from "./manager_process.ts";
+import { type Pusher, pusher, type PushOutcome } from "./replicas.ts";
+
+/** Runs `work` with a control plane, and a way to start managers that are gone at the end. */
+async function withPlane(
+  work: (set: {
+    plane: ControlPlane;
+    start: (name: string) => Promise<ManagerProcess>;
+  }) => Promise<void>,
+): Promise<void> {
+  await using cleanup = new AsyncDisposableStack();
+  const plane = await startControlPlane({ port: 0, kubelet: false });
+  cleanup.defer(() => plane.stop());
+  await work({
+    plane,
+    async start(name) {
+      const manager = await startManagerProcess({ kubeconfig: plane.kubeconfig, name });
+      cleanup.defer(async () => {
+        await manager.stop("SIGKILL").catch(() => {}); // It may have ended by itself.
+      });
+      return manager;
+    },
+  });
+}
+
+const isReady = (manager: ManagerProcess) =>
+  until(`${manager.name} is ready`, async () => (await manager.readyz()).code === 200);
+
+/** Pushes to a process, trusting the CA of the Secret. */
+async function pushTo(
+  { client }: ControlPlane,
+  job: Pusher,
+  { status }: ManagerProcess,
+  percentage: number,
+): Promise<PushOutcome> {
+  const key = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
+  const { data } = await client.get(KINDS.secret, key);
+  const ca = Buffer.from(data?.[CA_KEY] ?? "", "base64").toString();
+  return await job.pushTo(status, percentage, ca);
+}
+
+async function holder({ client }: ControlPlane): Promise<string | undefined> {
+  const key = { namespace: MANAGER.namespace, name: MANAGER.lease };
+  return (await client.get(KINDS.lease, key)).spec?.holderIdentity;
+}
+
+Deno.test("SIGTERM ends a manager within 10 s with code 0, its last push shown, its lease let go", async () => {
+  await withPlane(async ({ plane, start }) => {
+    const manager = await start("only");
+    await isReady(manager);
+    await plane.client.create(KINDS.clusterTrainingRuntime, shellRuntime("plain", "true"));
+    const job = await pusher(plane, "last-words");
+    assert.equal(await holder(plane), "only_uid-only");
+    for (const percentage of [1, 2, 3]) {
+      assert.equal((await pushTo(plane, job, manager, percentage)).status, 200);
+    }
+    const { code, tookMs } = await manager.stop("SIGTERM");
+    assert.equal(code, 0, manager.log());
+    assert.ok(tookMs < 10_000, `took ${tookMs} ms`);
+    assert.equal(await job.shown(), 3);
+    assert.equal(await holder(plane), "");
+    const settings = manager.log().split("\n").find((line) => line.includes('"settings"'));
+    assert.match(settings ?? "", /"leaseDuration":4000/);
+    assert.doesNotMatch(manager.log(), /eyJ[A-Za-z0-9_-]{8}/, "no token is logged");
+  });
+});
+
+Deno.test("after kill -9 of the leader the other goes on within the lease and 2 s", async () => {
+  await withPlane(async ({ plane, start }) => {
+    const managers = await Promise.all(["a", "b"].map(start));
+    await Promise.all(managers.map(isReady));
+    await plane.client.create(KINDS.clusterTrainingRuntime, shellRuntime("plain", "true"));
+    const job = await pusher(plane, "survives");
+    const name = (await holder(plane))?.split("_")[0];
+    const leader = managers.find((it) => it.name === name);
+    const other = managers.find((it) => it.name !== name);
+    assert.ok(leader && other);
+    assert.equal((await pushTo(plane, job, other, 10)).status, 200);
+    await leader.stop("SIGKILL");
+    const killed = performance.now();
+    let refused = 0;
+    await until("the other accepts", async () => {
+      const { status, retryAfter } = await pushTo(plane, job, other, 20);
+      if (status === 200) return true;
+      assert.equal(status, 503);
+      assert.match(retryAfter ?? "", /^\d+$/);
+      refused += 1;
+      return false;
+    });
+    const tookMs = performance.now() - killed;
+    assert.ok(tookMs < 4_000 + 2_000 + 2_000, `took ${tookMs} ms, ${refused} refused`);
+    await until("the push shows", async () => await job.shown() === 20);
+    assert.match(await other.metrics(), /^milepost_leader 1$/m);
+    const { code } = await other.stop("SIGTERM");
+    assert.equal(code, 0, other.log());
+  });
+});
+
+const CRD: ResourceKind<unknown> = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  kind: "CustomResourceDefinition",
+  plural: "customresourcedefinitions",
+  namespaced: false,
+  parse: (value) => value,
+};
+
+Deno.test("a manager waits for a CRD that is missing, says so, and goes on when it comes", async () => {
+  await withPlane(async ({ plane, start }) => {
+    await plane.client.delete(CRD, { name: "trainjobs.trainer.kubeflow.org" });
+    const manager = await start("early");
+    const { text } = await until("it says what it waits for", async () => {
+      const answer = await manager.readyz();
+      return answer.text.includes("caches") && !answer.text.includes("certificates") && answer;
+    });
+    assert.match(text, /^not ready: .*caches \(.*trainJobs/);
+    await until("the log names the kind", () => /listing failed.*TrainJob/.test(manager.log()));
+    await bootstrap(plane.client);
+    await until("it is ready", async () => (await manager.readyz()).code === 200, {
+      timeoutMs: 60_000,
+    });
+  });
+});
+
+Deno.test("a manager waits for an API server that is away, and can be stopped while it waits", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const kubeconfig = `${folder}/kubeconfig`;
+    const server = `https://127.0.0.1:${freePort()}`;
+    const { certificate: caCertificate } = await createAuthority(Date.now());
+    await writeKubeconfig(kubeconfig, { server, caCertificate, token: "none" });
+    const manager = await startManagerProcess({ kubeconfig, name: "alone" });
+    assert.match((await manager.readyz()).text, /certificates/);
+    await until("it says so", () => /does not answer/.test(manager.log()));
+    const { code, tookMs } = await manager.stop("SIGTERM");
+    assert.equal(code, 0, manager.log());
+    assert.ok(tookMs < 10_000);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
