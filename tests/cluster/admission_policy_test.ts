@@ -7,6 +7,9 @@ import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../crds/names.ts";
 import { KubeError } from "../../kube/errors.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
+import { parts } from "../../deploy/parts.ts";
+import { DEFAULTS } from "../../deploy/settings.ts";
+import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { withControlPlane } from "./control_plane/control_plane.ts";
 import {
@@ -19,7 +22,7 @@ import {
   podOf,
   type World,
 } from "./support/admission_world.ts";
-import { apply, tryKubectl } from "./support/installation.ts";
+import { apply, tryKubectl, withCluster } from "./support/installation.ts";
 
 const JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name";
 
@@ -312,4 +315,19 @@ Deno.test("the admission policy refuses what is forged and nothing else", (t) =>
       () => replicaSetMakesNoPod(world),
     );
     await t.step("it lets pass: pods that are orphaned", () => podsCanBeOrphaned(world));
+  }));
+
+Deno.test("a TrainJob trains under the admission policy", () =>
+  withCluster(async ({ plane: { client } }) => {
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
+    await client.create(KINDS.trainJob, trainJob("honest", "shell"));
+    const ended = await trainJobThat(
+      client,
+      "honest",
+      "has ended",
+      ({ status }) => status?.state === "Complete" || status?.state === "Failed",
+    );
+    assert.equal(ended.status?.state, "Complete");
+  }, {
+    beforeManager: ({ plane }) => apply(plane, parts(DEFAULTS).admission_policy),
   }));
