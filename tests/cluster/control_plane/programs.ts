@@ -139,9 +139,10 @@ export async function moduleFolder(name: string, goModule: string): Promise<stri
   return stdout.trim();
 }
 
-// By itself it builds the modules that are named, and prints what there is then.
+// By itself it builds the modules that are named, by default all, and prints what there is then.
 if (import.meta.main) {
-  for (const name of Deno.args) {
+  const all = [...Deno.readDirSync(modules)].map(({ name }) => name);
+  for (const name of Deno.args.length > 0 ? Deno.args : all) {
     const paths = Object.values(await programs(name));
     await Deno.stdout.write(new TextEncoder().encode(`${paths.join("\n")}\n`));
   }
