@@ -6,7 +6,7 @@ export interface KubeErrorFields {
   readonly code: number;
   /** `reason` of the `Status` object, `Unknown` where the answer had none. */
   readonly reason: string;
-  /** Time after which the server asks to be called again, in milliseconds. */
+  /** Time after which the server asks to be called again, in milliseconds; at most a minute. */
   readonly retryAfterMs?: number;
   /** `details` of the `Status` object. */
   readonly details?: unknown;

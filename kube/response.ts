@@ -9,6 +9,8 @@ import { formatKey, groupVersion, type ResourceKind } from "./resource.ts";
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** Longest error answer that is read; the rest is cut. */
 const MAX_ERROR_BYTES = 1024 * 1024;
+/** No wish to be left alone is heeded for longer: a proxy may ask for hours in a short outage. */
+const LONGEST_RETRY_AFTER_MS = 60_000;
 
 const statusSchema = z.looseObject({
   kind: z.literal("Status").optional(),
@@ -87,11 +89,12 @@ function parsedOrNothing(text: string): unknown {
 export function statusError(status: unknown, code: number, where: string, retryAfterMs?: number) {
   const { data } = statusSchema.safeParse(status);
   const seconds = data?.details?.retryAfterSeconds;
+  const asked = retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000);
   return new KubeError(data?.message || `${where}: HTTP ${code}`, {
     code,
     reason: data?.reason || "Unknown",
     details: data?.details,
-    retryAfterMs: retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000),
+    retryAfterMs: asked === undefined ? undefined : Math.min(asked, LONGEST_RETRY_AFTER_MS),
   });
 }
 

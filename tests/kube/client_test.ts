@@ -197,6 +197,16 @@ Deno.test("`createClient()` waits as long as 429 and 503 ask for, a few times", 
       }),
   );
   await t.step(
+    "and tells callers of a minute at most, whatever is asked for",
+    () =>
+      withClient(() => busy("86400"), async ({ client }) => {
+        await assert.rejects(client.get(WIDGET, KEY), (error) => {
+          assert.ok(error instanceof KubeError && error.retryAfterMs === 60_000);
+          return true;
+        });
+      }),
+  );
+  await t.step(
     "and not without Retry-After",
     () =>
       withClient(() => refusal(503, "ServiceUnavailable"), async ({ client, sent }) => {
