@@ -54,7 +54,9 @@ export function createCaches(options: CacheOptions) {
       fieldSelector: `metadata.name=${MANAGER.certificateSecret}`,
     }),
     mutatingConfigurations: cache(KINDS.mutatingWebhookConfiguration),
-    validatingConfigurations: cache(KINDS.validatingWebhookConfiguration),
+    validatingConfigurations: cache(KINDS.validatingWebhookConfiguration, {
+      fieldSelector: `metadata.name=${MANAGER.validatingConfiguration}`,
+    }),
   };
 }
 

@@ -42,13 +42,13 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
     resources: ["jobsets"],
     verbs: [...READ, "create", "patch", "delete"],
   },
-  { apiGroups: [JOBSET_GROUP], resources: ["jobsets/status"], verbs: ["patch", "update"] },
+  { apiGroups: [JOBSET_GROUP], resources: ["jobsets/status"], verbs: ["update"] },
   { apiGroups: [JOBSET_GROUP], resources: ["jobsets/finalizers"], verbs: ["update"] },
   // The built-in executor: JobSet → Jobs and the headless Service.
   { apiGroups: ["batch"], resources: ["jobs"], verbs: [...READ, "create", "patch", "delete"] },
   // On resume the executor clears a Job's start time, so that its deadline begins anew.
   { apiGroups: ["batch"], resources: ["jobs/status"], verbs: ["patch"] },
-  { apiGroups: [""], resources: ["services"], verbs: [...READ, "create"] },
+  { apiGroups: [""], resources: ["services"], verbs: ["list", "watch", "create"] },
   // The runtime snapshot and the CA of each job.
   { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "patch"] },
   // Who pushes: the chain Pod → Job → JobSet → TrainJob, and the pod's service account.
@@ -63,41 +63,45 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
     verbs: ["get"],
   },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
-  // Its own webhook configurations; lists and creations cannot be limited by name.
+  // Its own webhook configurations, written by the leader; and whether JobSet's controller lives here.
+  // Creations cannot be limited by name.
   {
     apiGroups: [ADMISSION],
-    resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    resources: ["mutatingwebhookconfigurations"],
     verbs: ["list", "watch", "create"],
   },
   {
     apiGroups: [ADMISSION],
     resources: ["mutatingwebhookconfigurations"],
     resourceNames: [MANAGER.mutatingConfiguration],
-    verbs: ["get", "update", "patch"],
+    verbs: ["get", "update"],
   },
+  { apiGroups: [ADMISSION], resources: ["validatingwebhookconfigurations"], verbs: ["create"] },
   {
     apiGroups: [ADMISSION],
     resources: ["validatingwebhookconfigurations"],
     resourceNames: [MANAGER.validatingConfiguration],
-    verbs: ["get", "update", "patch"],
+    verbs: [...READ, "update"],
   },
 ];
 
 /** Rules in the manager's own namespace: its certificates and its lease. */
 export const NAMESPACE_RULES: readonly PolicyRule[] = [
-  { apiGroups: [""], resources: ["secrets"], verbs: ["list", "watch", "create"] },
+  // Certificates: read by every replica, by name; made by the first, changed by the leader.
+  { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
   {
     apiGroups: [""],
     resources: ["secrets"],
     resourceNames: [MANAGER.certificateSecret],
-    verbs: ["get", "update", "patch"],
+    verbs: [...READ, "update"],
   },
+  // Leader election.
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
   {
     apiGroups: ["coordination.k8s.io"],
     resources: ["leases"],
     resourceNames: [MANAGER.lease],
-    verbs: ["get", "update", "patch"],
+    verbs: ["get", "update"],
   },
 ];
 

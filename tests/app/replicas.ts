@@ -1,4 +1,5 @@
 /** Several managers in this process, each a replica of its own, on one embedded control plane. */
+import assert from "node:assert/strict";
 import { readConfiguration } from "../../app/configuration.ts";
 import { type Manager, startManager } from "../../app/manager.ts";
 import { createMetrics, type Metrics } from "../../app/metrics.ts";
@@ -113,10 +114,17 @@ export interface Replicas {
   start(name: string, options?: ReplicaOptions): Promise<Replica>;
 }
 
-/** Runs `work`, and stops everything whatever happens. */
+/** Runs `work`, and stops everything whatever happens. No request may be forbidden by RBAC. */
 export async function withReplicas(work: (replicas: Replicas) => Promise<void>): Promise<void> {
+  const forbidden: string[] = [];
   await using cleanup = new AsyncDisposableStack();
-  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const plane = await startControlPlane({
+    port: 0,
+    kubelet: false,
+    onManagerRequest: ({ verb, resource, code }) => {
+      if (code === 403) forbidden.push(`${verb} ${resource}`);
+    },
+  });
   cleanup.defer(() => plane.stop());
   await plane.client.create(KINDS.clusterTrainingRuntime, shellRuntime("plain", "true"));
   await work({
@@ -128,6 +136,7 @@ export async function withReplicas(work: (replicas: Replicas) => Promise<void>):
       return replica;
     },
   });
+  assert.deepEqual(forbidden, []);
 }
 
 /** Waits until exactly one leads, and answers it with the others. */
