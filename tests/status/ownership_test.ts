@@ -161,6 +161,7 @@ Deno.test("`createLookup()` asks once in a while for what the cache does not hol
   assert.equal(reads, 0);
   const both = await Promise.all([lookup(a, "2"), lookup(a, "2")]);
   assert.deepEqual(both.map((object) => object?.metadata.uid), ["2", "2"]);
+  assert.equal((await lookup(a, "2"))?.metadata.uid, "2");
   assert.equal(reads, 1);
   for (let time = 0; time < 5; time++) assert.equal(await lookup(a, "3"), undefined);
   assert.equal(reads, 2);
