@@ -117,8 +117,8 @@ export function createOwnership(
   options: { readonly lookups: OwnershipLookups; readonly maxPods?: number },
 ): Ownership {
   const { lookups, maxPods = 50_000 } = options;
-  /** UID of the TrainJob by UID of the pod. */
-  const chains = new LRUCache<string, string>({ max: maxPods });
+  /** The TrainJob by UID of the pod. */
+  const chains = new LRUCache<string, Pick<OwnerRef, "name" | "uid">>({ max: maxPods });
 
   /** The owner itself, where it is the very one that the reference means. */
   async function follow(
@@ -133,12 +133,19 @@ export function createOwnership(
     return owner?.metadata?.uid === reference.uid ? owner : undefined;
   }
 
-  async function trainJobOf(namespace: string, pod: OwnedPod): Promise<string | undefined> {
+  async function trainJobOf(namespace: string, pod: OwnedPod): Promise<OwnerRef | undefined> {
     const job = await follow(namespace, pod, CHAIN.podToJob, lookups.job);
     if (job === undefined) return undefined;
     const jobSet = await follow(namespace, job, CHAIN.jobToJobSet, lookups.jobSet);
     if (jobSet === undefined) return undefined;
-    return ownerAlong(jobSet.metadata, CHAIN.jobSetToTrainJob)?.uid;
+    return ownerAlong(jobSet.metadata, CHAIN.jobSetToTrainJob);
+  }
+
+  /** Whether the TrainJob is the live one of its name, which a cache that is behind may not know. */
+  async function isLive(claim: OwnershipClaim, uid: string): Promise<boolean> {
+    const { namespace, trainJob: name } = claim;
+    const live = await lookups.trainJob({ namespace, name }, uid);
+    return live?.metadata?.uid === uid;
   }
 
   return {
@@ -158,8 +165,12 @@ export function createOwnership(
       );
       if (account?.metadata?.uid !== serviceAccount.uid) return no("service_account_gone");
       const found = chains.get(claim.pod.uid) ?? await trainJobOf(namespace, pod);
-      if (found !== undefined) chains.set(claim.pod.uid, found);
-      return found === trainJobUid ? { ok: true, trainJobUid } : no("not_of_this_job");
+      if (found === undefined) return no("not_of_this_job");
+      const { name, uid } = found;
+      chains.set(claim.pod.uid, { name, uid });
+      const isOwn = name === claim.trainJob &&
+        (uid === trainJobUid || await isLive(claim, uid));
+      return isOwn ? { ok: true, trainJobUid: uid } : no("not_of_this_job");
     },
   };
 }

@@ -130,6 +130,14 @@ Deno.test("`decide()` takes a pod of the job, also one that is terminating or of
   assert.deepEqual(await ownership.decide(claim), { ok: true, trainJobUid: "uid-t" });
 });
 
+Deno.test("`decide()` takes a pod of a job that its cache has an earlier one of", async () => {
+  const { lookups } = cluster();
+  const earlier = owned("job-1", "uid-earlier");
+  const trainJob: typeof lookups.trainJob = (key, uid) => uid ? lookups.trainJob(key) : earlier;
+  const ownership = createOwnership({ lookups: { ...lookups, trainJob } });
+  assert.deepEqual(await ownership.decide(CLAIM), { ok: true, trainJobUid: "uid-trainjob" });
+});
+
 Deno.test("`decide()` keeps a chain until its pod is gone", async () => {
   const { lookups, objects } = cluster();
   const ownership = createOwnership({ lookups });
