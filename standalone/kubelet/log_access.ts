@@ -31,8 +31,9 @@ export type Access = { readonly ok: true } | {
 /** Decides about a caller. Throws where the API server does not answer. */
 export type CheckAccess = (proof: Proof) => Promise<Access>;
 
+/** Of a token that it does not know the API server says `user: {}`. */
 const userSchema = z.looseObject({
-  username: z.string(),
+  username: z.string().optional(),
   uid: z.string().optional(),
   groups: z.array(z.string()).optional(),
   extra: z.record(z.string(), z.array(z.string())).optional(),
@@ -103,8 +104,8 @@ export function createAccessCheck({ client, clock, nodeName }: AccessCheckOption
   async function review(token: string): Promise<{ caller?: Caller }> {
     const path = "/apis/authentication.k8s.io/v1/tokenreviews";
     const { status } = tokenReview.parse(await post(path, "TokenReview", { token }));
-    if (!status.authenticated || !status.user) return {};
-    const { username: name, groups = [], uid, extra } = status.user;
+    const { username: name, groups = [], uid, extra } = status.user ?? {};
+    if (!status.authenticated || !name) return {};
     return { caller: { name, groups, ...uid ? { uid } : {}, ...extra ? { extra } : {} } };
   }
 

@@ -22,7 +22,7 @@ async function withReviews(
       const status = kind === "TokenReview"
         ? spec.token === "good"
           ? { authenticated: true, user: { username: "eve", groups: ["readers"] } }
-          : { authenticated: false }
+          : { user: {}, error: "unknown" }
         : { allowed: spec.groups.includes("readers") };
       return Response.json({ kind, status });
     },
