@@ -27,8 +27,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export const AUTHORITY_LIFE_MS = 3650 * DAY_MS;
 /** Life of a serving certificate, in milliseconds: one year, or as long as its CA. */
 export const SERVING_LIFE_MS = 365 * DAY_MS;
-/** How far `notBefore` lies in the past, in milliseconds: for clocks that are behind. */
-export const BACKDATE_MS = 5 * 60 * 1000;
+/**
+ * How far `notBefore` lies in the past, in milliseconds: pods and API servers whose clocks are behind
+ * must not find a fresh certificate invalid.
+ */
+export const BACKDATE_MS = 60 * 60 * 1000;
 
 function generateKeys(): Promise<CryptoKeyPair> {
   return crypto.subtle.generateKey(KEY_ALGORITHM, true, ["sign", "verify"]);

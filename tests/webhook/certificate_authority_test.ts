@@ -41,6 +41,16 @@ Deno.test("`issueServingCertificate()` names DNS names and IP addresses, for a y
   for (const host of ["a.b", "127.0.0.1", "::1"]) assert.ok(facts.hosts.includes(host), host);
 });
 
+Deno.test("a fresh certificate is valid for whom the clock is 10 minutes behind or ahead", async () => {
+  const authority = await createAuthority(NOW);
+  const serving = await issueServingCertificate(authority, ["a"], NOW);
+  for (const pair of [authority, serving]) {
+    const { notBefore, notAfter } = certificateFacts(pair.certificate);
+    assert.ok(notBefore <= NOW - 10 * 60_000);
+    assert.ok(notAfter >= NOW + 10 * 60_000);
+  }
+});
+
 Deno.test("`issueServingCertificate()` does not outlive the CA", async () => {
   const authority = await createAuthority(NOW);
   const late = NOW + 3600 * DAY;
