@@ -1,5 +1,5 @@
 /** Puts the parts of the API server together: authentication, authorization, reviews, admission. */
-import { createAdmissionChain, type ResolveService } from "./admission_chain.ts";
+import { createAdmission, type ResolveService } from "./admission/admit.ts";
 import { createAuthenticator, type StaticToken } from "./auth/authenticator.ts";
 import { createAuthorizer } from "./auth/authorizer.ts";
 import { jwksDocument, openIdConfiguration } from "./auth/discovery.ts";
@@ -48,6 +48,6 @@ export async function createParts(options: PartsOptions): Promise<Parts> {
     createToken: createTokenRequests({ store, tokens, audiences }),
     openIdConfiguration: () => openIdConfiguration(ISSUER, serverUrl()),
     jwks: () => jwksDocument(keys),
-    admit: createAdmissionChain({ store, authorizer, resolveService }),
+    admit: createAdmission({ store, authorizer, resolveService }),
   };
 }

@@ -1,5 +1,5 @@
 /** What every operation of the API server works with. */
-import type { ApiObject } from "./object.ts";
+import { type ApiObject, isJson, sameJson } from "./object.ts";
 import type { Parts, PodLogs, User } from "./parts.ts";
 import type { Registry } from "./registry.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
@@ -63,6 +63,28 @@ export function systemCall(
 /** A time as metadata has it: RFC 3339 in whole seconds. */
 export function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+/** Objects as they are served, by the stored ones and the schema that was asked. */
+const served = new WeakMap<ApiObject, { schema: unknown; version: string; object: ApiObject }>();
+
+/**
+ * A stored object as its kind serves it now: in the version of the resource, and for custom kinds
+ * with the defaults that their schema has come to have since. Equal objects stay the same.
+ */
+export function asServed({ registry }: Context, stored: ApiObject, resource: Resource): ApiObject {
+  const object = inVersion(stored, resource);
+  const schema = resource.custom ? registry.schemaOf(resource) : undefined;
+  if (schema === undefined) return object;
+  const known = served.get(stored);
+  if (known?.schema === schema && known.version === resource.version) return known.object;
+  const filled = schema.applyDefaults(object);
+  const { metadata, apiVersion, kind } = object;
+  const now = isJson(filled) && !sameJson(filled, object)
+    ? { ...filled, apiVersion, kind, metadata }
+    : object;
+  served.set(stored, { schema, version: resource.version, object: now });
+  return now;
 }
 
 /** A stored object as one version of its kind has it. */

@@ -1,7 +1,9 @@
 /** CustomResourceDefinitions: what must hold between their fields, so that their kind can be served. */
-import { type ApiObject, child, children, text } from "./object.ts";
+import { type ApiObject, child, children, isJson, type SentObject, text } from "./object.ts";
 import { BUILT_IN, type Resource } from "./resources.ts";
 import { compileSchema } from "./schema/engine.ts";
+import { dnsLabel1035 } from "./schema/rules/names.ts";
+import { structuralProblems } from "./schema/structural.ts";
 import type { StatusCause } from "./status_error.ts";
 
 /** Says whether a kind is CustomResourceDefinition. */
@@ -14,7 +16,18 @@ function wrong(field: string, value: unknown, detail: string): StatusCause {
   return { field, reason: "FieldValueInvalid", message };
 }
 
-/** What is wrong with a version's schema; compiling it is the check. */
+/** A definition with the names and the conversion that it need not say. */
+export function definitionDefaults(sent: SentObject): SentObject {
+  const spec = child(sent, "spec");
+  const names = child(spec, "names");
+  const kind = text(names, "kind") ?? "";
+  const singular = text(names, "singular") || kind.toLowerCase();
+  const listKind = text(names, "listKind") || `${kind}List`;
+  const conversion = isJson(spec.conversion) ? spec.conversion : { strategy: "None" };
+  return { ...sent, spec: { ...spec, names: { ...names, singular, listKind }, conversion } };
+}
+
+/** What is wrong with a version's schema: it says what each field is, and its rules compile. */
 function schemaProblem(version: unknown, index: number): StatusCause[] {
   const { openAPIV3Schema } = child(version, "schema");
   const field = `spec.versions[${index}].schema.openAPIV3Schema`;
@@ -24,7 +37,7 @@ function schemaProblem(version: unknown, index: number): StatusCause[] {
   }
   try {
     compileSchema(openAPIV3Schema, {});
-    return [];
+    return structuralProblems(openAPIV3Schema, field);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     return [wrong(field, "", error.message)];
@@ -51,6 +64,7 @@ export function definitionProblems({ metadata, spec }: ApiObject): StatusCause[]
     ...(BUILT_IN.some((kind) => kind.group === group)
       ? [wrong("spec.group", group, "is a group of Kubernetes' own")]
       : []),
+    ...dnsLabel1035(plural).map((problem) => wrong("spec.names.plural", plural, problem)),
     ...versions.flatMap(schemaProblem),
   ];
 }

@@ -4,12 +4,12 @@ import { type Call, type Context, timestamp } from "./context.ts";
 import { type ApiObject, child, compact, number, text } from "./object.ts";
 import { admissionRequest, existing } from "./writes.ts";
 import { FINALIZERS, holdsOf } from "./strategies.ts";
-import { badRequest, conflict } from "./status_error.ts";
+import { badRequest, conflict, invalidOptions } from "./status_error.ts";
 
 const optionsSchema = z.looseObject({
-  propagationPolicy: z.enum(["Foreground", "Background", "Orphan"]).nullish(),
+  propagationPolicy: z.string().nullish(),
   orphanDependents: z.boolean().nullish(),
-  gracePeriodSeconds: z.number().int().min(0).nullish(),
+  gracePeriodSeconds: z.number().int().transform((seconds) => seconds < 0 ? 1 : seconds).nullish(),
   preconditions: z.looseObject({
     uid: z.string().nullish(),
     resourceVersion: z.string().nullish(),
@@ -27,7 +27,24 @@ export interface Deletion {
   readonly removed: boolean;
 }
 
-/** Reads DeleteOptions from the body, or else from the query. Throws 400. */
+const POLICIES = ["Foreground", "Background", "Orphan"];
+
+function checked(options: DeleteOptions): DeleteOptions {
+  const { propagationPolicy: policy, orphanDependents } = options;
+  if (!policy) return options;
+  if (!POLICIES.includes(policy)) {
+    const known = [...POLICIES, null].map((one) => `"${one ?? "nil"}"`).join(", ");
+    const detail = `Unsupported value: "${policy}": supported values: ${known}`;
+    throw invalidOptions("DeleteOptions", "propagationPolicy", detail);
+  }
+  if (orphanDependents !== undefined && orphanDependents !== null) {
+    const detail = "orphanDependents and deletionPropagation cannot be both set";
+    throw invalidOptions("DeleteOptions", "propagationPolicy", `Invalid value: ${detail}`);
+  }
+  return options;
+}
+
+/** Reads DeleteOptions from the body, or else from the query. Throws 400 and 422. */
 export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
   const grace = query.get("gracePeriodSeconds");
   const fromQuery = compact({
@@ -38,7 +55,7 @@ export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOpti
     gracePeriodSeconds: grace === null ? undefined : Number(grace),
   });
   const parsed = optionsSchema.safeParse(body ?? fromQuery);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return checked(parsed.data);
   const issue = parsed.error.issues[0];
   throw badRequest(`invalid DeleteOptions: ${issue?.path.join(".")}: ${issue?.message}`);
 }
@@ -58,12 +75,16 @@ function checkPreconditions(options: DeleteOptions, { metadata }: ApiObject, cal
 }
 
 /** Finalizers after a deletion with this propagation. */
-function finalizersFor(options: DeleteOptions, { metadata }: ApiObject): string[] {
+function finalizersFor(options: DeleteOptions, { metadata }: ApiObject, call: Call): string[] {
   const present = metadata.finalizers ?? [];
-  const policy = options.propagationPolicy ??
-    (options.orphanDependents === true ? "Orphan" : undefined);
-  if (policy === undefined && options.orphanDependents === undefined) return present;
+  const { propagationPolicy, orphanDependents } = options;
   const own: string[] = [FINALIZERS.foreground, FINALIZERS.orphan];
+  const said = propagationPolicy || typeof orphanDependents === "boolean" ||
+    present.some((finalizer) => own.includes(finalizer));
+  // The default of batch/v1 jobs is an old promise.
+  const isJob = call.resource.group === "batch" && call.resource.resource === "jobs";
+  const policy = propagationPolicy ?? (orphanDependents || (!said && isJob) ? "Orphan" : undefined);
+  if (policy === undefined && typeof orphanDependents !== "boolean") return present;
   const others = present.filter((finalizer) => !own.includes(finalizer));
   if (policy === "Foreground") return [...others, FINALIZERS.foreground];
   return policy === "Orphan" ? [...others, FINALIZERS.orphan] : others;
@@ -125,7 +146,7 @@ export async function deleteObject(
   call.warnings.push(...admitted.warnings);
   const object = existing(context, call);
   checkPreconditions(options, object, call);
-  const finalizers = finalizersFor(options, object);
+  const finalizers = finalizersFor(options, object, call);
   const grace = graceOf(options, object, call);
   const { namespace, name } = object.metadata;
   if (finalizers.length === 0 && grace === 0 && holdsOf(object) === 0) {

@@ -1,4 +1,7 @@
 /** Media types: what the client takes, and what it sends. */
+import { parse as parseYaml } from "yaml";
+import { duplicateFields } from "./duplicate_fields.ts";
+import { isJson } from "./object.ts";
 import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 import { badRequest, notAcceptable, tooLarge, unsupportedMediaType } from "./status_error.ts";
 
@@ -77,6 +80,18 @@ export async function readBody(request: Request): Promise<string> {
   return new TextDecoder().decode(await readBytes(request));
 }
 
+const YAML = "application/yaml";
+
+/** Parses YAML: its first document. Throws 400. */
+function readYaml(text: string): unknown {
+  try {
+    return parseYaml(text, { maxAliasCount: 0 }) ?? undefined;
+  } catch (cause) {
+    if (cause instanceof Error) throw badRequest(`the body is not YAML: ${cause.message}`);
+    throw cause;
+  }
+}
+
 /** Parses JSON. Throws 400. */
 export function parseJson(text: string): unknown {
   try {
@@ -87,16 +102,28 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Reads a JSON body; undefined where it is empty. Throws 400, 413 and 415. */
+/** Bodies that were read, with what tells the fields that they have twice. */
+const twice = new WeakMap<object, () => string[]>();
+
+/** Paths of the fields that a body of {@link readJson} has more than once: JSON keeps the last. */
+export function fieldsTwice(body: unknown): string[] {
+  return isJson(body) ? twice.get(body)?.() ?? [] : [];
+}
+
+/** Reads a body of JSON, YAML or protobuf; undefined where it is empty. Throws 400, 413 and 415. */
 export async function readJson(request: Request): Promise<unknown> {
   const type = contentType(request);
   if (type === PROTOBUF) return decodeProtobuf(await readBytes(request));
+  if (type === YAML) return readYaml(await readBody(request));
   if (type !== "" && type !== "application/json" && type !== "*/*") {
     throw unsupportedMediaType(
       `the body of the request was in an unknown format (${type}): ` +
-        "accepted media types include: application/json",
+        `accepted media types include: application/json, ${YAML}`,
     );
   }
   const text = await readBody(request);
-  return text === "" ? undefined : parseJson(text);
+  if (text === "") return undefined;
+  const value = parseJson(text);
+  if (isJson(value)) twice.set(value, () => duplicateFields(text));
+  return value;
 }

@@ -1,6 +1,7 @@
 /** JSON patch (RFC 6902) and JSON merge patch (RFC 7386). */
 import { z } from "zod";
 import { isJson, type Json, sameJson } from "./object.ts";
+import { setKey } from "./schema/json.ts";
 import { badRequest, StatusError } from "./status_error.ts";
 
 /** Operations of one JSON patch at most, as the real server has it. */
@@ -66,7 +67,7 @@ function add(root: unknown, path: string, value: unknown, operation: Operation):
   at(root, path, operation, (container, token) => {
     if (Array.isArray(container)) {
       container.splice(indexOf(container, token, operation, container.length + 1), 0, value);
-    } else container[token] = value;
+    } else setKey(container, token, value);
   });
   return root;
 }
@@ -81,10 +82,10 @@ function remove(root: unknown, path: string, operation: Operation): void {
 
 function replace(root: unknown, path: string, value: unknown, operation: Operation): unknown {
   if (path === "") return value;
-  read(root, path, operation);
   at(root, path, operation, (container, token) => {
-    if (Array.isArray(container)) container[Number(token)] = value;
-    else container[token] = value;
+    if (Array.isArray(container)) {
+      container[indexOf(container, token, operation, container.length)] = value;
+    } else setKey(container, token, value);
   });
   return root;
 }
@@ -113,12 +114,17 @@ function apply(root: unknown, operation: Operation): unknown {
   }
 }
 
-/** A copy of the document after a JSON patch. Throws 400 or 422 naming the operation. */
+/**
+ * A copy of the document after a JSON patch. As on the real server, replacing a member that is not
+ * there adds it. Throws 400 or 422 naming the operation.
+ */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   const parsed = operations.safeParse(patch);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw badRequest(`cannot decode the JSON patch: ${issue?.path.join(".")}: ${issue?.message}`);
+    const message = `cannot decode the JSON patch: ${issue?.path.join(".")}: ${issue?.message}`;
+    if (!Array.isArray(patch)) throw badRequest(message);
+    throw new StatusError(422, "Invalid", message);
   }
   return parsed.data.reduce(apply, structuredClone(document));
 }
@@ -129,7 +135,10 @@ export function applyMergePatch(document: unknown, patch: unknown): unknown {
   const merged: Json = isJson(document) ? { ...document } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
-    else merged[key] = applyMergePatch(merged[key], value);
+    else {
+      const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
+      setKey(merged, key, applyMergePatch(before, value));
+    }
   }
   return merged;
 }

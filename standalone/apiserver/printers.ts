@@ -140,8 +140,30 @@ const REPLICAS = [
   integer("Current", count("status", "replicas")),
   integer("Ready", count("status", "readyReplicas")),
 ];
+const SELECTOR = column(
+  "Selector",
+  (o) => pairs(child(child(o, "spec"), "selector").matchLabels),
+  1,
+);
 const role = (binding: ApiObject) =>
   `${text(binding.roleRef, "kind")}/${text(binding.roleRef, "name")}`;
+
+/** Who is bound, of one kind; service accounts with their namespaces. */
+function subjects(kind: string): Cell {
+  return (binding) =>
+    children(binding, "subjects").filter((one) => one.kind === kind).map((one) => {
+      const name = text(one, "name") ?? "";
+      return kind === "ServiceAccount" ? `${text(one, "namespace") ?? ""}/${name}` : name;
+    }).join(", ");
+}
+
+const BINDING = [
+  column("Role", role),
+  AGE,
+  column("Users", subjects("User"), 1),
+  column("Groups", subjects("Group"), 1),
+  column("ServiceAccounts", subjects("ServiceAccount"), 1),
+];
 
 const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
   "/pods": [
@@ -160,7 +182,7 @@ const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
     column("Duration", jobDuration),
     AGE,
     ...CONTAINERS,
-    column("Selector", (o) => pairs(child(child(o, "spec"), "selector").matchLabels), 1),
+    SELECTOR,
   ],
   "batch/cronjobs": [
     column("Schedule", of("spec", "schedule")),
@@ -216,12 +238,13 @@ const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
     integer("Available", count("status", "availableReplicas")),
     AGE,
     ...CONTAINERS,
+    SELECTOR,
   ],
-  "apps/replicasets": [...REPLICAS, AGE, ...CONTAINERS],
+  "apps/replicasets": [...REPLICAS, AGE, ...CONTAINERS, SELECTOR],
   "/replicationcontrollers": [...REPLICAS, AGE, ...CONTAINERS],
   "apps/statefulsets": [column("Ready", ready("readyReplicas", "replicas")), AGE, ...CONTAINERS],
-  "rbac.authorization.k8s.io/rolebindings": [column("Role", role), AGE],
-  "rbac.authorization.k8s.io/clusterrolebindings": [column("Role", role), AGE],
+  "rbac.authorization.k8s.io/rolebindings": BINDING,
+  "rbac.authorization.k8s.io/clusterrolebindings": BINDING,
   "scheduling.k8s.io/priorityclasses": [
     integer("Value", ({ value }) => value),
     column("Global-Default", ({ globalDefault }) => `${globalDefault === true}`),

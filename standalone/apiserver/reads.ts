@@ -1,11 +1,11 @@
 /** Lists: selected, in pages, of one moment. */
 import { z } from "zod";
 import type { Context } from "./context.ts";
-import { inVersion } from "./context.ts";
+import { asServed } from "./context.ts";
 import type { ApiObject } from "./object.ts";
 import type { Resource } from "./resources.ts";
 import { selectorOf } from "./selectors.ts";
-import { badRequest, expired } from "./status_error.ts";
+import { badRequest, expired, invalidOptions } from "./status_error.ts";
 
 /** A page of a list. */
 export interface Page {
@@ -61,10 +61,18 @@ function wantedRevision({ store }: Context, query: URLSearchParams): number | un
   const revision = revisionOf(query);
   const match = query.get("resourceVersionMatch");
   if (match && match !== "Exact" && match !== "NotOlderThan") {
-    throw badRequest(`resourceVersionMatch must be Exact or NotOlderThan, not "${match}"`);
+    throw invalidOptions(
+      "ListOptions",
+      "resourceVersionMatch",
+      `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan", ""`,
+    );
   }
   if (match && revision === undefined) {
-    throw badRequest("resourceVersionMatch is forbidden unless resourceVersion is provided");
+    throw invalidOptions(
+      "ListOptions",
+      "resourceVersionMatch",
+      "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+    );
   }
   if (revision !== undefined && revision > store.revision) {
     throw expired(`Too large resource version: ${revision}, current: ${store.revision}`);
@@ -96,7 +104,7 @@ export function listObjects(
   const remaining = selected.length - items.length;
   const last = items.at(-1);
   return {
-    items: items.map((object) => inVersion(object, resource)),
+    items: items.map((object) => asServed(context, object, resource)),
     metadata: {
       resourceVersion: `${revision}`,
       ...(remaining > 0 && last && { continue: encodeToken({ revision, after: place(last) }) }),

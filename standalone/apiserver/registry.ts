@@ -39,6 +39,7 @@ const versionSchema = z.looseObject({
       labelSelectorPath: z.string().optional(),
     }).optional(),
   }).optional(),
+  selectableFields: z.array(z.looseObject({ jsonPath: z.string() })).optional(),
   additionalPrinterColumns: z.array(z.looseObject({
     name: z.string(),
     type: z.string(),
@@ -80,6 +81,7 @@ export function resourcesOfDefinition(definition: ApiObject): Resource[] {
     custom: true,
     storageVersion,
     columns: version.additionalPrinterColumns ?? [AGE],
+    selectableFields: version.selectableFields?.map(({ jsonPath }) => jsonPath.replace(/^\./, "")),
     openApi: version.schema?.openAPIV3Schema,
   }));
 }

@@ -32,8 +32,8 @@ const VERBS: Readonly<Record<string, string>> = {
 
 function verbOf(method: string, name: string | undefined, watch: boolean): string {
   if (method === "GET" || method === "HEAD") {
-    if (watch) return "watch";
-    return name === undefined ? "list" : "get";
+    if (name !== undefined) return "get";
+    return watch ? "watch" : "list";
   }
   if (method === "DELETE" && name === undefined) return "deletecollection";
   return VERBS[method] ?? method.toLowerCase();
@@ -80,7 +80,7 @@ export function requestInfo(method: string, url: URL): RequestInfo {
   const selected = /(?:^|,)metadata\.name==?([^,]+)/.exec(
     url.searchParams.get("fieldSelector") ?? "",
   )?.[1];
-  const verb = verbOf(method, name, watch && subresource === undefined);
+  const verb = deprecatedWatch && method === "GET" ? "watch" : verbOf(method, name, watch);
   return {
     kind: "resource",
     group,

@@ -43,6 +43,8 @@ export interface Resource {
   readonly storageVersion: string;
   /** Columns of a custom kind; built-in kinds have theirs in `printers.ts`. */
   readonly columns?: readonly Column[];
+  /** Fields of a custom kind by which it may be selected, such as `spec.colour`. */
+  readonly selectableFields?: readonly string[];
   /** OpenAPI schema of a custom kind's version. */
   readonly openApi?: unknown;
 }

@@ -86,17 +86,29 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "batch/jobs status.successful": "status.succeeded",
 };
 
+/** Fields that are numbers: what is not there is 0. */
+const COUNTED = new Set(["status.succeeded"]);
+
 /** The text of a field; what is not there is empty. */
 function fieldText(object: ApiObject, path: string): string {
   let value: unknown = object;
   for (const part of path.split(".")) value = isJson(value) ? value[part] : undefined;
-  return value === undefined || value === null ? "" : `${value}`;
+  if (value === undefined || value === null) return COUNTED.has(path) ? "0" : "";
+  return `${value}`;
 }
 
 /** Reads a field selector such as `metadata.name=x,status.phase!=Running`. Throws 400. */
-export function parseFieldSelector(selector: string, key: ResourceKey): Selects {
+export function parseFieldSelector(
+  selector: string,
+  key: ResourceKey & { readonly selectableFields?: readonly string[] },
+): Selects {
   const table = `${key.group}/${key.resource}`;
-  const known = ["metadata.name", "metadata.namespace", ...FIELDS[table] ?? []];
+  const known = [
+    "metadata.name",
+    "metadata.namespace",
+    ...FIELDS[table] ?? [],
+    ...key.selectableFields ?? [],
+  ];
   const tests = clauses(selector).map((clause): Selects => {
     const match = /^\s*([^=!]+?)\s*(==|=|!=)\s*(.*?)\s*$/.exec(clause);
     if (!match) throw badRequest(`invalid field selector "${clause}"; write field=value`);
@@ -112,7 +124,10 @@ export function parseFieldSelector(selector: string, key: ResourceKey): Selects 
 }
 
 /** Both selectors of a request's query; undefined where it selects everything. */
-export function selectorOf(query: URLSearchParams, key: ResourceKey): Selects | undefined {
+export function selectorOf(
+  query: URLSearchParams,
+  key: Parameters<typeof parseFieldSelector>[1],
+): Selects | undefined {
   const labels = query.get("labelSelector") ?? "";
   const fields = query.get("fieldSelector") ?? "";
   if (labels === "" && fields === "") return undefined;

@@ -1,5 +1,5 @@
 /** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
-import type { ResolveService } from "./admission_chain.ts";
+import type { ResolveService } from "./admission/admit.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { servingCertificate } from "./certificates.ts";
 import { createParts, type StaticUser } from "./composition.ts";

@@ -110,6 +110,12 @@ export function invalid(
   });
 }
 
+/** 422: a parameter of the request is wrong, as `ListOptions` or another kind of options has it. */
+export function invalidOptions(kind: string, field: string, detail: string): StatusError {
+  const cause = { field, reason: "FieldValueInvalid", message: detail };
+  return invalid({ group: "meta.k8s.io", kind }, "", [cause]);
+}
+
 /** 400: the request cannot be understood. */
 export function badRequest(message: string): StatusError {
   return new StatusError(400, "BadRequest", message);

@@ -1,6 +1,7 @@
 /** Strategic merge patch: a merge patch whose lists merge by the key that the schema names. */
 import kubernetesSchemas from "../../crds/kubernetes_schemas.json" with { type: "json" };
 import { isJson, type Json, sameJson } from "./object.ts";
+import { setKey } from "./schema/json.ts";
 import { badRequest } from "./status_error.ts";
 
 const REF = "#/components/schemas/";
@@ -34,6 +35,7 @@ function mergesLists(schema: Json): boolean {
 /** Merges a list of objects by their key. */
 function mergeByKey(list: unknown[], patch: unknown[], key: string, items: Json): unknown[] {
   const merged = [...list];
+  const added: unknown[] = [];
   for (const entry of patch) {
     if (!isJson(entry)) throw badRequest(`strategic merge patch: a list item is no object`);
     if (entry[DIRECTIVE] === "replace") {
@@ -46,9 +48,10 @@ function mergeByKey(list: unknown[], patch: unknown[], key: string, items: Json)
     if (entry[DIRECTIVE] === "delete") {
       if (index >= 0) merged.splice(index, 1);
     } else if (index >= 0) merged[index] = mergeObject(merged[index], entry, items);
-    else merged.push(mergeObject({}, entry, items));
+    else added.push(mergeObject({}, entry, items));
   }
-  return merged;
+  // What is new stands first, as on the real server; `$setElementOrder` says otherwise.
+  return [...added, ...merged];
 }
 
 function mergeList(list: unknown, patch: unknown[], schema: Json): unknown[] {
@@ -100,14 +103,15 @@ function mergeObject(document: unknown, patch: Json, schema: Json): unknown {
   const members = Object.entries(patch).filter(([key]) => !key.startsWith("$"));
   for (const [key, value] of members) {
     const member = memberSchema(schema, key);
+    const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
     if (value === null) delete merged[key];
     else if (Array.isArray(value)) {
-      merged[key] = withoutDirectives(mergeList(merged[key], value, member));
+      setKey(merged, key, withoutDirectives(mergeList(before, value, member)));
     } else if (isJson(value)) {
-      const next = mergeObject(merged[key], value, member);
+      const next = mergeObject(before, value, member);
       if (next === undefined) delete merged[key];
-      else merged[key] = next;
-    } else merged[key] = value;
+      else setKey(merged, key, next);
+    } else setKey(merged, key, value);
   }
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith(DELETE_LIST) || key.startsWith(ORDER)) {

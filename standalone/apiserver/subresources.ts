@@ -7,7 +7,14 @@ import { readPatch } from "./patching.ts";
 import { podLog } from "./pod_log.ts";
 import { type Operation, respond } from "./resource_handler.ts";
 import { UNSUPPORTED_SUBRESOURCES } from "./resources.ts";
-import { badRequest, conflict, methodNotAllowed, noSuchPath, StatusError } from "./status_error.ts";
+import {
+  badRequest,
+  conflict,
+  invalid,
+  methodNotAllowed,
+  noSuchPath,
+  StatusError,
+} from "./status_error.ts";
 import { existing, updateObject } from "./writes.ts";
 
 type Handler = (operation: Operation) => Promise<Response>;
@@ -38,7 +45,8 @@ function scaleOf(object: ApiObject, paths: NonNullable<Operation["call"]["resour
     kind: "Scale",
     apiVersion: "autoscaling/v1",
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: { replicas: read(paths.specReplicasPath) ?? 0 },
+    // No replicas are left out, as Go leaves out zeros.
+    spec: { ...(read(paths.specReplicasPath) ? { replicas: read(paths.specReplicasPath) } : {}) },
     status: {
       replicas: read(paths.statusReplicasPath) ?? 0,
       ...(selector !== undefined && { selector }),
@@ -61,9 +69,11 @@ async function scale(operation: Operation): Promise<Response> {
   const updated = await updateObject(context, main, (current) => {
     const before = scaleOf(current, paths);
     const after = patch ? patch({ ...before, metadata: current.metadata }) : sent;
-    const replicas = number(child(after, "spec"), "replicas");
-    if (replicas === undefined || !Number.isInteger(replicas) || replicas < 0) {
-      throw badRequest("spec.replicas must be a whole number of at least 0");
+    const replicas = number(child(after, "spec"), "replicas") ?? 0;
+    if (!Number.isInteger(replicas) || replicas < 0) {
+      const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
+      const cause = { field: "spec.replicas", reason: "FieldValueInvalid", message };
+      throw invalid({ group: "autoscaling", kind: "Scale" }, current.metadata.name, [cause]);
     }
     const version = text(child(after, "metadata"), "resourceVersion");
     if (version && version !== current.metadata.resourceVersion) {

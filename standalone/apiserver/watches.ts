@@ -1,11 +1,11 @@
 /** Watches: what is there, then what changes, as a stream of JSON lines. */
-import { type Context, inVersion } from "./context.ts";
+import { asServed, type Context } from "./context.ts";
 import type { ApiObject } from "./object.ts";
 import { CRD_KEY } from "./registry.ts";
 import { revisionOf } from "./reads.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import { selectorOf } from "./selectors.ts";
-import { badRequest, expired, type StatusError } from "./status_error.ts";
+import { expired, invalidOptions, type StatusError } from "./status_error.ts";
 import type { Change } from "./store.ts";
 
 /** One line of a watch. */
@@ -50,7 +50,18 @@ function startOf({ store }: Context, { resource, namespace, query }: WatchOption
   const revision = revisionOf(query);
   const initial = isTrue(query, "sendInitialEvents");
   if (initial && query.get("resourceVersionMatch") !== "NotOlderThan") {
-    throw badRequest("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    throw invalidOptions(
+      "ListOptions",
+      "resourceVersionMatch",
+      "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+    );
+  }
+  if (!query.has("sendInitialEvents") && query.get("resourceVersionMatch")) {
+    throw invalidOptions(
+      "ListOptions",
+      "resourceVersionMatch",
+      "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+    );
   }
   if (revision !== undefined && revision > store.revision) {
     throw expired(`Too large resource version: ${revision}, current: ${store.revision}`);
@@ -118,7 +129,7 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
         if (!ended) controller.enqueue(encoder.encode(`${JSON.stringify(event)}\n`));
       };
       const show = (type: WatchEvent["type"], object: ApiObject) =>
-        send({ type, object: present(inVersion(object, resource), type) });
+        send({ type, object: present(asServed(context, object, resource), type) });
       const end = (error?: StatusError) => {
         if (ended) return;
         stop();

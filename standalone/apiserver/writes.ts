@@ -1,8 +1,9 @@
 /** Create and update: decode, default, admit, validate, store. */
-import { type Call, type Context, inVersion, timestamp } from "./context.ts";
+import { asServed, type Call, type Context, inVersion, timestamp } from "./context.ts";
 import { type ApiObject, compact, parseSent, sameJson, type SentObject } from "./object.ts";
+import { fieldsTwice } from "./negotiation.ts";
 import type { AdmissionRequest } from "./parts.ts";
-import { definitionProblems, isDefinition } from "./definitions.ts";
+import { definitionDefaults, definitionProblems, isDefinition } from "./definitions.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
 import { checkKind, holdsOf, newObject, nextObject } from "./strategies.ts";
 import {
@@ -57,7 +58,10 @@ export function decode(context: Context, call: Call, body: unknown): SentObject 
   if (!schema) return sent;
   const whole = { ...sent, apiVersion: apiVersionOf(call.resource), kind: call.resource.kind };
   if (call.fieldValidation !== "Ignore") {
-    const told = schema.unknownFields(whole).map((field) => `unknown field "${field}"`);
+    const told = [
+      ...fieldsTwice(body).map((field) => `duplicate field "${field}"`),
+      ...schema.unknownFields(whole).map((field) => `unknown field "${field}"`),
+    ];
     if (call.fieldValidation === "Strict" && told.length > 0) {
       const { kind } = call.resource;
       throw badRequest(
@@ -67,7 +71,8 @@ export function decode(context: Context, call: Call, body: unknown): SentObject 
     }
     call.warnings.push(...told);
   }
-  return parseSent(schema.applyDefaults(schema.prune(whole)));
+  const filled = parseSent(schema.applyDefaults(schema.prune(whole)));
+  return isDefinition(call.resource) ? definitionDefaults(filled) : filled;
 }
 
 /** The object after admission, with the metadata that is the server's own put back. */
@@ -85,6 +90,15 @@ function validate(context: Context, resource: Resource, object: ApiObject, old?:
     ...context.registry.schemaOf(resource)?.validate(object, old) ?? [],
     ...(isDefinition(resource) ? definitionProblems(object) : []),
   ];
+  // What Go could not decode is no object of a built-in kind at all.
+  const undecodable = causes.find(({ reason }) => reason === "FieldValueTypeInvalid");
+  if (!resource.custom && undecodable) {
+    const { kind, version } = resource;
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: ${undecodable.field}: ` +
+        undecodable.message,
+    );
+  }
   if (causes.length > 0) throw invalid(resource, object.metadata.name, causes);
 }
 
@@ -115,7 +129,12 @@ function nameOf(sent: SentObject, call: Call): string {
     );
   }
   if (resourceVersion !== undefined && resourceVersion !== "") {
-    throw badRequest("resourceVersion should not be set on objects to be created");
+    // The code of the real server, which takes it for a bug of its caller.
+    throw new StatusError(
+      500,
+      "InternalError",
+      "resourceVersion should not be set on objects to be created",
+    );
   }
   if (name) return name;
   if (generateName) return generatedName(generateName);
@@ -163,16 +182,29 @@ function isGone(object: ApiObject): boolean {
 }
 
 /** Reads the object that a call names. Throws 404. */
-export function existing({ store }: Context, { resource, namespace, name = "" }: Call): ApiObject {
-  const found = store.get(resource, resource.namespaced ? namespace : undefined, name);
+export function existing(context: Context, { resource, namespace, name = "" }: Call): ApiObject {
+  const found = context.store.get(resource, resource.namespaced ? namespace : undefined, name);
   if (!found) throw notFound(resource, name);
-  return inVersion(found, resource);
+  return asServed(context, found, resource);
+}
+
+/** Built-in kinds that, like custom ones, are never overwritten unseen. */
+const VERSIONED = new Set([
+  "coordination.k8s.io/leases",
+  "apiextensions.k8s.io/customresourcedefinitions",
+  "node.k8s.io/runtimeclasses",
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+  "admissionregistration.k8s.io/validatingwebhookconfigurations",
+]);
+
+function needsVersion({ custom, group, resource }: Resource): boolean {
+  return custom || VERSIONED.has(`${group}/${resource}`);
 }
 
 function checkVersion(sent: SentObject, current: ApiObject, resource: Resource): void {
   const { resourceVersion } = sent.metadata;
   if (resourceVersion === undefined || resourceVersion === "") {
-    if (!resource.custom) return;
+    if (!needsVersion(resource)) return;
     throw invalid(resource, current.metadata.name, [{
       field: "metadata.resourceVersion",
       reason: "FieldValueInvalid",

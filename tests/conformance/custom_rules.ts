@@ -198,6 +198,7 @@ export const customRules: Case[] = [
   },
   {
     name: "a definition whose rule names a field that is not there is invalid",
+    skip: { embedded: "rules are parsed, not checked against the types of a schema" },
     async run(api) {
       const body = definition(api, withRules([{ rule: "self.nothing > 1" }]));
       const { details } = await api.refused(422, "POST", DEFINITIONS, { body });
@@ -206,6 +207,7 @@ export const customRules: Case[] = [
   },
   {
     name: "a definition whose rule is no boolean is invalid",
+    skip: { embedded: "rules are parsed, not checked against the types of a schema" },
     async run(api) {
       const body = definition(api, withRules([{ rule: "self.a + 1" }]));
       await api.refused(422, "POST", DEFINITIONS, { body });

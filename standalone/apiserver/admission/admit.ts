@@ -13,10 +13,13 @@ export interface AdmissionOptions {
   /** Decides what writers of roles may grant. */
   readonly authorizer: Authorizer;
   /** Where Services that webhooks name can be reached; without it such webhooks fail. */
-  readonly resolveService?: CallOptions["resolveService"];
+  readonly resolveService?: ResolveService;
   /** How webhooks are called; over HTTPS when left out. */
   readonly call?: CallHttps;
 }
+
+/** Finds where a Service that a webhook names can be reached. */
+export type ResolveService = NonNullable<CallOptions["resolveService"]>;
 
 export type { ServiceAddress };
 

@@ -102,6 +102,10 @@ const jobSelector: Mutator = (job, request) => {
       field: "spec.selector",
       reason: "FieldValueInvalid",
       message: `Invalid value: ${JSON.stringify(spec.selector)}: \`selector\` not auto-generated`,
+    }, {
+      field: "spec.template.metadata.labels",
+      reason: "FieldValueInvalid",
+      message: "Invalid value: {}: `selector` does not match template `labels`",
     }]);
   }
   const template = objectAt(spec, "template");
@@ -118,12 +122,14 @@ const jobSelector: Mutator = (job, request) => {
   return [];
 };
 
+const ADDRESSED_TYPES = new Set(["NodePort", "LoadBalancer", "ExternalName"]);
+
 /** Services have no virtual address here: names lead to pods. Types that need one are refused. */
 const serviceAddress: Mutator = (service, request) => {
   const { spec } = service;
   if (!isObject(spec)) return [];
   const type = textAt(spec, "type") ?? "ClusterIP";
-  if (type !== "ClusterIP") {
+  if (ADDRESSED_TYPES.has(type)) {
     throw forbidden(
       subject(request),
       request.name ?? "",

@@ -56,6 +56,24 @@ const responseSchema = z.object({
 });
 type Response = z.infer<typeof responseSchema>["response"];
 
+const OPTIONS: Readonly<Partial<Record<AdmissionRequest["operation"], string>>> = {
+  CREATE: "CreateOptions",
+  UPDATE: "UpdateOptions",
+  DELETE: "DeleteOptions",
+};
+
+/** The options of the request, with the kind that they are of. */
+function optionsOf({ operation, options, dryRun }: AdmissionRequest): unknown {
+  const kind = OPTIONS[operation];
+  if (kind === undefined) return null;
+  return {
+    ...(isObject(options) && options),
+    kind,
+    apiVersion: "meta.k8s.io/v1",
+    ...(dryRun && { dryRun: ["All"] }),
+  };
+}
+
 function reviewOf(request: AdmissionRequest, uid: string): unknown {
   const { kind, resource, subresource, name, namespace, operation, user } = request;
   return {
@@ -81,7 +99,7 @@ function reviewOf(request: AdmissionRequest, uid: string): unknown {
       object: request.object ?? null,
       oldObject: request.oldObject ?? null,
       dryRun: request.dryRun,
-      options: request.options ?? null,
+      options: optionsOf(request),
     },
   };
 }

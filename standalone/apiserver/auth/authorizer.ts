@@ -47,6 +47,13 @@ function isSubject(subject: unknown, user: User, namespace: string | undefined):
   }
 }
 
+function subjectText(subject: unknown, namespace: string | undefined): string {
+  const kind = textAt(subject, "kind") ?? "";
+  const name = textAt(subject, "name") ?? "";
+  if (kind !== "ServiceAccount") return `${kind} "${name}"`;
+  return `${kind} "${name}/${textAt(subject, "namespace") || namespace}"`;
+}
+
 /** Creates an authorizer over the objects of the store. */
 export function createAuthorizer(options: { store: ObjectReader }): Authorizer {
   const { store } = options;
@@ -76,7 +83,11 @@ export function createAuthorizer(options: { store: ObjectReader }): Authorizer {
       const rules = roleRules(binding.roleRef, binding.metadata.namespace) ?? [];
       if (rules.some((rule) => ruleAllows(rule, attributes))) {
         const role = `${textAt(binding.roleRef, "kind")} "${textAt(binding.roleRef, "name")}"`;
-        const reason = `RBAC: allowed by ${binding.kind} "${binding.metadata.name}" of ${role}`;
+        const { name, namespace: where } = binding.metadata;
+        const title = where === undefined ? name : `${name}/${where}`;
+        const subject = asObjects(at(binding, "subjects")).find((it) => isSubject(it, user, where));
+        const reason = `RBAC: allowed by ${binding.kind} "${title}" of ${role} to ` +
+          subjectText(subject, where);
         return { allowed: true, reason };
       }
     }

@@ -1,6 +1,6 @@
 /** Nobody grants more than they have: what writers of roles and bindings may write. */
 import type { User } from "../parts.ts";
-import { asObjects, at, sameJson, textAt } from "../schema/json.ts";
+import { at, objectAt, sameJson, textAt } from "../schema/json.ts";
 import { forbidden, notFound } from "../status_error.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { parseRules, type PolicyRule, ruleText, uncovered } from "./policy_rules.ts";
@@ -47,18 +47,31 @@ function mayBypass(
   }).allowed;
 }
 
+/** Says whether a write changes owners and finalizers alone: the garbage collector may. */
+function changesOwnersOnly({ object, oldObject }: RbacWrite): boolean {
+  if (oldObject === undefined) return false;
+  const others = (value: unknown) => {
+    const {
+      ownerReferences: _owners,
+      finalizers: _finalizers,
+      resourceVersion: _version,
+      ...rest
+    } = objectAt(value, "metadata");
+    return { ...objectAt(value), metadata: rest };
+  };
+  return sameJson(others(object), others(oldObject));
+}
+
 function checkRole(write: RbacWrite, authorizer: Authorizer): void {
   const name = textAt(write.object, "metadata", "name") ?? "";
-  if (sameJson(at(write.object, "rules"), at(write.oldObject, "rules"))) return;
+  if (changesOwnersOnly(write)) return;
   if (mayBypass(write, authorizer, "escalate", write.resource, name)) return;
   refuseUncovered(write, authorizer, parseRules(at(write.object, "rules")));
 }
 
 function checkBinding(write: RbacWrite, authorizer: Authorizer): void {
   const roleRef = at(write.object, "roleRef");
-  const same = sameJson(roleRef, at(write.oldObject, "roleRef")) &&
-    sameJson(asObjects(at(write.object, "subjects")), asObjects(at(write.oldObject, "subjects")));
-  if (same) return;
+  if (changesOwnersOnly(write)) return;
   const roleName = textAt(roleRef, "name") ?? "";
   const resource = textAt(roleRef, "kind") === "ClusterRole" ? "clusterroles" : "roles";
   if (mayBypass(write, authorizer, "bind", resource, roleName)) return;

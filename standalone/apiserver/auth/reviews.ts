@@ -1,7 +1,7 @@
 /** Reviews: who has this token, and may somebody do this. */
 import type { User } from "../parts.ts";
 import { asTexts, at, isObject, objectAt, textAt } from "../schema/json.ts";
-import { badRequest, StatusError } from "../status_error.ts";
+import { badRequest, invalid, StatusError } from "../status_error.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";
 
@@ -109,10 +109,12 @@ function accessReview(
   const spec = objectAt(body, "spec");
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (isObject(resourceAttributes) === isObject(nonResourceAttributes)) {
-    throw badRequest(
-      "spec.resourceAttributes: exactly one of nonResourceAttributes or resourceAttributes must " +
-        "be specified",
-    );
+    const message = "Invalid value: null: exactly one of nonResourceAttributes or " +
+      "resourceAttributes must be specified";
+    const field = "spec.resourceAttributes";
+    throw invalid({ group: "authorization.k8s.io", kind }, "", [
+      { field, reason: "FieldValueInvalid", message },
+    ]);
   }
   const verb = textAt(resourceAttributes ?? nonResourceAttributes, "verb") ?? "";
   const field = (name: string) => textAt(resourceAttributes, name) ?? "";

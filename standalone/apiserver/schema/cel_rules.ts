@@ -9,6 +9,7 @@ import {
   plan,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
+import { KUBERNETES_FUNCTIONS, optionalValue } from "./cel_functions.ts";
 import { asList, at, isObject, sameJson, textAt } from "./json.ts";
 import { type Cause, invalid, shown, under } from "./cause.ts";
 import type { Structure } from "./structure.ts";
@@ -20,7 +21,7 @@ const environment: { value?: CelEnv } = {};
 
 /** Compiles an expression. Throws with CEL's message when it does not parse. */
 export function compileCel(expression: string): CelProgram {
-  environment.value ??= celEnv({ funcs: strings });
+  environment.value ??= celEnv({ funcs: [...strings, ...KUBERNETES_FUNCTIONS] });
   const run = plan(environment.value, parse(expression));
   return (variables) => run(variables);
 }
@@ -156,13 +157,18 @@ function checkRule(
     return [invalid(field, about, `rule compilation error: ${rule.problem}`)];
   }
   const variables: Record<string, CelInput> = { self: toCel(value, structure) };
-  if (rule.transition) variables.oldSelf = toCel(old, structure);
+  if (rule.transition) variables.oldSelf = oldSelf(rule, old, structure);
   const result = rule.program(variables);
   if (result === true) return [];
   if (isCelError(result)) {
     return [invalid(field, about, `rule evaluation error: ${result.message}`)];
   }
   return [refusal(rule, field, about, messageOf(rule, variables))];
+}
+
+function oldSelf(rule: Rule, old: unknown, structure: Structure): CelInput {
+  if (!rule.optionalOldSelf) return toCel(old, structure);
+  return optionalValue(old === undefined ? undefined : toCel(old, structure));
 }
 
 function messageOf(rule: Rule, variables: Record<string, CelInput>): string {

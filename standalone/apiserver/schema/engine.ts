@@ -5,6 +5,7 @@ import type { Cause } from "./cause.ts";
 import { applyDefaults } from "./defaults.ts";
 import { at, type JsonObject } from "./json.ts";
 import { createChecker } from "./json_schema.ts";
+import { checkEmbedded } from "./embedded.ts";
 import { checkLists } from "./lists.ts";
 import { prune } from "./prune.ts";
 import { checkMetadata } from "./rules/metadata.ts";
@@ -83,6 +84,7 @@ export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Sc
         ...checkMetadataForm(value),
         ...check(value),
         ...checkLists(value, structure),
+        ...checkEmbedded(value, structure),
         ...(own === undefined ? [] : checkMetadata(own)),
       ];
       return causes.length > 0 ? unique(causes) : checkRules(value, old, structure);

@@ -148,8 +148,12 @@ function asSchema(value: unknown): JsonObject | boolean {
   return isObject(value) || typeof value === "boolean" ? value : {};
 }
 
-/** Errors inside the branches of a combination say less than the combination's own. */
+/**
+ * Errors inside the branches of a combination say less than the combination's own, but for a field
+ * that its first branch misses.
+ */
 function isInsideCombination(error: ErrorObject): boolean {
+  if (/\/(anyOf|oneOf)\/0\/required$/.test(error.schemaPath)) return false;
   return /\/(anyOf|oneOf|not)\//.test(error.schemaPath);
 }
 
@@ -218,7 +222,7 @@ const TEXTS: Readonly<Record<string, (error: ErrorObject, field: string) => Caus
   pattern: (error, field) =>
     invalid(field, error.data, `${field} in body should match '${String(error.schema)}'`),
   format: (error, field) =>
-    invalid(
+    wrongType(
       field,
       error.data,
       `${field} in body must be of type ${error.schema}: ${JSON.stringify(error.data)}`,

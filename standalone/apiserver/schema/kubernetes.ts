@@ -1,4 +1,5 @@
 /** Schemas of Kubernetes' own kinds, with the rules that its API server checks beyond OpenAPI. */
+import type { Cause } from "./cause.ts";
 import { asList, at, isObject } from "./json.ts";
 import { compileSchema, KUBERNETES_DEFINITIONS, type Schema } from "./engine.ts";
 import { applyNativeDefaults } from "./native_defaults.ts";
@@ -33,6 +34,18 @@ export function kubernetesSchemaName(
   return cache.names.get(`${group}/${version}/${kind}`);
 }
 
+/** The real server names the field of the volume where a source of it lacks its path. */
+function renamed(cause: Cause): Cause {
+  const match = /^(.*\.projected)\.sources\[\d+\]\.serviceAccountToken(\.path)$/.exec(cause.field);
+  return match ? { ...cause, field: `${match[1]}${match[2]}` } : cause;
+}
+
+/** The causes, and others about other fields. */
+function withOthers(causes: readonly Cause[], others: readonly Cause[]): Cause[] {
+  const known = new Set(causes.map(({ field }) => field));
+  return [...causes, ...others.filter(({ field }) => !known.has(field))];
+}
+
 /**
  * The schema of one of Kubernetes' own kinds, compiled at first use and kept; undefined for a kind
  * that Kubernetes does not have. `validate` also checks names, labels, references between fields
@@ -53,8 +66,11 @@ export function kubernetesKindSchema(
     ...base,
     applyDefaults: (value) => applyNativeDefaults(group, kind, base.applyDefaults(value)),
     validate(value, old) {
-      const causes = base.validate(value, old);
-      return causes.length > 0 ? causes : rules(value, old);
+      const causes = base.validate(value, old).map(renamed);
+      if (causes.length === 0) return rules(value, old);
+      // What is missing keeps nobody from looking at the rest.
+      const missing = causes.every(({ reason }) => reason === "FieldValueRequired");
+      return missing ? withOthers(causes, rules(value, old)) : causes;
     },
   };
   cache.schemas.set(name, schema);

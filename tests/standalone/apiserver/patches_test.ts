@@ -40,6 +40,11 @@ const jsonCases: Record<string, [unknown, unknown[], unknown]> = {
     ],
     { b: 5, c: {}, e: 3, f: 5 },
   ],
+  "takes `__proto__` as a name like others": [
+    {},
+    [{ op: "add", path: "/__proto__", value: 1 }, { op: "copy", from: "/__proto__", path: "/a" }],
+    JSON.parse('{"__proto__": 1, "a": 1}'),
+  ],
   "reads escaped names": [{ "a/b": 1, "m~n": 2 }, [
     { op: "remove", path: "/a~1b" },
     { op: "test", path: "/m~0n", value: 2 },
@@ -55,7 +60,7 @@ const jsonRefusals: Record<string, [unknown[], RegExp]> = {
   "an unknown operation": [[{ op: "frob", path: "/a" }], /cannot decode the JSON patch/],
   "a path that is none": [[{ op: "remove", path: "a" }], /JSON pointer/],
   "removing what is not there": [[{ op: "remove", path: "/z" }], /"\/z" does not exist/],
-  "replacing what is not there": [[{ op: "replace", path: "/z", value: 1 }], /does not exist/],
+  "replacing in what is not there": [[{ op: "replace", path: "/z/y", value: 1 }], /does not exist/],
   "an index beyond the list": [[{ op: "add", path: "/l/9", value: 1 }], /9 is no index/],
   "a test that fails": [[{ op: "test", path: "/a", value: 2 }], /the test failed/],
 };
@@ -70,7 +75,7 @@ const strategicCases: Record<string, [unknown, unknown, unknown]> = {
   "merges lists by their key": [
     { spec: { containers: [container("a", { image: "1" }), container("b")] } },
     { spec: { containers: [container("a", { image: "2" }), container("c")] } },
-    { spec: { containers: [container("a", { image: "2" }), container("b"), container("c")] } },
+    { spec: { containers: [container("c"), container("a", { image: "2" }), container("b")] } },
   ],
   "deletes an item": [
     { spec: { containers: [container("a"), container("b")] } },

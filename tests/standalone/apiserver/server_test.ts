@@ -74,12 +74,12 @@ const refusals: Record<string, Refusal> = {
     body: { metadata: { resourceVersion: "1" }, data: { a: "3" } },
     want: [409, "Conflict", /object has been modified/],
   },
-  "another UID: 409": {
+  "another UID: 422": {
     method: "PATCH",
     path: `${CONFIG_MAPS}/taken`,
     type: MERGE,
     body: { metadata: { uid: "other" } },
-    want: [409, "Conflict", /UID in precondition/],
+    want: [422, "Invalid", /metadata\.uid: .*field is immutable/],
   },
   "another name than the path's: 400": {
     method: "PUT",
@@ -99,11 +99,11 @@ const refusals: Record<string, Refusal> = {
     body: pod("a"),
     want: [400, "BadRequest", /does not match the expected kind/],
   },
-  "a resource version on create: 400": {
+  "a resource version on create: 500": {
     method: "POST",
     path: CONFIG_MAPS,
     body: configMap("b", { resourceVersion: "1" }),
-    want: [400, "BadRequest", /resourceVersion should not be set/],
+    want: [500, "InternalError", /resourceVersion should not be set/],
   },
   "not JSON: 400": {
     method: "POST",
@@ -209,11 +209,11 @@ const refusals: Record<string, Refusal> = {
     body: { preconditions: { uid: "other" } },
     want: [409, "Conflict", /UID in the precondition/],
   },
-  "a propagation that there is not: 400": {
+  "a propagation that there is not: 422": {
     method: "DELETE",
     path: `${CONFIG_MAPS}/taken`,
     body: { propagationPolicy: "Sometimes" },
-    want: [400, "BadRequest", /propagationPolicy/],
+    want: [422, "Invalid", /propagationPolicy/],
   },
 };
 

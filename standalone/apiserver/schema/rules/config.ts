@@ -1,6 +1,6 @@
 /** ConfigMaps and Secrets: keys, size, and the immutable flag. */
 import { at, objectAt, sameJson, textAt } from "../json.ts";
-import { type Cause, forbidden, invalid, tooLong, under } from "../cause.ts";
+import { type Cause, forbidden, invalid, required, tooLong } from "../cause.ts";
 import { byteLength, checkMetadata } from "./metadata.ts";
 import { dataKey } from "./names.ts";
 
@@ -43,12 +43,24 @@ export function checkConfigMap(object: unknown, old?: unknown): Cause[] {
     ...checkMetadata(at(object, "metadata")),
     ...checkKeys(object, "data"),
     ...checkKeys(object, "binaryData"),
-    ...both.map((key) =>
-      invalid(under("data", key), key, "duplicate of key present in binaryData")
-    ),
+    ...both.map((key) => invalid(`data[${key}]`, key, "duplicate of key present in binaryData")),
     ...checkSize(object, ["data", "binaryData"]),
     ...checkImmutable(object, old, ["data", "binaryData"]),
   ];
+}
+
+/** Keys without which a Secret of a type means nothing. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  "kubernetes.io/tls": ["tls.crt", "tls.key"],
+  "kubernetes.io/dockercfg": [".dockercfg"],
+  "kubernetes.io/dockerconfigjson": [".dockerconfigjson"],
+  "kubernetes.io/ssh-auth": ["ssh-privatekey"],
+};
+
+function checkNeeded(object: unknown): Cause[] {
+  return (NEEDED[textAt(object, "type") ?? ""] ?? [])
+    .filter((key) => !Object.hasOwn(objectAt(object, "data"), key))
+    .map((key) => required(`data[${key}]`));
 }
 
 /** Rules of kind Secret. */
@@ -58,6 +70,7 @@ export function checkSecret(object: unknown, old?: unknown): Cause[] {
   return [
     ...checkMetadata(at(object, "metadata")),
     ...checkKeys(object, "data"),
+    ...checkNeeded(object),
     ...checkSize(object, ["data"]),
     ...checkImmutable(object, old, ["data"]),
     ...(old !== undefined && type !== before ? [invalid("type", type, "field is immutable")] : []),

@@ -1,7 +1,16 @@
 /** Containers of a pod: names, variables, ports, mounts, resources, probes. */
 import { asObjects, at, type JsonObject, objectAt, textAt } from "../json.ts";
-import { type Cause, duplicate, invalid, notFound, required, under } from "../cause.ts";
-import { dnsLabel, envName, isQuantity, portName } from "./names.ts";
+import {
+  type Cause,
+  duplicate,
+  invalid,
+  notFound,
+  required,
+  under,
+  unsupported,
+  wrongType,
+} from "../cause.ts";
+import { dnsLabel, envName, isQuantity, portName, quantityValue } from "./names.ts";
 
 /** Checks one list of containers; `seen` collects the names of all lists of the pod. */
 export function checkContainers(
@@ -33,6 +42,7 @@ function checkContainer(
     ...(image !== "" && image.trim() !== image
       ? [invalid(under(path, "image"), image, "must not have leading or trailing whitespace")]
       : []),
+    ...checkRestartPolicy(container, path),
     ...checkEnv(container, path),
     ...checkPorts(container, under(path, "ports")),
     ...checkMounts(container, under(path, "volumeMounts"), volumes),
@@ -41,6 +51,14 @@ function checkContainer(
       checkProbe(at(container, probe), under(path, probe), probe)
     ),
   ];
+}
+
+const RESTARTS = ["Always", "Never", "OnFailure"];
+
+function checkRestartPolicy(container: JsonObject, path: string): Cause[] {
+  const policy = textAt(container, "restartPolicy");
+  if (policy === undefined || RESTARTS.includes(policy)) return [];
+  return [unsupported(under(path, "restartPolicy"), policy, RESTARTS)];
 }
 
 function checkEnv(container: JsonObject, path: string): Cause[] {
@@ -80,10 +98,20 @@ function checkValueFrom(variable: JsonObject, path: string): Cause[] {
   if ((textAt(variable, "value") ?? "") !== "") {
     return [invalid(path, "", "may not be specified when `value` is not empty")];
   }
-  return given.length > 1
-    ? [invalid(path, "", "may not have more than one field specified at a time")]
-    : [];
+  if (given.length > 1) {
+    return [invalid(path, "", "may not have more than one field specified at a time")];
+  }
+  const field = textAt(variable, "valueFrom", "fieldRef", "fieldPath");
+  if (field === undefined || ENV_FIELDS.test(field)) return [];
+  const here = under(under(path, "fieldRef"), "fieldPath");
+  return [invalid(here, field, "error converting fieldPath: field label not supported")];
 }
+
+/** Fields of a pod that variables can have. */
+const ENV_FIELDS = new RegExp(
+  "^(metadata\\.(name|namespace|uid)|metadata\\.(labels|annotations)\\['.+'\\]|" +
+    "spec\\.(nodeName|serviceAccountName)|status\\.(hostIPs?|podIPs?))$",
+);
 
 function checkPorts(container: JsonObject, path: string): Cause[] {
   const names = new Set<string>();
@@ -141,11 +169,26 @@ const QUANTITY_TEXT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 function checkResources(resources: unknown, path: string): Cause[] {
+  const limits = objectAt(resources, "limits");
+  const excess = Object.entries(objectAt(resources, "requests")).filter(([name, amount]) => {
+    const [most, asked] = [quantityValue(limits[name]), quantityValue(amount)];
+    return most !== undefined && asked !== undefined && asked > most;
+  }).map(([name, amount]) =>
+    invalid(
+      under(path, "requests"),
+      String(amount),
+      `must be less than or equal to ${name} limit of ${limits[name]}`,
+    )
+  );
+  return [...checkAmounts(resources, path), ...excess];
+}
+
+function checkAmounts(resources: unknown, path: string): Cause[] {
   return ["limits", "requests"].flatMap((part) =>
     Object.entries(objectAt(resources, part)).flatMap(([name, amount]) => {
       const here = `${under(path, part)}[${name}]`;
       const text = String(amount);
-      if (!isQuantity(text)) return [invalid(here, text, QUANTITY_TEXT)];
+      if (!isQuantity(text)) return [wrongType(here, text, QUANTITY_TEXT)];
       return text.startsWith("-")
         ? [invalid(here, text, "must be greater than or equal to 0")]
         : [];

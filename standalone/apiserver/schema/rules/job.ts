@@ -3,7 +3,7 @@ import { asObjects, at, type JsonObject, objectAt, sameJson, textMapAt } from ".
 import { type Cause, invalid, required, under } from "../cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";
-import { dnsLabel } from "./names.ts";
+import { dnsLabel, qualifiedName } from "./names.ts";
 
 const NOT_NEGATIVE = [
   "parallelism",
@@ -29,9 +29,21 @@ export function checkJobSpec(spec: unknown, path: string): Cause[] {
         : [];
     }),
     ...checkIndexed(spec, path),
+    ...checkManager(spec, path),
     ...checkPodTemplate(at(spec, "template"), template),
     ...checkJobRestartPolicy(at(spec, "template"), template),
   ];
+}
+
+/** Who executes the Job instead of Kubernetes: a name with a domain before it. */
+function checkManager(spec: unknown, path: string): Cause[] {
+  const manager = at(spec, "managedBy");
+  if (typeof manager !== "string") return [];
+  const field = under(path, "managedBy");
+  if (!manager.includes("/")) {
+    return [invalid(field, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')];
+  }
+  return qualifiedName(manager).map((problem) => invalid(field, manager, problem));
 }
 
 function checkIndexed(spec: unknown, path: string): Cause[] {
@@ -123,7 +135,11 @@ function checkJobUpdate(job: unknown, old: unknown): Cause[] {
   const same = mayChangeScheduling(old)
     ? sameJson(withoutScheduling(template), withoutScheduling(templateBefore))
     : sameJson(template, templateBefore);
-  if (!same) causes.push(invalid("spec.template", template, IMMUTABLE));
+  if (!same) {
+    const inSpec = mayChangeScheduling(old) &&
+      sameJson({ ...template, spec: 0 }, { ...templateBefore, spec: 0 });
+    causes.push(invalid(inSpec ? "spec.template.spec" : "spec.template", template, IMMUTABLE));
+  }
   return [...causes, ...checkCompletions(spec, before)];
 }
 

@@ -16,12 +16,26 @@ export function checkMetadata(
     ...checkLabels(at(metadata, "labels"), under(path, "labels")),
     ...checkAnnotations(at(metadata, "annotations"), under(path, "annotations")),
     ...asTexts(at(metadata, "finalizers")).flatMap((finalizer, index) =>
-      qualifiedName(finalizer).map((problem) =>
+      finalizerProblems(finalizer).map((problem) =>
         invalid(under(under(path, "finalizers"), index), finalizer, problem)
       )
     ),
     ...checkOwners(metadata, under(path, "ownerReferences")),
   ];
+}
+
+/** Finalizers of Kubernetes' own, which need no domain. */
+const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+
+function finalizerProblems(finalizer: string): string[] {
+  const problems = qualifiedName(finalizer);
+  if (problems.length > 0 || finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)) {
+    return problems;
+  }
+  // Definitions carry one without a slash, which their own kind of finalizer allows.
+  return finalizer.includes(".")
+    ? []
+    : ["name is neither a standard finalizer name nor is it fully qualified"];
 }
 
 function checkName(metadata: unknown, syntax: Syntax, path: string): Cause[] {
@@ -73,11 +87,11 @@ export function byteLength(value: unknown): number {
 
 function checkOwners(metadata: unknown, path: string): Cause[] {
   const owners = asObjects(at(metadata, "ownerReferences"));
-  const causes = owners.flatMap((owner, index) =>
+  const causes = owners.flatMap((owner) =>
     ["apiVersion", "kind", "name", "uid"].filter((key) => (textAt(owner, key) ?? "") === "")
       .map((key) =>
         invalid(
-          under(under(path, index), key),
+          under(path, key),
           "",
           `${key === "apiVersion" ? "version" : key} must not be empty`,
         )

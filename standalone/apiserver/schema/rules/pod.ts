@@ -51,16 +51,6 @@ function checkScalars(spec: unknown, path: string): Cause[] {
       ),
     );
   }
-  const grace = at(spec, "terminationGracePeriodSeconds");
-  if (typeof grace === "number" && grace < 0) {
-    causes.push(
-      invalid(
-        under(path, "terminationGracePeriodSeconds"),
-        grace,
-        "must be greater than or equal to 0",
-      ),
-    );
-  }
   return causes;
 }
 
@@ -118,7 +108,9 @@ export function checkJobRestartPolicy(template: unknown, path: string): Cause[] 
   const field = under(under(path, "spec"), "restartPolicy");
   const policy = textAt(template, "spec", "restartPolicy") ?? "";
   if (policy === "") return [required(field, 'valid values: "OnFailure", "Never"')];
-  return policy === "OnFailure" || policy === "Never"
-    ? []
+  if (policy === "OnFailure" || policy === "Never") return [];
+  // Always is what a template without a policy is given: nothing was said.
+  return policy === "Always"
+    ? [required(field, 'valid values: "OnFailure", "Never"')]
     : [unsupported(field, policy, ["OnFailure", "Never"])];
 }

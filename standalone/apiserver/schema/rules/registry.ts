@@ -8,6 +8,7 @@ import { dnsLabel, dnsSubdomain, type Syntax } from "./names.ts";
 import { checkPod } from "./pod.ts";
 import { checkBinding, checkRole } from "./rbac.ts";
 import { checkService } from "./service.ts";
+import { checkEvent, checkLease, checkWorkload } from "./small_kinds.ts";
 import { checkWebhooks } from "./webhooks.ts";
 
 /** What is wrong with an object, besides its form; `old` is the stored one on update. */
@@ -27,6 +28,12 @@ const RULES: Readonly<Record<string, KindRules>> = {
   "/Pod": checkPod,
   "/Service": checkService,
   "/Namespace": metadataOnly(dnsLabel),
+  "/Event": checkEvent,
+  "coordination.k8s.io/Lease": checkLease,
+  "apps/DaemonSet": checkWorkload,
+  "apps/Deployment": checkWorkload,
+  "apps/ReplicaSet": checkWorkload,
+  "apps/StatefulSet": checkWorkload,
   "batch/Job": checkJob,
   [`${WEBHOOKS}/MutatingWebhookConfiguration`]: checkWebhooks,
   [`${WEBHOOKS}/ValidatingWebhookConfiguration`]: checkWebhooks,

@@ -14,7 +14,12 @@ function checkPorts(spec: unknown): Cause[] {
   const numbers = new Set<string>();
   return ports.flatMap((port, index) => {
     const here = under("spec.ports", index);
-    const causes = checkPort(port.port, under(here, "port"));
+    const causes = [
+      ...checkPort(port.port, under(here, "port")),
+      ...(typeof port.targetPort === "number"
+        ? checkPort(port.targetPort, under(here, "targetPort"))
+        : []),
+    ];
     const name = textAt(port, "name") ?? "";
     if (name === "" && ports.length > 1) causes.push(required(under(here, "name")));
     if (name !== "") {

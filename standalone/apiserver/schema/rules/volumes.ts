@@ -78,6 +78,9 @@ function checkToken(token: unknown, path: string): Cause[] {
       ),
     );
   }
-  if ((textAt(token, "path") ?? "") === "") causes.push(required(under(path, "path")));
+  // The real server names the field of the volume, not that of the source.
+  if ((textAt(token, "path") ?? "") === "") {
+    causes.push(required(`${path.replace(/\.sources\[.*$/, "")}.path`));
+  }
   return causes;
 }

@@ -211,7 +211,7 @@ const JOBS: Cases = {
   "refuses a restart policy Always": {
     object: job({}, { restartPolicy: undefined }),
     want: [
-      'spec.template.spec.restartPolicy: Unsupported value: "Always": supported values: "OnFailure", "Never"',
+      'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
     ],
   },
   "refuses negative numbers": {

@@ -1,0 +1,46 @@
+/** What a definition's schema must say before a kind can be served by it. */
+import { type Cause, invalid, required } from "./cause.ts";
+import { compileCel } from "./cel_rules.ts";
+import { asList, at, isObject, textAt } from "./json.ts";
+
+/**
+ * What is wrong with an OpenAPI schema: a field without a type, a list without its items, a rule
+ * that does not parse. Rules are not checked against the types of the fields that they name.
+ */
+export function structuralProblems(schema: unknown, path: string): Cause[] {
+  if (!isObject(schema)) return [];
+  const own = schema["x-kubernetes-int-or-string"] === true ||
+      schema["x-kubernetes-preserve-unknown-fields"] === true || textAt(schema, "type")
+    ? []
+    : [required(`${path}.type`, "must not be empty for specified object fields")];
+  if (schema.type === "array" && !isObject(schema.items)) {
+    own.push(required(`${path}.items`, "must be specified"));
+  }
+  return [...own, ...ruleProblems(schema, path), ...innerProblems(schema, path)];
+}
+
+function innerProblems(schema: unknown, path: string): Cause[] {
+  const properties = Object.entries(Object(at(schema, "properties")));
+  return [
+    ...properties.flatMap(([name, inner]) =>
+      structuralProblems(inner, `${path}.properties[${name}]`)
+    ),
+    ...structuralProblems(at(schema, "items"), `${path}.items`),
+    ...structuralProblems(at(schema, "additionalProperties"), `${path}.additionalProperties`),
+  ];
+}
+
+function ruleProblems(schema: unknown, path: string): Cause[] {
+  return asList(at(schema, "x-kubernetes-validations")).flatMap((raw, index) => {
+    const rule = textAt(raw, "rule") ?? "";
+    const field = `${path}.x-kubernetes-validations[${index}].rule`;
+    if (rule === "") return [required(field)];
+    try {
+      compileCel(rule);
+      return [];
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return [invalid(field, rule, `compilation failed: ${why}`)];
+    }
+  });
+}
