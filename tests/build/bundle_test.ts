@@ -7,6 +7,8 @@ import manifest from "../../deno.json" with { type: "json" };
 import { run } from "../support/command.ts";
 
 interface Bundle extends AsyncDisposable {
+  /** Starts a command that goes on. */
+  start(args: string[]): Deno.ChildProcess;
   milepost(args: string[], timeoutMs?: number): ReturnType<typeof run>;
 }
 
@@ -16,14 +18,16 @@ async function bundleAlone(): Promise<Bundle> {
   const [home, work] = [`${folder}/home`, `${folder}/work`];
   await Promise.all([home, work].map((it) => Deno.mkdir(it)));
   await bundle(`${folder}/milepost.js`);
+  const command = (args: string[]) => ({
+    args: ["run", "-A", "--cached-only", "--no-config", "--no-lock", "../milepost.js", ...args],
+    cwd: work,
+    env: { HOME: home, DENO_DIR: `${home}/deno` },
+  });
   return {
-    milepost: (args, timeoutMs = 30_000) =>
-      run(Deno.execPath(), {
-        args: ["run", "-A", "--cached-only", "--no-config", "--no-lock", "../milepost.js", ...args],
-        cwd: work,
-        env: { HOME: home, DENO_DIR: `${home}/deno` },
-        timeoutMs,
-      }),
+    milepost: (args, timeoutMs = 60_000) => run(Deno.execPath(), { ...command(args), timeoutMs }),
+    start: (args) =>
+      new Deno.Command(Deno.execPath(), { ...command(args), stdout: "piped", stderr: "null" })
+        .spawn(),
     [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
   };
 }
@@ -47,6 +51,18 @@ Deno.test("bundle() makes one file that runs alone", async (t) => {
     const { code, stderr } = await alone.milepost(["manager", "--webhook-port", "many"]);
     assert.equal(code, 2);
     assert.match(stderr, /^milepost: [^\n]*--webhook-port[^\n]*\n$/);
+  });
+  await t.step("`standalone` becomes ready, and stops", async () => {
+    const child = alone.start(["standalone", "--json", "--data-dir", "data"]);
+    const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
+    let text = "";
+    for await (const part of child.stdout.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      if (text.endsWith("\n")) child.kill("SIGTERM");
+    }
+    assert.partialDeepStrictEqual(JSON.parse(text), { ready: true });
+    assert.equal((await child.status).code, 0);
+    clearTimeout(timer);
   });
   await t.step("`demo` trains: API server, kubelet, manager and examples are in it", async () => {
     const { code, stdout, stderr } = await alone.milepost(["demo", "--json"], 180_000);
