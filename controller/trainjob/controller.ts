@@ -17,6 +17,7 @@ import type { Informer } from "../../kube/informer.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
+import { followEndedJobSets } from "./ended_jobsets.ts";
 import { isFinished, owns, runtimeRefOf } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
 import { reconcileTrainJob } from "./reconcile.ts";
@@ -146,10 +147,12 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     perf: { now: () => clock.monotonic() },
   });
   const runningPods = followRunningPods(informers.pods);
+  const endedJobSets = followEndedJobSets(informers.jobSets);
   const reconciler = {
     client,
     informers,
     runningPods,
+    endedJobSets,
     events,
     clock,
     executor,
@@ -178,6 +181,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
       } finally {
         unsubscribe();
         runningPods.end();
+        endedJobSets.end();
       }
     },
   };

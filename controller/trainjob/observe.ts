@@ -14,7 +14,8 @@ import { isNotFound } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
-import { type Observed, runtimeRefOf, runtimeScope } from "./observed.ts";
+import type { EndedJobSets } from "./ended_jobsets.ts";
+import { isFinished, type Observed, owns, runtimeRefOf, runtimeScope } from "./observed.ts";
 import type { RunningPods } from "./running_pods.ts";
 import { trainerJobs } from "./state.ts";
 
@@ -42,6 +43,7 @@ export interface Sources {
   readonly client: KubeClient;
   readonly informers: Omit<TrainJobInformers, "pods">;
   readonly runningPods: Pick<RunningPods, "jobsOf">;
+  readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;
   readonly caBundle: () => string | undefined;
 }
@@ -84,22 +86,30 @@ function readRuntime(
   }
 }
 
+/** The JobSet that had ended, and went, before the TrainJob told of it. */
+function lostEnd({ endedJobSets }: Sources, key: string, trainJob: TrainJob): JobSet | undefined {
+  const jobSet = isFinished(trainJob.status) ? undefined : endedJobSets.get(key);
+  return jobSet && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
+}
+
 /**
  * What is known of the TrainJob; undefined where there is none. With `fresh` everything but the
  * pods comes from the API server: slower, but no older than the call.
  */
 export async function observe(
-  { client, informers, runningPods, executor, caBundle }: Sources,
+  sources: Sources,
   key: ObjectKey,
   { fresh, signal }: { fresh: boolean; signal: AbortSignal },
 ): Promise<Observed | undefined> {
+  const { client, informers, runningPods, executor, caBundle } = sources;
   const read: Read = fresh ? live(client, signal) : cached;
   const trainJob = await read(informers.trainJobs, KINDS.trainJob, key);
   if (!trainJob) return undefined;
   const { namespace, name } = key;
   const configMap = (child: string) =>
     read(informers.configMaps, KINDS.configMap, { namespace, name: child });
-  const jobSet = await read(informers.jobSets, KINDS.jobSet, key);
+  const jobSet = await read(informers.jobSets, KINDS.jobSet, key) ??
+    lostEnd(sources, formatKey(key), trainJob);
   const running = runningPods.jobsOf(formatKey(key), jobSet?.metadata.uid);
   return {
     trainJob,

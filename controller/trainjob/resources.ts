@@ -13,6 +13,7 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { renderJobSet } from "../runtime/render.ts";
 import { type JobSetDecision, planJobSet, suspendPlan } from "./jobset_plan.ts";
+import { hasEnded } from "./ended_jobsets.ts";
 import {
   isDeadlineExceeded,
   isFinished,
@@ -147,6 +148,8 @@ export function decideResources(observed: Observed): ResourceDecision {
   const { trainJob, jobSet } = observed;
   if (isFinished(trainJob.status)) return afterTheEnd(observed);
   const own = ownJobSet(observed);
+  // The status is about to say so; nothing is left to make or to pause.
+  if (own && hasEnded(own)) return NOTHING;
   if (jobSet && !own) {
     const message = `JobSet "${jobSet.metadata.name}" exists and is owned by another object; ` +
       "delete it, or give the TrainJob another name";

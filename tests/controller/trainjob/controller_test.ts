@@ -99,6 +99,27 @@ Deno.test("createTrainJobController() follows a job from its creation to its end
   });
 });
 
+Deno.test("createTrainJobController() does not start again what ended in a JobSet that went at once", async () => {
+  await run(async (stage) => {
+    const { cluster } = stage;
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob());
+    await until("the job is created", stateIs(stage, "Created"));
+    const since = { lastTransitionTime: "2026-01-01T00:00:00Z", reason: "R", message: "m" };
+    const counters = { name: "node", ready: 0, succeeded: 1, failed: 0, active: 0, suspended: 0 };
+    cluster.edit(KINDS.jobSet, KEY, {
+      status: {
+        conditions: [{ type: "Completed", status: "True", ...since }],
+        replicatedJobsStatus: [counters],
+      },
+    });
+    cluster.remove(KINDS.jobSet, KEY);
+    await until("the job is complete", stateIs(stage, "Complete"));
+    equal(cluster.peek(KINDS.jobSet, KEY), undefined);
+    deepEqual(cluster.peek(KINDS.trainJob, KEY)?.status?.jobsStatus, [counters]);
+  });
+});
+
 Deno.test("createTrainJobController() wakes for a pod that runs", async () => {
   await run(async (stage) => {
     stage.cluster.put(KINDS.clusterTrainingRuntime, runtime());

@@ -5,6 +5,7 @@ import {
   reconcileTrainJob,
 } from "../../../controller/trainjob/reconcile.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
+import { followEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
 import { followRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
@@ -47,6 +48,7 @@ export class World {
         configMaps: cluster.informer(KINDS.configMap),
       },
       runningPods: followRunningPods(cluster.informer(KINDS.pod)),
+      endedJobSets: followEndedJobSets(cluster.informer(KINDS.jobSet)),
       events: {
         record: ({ namespace, name }, event) =>
           void events.push({ about: `${namespace}/${name}`, ...event }),
