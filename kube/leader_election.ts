@@ -122,11 +122,13 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     };
   }
 
-  function isTaken(lease: LeaseObject): boolean {
-    const holder = lease.spec?.holderIdentity;
-    if (!holder || holder === identity) return false;
+  /** Milliseconds for which the lease is still another one's; 0 where it can be had. */
+  function takenForMs(lease: LeaseObject | undefined): number {
+    const holder = lease?.spec?.holderIdentity;
+    if (!holder || holder === identity) return 0;
     const seconds = lease.spec?.leaseDurationSeconds ?? leaseMs / 1000;
-    return clock.monotonic() < (observed?.at ?? 0) + Math.max(seconds * 1000, leaseMs);
+    const until = (observed?.at ?? 0) + Math.max(seconds * 1000, leaseMs);
+    return Math.max(0, until - clock.monotonic());
   }
 
   /** Takes or renews the lease. The time counts from before the request was sent. */
@@ -137,7 +139,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     try {
       old = await client.get(LEASE_KIND, { namespace, name }, bounds);
       observe(old);
-      if (isTaken(old)) return false;
+      if (takenForMs(old) > 0) return false;
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
@@ -164,14 +166,17 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   }
 
   const pause = (signal: AbortSignal, atMostMs = Infinity) =>
-    clock.sleep(Math.min(atMostMs, retryMs * (1 + random() / 5)), signal);
+    clock.sleep(Math.min(atMostMs, retryMs) * (1 + random() / 5), signal);
 
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       lookedAt = clock.monotonic();
-      if (await attemptOrLog(signal, renewMs)) return true;
+      if (await attemptOrLog(signal, Math.min(renewMs, 2 * retryMs))) return true;
       wake = new AbortController();
-      await pause(AbortSignal.any([signal, wake.signal]));
+      // Who waits looks twice as often as the holder renews, and when the lease ends: so a dead
+      // holder is followed within the lease and one retry period.
+      const endsInMs = takenForMs(seen) || Infinity;
+      await pause(AbortSignal.any([signal, wake.signal]), Math.min(retryMs / 2, endsInMs));
       wake = undefined;
     }
     return false;
@@ -181,7 +186,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   async function keep(signal: AbortSignal): Promise<void> {
     const left = () => renewedAt + renewMs - clock.monotonic();
     for (;;) {
-      await pause(signal, left());
+      await clock.sleep(Math.min(left(), retryMs * (1 + random() / 5)), signal);
       if (signal.aborted || left() <= 0) return;
       const renewed = await attemptOrLog(signal, left());
       if (!renewed && (!fresh() || leader !== identity)) return;

@@ -117,6 +117,27 @@ Deno.test("`createLeaderElector()` stops a leader that is cut off before another
   await Promise.all([first.running, second.running]);
 });
 
+for (const random of [0, 0.99]) {
+  Deno.test(`a leader that dies is followed within the lease and 2 s, with jitter ${random}`, async () => {
+    const [store, clock] = [leaseStore(), new FakeClock()];
+    const options = { random: () => random };
+    const first = candidate(store, clock, "first", options);
+    await clock.advance(0);
+    await clock.advance(700);
+    const second = candidate(store, clock, "second", options);
+    for (let renewals = JSON.stringify(store.read()); JSON.stringify(store.read()) === renewals;) {
+      await clock.advance(50);
+    }
+    first.link.down = true;
+    const died = clock.monotonic();
+    while (!second.elector.leading) await clock.advance(50);
+    assert.ok(clock.monotonic() - died <= 17_000, `${clock.monotonic() - died} ms`);
+    first.stop.abort();
+    second.stop.abort();
+    await Promise.all([first.running, second.running]);
+  });
+}
+
 Deno.test("`createLeaderElector()` does not believe the holder's clock", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   const slow = new FakeClock(Date.parse("1999-01-01T00:00:00Z"));
