@@ -109,20 +109,32 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     subjectPushes,
   });
 
+  /** An outage is told once, not once a push; it is over with the next push that is accepted. */
+  let outage = false;
+
   /** What no stage foresaw: an API server without answer, a client that went away, a bug. */
   function failure(error: unknown, exchange: Exchange): Refusal {
-    const gone = error instanceof ClientGoneError;
-    const level = gone ? "debug" : "error";
-    log[level]("a push could not be handled", { ...exchange.job, problem: messageOf(error) });
-    if (!gone && !(error instanceof KubeError) && !(error instanceof TransportError)) {
+    const { job } = exchange;
+    const isAway = error instanceof KubeError || error instanceof TransportError;
+    if (!isAway && !(error instanceof ClientGoneError)) {
+      log.error("a push could not be handled", { ...job, error });
       return { why: "internal" };
     }
+    const level = isAway && !outage ? "warn" : "debug";
+    outage ||= isAway;
+    log[level]("pushes cannot be checked, clients are told to try again", {
+      ...job,
+      problem: messageOf(error),
+    });
     const reason = "the push could not be checked now: try again soon";
     return { why: "unavailable", reason, retryAfterMs: 1000 };
   }
 
   function answer(exchange: Exchange, refusal: Refusal | undefined): PushResponse {
-    if (refusal === undefined) return found(exchange.response, "answer");
+    if (refusal === undefined) {
+      outage = false;
+      return found(exchange.response, "answer");
+    }
     if (resultOf(refusal) === "unauthorized") {
       peerFailures.take(exchange.peer, exchange.monotonicMs);
     }

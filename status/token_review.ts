@@ -65,6 +65,8 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   const inFlight = new Map<string, Promise<ReviewOutcome>>();
   const closing = new AbortController();
   let budget: Bucket | undefined;
+  /** The API server gave no answer the last time: told once, not once a token. */
+  let outage = false;
 
   function entryOf(hash: string): Entry | undefined {
     const entry = entries.get(hash);
@@ -86,13 +88,16 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   async function askNow(request: ReviewRequest): Promise<ReviewOutcome> {
     try {
       const accepted = await ask(request, closing.signal);
+      if (outage) log.info("tokens can be reviewed again");
+      outage = false;
       return remember(request, accepted ? "authenticated" : "refused");
     } catch (error) {
       if (closing.signal.aborted) return "unavailable";
-      log.warn("a token could not be reviewed", {
+      log[outage ? "debug" : "warn"]("tokens cannot be reviewed, trying again", {
         subject: request.identity.subject,
         problem: messageOf(error),
       });
+      outage = true;
       return remember(request, "unavailable");
     }
   }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
 import fc from "fast-check";
+import { TransportError } from "../../kube/errors.ts";
 import { peerKey } from "../../status/push_handler.ts";
 import { createStages } from "../../status/stages.ts";
 import { handlerBench, KEY, PATH, PUSH, type Sent, TOKEN } from "./handler_bench.ts";
@@ -371,7 +372,8 @@ Deno.test("`createPushHandler()` answers whatever is sent", async () => {
   for (const push of accepted) assert.equal(typeof push.trainerStatus.lastUpdatedTime, "string");
 });
 
-Deno.test("`createPushHandler()` never logs a token", async () => {
+/** What is logged while `work` goes on. */
+async function logged(work: () => Promise<void>): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   await configure({
     reset: true,
@@ -382,17 +384,47 @@ Deno.test("`createPushHandler()` never logs a token", async () => {
     ],
   });
   try {
+    await work();
+  } finally {
+    await reset();
+  }
+  return records;
+}
+
+Deno.test("`createPushHandler()` tells of an API server that is away once, until a push is accepted", async () => {
+  let away = true;
+  const { send } = handlerBench({
+    accept: () =>
+      away
+        ? Promise.reject(new TransportError("connection refused"))
+        : Promise.resolve({ ok: true }),
+  });
+  const records = await logged(async () => {
+    for (let outage = 0; outage < 2; outage++) {
+      away = true;
+      for (let push = 0; push < 5; push++) assert.equal((await send()).status, 503);
+      away = false;
+      assert.equal((await send()).status, 200);
+    }
+  });
+  const told = records.filter(({ level }) => level === "warning" || level === "error");
+  assert.deepEqual(told.map(({ properties }) => properties.problem), [
+    "connection refused",
+    "connection refused",
+  ]);
+});
+
+Deno.test("`createPushHandler()` never logs a token", async () => {
+  const records = await logged(async () => {
     const ask = () => Promise.reject(new Error("away"));
     const { send } = handlerBench({ ask, accept: () => Promise.reject(new Error("bug")) });
     for (const { sent } of Object.values(REFUSED)) await send(sent);
     await send();
-  } finally {
-    await reset();
-  }
+  });
   assert(records.length > Object.keys(REFUSED).length);
-  const logged = JSON.stringify(records);
+  const text = JSON.stringify(records);
   for (const secret of [TOKEN, TOKEN.split(".")[2] ?? "", "hunter2"]) {
-    assert(!logged.includes(secret));
+    assert(!text.includes(secret));
   }
 });
 

@@ -1,5 +1,6 @@
 /** Tests of TokenReviews: once a token, shared, within a budget. */
 import assert from "node:assert/strict";
+import { configure, reset } from "@logtape/logtape";
 import { createReviewCache, createTokenReviewer } from "../../status/token_review.ts";
 import type { TokenIdentity } from "../../status/token_verification.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
@@ -140,3 +141,29 @@ for (const [sentence, { status, want }] of Object.entries(STATUSES)) {
     assert.equal(await ask(review("a"), new AbortController().signal), want);
   });
 }
+
+Deno.test("`review()` tells of an API server that is away once, and of its return", async () => {
+  const records: string[] = [];
+  await configure({
+    reset: true,
+    sinks: { memory: ({ level, rawMessage }) => void records.push(`${level}: ${rawMessage}`) },
+    loggers: [
+      { category: "milepost", sinks: ["memory"], lowestLevel: "info" },
+      { category: ["logtape", "meta"], sinks: [] },
+    ],
+  });
+  try {
+    let away = true;
+    const { cache } = bench(() => away ? Promise.reject(new Error("x")) : Promise.resolve(true));
+    for (const hash of ["a", "b", "c"]) await cache.review(review(hash));
+    away = false;
+    for (const hash of ["d", "e"]) await cache.review(review(hash));
+    await cache.close();
+  } finally {
+    await reset();
+  }
+  assert.deepEqual(records, [
+    "warning: tokens cannot be reviewed, trying again",
+    "info: tokens can be reviewed again",
+  ]);
+});
