@@ -1,4 +1,5 @@
 /** Columns of the built-in kinds in `kubectl get`: a table. */
+import { boundSubjects } from "./binding_columns.ts";
 import { age, humanDuration } from "./duration.ts";
 import { type ApiObject, child, children, isJson, number, text } from "./object.ts";
 import { podRestarts, podStatus, readyContainers } from "./pod_columns.ts";
@@ -148,21 +149,12 @@ const SELECTOR = column(
 const role = (binding: ApiObject) =>
   `${text(binding.roleRef, "kind")}/${text(binding.roleRef, "name")}`;
 
-/** Who is bound, of one kind; service accounts with their namespaces. */
-function subjects(kind: string): Cell {
-  return (binding) =>
-    children(binding, "subjects").filter((one) => one.kind === kind).map((one) => {
-      const name = text(one, "name") ?? "";
-      return kind === "ServiceAccount" ? `${text(one, "namespace") ?? ""}/${name}` : name;
-    }).join(", ");
-}
-
 const BINDING = [
   column("Role", role),
   AGE,
-  column("Users", subjects("User"), 1),
-  column("Groups", subjects("Group"), 1),
-  column("ServiceAccounts", subjects("ServiceAccount"), 1),
+  column("Users", boundSubjects("User"), 1),
+  column("Groups", boundSubjects("Group"), 1),
+  column("ServiceAccounts", boundSubjects("ServiceAccount"), 1),
 ];
 
 const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {

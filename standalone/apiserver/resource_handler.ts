@@ -3,7 +3,7 @@ import { type Call, type Context, inVersion } from "./context.ts";
 import { deleteObject, type DeleteOptions, deleteOptions, type Deletion } from "./deletes.ts";
 import type { Incoming } from "./handler.ts";
 import { acceptedForm, type Form, readJson } from "./negotiation.ts";
-import { type ApiObject, child, isJson, text } from "./object.ts";
+import { type ApiObject, isJson, text } from "./object.ts";
 import { readPatch } from "./patching.ts";
 import { presenter, presentList, presentObject } from "./presentation.ts";
 import { listObjects } from "./reads.ts";
@@ -11,12 +11,12 @@ import type { Resource } from "./resources.ts";
 import { handleSubresource } from "./subresources.ts";
 import {
   badRequest,
-  invalid,
   invalidOptions,
   methodNotAllowed,
   noSuchPath,
   StatusError,
 } from "./status_error.ts";
+import { mayCreate, sameUid } from "./update_rules.ts";
 import { watchObjects } from "./watches.ts";
 import { createObject, existing, updateObject } from "./writes.ts";
 
@@ -189,29 +189,6 @@ function withNamespace(body: unknown, { namespace }: Call): unknown {
   return { ...body, metadata: { ...metadata, namespace } };
 }
 
-/** Kinds that an update makes where they are missing. */
-const CREATED_ON_UPDATE = new Set([
-  "/endpoints",
-  "/events",
-  "coordination.k8s.io/leases",
-  "rbac.authorization.k8s.io/clusterrolebindings",
-  "rbac.authorization.k8s.io/clusterroles",
-  "rbac.authorization.k8s.io/rolebindings",
-  "rbac.authorization.k8s.io/roles",
-]);
-
-/** Says whether an update is to create: nothing is there, and the sender expects nothing and may. */
-function mayCreate({ context, call, incoming }: Operation, body: unknown): boolean {
-  const { resource: kind, namespace, name = "", subresource } = call;
-  const { group, version, resource } = kind;
-  if (subresource !== undefined || !CREATED_ON_UPDATE.has(`${group}/${resource}`)) return false;
-  if (context.store.get(kind, namespace, name)) return false;
-  const metadata = child(body, "metadata");
-  if (text(metadata, "uid") || text(metadata, "resourceVersion")) return false;
-  const attributes = { verb: "create", group, version, resource, namespace, name };
-  return context.parts.authorize(incoming.user, attributes).allowed;
-}
-
 async function update(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
   const body = await readJson(incoming.request);
@@ -219,16 +196,6 @@ async function update(operation: Operation): Promise<Response> {
     return respondObject(operation, await createObject(context, call, body), 201);
   }
   return respondObject(operation, await updateObject(context, call, () => body));
-}
-
-/** A patch does not touch the UID: unlike that of an update it is no precondition. Throws 422. */
-function sameUid(next: unknown, { kind, apiVersion, metadata }: ApiObject): unknown {
-  const uid = text(child(next, "metadata"), "uid");
-  if (uid === undefined || uid === metadata.uid) return next;
-  const group = apiVersion.includes("/") ? apiVersion.split("/")[0] ?? "" : "";
-  const message = `Invalid value: "${uid}": field is immutable`;
-  const cause = { field: "metadata.uid", reason: "FieldValueInvalid", message };
-  throw invalid({ group, kind }, metadata.name, [cause]);
 }
 
 async function patch(operation: Operation): Promise<Response> {

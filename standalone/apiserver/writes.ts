@@ -5,6 +5,7 @@ import { fieldsTwice } from "./negotiation.ts";
 import type { AdmissionRequest } from "./parts.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "./definitions.ts";
 import { apiVersionOf, type Resource } from "./resources.ts";
+import { needsVersion } from "./update_rules.ts";
 import { checkKind, holdsOf, newObject, nextObject } from "./strategies.ts";
 import {
   alreadyExists,
@@ -186,19 +187,6 @@ export function existing(context: Context, { resource, namespace, name = "" }: C
   const found = context.store.get(resource, resource.namespaced ? namespace : undefined, name);
   if (!found) throw notFound(resource, name);
   return asServed(context, found, resource);
-}
-
-/** Built-in kinds that, like custom ones, are never overwritten unseen. */
-const VERSIONED = new Set([
-  "coordination.k8s.io/leases",
-  "apiextensions.k8s.io/customresourcedefinitions",
-  "node.k8s.io/runtimeclasses",
-  "admissionregistration.k8s.io/mutatingwebhookconfigurations",
-  "admissionregistration.k8s.io/validatingwebhookconfigurations",
-]);
-
-function needsVersion({ custom, group, resource }: Resource): boolean {
-  return custom || VERSIONED.has(`${group}/${resource}`);
 }
 
 function checkVersion(sent: SentObject, current: ApiObject, resource: Resource): void {

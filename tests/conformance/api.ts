@@ -1,16 +1,7 @@
 /** What a conformance case works with: a server, a namespace of the case's own, and its clean-up. */
 import assert from "node:assert/strict";
 import { until } from "../support/until.ts";
-
-/** A server under test. */
-export interface Target {
-  readonly url: string;
-  /** PEM of the CA that signed the server's certificate. */
-  readonly caCertificate: string;
-  /** The administrator's bearer token, or its client certificate. */
-  readonly token?: string;
-  readonly certificate?: { readonly cert: string; readonly key: string };
-}
+import type { Connections, Target } from "./connections.ts";
 
 /** JSON as it comes back; cases compare it whole or by path. */
 // deno-lint-ignore no-explicit-any
@@ -47,24 +38,6 @@ export const JSON_PATCH = "application/json-patch+json";
 
 /** Every request must be answered by then, in milliseconds. */
 const DEADLINE_MS = 30_000;
-
-/** The connections to a server: one for the administrator, one for everybody else. */
-export class Connections implements Disposable {
-  readonly admin: Deno.HttpClient;
-  readonly others: Deno.HttpClient;
-
-  constructor(readonly target: Target) {
-    const caCerts = [target.caCertificate];
-    const { certificate } = target;
-    this.others = Deno.createHttpClient({ caCerts });
-    this.admin = Deno.createHttpClient({ caCerts, ...certificate });
-  }
-
-  [Symbol.dispose]() {
-    this.admin.close();
-    this.others.close();
-  }
-}
 
 function headersOf({ token: own }: Target, options: RequestOptions): Headers {
   const headers = new Headers();
@@ -235,9 +208,9 @@ export class Sandbox {
     await this.until("the default service account", account, ({ status }) => status === 200);
   }
 
-  /** Deletes all that the case has left; the namespace takes its content along. */
+  /** Deletes what the case has left outside of its namespace, which the runner deletes. */
   async tearDown(): Promise<void> {
-    for (const path of [...this.#cleanups, `/api/v1/namespaces/${this.ns}`]) {
+    for (const path of this.#cleanups) {
       const { status, body } = await this.call("DELETE", path);
       assert.ok(status < 300 || status === 404 || status === 409, JSON.stringify(body));
     }

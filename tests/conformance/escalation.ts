@@ -1,8 +1,8 @@
 /** Nobody grants more than they have; and acting as somebody else. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Sandbox } from "./api.ts";
-import { grant, somebody } from "./access.ts";
 import { object } from "./objects.ts";
+import { grant, somebody } from "./users.ts";
 
 const RBAC = "rbac.authorization.k8s.io/v1";
 const GROUP = "rbac.authorization.k8s.io";

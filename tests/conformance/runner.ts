@@ -1,5 +1,6 @@
 /** Runs the cases against a server, several at a time, and reports each as a step. */
-import { type Case, Connections, Sandbox, type Target } from "./api.ts";
+import { type Case, Sandbox } from "./api.ts";
+import { Connections, type Target } from "./connections.ts";
 
 /** Cases by theme. */
 export type Suite = Readonly<Record<string, readonly Case[]>>;
@@ -39,6 +40,16 @@ async function runCase(connections: Connections, one: Case, id: string): Promise
   }
 }
 
+/**
+ * Deletes the namespaces of the cases, all at the end: cases about namespaces are not to wait for
+ * hundreds of others.
+ */
+async function leave(connections: Connections, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await new Sandbox(connections, id).call("DELETE", `/api/v1/namespaces/${id}`);
+  }
+}
+
 function reason({ skip }: Case, kind: ServerKind): string | undefined {
   return skip?.[kind];
 }
@@ -51,16 +62,19 @@ export async function conform(t: Deno.TestContext, options: ConformOptions): Pro
     cases.map((one) => ({ theme, one }))
   ).filter(({ theme, one }) => `${theme}: ${one.name}`.includes(only));
   const outcomes = new Map<Case, Outcome>();
+  const ids: string[] = [];
   const waiting = all.filter(({ one }) => reason(one, kind) === undefined)
     .map(({ one }, index) => ({ one, id: `c${run}-${index}` }));
   {
     using connections = new Connections(target);
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
+        ids.push(next.id);
         outcomes.set(next.one, await runCase(connections, next.one, next.id));
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
+    await leave(connections, ids);
   }
   for (const theme of new Set(all.map(({ theme }) => theme))) {
     await t.step(theme, async (t) => {

@@ -10,24 +10,29 @@ import { dryRun } from "./dry_run.ts";
 import { errors } from "./errors.ts";
 import { escalation } from "./escalation.ts";
 import { garbageCollection } from "./garbage_collection.ts";
+import { immutableFields } from "./immutable_fields.ts";
 import { lists } from "./lists.ts";
 import { namespaces } from "./namespaces.ts";
 import { patches } from "./patches.ts";
 import { podValidation } from "./pod_validation.ts";
 import { preconditions } from "./preconditions.ts";
 import type { Suite } from "./runner.ts";
+import { strategicPatches } from "./strategic_patches.ts";
 import { subresources } from "./subresources.ts";
 import { tables } from "./tables.ts";
 import { tokens } from "./tokens.ts";
 import { updates } from "./updates.ts";
 import { validation } from "./validation.ts";
 import { watches } from "./watches.ts";
+import { webhookCalls } from "./webhook_calls.ts";
 import { webhooks } from "./webhooks.ts";
 
 export const suite: Suite = {
   "creating and reading": createAndRead,
   "updates and conflicts": updates,
+  "what cannot change": immutableFields,
   "patches": patches,
+  "strategic patches": strategicPatches,
   "lists": lists,
   "watches": watches,
   "deletion": deletion,
@@ -45,6 +50,7 @@ export const suite: Suite = {
   "access": access,
   "escalation and impersonation": escalation,
   "webhooks": webhooks,
+  "calls of webhooks": webhookCalls,
   "validation of pods": podValidation,
   "validation": validation,
   "errors": errors,
