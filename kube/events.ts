@@ -94,6 +94,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const buckets = new LRUCache<string, Bucket>({ max: REMEMBERED });
   const waiting = new Map<string, Entry>();
   let draining: Promise<void> | undefined;
+  let failing = false;
   let stopSignal: AbortSignal | undefined;
   let wake = () => {};
 
@@ -102,7 +103,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const { kind, namespace, name } = entry.about;
     const { reason } = entry.text;
     const fields = { cause, kind, namespace, name, reason, error: error && messageOf(error) };
-    logger.debug("an event was not written", fields);
+    // Once until one is written again: an API server that refuses one refuses many.
+    const isNews = cause === "refused" && !failing && !stopSignal?.aborted;
+    if (cause === "refused") failing = true;
+    logger[isNews ? "warn" : "debug"]("an event was not written", fields);
   }
 
   /** The entry of this event: the old one, counted up, or a new one. */
@@ -157,7 +161,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   async function writeOrDrop(entry: Entry): Promise<void> {
     for (let attempt = 1;; attempt++) {
       try {
-        return await write(entry, stopSignal);
+        await write(entry, stopSignal);
+        failing = false;
+        return;
       } catch (error) {
         if (attempt >= TRIES || !isTransient(error) || stopSignal?.aborted) {
           return drop("refused", entry, error);

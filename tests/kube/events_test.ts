@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { configure, reset } from "@logtape/logtape";
 import type { Patch } from "../../kube/client.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";
 import type { EventObject } from "../../kube/event_object.ts";
@@ -195,4 +196,28 @@ Deno.test("`run()` settles two seconds after abort though the server is away", a
   await clock.advance(2000);
   await running;
   assert.deepEqual(dropped, ["refused", "refused"]);
+});
+
+Deno.test("`flush()` says once that events are refused, until one is written", async () => {
+  const records: string[] = [];
+  await configure({
+    reset: true,
+    sinks: { memory: ({ properties }) => void records.push(String(properties.error)) },
+    loggers: [
+      { category: "milepost", sinks: ["memory"], lowestLevel: "warning" },
+      { category: ["logtape", "meta"], sinks: [] },
+    ],
+  });
+  try {
+    const { recorder, faults } = world();
+    const refusal = new KubeError("events is forbidden", { code: 403, reason: "Forbidden" });
+    for (const faulty of [true, true, false, true]) {
+      if (faulty) faults.push(refusal);
+      recorder.record(JOB, { ...STARTED, message: crypto.randomUUID() });
+      await recorder.flush();
+    }
+  } finally {
+    await reset();
+  }
+  assert.deepEqual(records, ["events is forbidden", "events is forbidden"]);
 });
