@@ -14,8 +14,11 @@ import {
   newUsers,
   type User,
 } from "@kubernetes/client-node/dist/config_types.js";
+import { AzureAuth } from "@kubernetes/client-node/dist/azure_auth.js";
 import { ExecAuth } from "@kubernetes/client-node/dist/exec_auth.js";
 import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
+import { GoogleCloudPlatformAuth } from "@kubernetes/client-node/dist/gcp_auth.js";
+import { OidcTokens } from "./oidc.ts";
 
 export type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
 
@@ -35,8 +38,8 @@ export interface KubeconfigDocument {
   readonly "current-context"?: string | null;
 }
 
-/** Authentication by plug-ins of old, for which client-node is loaded as a whole when they are met. */
-const RARE_PROVIDERS: readonly unknown[] = ["oidc", "gcp", "azure"];
+/** Name of the `auth-provider` that is ours to know. */
+const OIDC = "oidc";
 
 function absolute(folder: string, file: string | undefined): string | undefined {
   return file && !isAbsolute(file) ? join(folder, file) : file;
@@ -85,9 +88,14 @@ export class Connection {
   readonly users: readonly User[];
   readonly currentContext: string;
   // They remember tokens, so they live as long as the connection.
-  readonly #authenticators: readonly Authenticator[] = [new ExecAuth(), new FileAuth()];
+  readonly #authenticators: readonly Authenticator[] = [
+    new ExecAuth(),
+    new FileAuth(),
+    new GoogleCloudPlatformAuth(),
+    new AzureAuth(),
+  ];
   readonly #material: Material;
-  #whole: Promise<Authenticator> | undefined;
+  #oidc: OidcTokens | undefined;
 
   constructor({ clusters, contexts, users, currentContext }: ConnectionParts) {
     this.clusters = clusters;
@@ -136,33 +144,13 @@ export class Connection {
     const headers: Record<string, string> = {};
     if (user.impersonateUser) headers["Impersonate-User"] = user.impersonateUser;
     options.headers = headers;
-    const authenticator = await this.#authenticatorOf(user);
+    if (user.authProvider?.name === OIDC) {
+      this.#oidc ??= new OidcTokens(user.authProvider.config);
+      headers["Authorization"] = `Bearer ${await this.#oidc.token()}`;
+    }
+    const authenticator = this.#authenticators.find((it) => it.isAuthProvider(user));
     await authenticator?.applyAuthentication(user, options);
     if (user.token) headers["Authorization"] = `Bearer ${user.token}`;
     if (user.username) options.auth = `${user.username}:${user.password ?? ""}`;
   }
-
-  async #authenticatorOf(user: User): Promise<Authenticator | undefined> {
-    if (RARE_PROVIDERS.includes(user.authProvider?.name)) {
-      return await (this.#whole ??= wholeClientNode(this));
-    }
-    return this.#authenticators.find((it) => it.isAuthProvider(user));
-  }
-}
-
-/** An authenticator that leaves everything to client-node's own KubeConfig. */
-async function wholeClientNode(connection: Connection): Promise<Authenticator> {
-  const { KubeConfig } = await import("@kubernetes/client-node");
-  const config = new KubeConfig();
-  const cluster = connection.getCurrentCluster();
-  const user = connection.getCurrentUser();
-  if (cluster && user) config.loadFromClusterAndUser({ ...cluster, skipTLSVerify: true }, user);
-  return {
-    isAuthProvider: () => true,
-    async applyAuthentication(_user, options) {
-      const own: RequestOptions = {};
-      await config.applyToHTTPSOptions(own);
-      Object.assign(options.headers ?? {}, own.headers);
-    },
-  };
 }
