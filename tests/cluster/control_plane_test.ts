@@ -1,11 +1,13 @@
 /** The control plane of these tests: it keeps what it has through restarts, and leaves nothing. */
 import assert from "node:assert/strict";
+import { dirname } from "node:path";
 import { KINDS } from "../../crds/kinds.ts";
 import { createClient } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { processesThatMention } from "../support/processes.ts";
 import { until } from "../support/until.ts";
+import { makeFolder } from "./control_plane/folder.ts";
 import { withControlPlane } from "./control_plane/control_plane.ts";
 
 const main = new URL("./control_plane/main.ts", import.meta.url).pathname;
@@ -55,26 +57,37 @@ Deno.test("withControlPlane() says what a program said that did not start", asyn
   await assert.rejects(failing, /kube-apiserver did not start:[^]*unknown flag: --no-such-flag/);
 });
 
-for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-  Deno.test(`deno task cluster ends with its programs on ${signal}`, async () => {
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", main],
-      stdin: "null",
-      stdout: "piped",
-      stderr: "inherit",
-    }).spawn();
-    const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    const { kubeconfig } = JSON.parse((await lines.read()).value ?? "");
-    const folder = kubeconfig.replace("/admin.kubeconfig", "");
-    const client = createClient({ connection: loadKubeconfig(kubeconfig) });
-    assert.ok((await client.list(KINDS.namespace)).items.length > 0);
-    child.kill(signal);
-    await Promise.all([child.status, lines.cancel()]);
-    if (signal === "SIGTERM") return await isGone(folder);
-    await until(
-      "its programs are gone",
-      async () => (await processesThatMention(folder)).size === 0,
-    );
-    await Deno.remove(folder, { recursive: true });
-  });
+/** `deno task cluster`, and the folder that it made. */
+async function startCluster() {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", main],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "inherit",
+  }).spawn();
+  const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { kubeconfig } = JSON.parse((await lines.read()).value ?? "");
+  const client = createClient({ connection: loadKubeconfig(kubeconfig) });
+  assert.ok((await client.list(KINDS.namespace)).items.length > 0);
+  return {
+    folder: dirname(kubeconfig),
+    async end(signal: Deno.Signal) {
+      child.kill(signal);
+      await Promise.all([child.status, lines.cancel()]);
+    },
+  };
 }
+
+Deno.test("deno task cluster leaves nothing on SIGTERM", async () => {
+  const { folder, end } = await startCluster();
+  await end("SIGTERM");
+  await isGone(folder);
+});
+
+Deno.test("the programs of a control plane end with a test that is killed, its folder with the next start", async () => {
+  const { folder, end } = await startCluster();
+  await end("SIGKILL");
+  await until("its programs are gone", async () => (await processesThatMention(folder)).size === 0);
+  await Deno.remove(await makeFolder(), { recursive: true });
+  await isGone(folder);
+});

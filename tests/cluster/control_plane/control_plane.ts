@@ -19,6 +19,7 @@ import {
   type Places,
   schedulerFlags,
 } from "./flags.ts";
+import { makeFolder } from "./folder.ts";
 import { freePort } from "./free_port.ts";
 import { type Credentials, writeKubeconfig } from "./kubeconfig.ts";
 import type { ControlPlaneOptions } from "./options.ts";
@@ -165,7 +166,7 @@ async function startDaemons(plane: ControlPlane, options: ControlPlaneOptions): 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const all = await programs("kubernetes");
   await using cleanup = new AsyncDisposableStack();
-  const folder = await Deno.makeTempDir({ prefix: "milepost-cluster-" });
+  const folder = await makeFolder();
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
   const ca = await createAuthority("milepost-test-cluster");
   await writeFiles(folder, ca, options);
