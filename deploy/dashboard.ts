@@ -31,6 +31,8 @@ const ROWS: readonly (readonly Panel[])[] = [
       unit: "ops",
       queries: {
         "{{result}}": "sum by (result) (rate(milepost_pushes_total{$scope}[$__rate_interval]))",
+        "forwarded: {{result}}":
+          "sum by (result) (rate(milepost_forwarded_pushes_total{$scope}[$__rate_interval]))",
       },
     },
     {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/cluster_role.ts";
+import { flagOf, readConfiguration, SETTINGS } from "../../app/configuration.ts";
 import { createMetrics } from "../../app/metrics.ts";
 import { dashboard } from "../../deploy/dashboard.ts";
 import { generatedFiles, outdatedFiles } from "../../deploy/generate.ts";
@@ -64,7 +65,7 @@ Deno.test("parts() run two replicas that need no privilege", () => {
   );
 });
 
-Deno.test("parts() let the manager know who it is", () => {
+Deno.test("parts() tell the manager who it is, in settings that it takes", () => {
   const schema = z.object({
     template: z.object({
       spec: z.object({
@@ -83,7 +84,20 @@ Deno.test("parts() let the manager know who it is", () => {
     "POD_NAME",
     "POD_UID",
   ]);
-  assert.ok(container.args.includes("--feature-gates=TrainJobProgress=true"));
+  const [command, ...args] = container.args;
+  assert.equal(command, "manager");
+  const flags = Object.fromEntries(args.map((arg) => {
+    const [, flag = "", value = ""] = /^(--[a-z-]+)=(.*)$/.exec(arg) ?? [];
+    return [SETTINGS.find((it) => flagOf(it) === flag) ?? arg, value];
+  }));
+  const environment = { MILEPOST_NAMESPACE: "ns", MILEPOST_SERVICE_NAME: "service" };
+  const read = readConfiguration({ flags, environment });
+  assert.deepEqual(Object.keys(flags).filter((it) => !SETTINGS.includes(it)), []);
+  assert.partialDeepStrictEqual(read, {
+    namespace: "ns",
+    serviceName: "service",
+    featureGates: { trainJobProgress: true },
+  });
 });
 
 Deno.test("parts() have the Service of the contract", () => {
