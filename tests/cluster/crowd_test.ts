@@ -7,6 +7,7 @@ import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { assertConserved, assertCreatedOnce, AUDIT_WRITES } from "./support/conserved.ts";
 import { withCluster } from "./support/installation.ts";
+import { SHORT_LEASE } from "./support/way.ts";
 
 const COUNT = 500;
 const KILLS = 5;
@@ -60,6 +61,7 @@ Deno.test("500 TrainJobs created at once converge although 5 managers are killed
     await assertCreatedOnce(plane, NAMES);
   }, {
     node: false,
+    flags: SHORT_LEASE,
     // Who makes pods is not what is tried here, and takes the processor from who is.
     plane: { audit: AUDIT_WRITES, controllerManager: false, scheduler: false },
   }));

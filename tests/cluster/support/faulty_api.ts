@@ -24,6 +24,8 @@ export interface FaultyApi {
   readonly seen: readonly SeenRequest[];
   /** Asked for each request; undefined where nothing is wrong. */
   fault: Fault | undefined;
+  /** A watch on which nothing ever comes, until it is cut. */
+  silence(): Response;
   /** Breaks every watch off in the middle; answers how many there were. */
   cutWatches(): number;
   /** A kubeconfig that leads through here. */
@@ -71,7 +73,7 @@ export async function startFaultyApi(plane: ControlPlane): Promise<FaultyApi> {
 
   async function pass(request: Request, { path, isWatch }: SeenRequest): Promise<Response> {
     const cut = new AbortController();
-    const signal = AbortSignal.any([request.signal, cut.signal]);
+    const { signal } = cut;
     const body = request.body === null ? undefined : await request.bytes();
     const headers = passedOn(request.headers);
     if (isWatch) watches.add(cut);
@@ -126,9 +128,25 @@ export async function startFaultyApi(plane: ControlPlane): Promise<FaultyApi> {
     return count;
   }
 
+  function silence(): Response {
+    const cut = new AbortController();
+    watches.add(cut);
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        cut.signal.addEventListener("abort", () => {
+          watches.delete(cut);
+          controller.error(cut.signal.reason);
+        });
+      },
+      cancel: () => void watches.delete(cut),
+    });
+    return new Response(body);
+  }
+
   return {
     url,
     seen,
+    silence,
     get fault() {
       return fault;
     },
