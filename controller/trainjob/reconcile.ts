@@ -31,6 +31,11 @@ import { decideStatus } from "./status.ts";
 const ATTEMPTS = 4;
 /** Pause after that many, in milliseconds. */
 const CONTENDED_MS = 1000;
+/**
+ * What stands in a job's way is looked at again after this long, in milliseconds: not every cause
+ * that can go is watched, such as who executes JobSets.
+ */
+const PROBLEM_AGAIN_MS = 300_000;
 
 /** What a reconciliation needs. */
 export interface ReconcilerOptions extends Sources {
@@ -137,7 +142,9 @@ async function pass(
   if (status.changes) await writeStatus(writer, trainJob, status.changes);
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
   if (outcome.error !== undefined) throw outcome.error;
-  return { requeueAfterMs: status.requeueAfterMs };
+  const { requeueAfterMs = Infinity } = status;
+  const soonest = Math.min(requeueAfterMs, outcome.problem ? PROBLEM_AGAIN_MS : Infinity);
+  return { requeueAfterMs: Number.isFinite(soonest) ? soonest : undefined };
 }
 
 /**

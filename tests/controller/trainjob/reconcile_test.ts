@@ -306,6 +306,18 @@ Deno.test("reconcileTrainJob() fails a job of an unsupported runtime until the c
   ok(world.jobSet);
 });
 
+Deno.test("reconcileTrainJob() looks again at what stands in the way, since not every cause is watched", async () => {
+  const jobs = { replicatedJobs: [nodeJob()], volumeClaimPolicies: [{ templates: [] }] };
+  const world = begin({}, runtime({}, jobs));
+  await world.settle();
+  match(world.conditions.join(), /^Failed=True\/TrainingRuntimeNotSupported/);
+  deepEqual(await world.reconcile(), { requeueAfterMs: 300_000 });
+  world.executor = "external";
+  await world.settle();
+  deepEqual(world.conditions, []);
+  deepEqual(await world.reconcile(), { requeueAfterMs: undefined });
+});
+
 Deno.test("reconcileTrainJob() fails a job of a kind of runtime that nobody serves", async () => {
   const world = begin({ runtimeRef: { name: "rt", kind: "Foo", apiGroup: "acme.io" } });
   await world.settle();
