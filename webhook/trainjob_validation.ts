@@ -130,7 +130,7 @@ function envProblems(job: TrainJob, runtime: TrainingRuntimeSpec): FieldProblem[
 }
 
 /** Containers that the torch policy should reach but the template does not have. */
-function envInjectionProblems(job: TrainJob, runtime: TrainingRuntimeSpec): FieldProblem[] {
+function envInjectionProblems(runtime: TrainingRuntimeSpec): FieldProblem[] {
   const targets = runtime.mlPolicy?.torch?.envInjection?.targets ?? [];
   return targets.flatMap((wanted) => {
     const { jobName, containerNames } = wanted;
@@ -177,7 +177,7 @@ function runtimeProblems(
     ...allInitializerProblems(job, spec),
     ...validateRuntimePatches(job, spec),
     ...envProblems(job, spec),
-    ...envInjectionProblems(job, spec),
+    ...envInjectionProblems(spec),
     ...(isNew ? validateChildNames(job, spec) : []),
     ...reported(
       rules.unsupported(spec),

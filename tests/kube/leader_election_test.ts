@@ -125,9 +125,8 @@ for (const random of [0, 0.99]) {
     await clock.advance(0);
     await clock.advance(700);
     const second = candidate(store, clock, "second", options);
-    for (let renewals = JSON.stringify(store.read()); JSON.stringify(store.read()) === renewals;) {
-      await clock.advance(50);
-    }
+    const before = JSON.stringify(store.read());
+    while (JSON.stringify(store.read()) === before) await clock.advance(50);
     first.link.down = true;
     const died = clock.monotonic();
     while (!second.elector.leading) await clock.advance(50);
