@@ -183,7 +183,10 @@ Deno.test("a manager waits for a CRD that is missing, says so, and goes on when 
       return answer.text.includes("caches") && !answer.text.includes("certificates") && answer;
     });
     assert.match(text, /^not ready: .*caches \(.*trainJobs/);
-    await until("the log names the kind", () => /listing failed.*TrainJob/.test(manager.log()));
+    await until(
+      "the log names the kind",
+      () => /waiting until its CRD is installed.*"TrainJob"/.test(manager.log()),
+    );
     await bootstrap(plane.client);
     await until("it is ready", async () => (await manager.readyz()).code === 200, {
       timeoutMs: 60_000,
