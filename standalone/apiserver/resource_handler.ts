@@ -201,7 +201,11 @@ async function update(operation: Operation): Promise<Response> {
 async function patch(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
   const change = await readPatch(incoming.request, call);
-  const patched = await updateObject(context, call, (current) => sameUid(change(current), current));
+  const patched = await updateObject(
+    context,
+    call,
+    (current) => sameUid(change(current), current, call),
+  );
   return respondObject(operation, patched);
 }
 

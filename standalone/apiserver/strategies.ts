@@ -31,7 +31,16 @@ export interface Birth {
   readonly now: string;
 }
 
-/** Checks that the body is of the kind that the path names. Throws 400. */
+/** Custom objects always say what they are, and are held to it by validation. Throws 400 and 422. */
+function checkCustomKind({ kind, metadata }: SentObject, resource: Resource): void {
+  if (!kind) throw badRequest("Object 'Kind' is missing in the body");
+  if (kind === resource.kind) return;
+  const message = `Invalid value: ${JSON.stringify(kind)}: must be ${resource.kind}`;
+  const cause = { field: "kind", reason: "FieldValueInvalid", message };
+  throw invalid({ group: resource.group, kind }, metadata.name ?? "", [cause]);
+}
+
+/** Checks that the body is of the kind that the path names. Throws 400, and 422 for custom kinds. */
 export function checkKind(sent: SentObject, resource: Resource): void {
   const expected = apiVersionOf(resource);
   if (sent.apiVersion !== undefined && sent.apiVersion !== expected) {
@@ -39,6 +48,7 @@ export function checkKind(sent: SentObject, resource: Resource): void {
       `the API version in the data (${sent.apiVersion}) does not match the expected API version (${expected})`,
     );
   }
+  if (resource.custom) return checkCustomKind(sent, resource);
   if (sent.kind !== undefined && sent.kind !== resource.kind) {
     throw badRequest(
       `the kind in the data (${sent.kind}) does not match the expected kind (${resource.kind})`,

@@ -1,6 +1,7 @@
 /** Where updates differ by kind: those that create, those that need a version, what patches keep. */
+import type { Call } from "./context.ts";
 import type { Operation } from "./resource_handler.ts";
-import { type ApiObject, child, text } from "./object.ts";
+import { type ApiObject, child, isJson, text } from "./object.ts";
 import type { Resource } from "./resources.ts";
 import { invalid } from "./status_error.ts";
 
@@ -41,10 +42,17 @@ export function needsVersion({ custom, group, resource }: Resource): boolean {
   return custom || VERSIONED.has(`${group}/${resource}`);
 }
 
-/** A patch does not touch the UID: unlike that of an update it is no precondition. Throws 422. */
-export function sameUid(next: unknown, { kind, apiVersion, metadata }: ApiObject): unknown {
+/**
+ * A patch does not touch the UID: unlike that of an update it is no precondition, and a patch of a
+ * custom kind's status does not even look at it. Throws 422.
+ */
+export function sameUid(next: unknown, current: ApiObject, { resource, subresource }: Call) {
+  const { kind, apiVersion, metadata } = current;
   const uid = text(child(next, "metadata"), "uid");
-  if (uid === undefined || uid === metadata.uid) return next;
+  if (uid === undefined || uid === metadata.uid || !isJson(next)) return next;
+  if (resource.custom && subresource === "status") {
+    return { ...next, metadata: { ...child(next, "metadata"), uid: metadata.uid } };
+  }
   const group = apiVersion.includes("/") ? apiVersion.split("/")[0] ?? "" : "";
   const message = `Invalid value: "${uid}": field is immutable`;
   const cause = { field: "metadata.uid", reason: "FieldValueInvalid", message };

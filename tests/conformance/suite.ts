@@ -1,6 +1,7 @@
 /** All conformance cases, by theme. */
 import { access } from "./access.ts";
 import { createAndRead } from "./create_and_read.ts";
+import { customObjects } from "./custom_objects.ts";
 import { customRules } from "./custom_rules.ts";
 import { customSchemas } from "./custom_schemas.ts";
 import { definitions } from "./definitions.ts";
@@ -13,6 +14,7 @@ import { garbageCollection } from "./garbage_collection.ts";
 import { immutableFields } from "./immutable_fields.ts";
 import { lists } from "./lists.ts";
 import { namespaces } from "./namespaces.ts";
+import { nodes } from "./nodes.ts";
 import { patches } from "./patches.ts";
 import { podValidation } from "./pod_validation.ts";
 import { preconditions } from "./preconditions.ts";
@@ -44,8 +46,10 @@ export const suite: Suite = {
   "discovery and OpenAPI": discovery,
   "namespaces": namespaces,
   "definitions": definitions,
+  "custom objects": customObjects,
   "schemas of custom kinds": customSchemas,
   "rules of custom kinds": customRules,
+  "nodes": nodes,
   "tokens": tokens,
   "access": access,
   "escalation and impersonation": escalation,

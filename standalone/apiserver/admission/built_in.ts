@@ -14,6 +14,7 @@ import {
 } from "../schema/json.ts";
 import { forbidden, invalid } from "../status_error.ts";
 import type { ObjectReader } from "../store.ts";
+import { unservedWarning } from "./unserved.ts";
 
 /** Folder in which Kubernetes' clients look for a pod's own token. */
 const TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -160,8 +161,11 @@ export function applyBuiltIn(
   const table = { CREATE: ON_CREATE, UPDATE: ON_UPDATE, DELETE: {}, CONNECT: {} };
   const mutators: Readonly<Record<string, Mutator>> = table[request.operation];
   const mutator = mutators[key];
+  const unserved = request.operation === "CREATE" && !request.subresource
+    ? unservedWarning(request.resource)
+    : undefined;
   if (mutator === undefined || request.subresource || !isObject(request.object)) {
-    return { object: request.object, warnings: [] };
+    return { object: request.object, warnings: unserved === undefined ? [] : [unserved] };
   }
   const object = structuredClone(request.object);
   const warnings = mutator(object, request, store);

@@ -482,3 +482,15 @@ Deno.test("`admit()` shows validating webhooks what will be stored, and stops wh
   await assert.rejects(finishing(request(), refuse), { code: 422, message: "broken by a patch" });
   assert.deepEqual(calls, ["one", "two", "one"]);
 });
+
+Deno.test("`admit()` warns who makes what nothing here acts upon", async () => {
+  const about = request({
+    kind: { group: "apps", version: "v1", kind: "Deployment" },
+    resource: { group: "apps", version: "v1", resource: "deployments" },
+    object: { metadata: { name: "d" } },
+  });
+  const { warnings } = await world({}).admit(about);
+  assert.deepEqual(warnings, ["this server stores deployments only: no pods are made of it"]);
+  const update = await world({}).admit({ ...about, operation: "UPDATE" });
+  assert.deepEqual(update.warnings, []);
+});
