@@ -1,6 +1,6 @@
 /** The manager's view of the cluster: an informer for each kind that it reads. */
 import { KINDS } from "../crds/kinds.ts";
-import { MANAGER } from "../crds/names.ts";
+import { LABELS, MANAGER } from "../crds/names.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import { createInformer, type Informer, type InformerOptions } from "../kube/informer.ts";
@@ -47,7 +47,8 @@ export function createCaches(options: CacheOptions) {
     jobs: cache(KINDS.job, owned),
     services: cache(KINDS.service),
     configMaps: cache(KINDS.configMap),
-    pods: cache(KINDS.pod, owned),
+    // The pods of other workloads are many and none of its business.
+    pods: cache(KINDS.pod, { ...owned, labelSelector: LABELS.trainJobName }),
     serviceAccounts: cache(KINDS.serviceAccount),
     secrets: cache(KINDS.secret, {
       namespace: options.namespace,
