@@ -16,7 +16,9 @@ export interface Turn {
   readonly requestsPerJob: number;
   /** The same by verb, resource and answer. */
   readonly requests: Readonly<Record<string, number>>;
+  /** Processor time a TrainJob: of the manager, and of the API server with all that it does. */
   readonly cpuMsPerJob: number;
+  readonly serverCpuMsPerJob: number;
   readonly restingMb: number;
   readonly loadedMb: number;
   readonly peakMb: number;
@@ -72,7 +74,9 @@ export async function measureSide(side: Side, count: number): Promise<Turn> {
   const readySeconds = await side.restart() / 1000;
   await pause(SETTLE_MS);
   const restingMb = await rssMb(side.pid());
+  const server = side.plane.apiServer.pid ?? 0;
   const cpuBefore = await cpuSeconds(side.pid());
+  const serverBefore = await cpuSeconds(server);
   const before = await requestsOf(side);
   const began = performance.now();
   const creating = createJobs(client, count);
@@ -93,6 +97,7 @@ export async function measureSide(side: Side, count: number): Promise<Turn> {
     jobsPerSecond: count / seconds,
     requestsPerJob: Object.values(requests).reduce((sum, it) => sum + it, 0),
     requests,
+    serverCpuMsPerJob: 1000 * (await cpuSeconds(server) - serverBefore) / count,
     cpuMsPerJob: 1000 * (await cpuSeconds(side.pid()) - cpuBefore) / count,
     restingMb,
     loadedMb: await rssMb(side.pid()),

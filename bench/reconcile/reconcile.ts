@@ -47,6 +47,7 @@ export function compare(turns: Readonly<Record<SideName, readonly Turn[]>>): Mea
     row("memory at rest", "restingMb", "MB"),
     row("time to ready", "readySeconds", "s"),
     row("processor time a TrainJob", "cpuMsPerJob", "ms"),
+    row("of the API server", "serverCpuMsPerJob", "ms"),
   ];
 }
 
