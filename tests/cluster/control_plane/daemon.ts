@@ -42,23 +42,18 @@ export async function endOfLog(file: string, lines = 15): Promise<string> {
 export function createDaemon(options: DaemonOptions): Daemon {
   const { name, program, args, env = {}, logFile, isReady, readyMs = 60_000 } = options;
   let child: Deno.ChildProcess | undefined;
-  let writing: Promise<unknown> = Promise.resolve();
 
   function spawn(): Deno.ChildProcess {
-    const whole = [program, ...args];
-    const [first = program, ...rest] = dyingWithParent
-      ? ["setpriv", "--pdeathsig", "KILL", "--", ...whole]
-      : whole;
-    const one = new Deno.Command(first, {
-      args: rest,
+    const bound = dyingWithParent ? ["setpriv", "--pdeathsig", "KILL", "--"] : [];
+    // The shell becomes the program, whose log is written also while this process is busy.
+    const script = 'exec "$@" 2>>"$0"';
+    return new Deno.Command("sh", {
+      args: ["-c", script, logFile, ...bound, program, ...args],
       env,
       stdin: "null",
       stdout: "null",
-      stderr: "piped",
+      stderr: "null",
     }).spawn();
-    const file = Deno.openSync(logFile, { create: true, append: true });
-    writing = one.stderr.pipeTo(file.writable);
-    return one;
   }
 
   async function stop(signal: Deno.Signal = "SIGTERM"): Promise<void> {
@@ -76,7 +71,6 @@ export function createDaemon(options: DaemonOptions): Daemon {
     const timer = setTimeout(() => kill("SIGKILL"), TERM_MS);
     await one.status;
     clearTimeout(timer);
-    await writing;
   }
 
   return {
