@@ -26,7 +26,7 @@ export interface TlsIdentity {
 
 /** Bounds of connections; times in milliseconds. */
 export interface ConnectionLimits {
-  /** For the whole head of a request. */
+  /** For the TLS handshake, and for the whole head of a request. */
   readonly headersMs: number;
   /** For a whole request, body included. */
   readonly requestMs: number;
@@ -135,6 +135,7 @@ export async function startAdmissionServer(
   const server = createServer({
     ...options.tls(),
     minVersion: "TLSv1.2",
+    handshakeTimeout: limits.headersMs,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     keepAliveTimeout: limits.idleMs,

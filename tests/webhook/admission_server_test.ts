@@ -122,6 +122,18 @@ for (const [sentence, bytes] of Object.entries(hanging)) {
   });
 }
 
+Deno.test("`startAdmissionServer()` closes a connection that never begins TLS", async () => {
+  const { server } = await start({ limits: { headersMs: 50 } });
+  try {
+    const socket = connectPlain(server.port, HOST);
+    socket.on("error", () => {});
+    socket.resume();
+    await once(socket, "close");
+  } finally {
+    await server.close();
+  }
+});
+
 Deno.test("`startAdmissionServer()` takes no more connections than its limit", async () => {
   const { server, held } = await start({ limits: { connections: 1 } });
   try {
