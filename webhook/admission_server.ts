@@ -5,7 +5,7 @@
 import { getLogger } from "@logtape/logtape";
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { type Clock, systemClock } from "../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../kube/errors.ts";
 import {
@@ -108,7 +108,22 @@ function portOf(address: AddressInfo | string | null, asked: number): number {
   return address !== null && typeof address === "object" ? address.port : asked;
 }
 
-function closeServer(server: Server, clock: Clock, graceMs: number): Promise<void> {
+/** The connections that are open, those included that have not begun TLS. */
+function followConnections(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+function closeServer(
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  clock: Clock,
+  graceMs: number,
+): Promise<void> {
   const closed = new AbortController();
   const done = new Promise<void>((resolve) =>
     server.close(() => {
@@ -117,7 +132,10 @@ function closeServer(server: Server, clock: Clock, graceMs: number): Promise<voi
     })
   );
   server.closeIdleConnections();
-  const forced = clock.sleep(graceMs, closed.signal).then(() => server.closeAllConnections());
+  const forced = clock.sleep(graceMs, closed.signal).then(() => {
+    server.closeAllConnections();
+    for (const socket of sockets) socket.destroy();
+  });
   return Promise.all([done, forced]).then(() => undefined);
 }
 
@@ -147,6 +165,7 @@ export async function startAdmissionServer(
       .catch((error) => log.warn("answer could not be sent", { error }));
   });
   server.maxConnections = limits.connections;
+  const sockets = followConnections(server);
   server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
   server.on("clientError", (_error, socket) => socket.destroy());
   await listen(server, options.port, options.hostname);
@@ -154,6 +173,6 @@ export async function startAdmissionServer(
   return {
     port: portOf(server.address(), options.port),
     updateCertificate: () => server.setSecureContext({ ...options.tls(), minVersion: "TLSv1.2" }),
-    close: (graceMs = CLOSE_GRACE_MS) => closeServer(server, clock, graceMs),
+    close: (graceMs = CLOSE_GRACE_MS) => closeServer(server, sockets, clock, graceMs),
   };
 }

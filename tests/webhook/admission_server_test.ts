@@ -181,6 +181,19 @@ Deno.test("`close()` lets the request in hand finish, and cuts what hangs", asyn
   await Promise.all([closing, hung]);
 });
 
+Deno.test("`close()` cuts a connection that never began TLS", async () => {
+  const { server, held } = await start({ limits: { headersMs: 600_000, requestMs: 600_000 } });
+  const socket = connectPlain(server.port, HOST);
+  socket.on("error", () => {});
+  socket.resume();
+  await once(socket, "connect");
+  // One that came later was answered: the silent one has been accepted.
+  await post(server.port, held.now.ca, new Agent(), BODY);
+  const closed = once(socket, "close");
+  await server.close(20);
+  await closed;
+});
+
 Deno.test("`startAdmissionServer()` says in one line that the port is taken", async () => {
   const { server, held } = await start();
   try {
