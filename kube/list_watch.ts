@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { LRUCache } from "lru-cache";
 import type { KubeClient, ListProblem, ListResult, WatchEvent } from "./client.ts";
 import type { Clock } from "./clock.ts";
-import { isGone, messageOf } from "./errors.ts";
+import { isGone, isNotFound, messageOf } from "./errors.ts";
 import type { KubeObject, ResourceKind } from "./resource.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
 import type { WatchOutcome, WatchState } from "./watch_state.ts";
@@ -100,7 +100,10 @@ class ListWatch<T extends KubeObject> {
       this.#listed = true;
       return { type: "listed", resourceVersion };
     } catch (error) {
-      this.#log("listing failed, trying again", error, failuresOf(state));
+      const message = isNotFound(error)
+        ? "the API server does not serve this kind; waiting until its CRD is installed"
+        : "listing failed, trying again";
+      this.#log(message, error, failuresOf(state));
       return { type: "list_failed", error };
     }
   }

@@ -1,0 +1,57 @@
+/** What an audit log says of the privileges of a user: which were used, and which never. Pure. */
+import type { PolicyRule } from "../../../app/cluster_role.ts";
+import type { AuditEvent } from "../control_plane/audit.ts";
+
+/** What one request asked for, as a rule of RBAC names it. */
+export interface Use {
+  readonly verb: string;
+  readonly group: string;
+  /** With its subresource. */
+  readonly resource: string;
+  readonly name: string | undefined;
+  /** Instead of a resource. */
+  readonly path: string | undefined;
+}
+
+/** What a request asked for. */
+export function useOf({ verb, objectRef, requestURI }: AuditEvent): Use {
+  const { resource = "", subresource, apiGroup: group = "", name } = objectRef ?? {};
+  const whole = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const path = objectRef === undefined ? requestURI.split("?")[0] : undefined;
+  return { verb, group, resource: whole, name, path };
+}
+
+/** One privilege of a rule: the smallest thing that could be taken away. */
+export interface Privilege extends Omit<Use, "name" | "path"> {
+  /** Where a rule is limited to names. */
+  readonly names: readonly string[] | undefined;
+  readonly path: string | undefined;
+}
+
+/** A rule, privilege by privilege. */
+export function privilegesOf(rule: PolicyRule): Privilege[] {
+  const { apiGroups = [], resources = [], nonResourceURLs = [], resourceNames, verbs } = rule;
+  const ofResources = apiGroups.flatMap((group) =>
+    resources.flatMap((resource) =>
+      verbs.map((verb) => ({ verb, group, resource, names: resourceNames, path: undefined }))
+    )
+  );
+  const ofPaths = nonResourceURLs.flatMap((path) =>
+    verbs.map((verb) => ({ verb, group: "", resource: "", names: undefined, path }))
+  );
+  return [...ofResources, ...ofPaths];
+}
+
+/** Whether the privilege is what allowed the use. */
+export function allows(privilege: Privilege, use: Use): boolean {
+  if (privilege.verb !== use.verb || privilege.path !== use.path) return false;
+  if (privilege.group !== use.group || privilege.resource !== use.resource) return false;
+  return privilege.names === undefined ||
+    (use.name !== undefined && privilege.names.includes(use.name));
+}
+
+/** `patch jobs.batch`, for people. */
+export function textOf({ verb, group, resource, path }: Privilege | Use): string {
+  if (path !== undefined) return `${verb} ${path}`;
+  return `${verb} ${resource}${group === "" ? "" : `.${group}`}`;
+}
