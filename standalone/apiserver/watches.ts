@@ -121,10 +121,10 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
   const seconds = Number(query.get("timeoutSeconds") ?? "") || DEFAULT_TIMEOUT_SECONDS;
   const encoder = new TextEncoder();
   let stop = () => {};
+  let ended = false;
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      let ended = false;
       const send = (event: unknown) => {
         if (!ended) controller.enqueue(encoder.encode(`${JSON.stringify(event)}\n`));
       };
@@ -135,6 +135,7 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
         stop();
         if (error) send({ type: "ERROR", object: error.toStatus() });
         else if (allowBookmarks) send(bookmark(resource, store.revision));
+        if (ended) return; // To send can find the client gone, which cancels the stream.
         ended = true;
         controller.close();
       };
@@ -173,6 +174,10 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
       }
       for (const change of start.changes) tell(change);
     },
-    cancel: () => stop(),
+    cancel: () => {
+      // The stream is closed by now: an abort that is being told must not close it again.
+      ended = true;
+      stop();
+    },
   });
 }
