@@ -1,6 +1,7 @@
 /** The one file that sends HTTP: authenticated requests to one API server. */
 import type { RequestOptions } from "node:https";
 import type { Cluster, Connection } from "./connection.ts";
+import { endingWith } from "./ending_body.ts";
 import { ConfigurationError, messageOf, TransportError } from "./errors.ts";
 
 /** One HTTP request: `path` begins with `/` and has its query. */
@@ -158,7 +159,7 @@ export function createTransport(connection: Connection): Transport {
       const headers = { ...request.headers, ...credentials.headers };
       const client = clientFor(credentials);
       try {
-        return await fetch(base + path, {
+        const answer = await fetch(base + path, {
           method,
           headers,
           body,
@@ -166,6 +167,7 @@ export function createTransport(connection: Connection): Transport {
           client,
           redirect: "manual",
         });
+        return endingWith(answer, signal);
       } catch (cause) {
         signal.throwIfAborted();
         throw new TransportError(`${method} ${base}: ${whatFailed(cause)}`, { cause });

@@ -1,0 +1,37 @@
+/** Bodies that end when their signal aborts, whatever the runtime does. */
+
+/**
+ * The answer, with a body that fails with the signal's reason as soon as it aborts, and lets the
+ * connection go. The runtime's `fetch` promises that too, but forgets the signal of a body that is
+ * read for long once garbage was collected: such a watch would never end.
+ */
+export function endingWith(response: Response, signal: AbortSignal): Response {
+  if (response.body === null) return response;
+  const reader = response.body.getReader();
+  const onAbort = () => {
+    // The read that waits is over by this; a failure to let go has nobody to be told to.
+    reader.cancel(signal.reason).catch(() => undefined);
+  };
+  const leave = () => signal.removeEventListener("abort", onAbort);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const body = new ReadableStream<Uint8Array>({
+    async pull(stream) {
+      try {
+        const { done, value } = await reader.read();
+        signal.throwIfAborted();
+        if (!done) return stream.enqueue(value);
+        leave();
+        stream.close();
+      } catch (error) {
+        leave();
+        stream.error(signal.aborted ? signal.reason : error);
+      }
+    },
+    cancel(reason) {
+      leave();
+      return reader.cancel(reason);
+    },
+  }, { highWaterMark: 0 });
+  const { status, statusText, headers } = response;
+  return new Response(body, { status, statusText, headers });
+}
