@@ -49,6 +49,12 @@ class OwnerIndex {
   }
 }
 
+/** What becomes of the dependents of a dependent: as its finalizers say, else they go. */
+function policyOf({ metadata: { finalizers = [] } }: ApiObject) {
+  if (finalizers.includes(FINALIZERS.orphan)) return "Orphan";
+  return finalizers.includes(FINALIZERS.foreground) ? "Foreground" : "Background";
+}
+
 function ignoreGone(error: unknown): void {
   if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
 }
@@ -188,13 +194,13 @@ class GarbageCollector {
       return await this.#dropOwners(resource, object, uids);
     }
     const foreground = waiting.length > 0 && this.#index.of(object.metadata.uid).length > 0;
-    await this.#delete(resource, object, foreground ? "Foreground" : undefined);
+    await this.#delete(resource, object, foreground ? "Foreground" : policyOf(object));
   }
 
   async #delete(
     resource: Resource,
     object: ApiObject,
-    propagationPolicy: DeleteOptions["propagationPolicy"],
+    propagationPolicy: NonNullable<DeleteOptions["propagationPolicy"]>,
   ): Promise<void> {
     const preconditions = { uid: object.metadata.uid };
     const call = systemCall(CONTROLLER, resource, object);

@@ -137,4 +137,27 @@ export const garbageCollection: Case[] = [
       assert.equal((await api.get("pods/p")).metadata.ownerReferences, undefined);
     },
   },
+  {
+    name: "a Job that goes with its owner takes its pods along",
+    async run(api) {
+      const owner = await api.create("configmaps", configMap("owner"));
+      const made = await api.create("batch/v1/jobs", job("a", {}, ownedBy(owner)));
+      await api.create("pods", pod("p", {}, ownedBy(made)));
+      await api.remove("configmaps/owner");
+      await api.gone("batch/v1/jobs/a");
+      await api.gone("pods/p");
+    },
+  },
+  {
+    name: "a Job that goes with its owner leaves its pods where its finalizer says so",
+    async run(api) {
+      const owner = await api.create("configmaps", configMap("owner"));
+      const metadata = { ...ownedBy(owner), finalizers: ["orphan"] };
+      const made = await api.create("batch/v1/jobs", job("a", {}, metadata));
+      await api.create("pods", pod("p", {}, ownedBy(made)));
+      await api.remove("configmaps/owner");
+      await api.gone("batch/v1/jobs/a");
+      assert.equal((await api.get("pods/p")).metadata.ownerReferences, undefined);
+    },
+  },
 ];
