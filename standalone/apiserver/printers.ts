@@ -149,6 +149,7 @@ const SELECTOR = column(
 const role = (binding: ApiObject) =>
   `${text(binding.roleRef, "kind")}/${text(binding.roleRef, "name")}`;
 
+const CREATED_AT = column("Created At", ({ metadata }) => metadata.creationTimestamp);
 const BINDING = [
   column("Role", role),
   AGE,
@@ -235,6 +236,8 @@ const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
   "apps/replicasets": [...REPLICAS, AGE, ...CONTAINERS, SELECTOR],
   "/replicationcontrollers": [...REPLICAS, AGE, ...CONTAINERS],
   "apps/statefulsets": [column("Ready", ready("readyReplicas", "replicas")), AGE, ...CONTAINERS],
+  "rbac.authorization.k8s.io/roles": [CREATED_AT],
+  "rbac.authorization.k8s.io/clusterroles": [CREATED_AT],
   "rbac.authorization.k8s.io/rolebindings": BINDING,
   "rbac.authorization.k8s.io/clusterrolebindings": BINDING,
   "scheduling.k8s.io/priorityclasses": [
@@ -243,7 +246,7 @@ const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
     AGE,
   ],
   "apiextensions.k8s.io/customresourcedefinitions": [
-    column("Created At", ({ metadata }) => metadata.creationTimestamp),
+    CREATED_AT,
   ],
   "admissionregistration.k8s.io/mutatingwebhookconfigurations": [
     integer("Webhooks", ({ webhooks }) => size(webhooks)),

@@ -1,7 +1,7 @@
 /** Creating objects and reading them back: what the server adds, keeps and refuses. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
-import { configMap, job, object, pod, service } from "./objects.ts";
+import { configMap, object } from "./objects.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -158,83 +158,6 @@ export const createAndRead: Case[] = [
       assert.deepEqual(made.data, { a: btoa("1"), b: btoa("3") });
       assert.equal(made.stringData, undefined);
       assert.equal(made.type, "Opaque");
-    },
-  },
-  {
-    name: "a pod gets its defaults",
-    async run(api) {
-      const { spec, status } = await api.create("pods", pod("a"));
-      assert.equal(spec.restartPolicy, "Always");
-      assert.equal(spec.dnsPolicy, "ClusterFirst");
-      assert.equal(spec.terminationGracePeriodSeconds, 30);
-      assert.equal(spec.serviceAccountName, "default");
-      assert.equal(spec.schedulerName, "default-scheduler");
-      assert.deepEqual(spec.securityContext, {});
-      assert.equal(spec.enableServiceLinks, true);
-      const [container] = spec.containers;
-      assert.equal(container.imagePullPolicy, "IfNotPresent");
-      assert.equal(container.terminationMessagePath, "/dev/termination-log");
-      assert.equal(container.terminationMessagePolicy, "File");
-      assert.equal(status.phase, "Pending");
-      assert.equal(status.qosClass, "BestEffort");
-    },
-  },
-  {
-    name: "a pod gets the tolerations and the priority of admission",
-    skip: { embedded: "there are no node conditions to tolerate and no priorities" },
-    async run(api) {
-      const { spec } = await api.create("pods", pod("a"));
-      assert.equal(spec.priority, 0);
-      assert.equal(spec.tolerations.length, 2);
-    },
-  },
-  {
-    name: "an image without a tag, or with latest, is pulled always",
-    async run(api) {
-      const images = ["example.com/i", "example.com/i:latest", "example.com/i:1"];
-      const containers = images.map((image, index) => ({ name: `c${index}`, image }));
-      const { spec } = await api.create("pods", pod("a", { containers }));
-      assert.deepEqual(
-        spec.containers.map(({ imagePullPolicy }: { imagePullPolicy: string }) => imagePullPolicy),
-        ["Always", "Always", "IfNotPresent"],
-      );
-    },
-  },
-  {
-    name: "a Job gets its defaults, a selector by its UID and the labels of its pods",
-    async run(api) {
-      const { spec, metadata } = await api.create("batch/v1/jobs", job("a"));
-      const uid = metadata.uid;
-      assert.equal(metadata.generation, 1);
-      assert.equal(spec.parallelism, 1);
-      assert.equal(spec.completions, 1);
-      assert.equal(spec.backoffLimit, 6);
-      assert.equal(spec.completionMode, "NonIndexed");
-      assert.equal(spec.manualSelector, false);
-      assert.equal(spec.podReplacementPolicy, "TerminatingOrFailed");
-      assert.deepEqual(spec.selector, {
-        matchLabels: { "batch.kubernetes.io/controller-uid": uid },
-      });
-      assert.deepEqual(spec.template.metadata.labels, {
-        "batch.kubernetes.io/controller-uid": uid,
-        "batch.kubernetes.io/job-name": "a",
-        "controller-uid": uid,
-        "job-name": "a",
-      });
-    },
-  },
-  {
-    name: "a headless Service gets its defaults",
-    async run(api) {
-      const ports = [{ port: 80 }];
-      const { spec, status } = await api.create("services", service("a", { ports }));
-      assert.equal(spec.type, "ClusterIP");
-      assert.equal(spec.clusterIP, "None");
-      assert.deepEqual(spec.clusterIPs, ["None"]);
-      assert.equal(spec.sessionAffinity, "None");
-      assert.equal(spec.internalTrafficPolicy, "Cluster");
-      assert.deepEqual(spec.ports, [{ port: 80, protocol: "TCP", targetPort: 80 }]);
-      assert.deepEqual(status, { loadBalancer: {} });
     },
   },
   {

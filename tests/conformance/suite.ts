@@ -4,6 +4,7 @@ import { createAndRead } from "./create_and_read.ts";
 import { customObjects } from "./custom_objects.ts";
 import { customRules } from "./custom_rules.ts";
 import { customSchemas } from "./custom_schemas.ts";
+import { defaults } from "./defaults.ts";
 import { definitions } from "./definitions.ts";
 import { deletion } from "./deletion.ts";
 import { discovery } from "./discovery.ts";
@@ -31,6 +32,7 @@ import { webhooks } from "./webhooks.ts";
 
 export const suite: Suite = {
   "creating and reading": createAndRead,
+  "defaults": defaults,
   "updates and conflicts": updates,
   "what cannot change": immutableFields,
   "patches": patches,

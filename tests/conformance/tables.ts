@@ -102,6 +102,12 @@ const KINDS: Record<string, {
     columns: ["Name", "Role", "Age"],
     cells: { Role: "ClusterRole/view", ServiceAccounts: "default/s" },
   },
+  "roles": {
+    path: "rbac.authorization.k8s.io/v1/roles",
+    body: object("rbac.authorization.k8s.io/v1", "Role", "a", { rules: [] }),
+    columns: ["Name", "Created At"],
+    cells: { Name: "a" },
+  },
   "events": {
     path: "events",
     body: object("v1", "Event", "a", {

@@ -137,6 +137,8 @@ const serviceAddress: Mutator = (service, request) => {
       `this server runs pods as processes of one machine and has no Services of type ${type}; use ClusterIP`,
     );
   }
+  spec.ipFamilies ??= ["IPv4"];
+  spec.ipFamilyPolicy ??= "SingleStack";
   if ((textAt(spec, "clusterIP") ?? "") !== "") return [];
   const before = textAt(request.oldObject, "spec", "clusterIP");
   spec.clusterIP = before ?? "None";

@@ -122,7 +122,12 @@ const ROLES: Readonly<Record<string, readonly Rule[]>> = {
     on("authentication.k8s.io", ["selfsubjectreviews"], ["create"]),
   ],
   "system:service-account-issuer-discovery": [
-    onPaths("/.well-known/openid-configuration", "/openid/v1/jwks"),
+    onPaths(
+      "/.well-known/openid-configuration/",
+      "/.well-known/openid-configuration",
+      "/openid/v1/jwks/",
+      "/openid/v1/jwks",
+    ),
   ],
   "system:auth-delegator": [
     on("authentication.k8s.io", ["tokenreviews"], ["create"]),
