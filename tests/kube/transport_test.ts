@@ -108,7 +108,7 @@ Deno.test("`createTransport()` reads files of a kubeconfig: authority, certifica
     }
   }));
 
-Deno.test("`createTransport()` takes the token of a file and of a command", async () => {
+Deno.test("`createTransport()` takes the token of a file, of a command, of a plug-in, and a password", async () => {
   const seen: (string | null)[] = [];
   await using server = Deno.serve(
     { hostname: "127.0.0.1", port: 0, onListen: () => {} },
@@ -125,6 +125,8 @@ Deno.test("`createTransport()` takes the token of a file and of a command", asyn
       kind: "ExecCredential",
       status: { token: "from-command" },
     });
+    const part = (value: unknown) => btoa(JSON.stringify(value)).replaceAll("=", "");
+    const idToken = [part({ alg: "none" }), part({ exp: 4_102_444_800 }), "x"].join(".");
     const users = {
       file: { tokenFile: "token" },
       command: {
@@ -134,6 +136,8 @@ Deno.test("`createTransport()` takes the token of a file and of a command", asyn
           args: ["%s", credential],
         },
       },
+      plugIn: { "auth-provider": { name: "oidc", config: { "id-token": idToken } } },
+      password: { username: "me", password: "secret" },
     };
     for (const [name, user] of Object.entries(users)) {
       const file = `${folder}/${name}`;
@@ -150,7 +154,12 @@ Deno.test("`createTransport()` takes the token of a file and of a command", asyn
       await (await transport.send({ method: "GET", path: "/" }, never)).body?.cancel();
       transport.close();
     }
-    assert.deepEqual(seen, ["Bearer from-file", "Bearer from-command"]);
+    assert.deepEqual(seen, [
+      "Bearer from-file",
+      "Bearer from-command",
+      `Bearer ${idToken}`,
+      `Basic ${btoa("me:secret")}`,
+    ]);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
