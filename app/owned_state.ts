@@ -103,8 +103,11 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
       const running = ledger.run(signal);
       signal.addEventListener("abort", close, { once: true });
       if (signal.aborted) close();
-      await ended.promise;
-      forget();
+      try {
+        await ended.promise;
+      } finally {
+        forget();
+      }
     },
   };
 }
