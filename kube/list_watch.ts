@@ -87,7 +87,7 @@ class ListWatch<T extends KubeObject> {
 
   async #wait(state: WatchState & { phase: "waiting" }): Promise<WatchOutcome> {
     const { clock, random } = this.options;
-    const delay = retryDelayMs(state.next.failures, random);
+    const delay = retryDelayMs(state.next.failures, random, state.atMostMs);
     await clock.sleep(Math.max(delay, state.atLeastMs), this.signal);
     return { type: "waited" };
   }

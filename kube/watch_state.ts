@@ -1,5 +1,5 @@
 /** What an informer does next: list, watch or wait. Pure. */
-import { isGone, KubeError, messageOf } from "./errors.ts";
+import { isGone, KubeError, messageOf, TransportError } from "./errors.ts";
 import { CorruptStreamError } from "./watch.ts";
 
 /** What an informer is about to do. */
@@ -12,6 +12,8 @@ export type WatchState =
   | {
     readonly phase: "waiting";
     readonly atLeastMs: number;
+    /** Where the delay stops growing. */
+    readonly atMostMs: number;
     readonly next: Exclude<WatchState, { phase: "waiting" }>;
   };
 
@@ -36,13 +38,22 @@ export type WatchOutcome =
 const FRUITLESS_WATCHES = 5;
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 30_000;
+/**
+ * The same where nobody answers at all: trying costs a server nothing that is not there, and when it
+ * comes back everything else waits for what is watched.
+ */
+const LONGEST_UNREACHABLE_MS = 5_000;
 
 /** Where every informer begins. */
 export const FIRST_STATE: WatchState = { phase: "listing", failures: 0, cause: "start" };
 
 /** Delay after so many failures in a row, at least half of it for sure, in milliseconds. */
-export function retryDelayMs(failures: number, random: () => number): number {
-  const full = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.max(0, failures - 1));
+export function retryDelayMs(
+  failures: number,
+  random: () => number,
+  longestMs = LONGEST_DELAY_MS,
+): number {
+  const full = Math.min(longestMs, FIRST_DELAY_MS * 2 ** Math.max(0, failures - 1));
   return full / 2 + random() * full / 2;
 }
 
@@ -54,12 +65,21 @@ function afterList(state: WatchState, outcome: WatchOutcome): WatchState {
   }
   const error = outcome.type === "list_failed" ? outcome.error : undefined;
   const next = { phase: "listing", failures: failures + 1, cause: messageOf(error) } as const;
-  return { phase: "waiting", atLeastMs: askedDelay(error), next };
+  return waiting(error, next);
 }
 
 /** The delay that the server asks for. */
 function askedDelay(error: unknown): number {
   return error instanceof KubeError ? error.retryAfterMs ?? 0 : 0;
+}
+
+type Waiting = Extract<WatchState, { phase: "waiting" }>;
+
+/** A rest before what comes next, as long as the error asks for. */
+function waiting(error: unknown, next: Waiting["next"]): Waiting {
+  const isAway = error instanceof TransportError;
+  const atMostMs = isAway ? LONGEST_UNREACHABLE_MS : LONGEST_DELAY_MS;
+  return { phase: "waiting", atLeastMs: askedDelay(error), atMostMs, next };
 }
 
 function afterWatch(
@@ -75,10 +95,10 @@ function afterWatch(
   if (needsList(error, failures)) {
     const next = { phase: "listing", failures, cause: causeOf(error) } as const;
     // The first 410 after progress is the ordinary course of things: no waiting.
-    return failures === 1 ? next : { phase: "waiting", atLeastMs: askedDelay(error), next };
+    return failures === 1 ? next : waiting(error, next);
   }
   const next = { phase: "watching", failures, resourceVersion } as const;
-  return { phase: "waiting", atLeastMs: askedDelay(error), next };
+  return waiting(error, next);
 }
 
 function needsList(error: unknown, failures: number): boolean {

@@ -9,7 +9,7 @@ import { assertConserved, assertCreatedOnce, AUDIT_WRITES } from "./support/cons
 import { type FaultyApi, type SeenRequest, statusAnswer } from "./support/faulty_api.ts";
 import { install, type TestManager } from "./support/installation.ts";
 import { startTestNode } from "./support/node.ts";
-import { metricOf, startManagerBehind } from "./support/way.ts";
+import { metricOf, restartControllers, startManagerBehind } from "./support/way.ts";
 
 const isWrite = ({ method }: SeenRequest) => method !== "GET";
 const pathOf = ({ method, path }: SeenRequest) => `${method} ${path.split("?")[0]}`;
@@ -111,6 +111,7 @@ async function historyIsCompacted({ plane, api, manager }: World): Promise<void>
   await plane.apiServer.stop();
   await etcd(plane, "/v3/kv/compaction", { revision, physical: true });
   await plane.apiServer.start();
+  await restartControllers(plane);
   api.fault = undefined;
   assert.ok(api.cutWatches() >= 10);
   await completed(plane.client, names);

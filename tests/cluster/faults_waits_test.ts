@@ -8,7 +8,7 @@ import { assertConserved, assertCreatedOnce, AUDIT_WRITES } from "./support/cons
 import { install, withCluster } from "./support/installation.ts";
 import { startTestNode } from "./support/node.ts";
 import { reporterOf, statusOf } from "./support/pushing.ts";
-import { startManagerBehind } from "./support/way.ts";
+import { restartControllers, startManagerBehind } from "./support/way.ts";
 
 const GONE_MS = 30_000;
 const CUT_FOR_MS = 60_000;
@@ -48,11 +48,7 @@ async function apiServerIsGone(): Promise<void> {
     assert.ok(Number(reporter.retryAfter) >= 1, `Retry-After: ${reporter.retryAfter}`);
     await sleep(GONE_MS - (performance.now() - began));
     await plane.apiServer.start();
-    // Kubernetes' own programs rest for longer now than the test shall take.
-    for (const other of [plane.controllerManager, plane.scheduler]) {
-      await other.stop("SIGKILL");
-      await other.start();
-    }
+    await restartControllers(plane);
     await until(
       "a push to be taken again",
       async () => await reporter.send(manager.statusUrl, statusOf(60)) === 200,

@@ -186,4 +186,14 @@ Deno.test("`retryDelayMs()` grows to half a minute", () => {
   assert.equal(retryDelayMs(1, () => 1), 200);
   assert.equal(retryDelayMs(1, () => 0), 100);
   assert.equal(retryDelayMs(1000, () => 1), 30_000);
+  assert.equal(retryDelayMs(1000, () => 1, 5_000), 5_000);
+});
+
+Deno.test("`step()` rests for at most 5 s where nobody answers, else for at most half a minute", () => {
+  const longest = (error: unknown) => {
+    const state = step(FIRST_STATE, { type: "list_failed", error });
+    return state.phase === "waiting" ? state.atMostMs : undefined;
+  };
+  assert.equal(longest(lost), 5_000);
+  assert.equal(longest(new KubeError("no", { code: 500, reason: "InternalError" })), 30_000);
 });

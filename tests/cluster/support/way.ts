@@ -8,7 +8,7 @@ import { type Installation, serviceAccountToken, type TestManager } from "./inst
  * So that a manager that is started again need not wait long for the lease of the one that was
  * killed. As flags.
  */
-export const SHORT_LEASE = { leaseDuration: "4s", renewDeadline: "3s", retryPeriod: "500ms" };
+export const SHORT_LEASE = { leaseDuration: "3s", renewDeadline: "2s", retryPeriod: "400ms" };
 
 /** Opens a faulty way and starts a manager, a process of its own, behind it. */
 export async function startManagerBehind(
@@ -31,4 +31,17 @@ export async function metricOf(manager: TestManager, series: string): Promise<nu
   const answer = await fetch(`${manager.metricsUrl}/metrics`);
   const line = (await answer.text()).split("\n").find((it) => it.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1) ?? 0);
+}
+
+/**
+ * Starts Kubernetes' own controllers anew: after an API server that was away they rest for longer than
+ * a test shall take.
+ */
+export async function restartControllers(
+  { controllerManager, scheduler }: ControlPlane,
+): Promise<void> {
+  for (const program of [controllerManager, scheduler]) {
+    await program.stop("SIGKILL");
+    await program.start();
+  }
 }
