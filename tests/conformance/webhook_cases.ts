@@ -53,8 +53,10 @@ function serve(respond: readonly Respond[], calls: Answer[][], key: string, cert
     async (http) => {
       const index = Number(new URL(http.url).pathname.slice(1));
       const { request } = await http.json();
-      calls[index]?.push(request);
-      const answer = await (respond[index] ?? ALLOW)(request);
+      // The namespace's own ConfigMap is written by a controller, at any time.
+      const foreign = request.name === "kube-root-ca.crt";
+      if (!foreign) calls[index]?.push(request);
+      const answer = await (foreign ? ALLOW : respond[index] ?? ALLOW)(request);
       if (answer instanceof Response) return answer;
       const response = { uid: request.uid, ...answer };
       return Response.json({
