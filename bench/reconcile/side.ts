@@ -64,8 +64,8 @@ async function startUpstream(plane: ControlPlane): Promise<Side> {
 async function startMilepost(plane: ControlPlane): Promise<Side> {
   const installation = await install(plane, { jobSetCrd: false });
   const manager = await installation.startManager({
-    // As upstream ships: without progress. JobSets are left to a controller that is not there.
-    flags: { featureGates: "TrainJobProgress=false", jobset: "external" },
+    // As upstream here: without progress and election. JobSets are left to nobody.
+    flags: { featureGates: "TrainJobProgress=false", jobset: "external", leaderElect: "false" },
   });
   return {
     plane,
