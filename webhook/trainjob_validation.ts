@@ -63,13 +63,19 @@ function mountsInitializer(job: ReplicatedJob, container: string, trainJob: Trai
   return [...own, ...patched].some((one) => hasNamed(one.volumeMounts ?? [], INITIALIZER_VOLUME));
 }
 
+/** The reference to the runtime, as messages show it: whole, in the order of upstream's. */
+function shownRef({ spec: { runtimeRef } }: TrainJob) {
+  const { name, apiGroup = TRAINER_GROUP, kind = KINDS.clusterTrainingRuntime.kind } = runtimeRef;
+  return { name, apiGroup, kind };
+}
+
 function initializerProblems(
   needs: InitializerNeeds,
   trainJob: TrainJob,
   runtime: TrainingRuntimeSpec,
 ): FieldProblem[] {
   const { step, config } = needs;
-  const problem = (detail: string) => [invalid(REF, trainJob.spec.runtimeRef.name, detail)];
+  const problem = (detail: string) => [invalid(REF, shownRef(trainJob), detail)];
   const jobs = replicatedJobsOf(runtime);
   const job = jobs.find((one) => stepOf(one) === step) ?? jobs.find((one) => one.name === step);
   if (job === undefined) {
@@ -194,14 +200,13 @@ function runtimeProblems(
 
 /** The problem of naming a runtime that is not there (contract trainjob.md 6, with its spelling). */
 export function missingRuntimeProblem(job: TrainJob): FieldProblem {
-  const { name, apiGroup = TRAINER_GROUP, kind = KINDS.clusterTrainingRuntime.kind } =
-    job.spec.runtimeRef;
+  const { name, apiGroup, kind } = shownRef(job);
   const [field, what] = kind === KINDS.trainingRuntime.kind
     ? [REF, "trainingRuntime"]
     : ["spec.RuntimeRef", "clusterTrainingRuntime"];
   const detail = `${kind}.${apiGroup} "${name}" not found: specified ${what} must be created ` +
     "before the TrainJob is created";
-  return invalid(field, { name, apiGroup, kind }, detail);
+  return invalid(field, shownRef(job), detail);
 }
 
 /** Judges a new TrainJob. `runtime` is the live one, absent where there is none. */

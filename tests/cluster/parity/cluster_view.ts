@@ -42,8 +42,6 @@ const WATCHED = {
 } as const;
 /** What is looked at. */
 export type WatchedKind = keyof typeof WATCHED;
-/** Kinds whose absence (a CRD that is not installed) is no fault. */
-export type WatchedKinds = readonly WatchedKind[];
 
 /** The objects of one namespace. */
 export interface NamespaceView {
@@ -55,14 +53,14 @@ export interface NamespaceView {
 export interface ClusterView {
   readonly client: KubeClient;
   of(namespace: string): NamespaceView;
-  /** Resolves when nothing in the namespace has changed for that long, in milliseconds. */
+  /** Resolves when nothing in the namespace has changed for that long, in milliseconds, or after 10 s. */
   quiet(namespace: string, ms: number): Promise<void>;
 }
 
 /** Watches until `signal` aborts; answers when everything that is there is known. */
 export async function watchCluster(
   client: KubeClient,
-  kinds: WatchedKinds,
+  kinds: readonly WatchedKind[],
   signal: AbortSignal,
 ): Promise<ClusterView & { readonly ended: Promise<unknown> }> {
   const informers = new Map<WatchedKind, Informer<AnyObject>>();
@@ -87,9 +85,9 @@ export async function watchCluster(
       const from = performance.now();
       const quietSince = () => Math.max(from, moved.get(namespace) ?? 0);
       await until(`${namespace} to be quiet`, () => performance.now() - quietSince() > ms, {
-        timeoutMs: 60_000,
+        timeoutMs: 10_000,
         everyMs: 50,
-      });
+      }).catch(() => undefined); // What is tried again and again is never quiet.
     },
   };
 }

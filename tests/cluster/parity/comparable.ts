@@ -29,7 +29,12 @@ const OF_ONE_RUN: readonly string[] = [
   "namespace",
 ];
 /** Times: that there is one is compared, which one is not. */
-const TIMES: readonly string[] = ["lastTransitionTime", "lastUpdatedTime", "time"];
+const TIMES: readonly string[] = [
+  "lastTransitionTime",
+  "lastUpdatedTime",
+  "time",
+  "deletionTimestamp",
+];
 /** Keys of Jobs and pods whose values come from uids. */
 const MADE_FROM_UIDS: readonly string[] = [
   "jobset.sigs.k8s.io/jobset-uid",

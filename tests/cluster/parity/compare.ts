@@ -18,6 +18,8 @@ export interface Allowed {
   /** Where it may be seen: the sentences of the cases; without it, in any. */
   readonly cases?: readonly string[];
   readonly path: RegExp;
+  /** Upstream's own behaviour varies here: it need not happen. Default false. */
+  readonly byChance?: boolean;
   /** What must hold of the two values beside. */
   readonly when?: (difference: Difference) => boolean;
 }
@@ -65,7 +67,7 @@ export interface Judgement {
 /** Judges: an entry that did not happen, in each case that it names, is as wrong as a difference. */
 export function judge(findings: readonly Finding[], allowed: readonly Allowed[]): Judgement {
   const unexpected = findings.filter((finding) => !allowed.some((it) => isAllowedBy(finding, it)));
-  const unused = allowed.flatMap((entry) => {
+  const unused = allowed.filter(({ byChance }) => !byChance).flatMap((entry) => {
     const seen = new Set(findings.filter((it) => isAllowedBy(it, entry)).map(({ says }) => says));
     if (entry.cases === undefined) return seen.size === 0 ? [entry.id] : [];
     return entry.cases.filter((says) => !seen.has(says)).map((says) => `${entry.id}: ${says}`);

@@ -151,10 +151,18 @@ export function jobPatch(
   };
 }
 
+const COUNTERS = ["active", "ready", "succeeded", "failed", "suspended"];
+
+/** Whether the TrainJob counts what its JobSet does. */
+function counts(view: NamespaceView): boolean {
+  const all = view.get("trainJobs", "tj")?.status?.jobsStatus;
+  return Array.isArray(all) && all.some((one) => COUNTERS.some((counter) => one[counter] > 0));
+}
+
 /** Some step's end: TrainJob and JobSet know of each other, or an event says why not. */
 export function rendered(view: NamespaceView): boolean {
-  const isKnown = view.get("trainJobs", "tj")?.status?.jobsStatus !== undefined;
-  return isKnown || hasEvent(view, "TrainJob") || hasEvent(view, "JobSet", "JobCreationFailed");
+  return counts(view) || hasEvent(view, "TrainJob") ||
+    hasEvent(view, "JobSet", "JobCreationFailed");
 }
 
 /** Whether there is an event about an object of a kind. */

@@ -224,6 +224,7 @@ const OBJECTS: CaseTable = {
     {
       actions: [pods("tj-node-0", "Running"), remove(JS)],
       until: (view) =>
+        view.list("pods").length > 0 &&
         view.list("pods").every(({ status }) => status?.phase === "Pending") &&
         jobsStatus(({ active, ready }) => active === 1 && ready === 0)(view),
     },

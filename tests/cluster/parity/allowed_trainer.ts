@@ -1,0 +1,257 @@
+/** Differences from upstream's Trainer that stay: `docs/parity.md` says the same, row by row. */
+import type { Allowed } from "./compare.ts";
+import type { Difference } from "./differences.ts";
+
+const MESSAGE = /^\/answers\/\d+\/message$/;
+const ANSWER = /^\/answers\/\d+\/(result|message)$/;
+
+/** A message without the value that it shows. */
+function withoutValue(text: unknown): string {
+  return String(text).replace(
+    /Invalid value: .*?(?=: must|: QLoRA|: a lowercase)/g,
+    "Invalid value",
+  );
+}
+
+const sameButValue = ({ upstream, milepost }: Difference) =>
+  withoutValue(upstream) === withoutValue(milepost);
+
+/** What Go leaves out although it was written, or writes although it was not. */
+function isZero(value: unknown): boolean {
+  return value === undefined || value === "" || value === 0 || value === false ||
+    (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+}
+
+function withoutZeros(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) => isZero(inner) ? undefined : inner) ?? "";
+}
+
+/** Every entry must happen, and nothing else may. */
+export const ALLOWED_TRAINER: readonly Allowed[] = [
+  {
+    id: "state",
+    why: "`status.state` is a field of Milepost's own, which the column STATE shows",
+    path: /^\/trainJobs\/tj\/status\/state$/,
+  },
+  {
+    id: "suspended-goes",
+    why:
+      "the condition Suspended goes when a TrainJob resumes: the SDK reads any condition as not running (G19)",
+    path: /^\/trainJobs\/tj\/status\/conditions\[Suspended\]$/,
+    when: ({ milepost }) => milepost === undefined,
+  },
+  {
+    id: "not-executed-yet",
+    why: "the policies mpi, jax, xgboost and flux are refused by name until they are executed",
+    cases: ["the policy mpi", "the policy jax", "the policy xgboost", "the policy flux"],
+    path: ANSWER,
+  },
+  {
+    id: "own-variables",
+    why: "a TrainJob without `spec.trainer` gets the variables of torch and their port too (G4)",
+    path: /containers\[node\]\/(env\[PET_\w+\]|ports\[29500\])$/,
+    when: ({ upstream }) => upstream === undefined,
+  },
+  {
+    id: "master-address",
+    why: "the master's address heeds a custom subdomain and the name of the trainer's job (G5)",
+    cases: ["torch with a custom subdomain", "torch with a trainer job of another name"],
+    path: /env\[PET_MASTER_ADDR\]\/value$/,
+  },
+  {
+    id: "unnamed-port",
+    why: "the port of torch does not replace another unnamed port (G6)",
+    cases: ["torch with an unnamed port of another number"],
+    path: /ports\[8080\]$/,
+  },
+  {
+    id: "resources-without-policy",
+    why: "`resourcesPerNode` is applied also where the runtime has no `mlPolicy` (G7)",
+    cases: ["resources without an mlPolicy"],
+    path: /containers\[node\]\/resources$/,
+  },
+  {
+    id: "processes-of-the-merged",
+    why: "processes per node follow from what the container has after the merge (G8)",
+    cases: [
+      "GPUs of the runtime, memory of the TrainJob",
+      "GPUs of the runtime, CPUs of the TrainJob",
+    ],
+    path: /env\[PET_NPROC_PER_NODE\]\/value$/,
+  },
+  {
+    id: "claims",
+    why: "claims of resources are kept and merge by name; upstream loses them",
+    cases: ["claims merge by name"],
+    path: /containers\[node\]\/resources$/,
+  },
+  {
+    id: "field-api-version",
+    why: "`fieldRef.apiVersion` of a variable is kept; upstream loses it",
+    cases: ["a field reference with its API version"],
+    path: /fieldRef\/apiVersion$/,
+  },
+  {
+    id: "zero-values",
+    why:
+      "zeros, empty texts and empty lists are stored as they were written; Go leaves them out, or writes them where nothing was",
+    cases: [
+      "a variable without a value",
+      "a resource reference with a divisor",
+      "an empty command and empty args replace the runtime's",
+      "a coordinator",
+      "a volume claim policy",
+      "security, priority and the rest of a pod",
+    ],
+    path: /^\/(jobSets|configMaps)\//,
+    when: ({ upstream, milepost }) => withoutZeros(upstream) === withoutZeros(milepost),
+  },
+  {
+    id: "no-trainer",
+    why:
+      "a TrainJob that configures a step which its runtime does not have is refused; upstream drops what it says",
+    cases: ["a runtime without a trainer step"],
+    path: ANSWER,
+  },
+  {
+    id: "patch-targets",
+    why:
+      "a patch for an unknown job or container, or one that makes a volume invalid, is refused at once (G25)",
+    cases: [
+      "a job that the runtime does not have",
+      "a container that the runtime does not have",
+      "an init container that the runtime does not have",
+      "a volume patched with another source",
+    ],
+    path: ANSWER,
+  },
+  {
+    id: "patch-metadata",
+    why:
+      "patches may not touch metadata without effect, nor the labels by which pods, Jobs and steps are told",
+    cases: ["other metadata of a Job", "a label that JobSet owns", "the label of a step"],
+    path: ANSWER,
+  },
+  {
+    id: "mounts-by-path",
+    why: "mounts of a patch are told apart by their path, so a volume can be mounted twice (G15)",
+    cases: ["a mount of another volume at the same name"],
+    path: ANSWER,
+  },
+  {
+    id: "shown-values",
+    why:
+      "a refusal shows the name that is wrong, not the whole object around it; of variables it shows no values",
+    cases: [
+      "reserved variables in trainer.env",
+      "one reserved variable among others",
+      "env of the trainer's container",
+      "a manager with a malformed domain",
+      "a trainer without its container",
+      "an initializer without its container in a cluster runtime",
+    ],
+    path: MESSAGE,
+    when: sameButValue,
+  },
+  {
+    id: "one-problem",
+    why: "of torchtune's problems with QLoRA the one is told that is to be changed",
+    cases: ["torchtune with QLoRA on two GPUs", "torchtune with QLoRA and two processes"],
+    path: MESSAGE,
+  },
+  {
+    id: "unknown-kind",
+    why: "the refusal of an unknown kind of runtime names the field",
+    cases: ["a runtime of an unknown kind", "a runtime of another group"],
+    path: MESSAGE,
+    when: ({ upstream, milepost }) =>
+      String(milepost).endsWith(String(upstream).split("denied the request: ")[1] ?? "?"),
+  },
+  {
+    id: "bounds-of-numbers",
+    why:
+      "`numNodes` below 0 and `numProcPerNode` below 1 are refused by the schema, as upstream's next version does",
+    cases: ["numNodes below 0", "numProcPerNode below 1"],
+    path: ANSWER,
+  },
+  {
+    id: "wrong-types",
+    why:
+      "a value of a wrong type gets 422 with its field; upstream's webhook answers 400 with Go's words",
+    cases: ["numNodes that is no number", "numProcPerNode auto"],
+    path: ANSWER,
+  },
+  {
+    id: "name-lengths",
+    why: "a name that is too long for its pods is refused, with the length that fits (G13)",
+    cases: ["a name too long for its pods"],
+    path: ANSWER,
+  },
+  {
+    id: "template-required",
+    why: "a runtime without a template is refused; nothing could be made of it",
+    cases: ["a runtime without a template", "a runtime without a spec"],
+    path: ANSWER,
+  },
+  {
+    id: "own-words",
+    why:
+      "the refusal of variables for the trainer's own container is in our words after its beginning",
+    cases: ["env injected into the trainer's own container"],
+    path: MESSAGE,
+  },
+  {
+    id: "frozen",
+    why: "optional immutable fields can neither be added nor removed (G3)",
+    cases: ["a trainer is added", "a trainer is removed", "a deadline is added"],
+    path: ANSWER,
+  },
+  {
+    id: "runtime-updates",
+    why: "an update of a TrainingRuntime is validated like its creation (G18)",
+    cases: ["a runtime becomes one that is not valid"],
+    path: ANSWER,
+  },
+  {
+    id: "runtime-deleted",
+    why: "a TrainJob whose runtime was deleted can be resumed (G11)",
+    cases: ["the runtime is deleted while a TrainJob is suspended"],
+    path: ANSWER,
+  },
+  {
+    id: "failed-is-final",
+    why: "a TrainJob that failed is not run again when its JobSet goes (G24)",
+    cases: ["nothing is made again for a TrainJob that failed"],
+    path: /^\/(trainJobs\/tj\/status|jobSets\/tj)/,
+  },
+  {
+    id: "foreign-jobset",
+    why:
+      "a JobSet of the same name that is not the TrainJob's is neither taken nor mirrored; condition and event tell (G12)",
+    cases: ["a running JobSet of the same name that is not the TrainJob's"],
+    path: /^\/(trainJobs\/tj\/status|configMaps|events)/,
+  },
+  {
+    id: "frozen-jobset",
+    why:
+      "a change that a paused JobSet cannot take is told by a condition too, and in words that say what to do (G14)",
+    cases: ["a suspended TrainJob is given what its JobSet does not take"],
+    path: /^\/(trainJobs\/tj\/status\/conditions\[ResourcesCreated\]|events)/,
+  },
+  {
+    id: "deadline-counters",
+    why:
+      "after a deadline the counters follow the pods; upstream's freeze, or vanish, by chance (G26)",
+    cases: ["a deadline passes", "a deadline begins when the job resumes"],
+    path: /^\/trainJobs\/tj\/status\/jobsStatus/,
+    byChance: true,
+  },
+  {
+    id: "recreated-counters",
+    why:
+      "when a JobSet was deleted by hand, the counters follow the one made anew; upstream's were seen to stay away",
+    cases: ["a JobSet that was deleted is made again"],
+    path: /^\/trainJobs\/tj\/status\/jobsStatus/,
+    byChance: true,
+  },
+];

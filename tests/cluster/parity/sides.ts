@@ -1,0 +1,79 @@
+/** The two sides of a comparison, each on a control plane of its own, one after the other. */
+import { type ControlPlane, startControlPlane } from "../control_plane/control_plane.ts";
+import { install } from "../support/installation.ts";
+import { startUpstreamJobSet } from "../support/upstream_jobset.ts";
+import type { CaseTable } from "./case.ts";
+import { watchCluster, type WatchedKind } from "./cluster_view.ts";
+import { performAll, type Run } from "./perform.ts";
+import { startUpstreamTrainer } from "./upstream_trainer.ts";
+
+const OF_JOBSETS: readonly WatchedKind[] = [
+  "jobSets",
+  "jobs",
+  "pods",
+  "services",
+  "configMaps",
+  "events",
+  "serviceAccounts",
+];
+const OF_TRAINERS: readonly WatchedKind[] = ["trainJobs", ...OF_JOBSETS];
+
+/** Performs the cases on fresh data, with what `start` puts on the control plane. */
+async function performOn(
+  cases: CaseTable,
+  kinds: readonly WatchedKind[],
+  start: (plane: ControlPlane, cleanup: AsyncDisposableStack) => Promise<void>,
+): Promise<Run> {
+  await using cleanup = new AsyncDisposableStack();
+  // Nothing plays the node: pods stay where a case puts them.
+  const plane = await startControlPlane({ scheduler: false });
+  cleanup.defer(() => plane.stop());
+  await start(plane, cleanup);
+  const watching = new AbortController();
+  const cluster = await watchCluster(plane.client, kinds, watching.signal);
+  try {
+    return await performAll(cluster, cases);
+  } finally {
+    watching.abort();
+    await cluster.ended;
+  }
+}
+
+/** Upstream's Trainer over upstream's JobSet controller. */
+export function performOnUpstreamTrainer(cases: CaseTable): Promise<Run> {
+  return performOn(cases, OF_TRAINERS, async (plane, cleanup) => {
+    const executor = await startUpstreamJobSet(plane);
+    cleanup.defer(() => executor.stop());
+    const trainer = await startUpstreamTrainer(plane);
+    cleanup.defer(() => trainer.stop());
+  });
+}
+
+/** Milepost, without progress, over upstream's JobSet controller. */
+export function performOnMilepost(cases: CaseTable): Promise<Run> {
+  return performOn(cases, OF_TRAINERS, async (plane, cleanup) => {
+    const executor = await startUpstreamJobSet(plane);
+    cleanup.defer(() => executor.stop());
+    const installation = await install(plane, { jobSetCrd: false });
+    cleanup.defer(() => installation.stop());
+    await installation.startManager({ flags: { featureGates: "TrainJobProgress=false" } });
+  });
+}
+
+/** Upstream's JobSet controller alone. */
+export function performOnUpstreamJobSet(cases: CaseTable): Promise<Run> {
+  return performOn(cases, OF_JOBSETS, async (plane, cleanup) => {
+    const executor = await startUpstreamJobSet(plane);
+    cleanup.defer(() => executor.stop());
+  });
+}
+
+/** Milepost's built-in executor alone. */
+export function performOnBuiltInJobSet(cases: CaseTable): Promise<Run> {
+  return performOn(cases, OF_JOBSETS, async (plane, cleanup) => {
+    const installation = await install(plane);
+    cleanup.defer(() => installation.stop());
+    const flags = { featureGates: "TrainJobProgress=false", jobset: "builtin" };
+    await installation.startManager({ flags });
+  });
+}

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { ALLOWED_TRAINER } from "./allowed_trainer.ts";
+import { INITIALIZERS } from "./cases/initializers.ts";
+import { LIFECYCLE } from "./cases/lifecycle.ts";
+import { PATCHES } from "./cases/patches.ts";
+import { PLAIN } from "./cases/plain.ts";
+import { REFUSALS } from "./cases/refusals.ts";
+import { TEMPLATE } from "./cases/template.ts";
+import { TORCH } from "./cases/torch.ts";
+import { TORCHTUNE } from "./cases/torchtune.ts";
+import { ofTrainer } from "./comparable.ts";
+import { compareRuns, describe, judge } from "./compare.ts";
+import { performOnMilepost, performOnUpstreamTrainer } from "./sides.ts";
+
+const CASES = {
+  ...PLAIN,
+  ...TORCH,
+  ...TORCHTUNE,
+  ...INITIALIZERS,
+  ...TEMPLATE,
+  ...PATCHES,
+  ...LIFECYCLE,
+  ...REFUSALS,
+};
+
+Deno.test(`Milepost does what upstream's Trainer does, but for what is listed (${Object.keys(CASES).length} cases)`, async () => {
+  const upstream = await performOnUpstreamTrainer(CASES);
+  const milepost = await performOnMilepost(CASES);
+  const judgement = judge(compareRuns(upstream, milepost, ofTrainer), ALLOWED_TRAINER);
+  assert.deepEqual(judgement.unexpected.map(describe).join("\n"), "");
+  assert.deepEqual(judgement.unused, [], "listed, but not different any more");
+});
