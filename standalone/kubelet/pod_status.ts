@@ -131,6 +131,12 @@ function conditionsOf(input: StatusInput): Conditions {
   return conditions;
 }
 
+/** A pod that failed before any container: its own reason is what `kubectl get` must show. */
+function neverBegan({ failure, containers }: StatusInput): boolean {
+  return failure !== undefined &&
+    containers.every(({ phase, restarts }) => phase.kind === "waiting" && restarts === 0);
+}
+
 /** The status of the pod, whole but for what others write (`qosClass`, foreign conditions). */
 export function podStatus(input: StatusInput): PodStatus {
   const { containers, failure, podIP, hostIP } = input;
@@ -145,7 +151,7 @@ export function podStatus(input: StatusInput): PodStatus {
     hostIP,
     hostIPs: [{ ip: hostIP }],
     startTime: rfc3339(input.startedAt),
-    containerStatuses: main.map((view) => containerStatus(input, view)),
+    containerStatuses: neverBegan(input) ? [] : main.map((view) => containerStatus(input, view)),
     ...(init.length > 0
       ? { initContainerStatuses: init.map((view) => containerStatus(input, view)) }
       : {}),

@@ -216,6 +216,7 @@ export class PodWorker {
     const retryAt = await this.#writeStatus(final, failure);
     if (retryAt === undefined && plan.done) {
       this.#over = true;
+      if (this.#refusal) this.#tell("Warning", POD_REASONS.unsupported, this.#refusal);
       return await this.#afterEnd();
     }
     const deadline = this.#pod.spec?.activeDeadlineSeconds;

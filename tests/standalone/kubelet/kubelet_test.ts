@@ -125,6 +125,15 @@ Deno.test("`startKubelet()` fails what it does not support, naming the field", (
     rig.create(pod("host", [{ name: "main", image: "busybox" }], { hostNetwork: true }));
     const failed = await rig.phase("host", "Failed");
     assert.match(failed.status?.message ?? "", /spec\.hostNetwork/);
+    assert.equal(failed.status?.reason, "UnsupportedByKubelet");
+    assert.deepEqual(failed.status?.containerStatuses, []);
+    await until(
+      "an event that says so",
+      () =>
+        rig.events.some((it) =>
+          it.reason === "UnsupportedByKubelet" && /spec\.hostNetwork/.test(it.message)
+        ),
+    );
     assert.match(failed.status?.message ?? "", /spec\.containers\[0\]\.command/);
   }));
 
