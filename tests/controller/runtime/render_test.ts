@@ -176,6 +176,12 @@ Deno.test("renderJobSet() counts nodes by TrainJob, policy and template, in this
   ]);
 });
 
+Deno.test("renderJobSet() gives the TrainJob's numNodes to the first trainer alone, as upstream", () => {
+  const jobs = [nodeJob(), replicatedJob("more", "trainer")];
+  const from = runtime({ mlPolicy: { numNodes: 2 } }, { replicatedJobs: jobs });
+  deepEqual(counts(trainJob({ trainer: { numNodes: 4 } }), from), [[4, 4, 1], [2, 2, 1]]);
+});
+
 Deno.test("renderJobSet() runs a step once and leaves other jobs their replicas", () => {
   const from = runtime({}, {
     replicatedJobs: [{ ...nodeJob(), replicas: 3 }, {

@@ -53,6 +53,11 @@ const SURFACE: Record<
     patch: { tolerations: [{ key: "b" }] },
     want: { tolerations: [{ key: "b" }] },
   },
+  "leaves tolerations where the patch's list is empty": {
+    pod: { tolerations: [{ key: "a" }] },
+    patch: { tolerations: [] },
+    want: { tolerations: [{ key: "a" }] },
+  },
   "merges nodeSelector by key": {
     pod: { nodeSelector: { a: "1", b: "1" } },
     patch: { nodeSelector: { b: "2", c: "2" } },
