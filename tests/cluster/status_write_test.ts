@@ -6,7 +6,7 @@ import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { createStatusWriter } from "../../status/status_writer.ts";
 import { trainJob } from "../support/standalone.ts";
 import { startControlPlane } from "./control_plane/control_plane.ts";
-import { apply, kubectl } from "./support/installation.ts";
+import { apply, crdsServed } from "./support/installation.ts";
 
 const STATUS: TrainerStatus = {
   progressPercentage: 77,
@@ -20,7 +20,7 @@ Deno.test("the last progress of a job is not written to the next job of its name
     const crds = crdManifests();
     await apply(plane, crds);
     const names = crds.map(({ metadata }) => `crd/${metadata.name}`);
-    await kubectl(plane, ["wait", "--for=condition=Established", ...names]);
+    await crdsServed(plane, names);
     const { client } = plane;
     const key = { namespace: "default", name: "again" };
     const create = async () => {

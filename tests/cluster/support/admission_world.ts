@@ -13,7 +13,7 @@ import { controllerReference } from "../../../kube/ownership.ts";
 import type { KubeMeta, OwnerRef } from "../../../kube/resource.ts";
 import { until } from "../../support/until.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
-import { apply, kubectl, serviceAccountToken } from "./installation.ts";
+import { apply, crdsServed, serviceAccountToken } from "./installation.ts";
 
 /** Where everything happens. */
 export const NAMESPACE = "default";
@@ -123,7 +123,7 @@ async function install(plane: ControlPlane): Promise<void> {
     binding("jobset", "mallory", EXECUTOR),
     ...all.admission_policy,
   ]);
-  await kubectl(plane, ["wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]);
+  await crdsServed(plane, []);
 }
 
 /** The policy is enforced some moments after it is stored. */

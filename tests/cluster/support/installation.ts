@@ -28,6 +28,7 @@ import { MANAGER } from "../../../crds/names.ts";
 import { createClient, type KubeClient } from "../../../kube/client.ts";
 import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
 import { type CommandResult, run } from "../../support/command.ts";
+import { until } from "../../support/until.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -94,6 +95,16 @@ export async function apply(plane: ControlPlane, objects: readonly unknown[]): P
   await kubectl(plane, ["apply", "--validate=false", "-f", "-"], JSON.stringify(list));
 }
 
+/** Waits until the API server serves these kinds, such as `crd/jobsets.jobset.x-k8s.io`; none: all of them. */
+export async function crdsServed(plane: ControlPlane, names: readonly string[]): Promise<void> {
+  const which = names.length > 0 ? names : ["crd", "--all"];
+  // kubectl does not wait for an object that has no conditions at all yet: it fails at once.
+  await until("CRDs are served", async () => {
+    await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", ...which]);
+    return true;
+  });
+}
+
 const tokenSchema = z.looseObject({ status: z.looseObject({ token: z.string() }) });
 
 /** A token of a service account for the API server, good for a day. */
@@ -121,7 +132,7 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
     ...managerRbac(namespace, MANAGER.name),
   ]);
   const names = crds.map(({ metadata }) => `crd/${metadata.name}`);
-  await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", ...names]);
+  await crdsServed(plane, names);
 }
 
 /** Puts Milepost's objects into the cluster. */

@@ -5,8 +5,7 @@ import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { createDaemon, type Daemon } from "../control_plane/daemon.ts";
 import { freePort } from "../control_plane/free_port.ts";
 import { moduleFolder, programs } from "../control_plane/programs.ts";
-import { until } from "../../support/until.ts";
-import { kubectl, serviceAccountToken } from "./installation.ts";
+import { crdsServed, kubectl, serviceAccountToken } from "./installation.ts";
 
 /** Who upstream's controller is. */
 export const UPSTREAM_ACCOUNT = {
@@ -99,12 +98,7 @@ export async function startUpstreamJobSet(plane: ControlPlane): Promise<Daemon> 
   const ports = { webhook: freePort(), health: freePort() };
   const all = await manifests(plane);
   await put(plane, all.filter(({ kind }) => KINDS.has(kind)));
-  const crd = "crd/jobsets.jobset.x-k8s.io";
-  // kubectl does not wait for an object that has no conditions at all yet.
-  await until("the CRD of JobSets", async () => {
-    await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=60s", crd]);
-    return true;
-  });
+  await crdsServed(plane, ["crd/jobsets.jobset.x-k8s.io"]);
   const token = await serviceAccountToken(plane.client, UPSTREAM_ACCOUNT);
   const kubeconfig = await plane.kubeconfigFor("upstream-jobset", { token });
   const daemon = createDaemon({
