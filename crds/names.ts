@@ -72,6 +72,8 @@ export const ANNOTATIONS = {
   trialTemplate: "trainer.kubeflow.org/trial-template",
   /** On a TrainJob's JobSet: fingerprint of what a JobSet never changes once it is created. */
   templateHash: "trainer.kubeflow.org/template-hash",
+  /** On what standalone installs: the fingerprint of the manifest, so that it is written again only when it changed. */
+  manifestHash: "trainer.kubeflow.org/manifest-hash",
 } as const;
 
 /** Labels and annotations that a JobSet's Jobs and pods carry (contract jobset.md 2). */

@@ -1,11 +1,12 @@
 /** What a standalone's API server holds before the manager starts: kinds, rights, names to be found by. */
+import { createHash } from "node:crypto";
 import { z } from "zod";
-import { crdManifests } from "../../crds/manifests.ts";
+import { crdManifests, type CustomResourceDefinition } from "../../crds/manifests.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER } from "../../crds/names.ts";
+import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isAlreadyExists, isNotFound } from "../../kube/errors.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 import { managerRbac, type RbacObject } from "../cluster_role.ts";
 import { VERSION } from "../version.ts";
 
@@ -47,7 +48,11 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
 
 /** What is read of an object that is compared and replaced as a whole. */
 const wholeSchema = z.looseObject({
-  metadata: z.looseObject({ name: z.string(), resourceVersion: z.string().optional() }),
+  metadata: z.looseObject({
+    name: z.string(),
+    resourceVersion: z.string().optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
 });
 type Whole = z.infer<typeof wholeSchema>;
 
@@ -81,23 +86,41 @@ function rbacKind({ kind }: RbacObject): ResourceKind<Whole> {
   return wholeKind("rbac.authorization.k8s.io", "v1", kind, `${kind.toLowerCase()}s`, namespaced);
 }
 
-/** Creates an object, or replaces the one that an older version of Milepost has left. */
+/** The object of that name, or nothing. */
+async function find<T>(
+  client: KubeClient,
+  kind: ResourceKind<T>,
+  key: ObjectKey,
+): Promise<T | undefined> {
+  try {
+    return await client.get(kind, key);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The object with the fingerprint of what it says. */
+function fingerprinted<T extends KubeObject>(object: T): { object: T; hash: string } {
+  const hash = createHash("sha256").update(JSON.stringify(object)).digest("hex").slice(0, 16);
+  const annotations = { ...object.metadata?.annotations, [ANNOTATIONS.manifestHash]: hash };
+  return { object: { ...object, metadata: { ...object.metadata, annotations } }, hash };
+}
+
+/** Creates an object, or replaces the one that another version of Milepost has left. */
 async function put<T extends KubeObject>(
   client: KubeClient,
   kind: ResourceKind<T>,
-  object: T,
+  manifest: T,
 ): Promise<void> {
+  const { object, hash } = fingerprinted(manifest);
   const { namespace, name = "" } = object.metadata ?? {};
-  try {
+  const found = await find(client, kind, { namespace, name });
+  if (found === undefined) {
     await client.create(kind, object);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-    const found = await client.get(kind, { namespace, name });
+  } else if (found.metadata?.annotations?.[ANNOTATIONS.manifestHash] !== hash) {
     const resourceVersion = found.metadata?.resourceVersion;
-    await client.replace(kind, {
-      ...object,
-      metadata: { ...object.metadata, resourceVersion },
-    });
+    await client.replace(kind, { ...object, metadata: { ...object.metadata, resourceVersion } });
   }
 }
 
@@ -114,31 +137,26 @@ async function createOnce<T extends KubeObject>(
   }
 }
 
-/** Whether another JobSet controller's CRD is there, which is never overwritten (decision 2). */
-async function hasForeignCrd(client: KubeClient, name: string): Promise<boolean> {
-  try {
-    const found = await client.get(CRD, { name });
-    return found.metadata.name === name;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+/** Whether somebody else's CRD has that name; it is never overwritten (decision 2). */
+async function isForeign(client: KubeClient, name: string): Promise<boolean> {
+  const found = await find(client, CRD, { name });
+  return found !== undefined &&
+    found.metadata.annotations?.[ANNOTATIONS.manifestHash] === undefined;
+}
+
+async function putCrd(client: KubeClient, crd: CustomResourceDefinition): Promise<void> {
+  if (await isForeign(client, crd.metadata.name)) return;
+  await put(client, CRD, wholeSchema.parse(JSON.parse(JSON.stringify(crd))));
 }
 
 /** Brings the API server to where the manager can start. Can be repeated. */
 export async function bootstrap(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
-  for (const crd of crdManifests()) {
-    const whole = wholeSchema.parse(JSON.parse(JSON.stringify(crd)));
-    const isJobSet = crd.spec.names.kind === KINDS.jobSet.kind;
-    if (isJobSet && await hasForeignCrd(client, crd.metadata.name)) continue;
-    await put(client, CRD, whole);
-  }
+  await Promise.all(crdManifests().map((crd) => putCrd(client, crd)));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });
-  for (const object of [...CONTROLLER_RBAC, ...managerRbac(namespace, MANAGER.name)]) {
-    await put(client, rbacKind(object), { ...object });
-  }
+  const rbac = [...CONTROLLER_RBAC, ...managerRbac(namespace, MANAGER.name)];
+  await Promise.all(rbac.map((object) => put(client, rbacKind(object), { ...object })));
   await put(client, KINDS.configMap, {
     metadata: { name: MANAGER.publicConfigMap, namespace },
     data: { kubeflow_trainer_version: "v2.3.0", milepost_version: VERSION },

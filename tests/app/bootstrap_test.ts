@@ -1,0 +1,55 @@
+/** What a standalone installs into its API server: once, again where it changed, never over somebody else's. */
+import assert from "node:assert/strict";
+import { bootstrap } from "../../app/standalone/bootstrap.ts";
+import { startControlPlane } from "../../app/standalone/control_plane.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
+import { createClient } from "../../kube/client.ts";
+import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+
+Deno.test("bootstrap() writes nothing the second time, and what was changed again", async () => {
+  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const writes: string[] = [];
+  const client = createClient({
+    connection: loadKubeconfig(plane.kubeconfig),
+    onRequest: ({ verb, resource, code }) => {
+      if (verb !== "get" && code < 400) writes.push(`${verb} ${resource}`);
+    },
+  });
+  try {
+    await bootstrap(client);
+    assert.deepEqual(writes, []);
+
+    const key = { namespace: MANAGER.namespace, name: MANAGER.publicConfigMap };
+    const body = {
+      metadata: { annotations: { [ANNOTATIONS.manifestHash]: "of an older version" } },
+    };
+    await plane.client.patch(KINDS.configMap, key, { type: "merge", body });
+    await bootstrap(client);
+    assert.deepEqual(writes, ["update configmaps"]);
+  } finally {
+    client.close();
+    await plane.stop();
+  }
+});
+
+Deno.test("bootstrap() leaves a CRD of JobSets that somebody else installed", async () => {
+  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/jobsets.jobset.x-k8s.io";
+  const change = (annotations: Record<string, string | null>) =>
+    plane.client.raw(crd, {
+      method: "PATCH",
+      headers: { "content-type": "application/merge-patch+json" },
+      body: JSON.stringify({ metadata: { annotations } }),
+    });
+  const read = async () => await (await plane.client.raw(crd)).json();
+  try {
+    const answer = await change({ [ANNOTATIONS.manifestHash]: null, owner: "somebody" });
+    assert.equal(answer.status, 200, await answer.text());
+    const before = await read();
+    await bootstrap(plane.client);
+    assert.deepEqual(await read(), before);
+  } finally {
+    await plane.stop();
+  }
+});
