@@ -44,11 +44,15 @@ export const initializerSchema = z.looseObject({
 const argument = z.string().max(1_048_576);
 
 export const trainerSchema = z.looseObject({
-  image: z.string().max(500).optional(),
-  command: atomicList(argument).max(128).optional(),
-  args: atomicList(argument).max(128).optional(),
+  image: z.string().max(500).optional().meta({ description: "Image of the training container." }),
+  command: atomicList(argument).max(128).optional().meta({
+    description: "Replaces the command of the training container.",
+  }),
+  args: atomicList(argument).max(128).optional().meta({
+    description: "Replaces the arguments of the training container.",
+  }),
   env: listMap(schemas.envVar, ["name"]).max(128).optional(),
-  numNodes: int32().min(0).optional(),
+  numNodes: int32().min(0).optional().meta({ description: "Pods that train together." }),
   resourcesPerNode: schemas.resourceRequirements.optional(),
   numProcPerNode: int32().optional().meta({
     "x-kubernetes-validations": [{
@@ -60,14 +64,34 @@ export const trainerSchema = z.looseObject({
 export type Trainer = z.infer<typeof trainerSchema>;
 
 export const trainJobSpecSchema = z.looseObject({
-  runtimeRef: runtimeRefSchema.meta(immutable),
-  initializer: initializerSchema.optional().meta(immutable),
-  trainer: trainerSchema.optional().meta(immutable),
-  runtimePatches: listMap(runtimePatchSchema, ["manager"]).max(16).optional(),
-  suspend: z.boolean().optional().meta({ default: false }),
-  activeDeadlineSeconds: int64().min(1).optional().meta(immutable),
+  runtimeRef: runtimeRefSchema.meta({
+    ...immutable,
+    description: "The runtime that this job is made from.",
+  }),
+  initializer: initializerSchema.optional().meta({
+    ...immutable,
+    description: "What fetches the data set and the model before training begins.",
+  }),
+  trainer: trainerSchema.optional().meta({
+    ...immutable,
+    description: "What runs on each node; what is left out comes from the runtime.",
+  }),
+  runtimePatches: listMap(runtimePatchSchema, ["manager"]).max(16).optional().meta({
+    description:
+      "Changes laid over the runtime's template, in this order; only while the job is suspended.",
+  }),
+  suspend: z.boolean().optional().meta({
+    default: false,
+    description: "Whether the job is paused: its pods go, and come back when it is resumed.",
+  }),
+  activeDeadlineSeconds: int64().min(1).optional().meta({
+    ...immutable,
+    description:
+      "Seconds after which the job fails, counted from its start or its last resumption.",
+  }),
   managedBy: z.string().max(253).optional().meta({
     default: TRAINJOB_CONTROLLER,
+    description: "The controller that runs the job.",
     "x-kubernetes-validations": [
       {
         rule: `self in ['${TRAINJOB_CONTROLLER}', '${MULTIKUEUE_CONTROLLER}']`,
@@ -99,10 +123,19 @@ export type Metric = z.infer<typeof metricSchema>;
 
 /** What a pod last reported (KEP-2779). */
 export const trainerStatusSchema = z.looseObject({
-  progressPercentage: int32().min(0).max(100).optional(),
-  estimatedRemainingSeconds: int32().min(0).optional(),
-  metrics: atomicList(metricSchema).max(PUSH_LIMITS.metrics).optional(),
-  lastUpdatedTime: z.string().meta({ format: "date-time" }),
+  progressPercentage: int32().min(0).max(100).optional().meta({
+    description: "How much of the training is done, in percent.",
+  }),
+  estimatedRemainingSeconds: int32().min(0).optional().meta({
+    description: "Seconds until the training will be done.",
+  }),
+  metrics: atomicList(metricSchema).max(PUSH_LIMITS.metrics).optional().meta({
+    description: "What the training measures, such as its loss.",
+  }),
+  lastUpdatedTime: z.string().meta({
+    format: "date-time",
+    description: "When the pods said so.",
+  }),
 });
 export type TrainerStatus = z.infer<typeof trainerStatusSchema>;
 
@@ -112,7 +145,9 @@ const INITIAL_STATE = "Created" satisfies typeof TRAINJOB_STATES[number];
 export const trainJobStatusSchema = z.looseObject({
   conditions: listMap(schemas.condition, ["type"]).max(8).optional(),
   jobsStatus: listMap(jobStatusSchema, ["name"]).max(100).optional(),
-  trainerStatus: trainerStatusSchema.optional(),
+  trainerStatus: trainerStatusSchema.optional().meta({
+    description: "What the job's pods last reported.",
+  }),
   state: z.enum(TRAINJOB_STATES).optional().meta({ default: INITIAL_STATE }),
 }).meta({ minProperties: 1 });
 export type TrainJobStatus = z.infer<typeof trainJobStatusSchema>;
