@@ -1,6 +1,7 @@
 /** The manager as a Deployment runs it: a process of its own, told by flags and environment. */
 import { until } from "../support/until.ts";
 import { ELECTION } from "./replicas.ts";
+import { freePort } from "../support/free_port.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
@@ -26,14 +27,6 @@ export interface ManagerProcess {
   stop(signal: Deno.Signal): Promise<{ code: number; tookMs: number }>;
   /** What it wrote to standard error. */
   log(): string;
-}
-
-/** A port that is free now. */
-export function freePort(): number {
-  const listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
 }
 
 async function textOf(url: string): Promise<{ code: number; text: string }> {

@@ -10,7 +10,8 @@ import type { ResourceKind } from "../../kube/resource.ts";
 import { createAuthority } from "../../webhook/certificate_authority.ts";
 import { shellRuntime } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { freePort, type ManagerProcess, startManagerProcess } from "./manager_process.ts";
+import { freePort } from "../support/free_port.ts";
+import { type ManagerProcess, startManagerProcess } from "./manager_process.ts";
 import { type Pusher, pusher, type PushOutcome } from "./replicas.ts";
 
 /** Runs `work` with a control plane, and a way to start managers that are gone at the end. */

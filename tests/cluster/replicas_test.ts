@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { freePort } from "./control_plane/free_port.ts";
+import { freePort } from "../support/free_port.ts";
 import { assertConserved, assertCreatedOnce, AUDIT_WRITES } from "./support/conserved.ts";
 import { type Installation, type TestManager, withCluster } from "./support/installation.ts";
 import { type Reporter, reporterOf, statusOf } from "./support/pushing.ts";

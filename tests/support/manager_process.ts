@@ -1,14 +1,7 @@
 /** The manager as a process of its own, against any API server, on ports that stay the same. */
+import { freePort } from "./free_port.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
-
-/** A port that is free now. */
-export function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr;
-  listener.close();
-  return port;
-}
 
 /** A manager process. */
 export interface ManagerProcess {

@@ -20,7 +20,7 @@ import {
   schedulerFlags,
 } from "./flags.ts";
 import { makeFolder } from "./folder.ts";
-import { freePort } from "./free_port.ts";
+import { freePort } from "../../support/free_port.ts";
 import { type Credentials, writeKubeconfig } from "./kubeconfig.ts";
 import type { ControlPlaneOptions } from "./options.ts";
 import { type Programs, programs } from "./programs.ts";

@@ -1,5 +1,5 @@
 /** Upstream's Trainer v2.3.0, the peer of these comparisons: its CRDs, webhooks and controller. */
-import { freePort } from "../control_plane/free_port.ts";
+import { freePort } from "../../support/free_port.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { createDaemon, type Daemon } from "../control_plane/daemon.ts";
 import { moduleFolder, programs } from "../control_plane/programs.ts";

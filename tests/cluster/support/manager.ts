@@ -5,7 +5,7 @@ import { MANAGER } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { createDaemon, endOfLog } from "../control_plane/daemon.ts";
-import { freePort } from "../control_plane/free_port.ts";
+import { freePort } from "../../support/free_port.ts";
 
 /** How to start a manager. */
 export interface ManagerStart {

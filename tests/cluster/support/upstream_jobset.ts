@@ -3,7 +3,7 @@ import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { createDaemon, type Daemon } from "../control_plane/daemon.ts";
-import { freePort } from "../control_plane/free_port.ts";
+import { freePort } from "../../support/free_port.ts";
 import { moduleFolder, programs } from "../control_plane/programs.ts";
 import { crdsServed, kubectl, serviceAccountToken } from "./installation.ts";
 
