@@ -17,7 +17,7 @@ export interface NodeOptions {
   readonly nodeName: string;
   /** Where pods' folders are kept; a temporary folder without it. */
   readonly dataDir?: string;
-  /** Port of the log endpoint. Default 0: any free one. */
+  /** Port of the log endpoint. Default 0: one that is free. */
   readonly port?: number;
   /** Files with the log endpoint's certificate and key, PEM; a self-signed one without them. */
   readonly tlsCert?: string;

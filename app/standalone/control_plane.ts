@@ -29,7 +29,7 @@ const HOST = "127.0.0.1";
 export interface ControlPlaneOptions {
   /** Everything is kept here; in memory and a temporary folder without it. */
   readonly dataDir?: string;
-  /** 0: any free port. */
+  /** 0: a port that is free. */
   readonly port: number;
   /** Where the kubeconfig goes; in the folder without it. */
   readonly kubeconfig?: string;

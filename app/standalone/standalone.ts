@@ -9,7 +9,7 @@ const HOST = "127.0.0.1";
 
 /** How to start. */
 export interface StandaloneOptions extends Omit<ControlPlaneOptions, "onManagerRequest"> {
-  /** Port of the status endpoint; 0: any free one. */
+  /** Port of the status endpoint; 0: one that is free. */
   readonly statusPort: number;
 }
 

@@ -1,5 +1,6 @@
 /** Puts a set of files into a folder so that a reader sees all old ones or all new ones. */
 import type { VolumeFiles } from "./volume_files.ts";
+import { removeIfThere } from "./removal.ts";
 
 /** The link that stands for the present set; replaced by one rename. */
 const DATA = "..data";
@@ -47,9 +48,9 @@ export async function replaceFolder(
 ): Promise<void> {
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
   const set = `..${version}`;
-  await Deno.remove(`${folder}/${set}`, { recursive: true }).catch(() => {});
+  await removeIfThere(`${folder}/${set}`, { recursive: true });
   await writeSet(`${folder}/${set}`, files);
-  await Deno.remove(`${folder}/${DATA}.new`).catch(() => {});
+  await removeIfThere(`${folder}/${DATA}.new`);
   await Deno.symlink(set, `${folder}/${DATA}.new`);
   await Deno.rename(`${folder}/${DATA}.new`, `${folder}/${DATA}`);
   const names = topLevel(files);

@@ -18,6 +18,7 @@ import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorker } from "./pod_worker.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
+import { removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -274,7 +275,7 @@ class RunningKubelet implements Kubelet {
     await this.#processes.close(this.#options.closeGraceMs ?? 2000);
     await Promise.all([...this.#workers.values()].map(({ done }) => done));
     if (this.#options.dataDir === undefined) {
-      await Deno.remove(this.#folders.root, { recursive: true }).catch(() => {});
+      await removeIfThere(this.#folders.root, { recursive: true });
     }
   }
 }

@@ -16,7 +16,7 @@ const logger = getLogger(["milepost", "standalone"]);
 export interface LogServerOptions {
   /** Address to listen on. */
   readonly hostname: string;
-  /** 0: any free one. */
+  /** 0: one that is free. */
   readonly port: number;
   /** Certificate chain and key, PEM. */
   readonly tls: { readonly cert: string; readonly key: string };
@@ -83,7 +83,8 @@ async function send(response: ServerResponse, log: ReadableStream<Uint8Array>): 
   response.writeHead(200, { "content-type": "text/plain" });
   response.flushHeaders();
   const reader = log.getReader();
-  const gone = () => void reader.cancel().catch(() => {});
+  const gone = () =>
+    void reader.cancel().catch((error) => logger.debug("A log's reader cannot end", { error }));
   response.once("close", gone);
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {

@@ -1,5 +1,6 @@
 /** Keeps what containers print: files in CRI form, of bounded size. */
 import { getLogger } from "@logtape/logtape";
+import { removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -138,8 +139,8 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       let lossy = false;
       open.set(path, new Set());
       // Kubernetes keeps the last start and the one before it.
-      Deno.remove(`${folderOf(key)}/${key.attempt - 2}.log`).catch(() => {});
-      Deno.remove(`${folderOf(key)}/${key.attempt - 2}.log.old`).catch(() => {});
+      removeIfThere(`${folderOf(key)}/${key.attempt - 2}.log`);
+      removeIfThere(`${folderOf(key)}/${key.attempt - 2}.log.old`);
       const append = (
         stream: "stdout" | "stderr",
         { text, whole }: { text: Uint8Array; whole: boolean },
@@ -190,7 +191,7 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       });
     },
     async remove(podUid) {
-      await Deno.remove(`${folder}/${podUid}`, { recursive: true }).catch(() => {});
+      await removeIfThere(`${folder}/${podUid}`, { recursive: true });
     },
   };
 }

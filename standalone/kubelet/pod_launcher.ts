@@ -11,6 +11,7 @@ import { StartProblem } from "./processes.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
 import type { ObjectSource } from "./volume_files.ts";
 import { createVolumes, type PodVolumes } from "./volumes.ts";
+import { removeIfThere } from "./removal.ts";
 
 const CALL_MS = 10_000;
 
@@ -58,7 +59,7 @@ export class PodLauncher {
 
   /** Removes the pod's folder. */
   async removeFolder(): Promise<void> {
-    await Deno.remove(this.#folder, { recursive: true }).catch(() => {});
+    await removeIfThere(this.#folder, { recursive: true });
   }
 
   /**

@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { CONTAINER_MARK_ENV } from "../../crds/names.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { findProcesses, processFacts, signal } from "./process_table.ts";
+import { removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -150,7 +151,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const status = await child.status;
     await sweep(clock, new Set([child.pid]), isOf(spec.mark));
     await output;
-    await Deno.remove(`${bookFolder}/${child.pid}`).catch(() => {});
+    await removeIfThere(`${bookFolder}/${child.pid}`);
     return status.code;
   }
 
@@ -186,7 +187,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       const sessions = leftoverSessions(bookFolder);
       const count = await sweep(clock, sessions, (mark) => mark.startsWith(markPrefix));
       for (const { name } of Deno.readDirSync(bookFolder)) {
-        await Deno.remove(`${bookFolder}/${name}`).catch(() => {});
+        await removeIfThere(`${bookFolder}/${name}`);
       }
       return count;
     },
