@@ -32,23 +32,34 @@ export function startService(): TestService {
     if (open.delete(conn)) conn.close();
   }
 
-  async function carry(front: Deno.Conn): Promise<void> {
-    open.add(front);
-    const back = await connect();
-    if (back === undefined) return close(front);
-    open.add(back);
-    const one = async (from: Deno.Conn, to: Deno.Conn) => {
-      // Whoever goes first takes the other along.
-      await from.readable.pipeTo(to.writable, { preventClose: true }).catch(() => {});
+  /** Bytes from one to the other until either is gone; whoever goes first takes the other along. */
+  async function one(from: Deno.Conn, to: Deno.Conn): Promise<void> {
+    const buffer = new Uint8Array(65_536);
+    try {
+      for (;;) {
+        const length = await from.read(buffer);
+        if (length === null) break;
+        for (let sent = 0; sent < length;) sent += await to.write(buffer.subarray(sent, length));
+      }
+    } catch {
+      // A connection that was reset, or that the other direction closed, ends like any other.
+    } finally {
       close(from);
       close(to);
-    };
+    }
+  }
+
+  async function carry(front: Deno.Conn): Promise<void> {
+    open.add(front);
+    const back = await connect().catch(() => undefined);
+    if (back === undefined) return close(front);
+    open.add(back);
     await Promise.all([one(front, back), one(back, front)]);
   }
 
   const accepting = (async () => {
     for await (const conn of listener) {
-      const done = carry(conn).catch(() => close(conn)).finally(() => running.delete(done));
+      const done = carry(conn).finally(() => running.delete(done));
       running.add(done);
     }
   })();
