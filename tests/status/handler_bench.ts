@@ -106,5 +106,5 @@ export function handlerBench(options: BenchOptions = {}) {
     const { status, headers, body } = await handle(request(sent));
     return { status, headers, body: JSON.parse(body) };
   };
-  return { clock, objects, counts, accepted, results, verifier, reviews, send };
+  return { clock, objects, counts, accepted, results, verifier, reviews, handle, send };
 }
