@@ -8,8 +8,14 @@ import type { ResourceKind } from "../kube/resource.ts";
 import { createJwksSource } from "../status/jwks.ts";
 import type { AcceptPush } from "../status/exchange.ts";
 import { createLookup } from "../status/lookups.ts";
-import { createOwnership, type Lookup, type OwnedObject } from "../status/ownership.ts";
+import {
+  createOwnership,
+  type Lookup,
+  type OwnedObject,
+  type OwnershipLookups,
+} from "../status/ownership.ts";
 import { createPushHandler, type PushHandler } from "../status/push_handler.ts";
+import { createReadBudget, type ReadBudget } from "../status/read_budget.ts";
 import { createReviewCache, createTokenReviewer } from "../status/token_review.ts";
 import { createTokenVerifier } from "../status/token_verification.ts";
 import type { Caches } from "./caches.ts";
@@ -46,8 +52,10 @@ function lookup<T extends OwnedObject>(
   parts: StatusParts,
   kind: ResourceKind<T>,
   cache: Pick<Informer<T>, "get">,
+  budget: ReadBudget,
 ): Lookup<T> {
   return createLookup<T>({
+    budget,
     cached: (key) => cache.get(key),
     read: async (key) => {
       try {
@@ -62,6 +70,20 @@ function lookup<T extends OwnedObject>(
     },
     clock: parts.clock,
   });
+}
+
+/** Where the objects of chains are found; all share one budget of reads. */
+function lookupsOf(parts: StatusParts): OwnershipLookups {
+  const { caches, clock } = parts;
+  const budget = createReadBudget({ clock });
+  return {
+    trainJob: lookup(parts, KINDS.trainJob, caches.trainJobs, budget),
+    trainJobNow: (key) => caches.trainJobs.get(key),
+    jobSet: lookup(parts, KINDS.jobSet, caches.jobSets, budget),
+    job: lookup(parts, KINDS.job, caches.jobs, budget),
+    pod: lookup(parts, KINDS.pod, caches.pods, budget),
+    serviceAccount: lookup(parts, KINDS.serviceAccount, caches.serviceAccounts, budget),
+  };
 }
 
 /** Builds the endpoint. It serves nothing before its handler is given to a server. */
@@ -84,15 +106,7 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
     reviewsPerSecond: configuration.tokenReviewQps,
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
-  const ownership = createOwnership({
-    lookups: {
-      trainJob: lookup(parts, KINDS.trainJob, caches.trainJobs),
-      jobSet: lookup(parts, KINDS.jobSet, caches.jobSets),
-      job: lookup(parts, KINDS.job, caches.jobs),
-      pod: lookup(parts, KINDS.pod, caches.pods),
-      serviceAccount: lookup(parts, KINDS.serviceAccount, caches.serviceAccounts),
-    },
-  });
+  const ownership = createOwnership({ lookups: lookupsOf(parts) });
   const handler = createPushHandler({
     verifier,
     ownership,

@@ -27,6 +27,10 @@ export type Lookup<T> = (
 /** Where the objects of a chain are found. */
 export interface OwnershipLookups {
   readonly trainJob: Lookup<OwnedObject>;
+  /** The TrainJob of that name that the cache holds. Names come from whoever pushes: no read for them. */
+  readonly trainJobNow: (
+    key: { readonly namespace: string; readonly name: string },
+  ) => OwnedObject | undefined;
   readonly jobSet: Lookup<OwnedObject>;
   readonly job: Lookup<OwnedObject>;
   readonly pod: Lookup<OwnedPod>;
@@ -141,36 +145,37 @@ export function createOwnership(
     return ownerAlong(jobSet.metadata, CHAIN.jobSetToTrainJob);
   }
 
-  /** Whether the TrainJob is the live one of its name, which a cache that is behind may not know. */
-  async function isLive(claim: OwnershipClaim, uid: string): Promise<boolean> {
+  /** A refusal that tells apart whether there is a job of the claimed name. Reads nothing for that. */
+  function refuse(claim: OwnershipClaim, why: ForbiddenReason): OwnershipDecision {
     const { namespace, trainJob: name } = claim;
-    const live = await lookups.trainJob({ namespace, name }, uid);
-    return live?.metadata?.uid === uid;
+    const isNamed = lookups.trainJobNow({ namespace, name }) !== undefined;
+    return no(isNamed ? why : "unknown_job");
   }
 
   return {
     forgetPod: (uid) => void chains.delete(uid),
     async decide(claim) {
       const { namespace, serviceAccount } = claim;
-      const trainJob = await lookups.trainJob({ namespace, name: claim.trainJob });
-      const trainJobUid = trainJob?.metadata?.uid;
-      if (trainJobUid === undefined) return no("unknown_job");
       const pod = await lookups.pod({ namespace, name: claim.pod.name }, claim.pod.uid);
       const refusal = podRefusal(claim, pod);
       if (refusal === "pod_gone") chains.delete(claim.pod.uid);
-      if (refusal !== undefined || pod === undefined) return no(refusal ?? "pod_gone");
+      if (refusal !== undefined || pod === undefined) return refuse(claim, refusal ?? "pod_gone");
       const account = await lookups.serviceAccount(
         { namespace, name: serviceAccount.name },
         serviceAccount.uid,
       );
-      if (account?.metadata?.uid !== serviceAccount.uid) return no("service_account_gone");
+      if (account?.metadata?.uid !== serviceAccount.uid) {
+        return refuse(claim, "service_account_gone");
+      }
       const found = chains.get(claim.pod.uid) ?? await trainJobOf(namespace, pod);
-      if (found === undefined) return no("not_of_this_job");
+      if (found === undefined) return refuse(claim, "not_of_this_job");
       const { name, uid } = found;
       chains.set(claim.pod.uid, { name, uid });
-      const isOwn = name === claim.trainJob &&
-        (uid === trainJobUid || await isLive(claim, uid));
-      return isOwn ? { ok: true, trainJobUid: uid } : no("not_of_this_job");
+      if (name !== claim.trainJob) return refuse(claim, "not_of_this_job");
+      // The live one of its name: what the cache holds may be an earlier one.
+      const trainJob = await lookups.trainJob({ namespace, name }, uid);
+      if (trainJob?.metadata?.uid !== uid) return refuse(claim, "not_of_this_job");
+      return { ok: true, trainJobUid: uid };
     },
   };
 }

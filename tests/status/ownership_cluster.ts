@@ -3,7 +3,10 @@ import type { OwnerRef } from "../../kube/resource.ts";
 import type { OwnedPod, OwnershipClaim, OwnershipLookups } from "../../status/ownership.ts";
 
 /** The objects by kind, then by `namespace/name`. */
-export type TestCluster = Record<keyof OwnershipLookups, Map<string, OwnedPod>>;
+export type TestCluster = Record<
+  Exclude<keyof OwnershipLookups, "trainJobNow">,
+  Map<string, OwnedPod>
+>;
 
 const KINDS = {
   job: { apiVersion: "batch/v1", kind: "Job" },
@@ -51,6 +54,7 @@ export function cluster() {
     job: find("job"),
     jobSet: find("jobSet"),
     trainJob: find("trainJob"),
+    trainJobNow: ({ namespace, name }) => objects.trainJob.get(`${namespace}/${name}`),
     serviceAccount: find("serviceAccount"),
   };
   return { objects, lookups, count };

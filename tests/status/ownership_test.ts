@@ -1,9 +1,7 @@
 /** Tests of ownership: pods of a job by controller references and UIDs, never by labels. */
 import assert from "node:assert/strict";
 import type { OwnerRef } from "../../kube/resource.ts";
-import { createLookup } from "../../status/lookups.ts";
 import { createOwnership } from "../../status/ownership.ts";
-import { FakeClock } from "../support/fake_clock.ts";
 import { CLAIM, cluster, controller, owned, type TestCluster } from "./ownership_cluster.ts";
 
 const set = (name: keyof TestCluster, key: string, value: unknown) => (cluster: TestCluster) => {
@@ -150,47 +148,21 @@ Deno.test("`decide()` keeps a chain until its pod is gone", async () => {
   assert.deepEqual(await ownership.decide(CLAIM), { ok: false, why: "not_of_this_job" });
 });
 
-Deno.test("`createLookup()` asks once in a while for what the cache does not hold", async () => {
-  const clock = new FakeClock();
-  const cache = new Map([["team/a", { metadata: { uid: "1" } }]]);
-  const server = new Map([["a", { metadata: { uid: "2" } }]]);
-  let reads = 0;
-  const lookup = createLookup({
-    clock,
-    cached: (key) => cache.get(key),
-    read: ({ name }) => {
-      reads += 1;
-      return Promise.resolve(server.get(name));
-    },
-  });
-  const a = { namespace: "team", name: "a" };
-  assert.equal((await lookup(a))?.metadata.uid, "1");
-  assert.equal((await lookup(a, "1"))?.metadata.uid, "1");
-  assert.equal(reads, 0);
-  const both = await Promise.all([lookup(a, "2"), lookup(a, "2")]);
-  assert.deepEqual(both.map((object) => object?.metadata.uid), ["2", "2"]);
-  assert.equal((await lookup(a, "2"))?.metadata.uid, "2");
-  assert.equal(reads, 1);
-  for (let time = 0; time < 5; time++) assert.equal(await lookup(a, "3"), undefined);
-  assert.equal(reads, 2);
-  await clock.advance(2001);
-  assert.equal(await lookup(a, "3"), undefined);
-  assert.equal(reads, 3);
-});
-
-Deno.test("`createLookup()` passes on that the API server does not answer, and asks again", async () => {
-  let reads = 0;
-  const lookup = createLookup<{ metadata: { uid: string } }>({
-    clock: new FakeClock(),
-    cached: () => undefined,
-    read: () => {
-      reads += 1;
-      return reads === 1
-        ? Promise.reject(new Error("away"))
-        : Promise.resolve({ metadata: { uid: "1" } });
-    },
-  });
-  const key = { namespace: "team", name: "a" };
-  await assert.rejects(async () => await lookup(key), /away/);
-  assert.equal((await lookup(key))?.metadata.uid, "1");
+Deno.test("`decide()` answers a made-up job name without looking for it", async () => {
+  const { lookups, count } = cluster();
+  const ownership = createOwnership({ lookups });
+  await ownership.decide(CLAIM);
+  const names: string[] = [];
+  const trainJob: typeof lookups.trainJob = (key) => {
+    names.push(key.name);
+    return undefined;
+  };
+  const asked = createOwnership({ lookups: { ...lookups, trainJob } });
+  for (let i = 0; i < 20; i++) {
+    const decision = await asked.decide({ ...CLAIM, trainJob: `made-up-${i}` });
+    assert.deepEqual(decision, { ok: false, why: "unknown_job" });
+  }
+  assert.deepEqual(names, []);
+  // Pod and service account each time; Job and JobSet once, since the chain is known then.
+  assert.equal(count.lookups, 5 + 20 * 2 + 2);
 });

@@ -91,7 +91,7 @@ const REFUSED: Record<string, { sent: Sent; code: number; reason: string; lookup
     sent: { url: PATH.replace("job-1", "job-9") },
     code: 404,
     reason: "NotFound",
-    lookups: 1,
+    lookups: 4,
   },
   "another path": { sent: { url: "/healthz" }, code: 404, reason: "NotFound" },
   "a path with a slash too many": { sent: { url: `${PATH}/` }, code: 404, reason: "NotFound" },
