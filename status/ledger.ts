@@ -1,47 +1,40 @@
 /** The newest progress of each job, on its way to the TrainJob's status (design, decision 8). */
-import { getLogger } from "@logtape/logtape";
 import type { TrainerStatus } from "../crds/trainjob.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { Acceptance } from "./exchange.ts";
-import { createLedgerQueue, type LedgerEntry, type LedgerJob } from "./ledger_queue.ts";
+import {
+  createLedgerQueue,
+  type LedgerEntry,
+  type LedgerJob,
+  type ShownStatus,
+} from "./ledger_queue.ts";
+import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
 import { type Bucket, type BucketLimits, refill, take } from "./token_bucket.ts";
 
 export type { LedgerJob } from "./ledger_queue.ts";
-
-/** How a write ended. `gone`: the job is no more, or another one of its name is there. */
-export type WriteOutcome =
-  | { readonly result: "written" | "gone" }
-  | { readonly result: "invalid"; readonly problem: string }
-  | {
-    readonly result: "conflict" | "error";
-    readonly problem: string;
-    /** The API server wants no call for so long. */
-    readonly retryAfterMs?: number;
-  };
-
-/**
- * Writes a job's status, preconditioned by its UID. Has a deadline of its own, does not retry, and
- * does not throw.
- */
-export type WriteStatus = (
-  job: LedgerJob,
-  status: TrainerStatus,
-  signal?: AbortSignal,
-) => Promise<WriteOutcome>;
+export type { WriteOutcome, WriteStatus } from "./ledger_write.ts";
 
 /** Options of {@link createLedger}. */
 export interface LedgerOptions {
   readonly write: WriteStatus;
   readonly clock: Clock;
+  /**
+   * What a job's object shows, by a cache: what an owner before has written is neither a first push
+   * nor a first 100%. Asked once for each job. Default: nothing is known.
+   */
+  readonly shown?: ShownStatus;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
   /** Least time between two writes to one job (`--status-write-interval`). Default 1 s. */
   readonly intervalMs?: number;
-  /** Writes a second in all (`--status-writes-qps`). Default 50. */
+  /**
+   * Writes a second in all (`--status-writes-qps`), of which a tenth may be made up for at once: in
+   * any span of t seconds at most t + 0.1 times as many begin (at least one). Default 50.
+   */
   readonly writesPerSecond?: number;
   /** Writes a second while {@link Ledger.flush} runs. Default 500. */
   readonly flushWritesPerSecond?: number;
-  /** Writes at the same time. Default 16. */
+  /** Writes at the same time; four times as many in a flush. Default 16. */
   readonly maxConcurrent?: number;
   /** Jobs kept, those without pending value included. Default 100000. */
   readonly maxJobs?: number;
@@ -66,65 +59,57 @@ export interface Ledger {
   /** Writes until the signal aborts; then resolves when the last write has ended. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * After `run`: takes no more, and writes what is pending at `flushWritesPerSecond`, for at most
-   * `deadlineMs`. Answers, and counts as dropped, how many values are left.
+   * Once `run` was told to stop: takes no more, and writes what is pending at `flushWritesPerSecond`,
+   * for at most `deadlineMs`, what is under way included. Answers, and counts as dropped, how many
+   * values are left.
    */
   flush(deadlineMs: number): Promise<number>;
   /**
-   * Before `run` is told to stop: takes no more, writes no more, and breaks off what it writes, since
+   * Once `run` was told to stop: takes no more, writes no more, and breaks off what it writes, since
    * another replica owns the state now. Answers, and counts as dropped, how many values are left.
    */
   abandon(): number;
 }
 
 const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 30_000;
+/** The budget holds back what fails, too: longer pauses would only show the next success later. */
+const LAST_RETRY_MS = 10_000;
 const SOON_MS = 1000;
+/** Writes at the same time in a flush, times those of other times. */
+const FLUSH_CONCURRENCY = 4;
 
 /** Creates a {@link Ledger}; {@link Ledger.run} writes what it takes. */
 export function createLedger(options: LedgerOptions): Ledger {
   const { write, clock, random = Math.random, onWrite, onDrop } = options;
   const { intervalMs = 1000, writesPerSecond = 50, flushWritesPerSecond = 500 } = options;
-  const { maxConcurrent = 16, maxJobs = 100_000 } = options;
-  const log = getLogger(["milepost", "status"]);
+  const { maxConcurrent = 16, maxJobs = 100_000, shown = () => undefined } = options;
+  const report = createWriteLog(clock);
   const queue = createLedgerQueue();
   const writing = new Set<Promise<void>>();
   let limits = limitsOf(writesPerSecond);
   let budget: Bucket | undefined;
   let pausedUntilMs = -Infinity;
   let flushing = false;
-  const abandoned = new AbortController();
+  /** What `run` does between writes. */
+  let loop: Promise<void> = Promise.resolve();
+  /** Breaks off the writes in hand: the lease is lost, or the time of the flush is over. */
+  const broken = new AbortController();
   /** Ends the rest of the loop. */
   let wake: AbortController | undefined;
   /** Jobs are due, and it is something else that the loop rests for. */
   let heldBack = false;
-  let failing = false;
 
   function submit(job: LedgerJob, status: TrainerStatus): Acceptance {
-    if (flushing || abandoned.signal.aborted) {
+    if (flushing || broken.signal.aborted) {
       return { retryAfterMs: SOON_MS, reason: "shutting down: try again soon" };
     }
-    if (!queue.has(job.uid) && queue.size() >= maxJobs && !queue.evict()) {
+    const nowMs = clock.monotonic();
+    if (!queue.has(job.uid) && queue.size() >= maxJobs && !queue.evict(nowMs)) {
       return { retryAfterMs: SOON_MS, reason: "too many jobs report at once: try again soon" };
     }
-    const due = queue.put(job, status, clock.monotonic());
+    const due = queue.put(job, status, nowMs, shown);
     if (due && !heldBack) wake?.abort();
     return { ok: true };
-  }
-
-  /** Says once that writes fail, and once that they work again. */
-  function report(job: LedgerJob, outcome: WriteOutcome): void {
-    if (abandoned.signal.aborted) return;
-    const { namespace, name } = job;
-    if (outcome.result === "invalid") {
-      log.warn("the API server refused a job's progress", { namespace, name, ...outcome });
-    } else if (outcome.result === "written" && failing) {
-      failing = false;
-      log.info("progress can be written again", { namespace, name });
-    } else if (outcome.result === "error" && !failing) {
-      failing = true;
-      log.warn("progress cannot be written, trying again", { namespace, name, ...outcome });
-    }
   }
 
   function backOffMs(failures: number): number {
@@ -132,45 +117,48 @@ export function createLedger(options: LedgerOptions): Ledger {
     return ceiling * (0.5 + random() / 2);
   }
 
-  function settle(entry: LedgerEntry, status: TrainerStatus, outcome: WriteOutcome): void {
+  function settle(entry: LedgerEntry, outcome: WriteOutcome): void {
     const nowMs = clock.monotonic();
     onWrite?.(outcome.result);
-    report(entry.job, outcome);
+    if (!broken.signal.aborted) report(entry.job, outcome);
     const dueAtMs = flushing ? nowMs : nowMs + intervalMs;
     switch (outcome.result) {
       case "written":
-        return queue.settle(entry, { written: status, dueAtMs, nowMs });
-      case "gone":
-        onDrop?.("gone", 1);
-        queue.settle(entry, { dueAtMs, nowMs });
-        queue.remove(entry.job.uid);
-        return;
+        return queue.settle(entry, { retry: false, dueAtMs });
       case "invalid":
         onDrop?.("invalid", 1);
-        return queue.settle(entry, { dueAtMs, nowMs });
-      default:
-        if (outcome.retryAfterMs !== undefined) pausedUntilMs = nowMs + outcome.retryAfterMs;
-        queue.settle(entry, {
-          retry: status,
-          dueAtMs: Math.max(dueAtMs, nowMs + backOffMs(entry.failures)),
-          nowMs,
-        });
+        return queue.settle(entry, { retry: false, dueAtMs });
+      case "gone":
+        return drop(entry);
+      default: {
+        if (entry.removed) return drop(entry);
+        const { retryAfterMs = 0 } = outcome;
+        pausedUntilMs = Math.max(pausedUntilMs, nowMs + retryAfterMs * (1 + random() / 4));
+        const retryAtMs = Math.max(dueAtMs, nowMs + backOffMs(entry.failures));
+        queue.settle(entry, { retry: true, dueAtMs: retryAtMs });
+      }
     }
   }
 
-  async function writeOne(entry: LedgerEntry, status: TrainerStatus, signal?: AbortSignal) {
-    const outcome = await write(entry.job, status, signal).catch((error: unknown) => ({
+  /** The job is no more, and what a write had in hand for it was for nothing. */
+  function drop(entry: LedgerEntry): void {
+    onDrop?.("gone", 1);
+    if (!entry.removed) queue.remove(entry.job.uid);
+  }
+
+  async function writeOne(entry: LedgerEntry, status: TrainerStatus) {
+    const outcome = await write(entry.job, status, broken.signal).catch((error: unknown) => ({
       result: "error" as const,
       problem: String(error),
     }));
-    settle(entry, status, outcome);
+    settle(entry, outcome);
     wake?.abort();
   }
 
-  function start(signal?: AbortSignal): void {
+  function start(): void {
     const next = queue.take(clock.monotonic());
     if (next === undefined) return;
-    const done = writeOne(next.entry, next.status, signal).finally(() => writing.delete(done));
+    const done = writeOne(next.entry, next.status).finally(() => writing.delete(done));
     writing.add(done);
   }
 
@@ -179,18 +167,19 @@ export function createLedger(options: LedgerOptions): Ledger {
     const nowMs = clock.monotonic();
     const due = queue.nextDueMs(nowMs);
     heldBack = due !== undefined && due <= nowMs;
-    if (due === undefined || writing.size >= maxConcurrent) return Infinity;
+    const most = flushing ? FLUSH_CONCURRENCY * maxConcurrent : maxConcurrent;
+    if (due === undefined || writing.size >= most) return Infinity;
     const refilled = refill(budget, nowMs, limits);
     budget = refilled;
     return Math.max(due - nowMs, pausedUntilMs - nowMs, take(refilled, nowMs, limits).waitMs, 0);
   }
 
   /** Starts what may start, then rests until something may change. */
-  async function turn(stop: AbortSignal, signal?: AbortSignal): Promise<void> {
+  async function turn(stop: AbortSignal): Promise<void> {
     let rest = waitMs();
-    while (rest === 0 && !stop.aborted && !abandoned.signal.aborted) {
+    while (rest === 0 && !stop.aborted && !broken.signal.aborted) {
       budget = take(budget, clock.monotonic(), limits).bucket;
-      start(signal);
+      start();
       rest = waitMs();
     }
     const early = new AbortController();
@@ -200,14 +189,6 @@ export function createLedger(options: LedgerOptions): Ledger {
     await clock.sleep(Math.min(rest, 3_600_000), stop.aborted ? stop : early.signal);
     wake = undefined;
     stop.removeEventListener("abort", ring);
-  }
-
-  /** Ends the flush in time even where a write hangs. */
-  async function flushAll(over: AbortController): Promise<void> {
-    const rest = () => queue.nextDueMs(clock.monotonic()) !== undefined || writing.size > 0;
-    while (!over.signal.aborted && rest()) {
-      await turn(over.signal, over.signal);
-    }
   }
 
   return {
@@ -222,17 +203,20 @@ export function createLedger(options: LedgerOptions): Ledger {
       return since === undefined ? 0 : (clock.monotonic() - since) / 1000;
     },
     async run(signal) {
-      while (!signal.aborted) await turn(signal, abandoned.signal);
+      loop = (async () => {
+        while (!signal.aborted) await turn(signal);
+      })();
+      await loop;
       await Promise.all(writing);
     },
     async flush(deadlineMs) {
       flushing = true;
       limits = limitsOf(flushWritesPerSecond);
-      queue.makeAllDue(clock.monotonic());
-      const over = new AbortController();
       const done = new AbortController();
-      const timer = clock.sleep(deadlineMs, done.signal).then(() => over.abort());
-      await flushAll(over);
+      const timer = clock.sleep(deadlineMs, done.signal).then(() => broken.abort());
+      await loop;
+      queue.makeAllDue(clock.monotonic());
+      while (queue.pending() > 0 && !broken.signal.aborted) await turn(broken.signal);
       done.abort();
       await timer;
       await Promise.all(writing);
@@ -241,7 +225,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       return left;
     },
     abandon() {
-      abandoned.abort();
+      broken.abort();
       const left = queue.pending();
       if (left > 0) onDrop?.("lease_lost", left);
       return left;
@@ -249,7 +233,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   };
 }
 
-/** A fifth of a second's budget may be spent at once. */
+/** What a tenth of a second left over may be spent at once. */
 function limitsOf(ratePerSecond: number): BucketLimits {
-  return { ratePerSecond, burst: Math.max(1, Math.floor(ratePerSecond / 5)) };
+  return { ratePerSecond, burst: Math.max(1, Math.floor(ratePerSecond / 10)) };
 }

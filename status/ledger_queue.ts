@@ -8,6 +8,13 @@ export interface LedgerJob {
   readonly name: string;
 }
 
+/** A value that is not written yet. */
+interface Waiting {
+  readonly status: TrainerStatus;
+  /** Monotonic time since which the job has something to write; a newer value takes it over. */
+  readonly sinceMs: number;
+}
+
 /** What the ledger holds of one job. */
 export interface LedgerEntry {
   readonly job: LedgerJob;
@@ -15,38 +22,40 @@ export interface LedgerEntry {
   failures: number;
   /** The newest value taken, for readers. */
   newest: TrainerStatus;
-  pending?: TrainerStatus;
-  /** Monotonic time since which a value waits. */
-  pendingSinceMs: number;
+  pending?: Waiting;
+  /** The value that a write has in hand. */
+  writing?: Waiting;
   /** Monotonic time before which nothing is written. */
   dueAtMs: number;
-  writing: boolean;
   removed: boolean;
-  wroteFirst: boolean;
-  wroteHundred: boolean;
+  /** It still has the turn before others that a first value, and a first 100%, are due. */
+  firstIsNews: boolean;
+  hundredIsNews: boolean;
 }
 
-/** How a write of an entry ended: the value that was written, or the one to try again. */
+/** How a write of an entry ended. */
 export interface Settlement {
-  readonly written?: TrainerStatus;
-  readonly retry?: TrainerStatus;
+  /** Whether the value is to be written again; a newer one is written in its place. */
+  readonly retry: boolean;
   /** When the job's next write may begin. */
   readonly dueAtMs: number;
-  readonly nowMs: number;
 }
 
 /** The jobs with their values; bookkeeping without a clock. Every `nowMs` is monotonic. */
 export interface LedgerQueue {
   has(uid: string): boolean;
   size(): number;
-  /** Forgets one job without pending value, the longest unused; false where there is none. */
-  evict(): boolean;
-  /** Whether the job is due now. */
-  put(job: LedgerJob, status: TrainerStatus, nowMs: number): boolean;
+  /** Forgets one job, the longest idle and past its interval; false where there is none. */
+  evict(nowMs: number): boolean;
+  /**
+   * Takes a job's newest value. `shown` is asked where the job is new to the queue: what its object
+   * shows already is neither a first value nor a first 100%. Answers whether the job is due now.
+   */
+  put(job: LedgerJob, status: TrainerStatus, nowMs: number, shown: ShownStatus): boolean;
   newest(uid: string): TrainerStatus | undefined;
   /** Whether something that was pending is lost by it. */
   remove(uid: string): boolean;
-  /** Jobs with a value that is not written yet. Looks at every job. */
+  /** Jobs with a value that is not written yet, the ones in hand included. */
   pending(): number;
   /** Since when the longest waiting value waits. Looks at every job. */
   oldestMs(): number | undefined;
@@ -60,24 +69,26 @@ export interface LedgerQueue {
   makeAllDue(nowMs: number): void;
 }
 
-function create(job: LedgerJob, status: TrainerStatus): LedgerEntry {
+/** What a job's object shows, as far as is known. */
+export type ShownStatus = (job: LedgerJob) => TrainerStatus | undefined;
+
+function create(job: LedgerJob, status: TrainerStatus, shown?: TrainerStatus): LedgerEntry {
   return {
     job,
     failures: 0,
     newest: status,
-    pendingSinceMs: 0,
+    pending: undefined,
+    writing: undefined,
     dueAtMs: -Infinity,
-    writing: false,
     removed: false,
-    wroteFirst: false,
-    wroteHundred: false,
+    firstIsNews: shown === undefined,
+    hundredIsNews: shown?.progressPercentage !== 100,
   };
 }
 
 /** A job's first value and its first 100% go before the others, once each. */
-function isUrgent(entry: LedgerEntry): boolean {
-  if (!entry.wroteFirst) return true;
-  return !entry.wroteHundred && entry.pending?.progressPercentage === 100;
+function isUrgent({ firstIsNews, hundredIsNews, pending }: LedgerEntry): boolean {
+  return firstIsNews || (hundredIsNews && pending?.status.progressPercentage === 100);
 }
 
 function first<T>(set: ReadonlySet<T>): T | undefined {
@@ -87,23 +98,27 @@ function first<T>(set: ReadonlySet<T>): T | undefined {
 
 /** Creates an empty queue. */
 export function createLedgerQueue(): LedgerQueue {
-  /** In the order of last use. */
   const entries = new Map<string, LedgerEntry>();
   /** Due and with a value, in the order of their turn. */
   const urgent = new Set<LedgerEntry>();
   const ready = new Set<LedgerEntry>();
   /** Written and within their interval, which is the same for all: in the order of being due. */
   const cooling = new Set<LedgerEntry>();
-  /** Failed and backing off, in no order. */
+  /** Failed and backing off, in no order; no more than the budget can make fail in that time. */
   const retrying = new Set<LedgerEntry>();
+  /** Nothing to write, the longest first; some of them are cooling, too. */
+  const idle = new Set<LedgerEntry>();
 
   function unqueue(entry: LedgerEntry): void {
-    for (const set of [urgent, ready, cooling, retrying]) set.delete(entry);
+    urgent.delete(entry);
+    ready.delete(entry);
+    cooling.delete(entry);
+    retrying.delete(entry);
   }
 
   /** Puts an entry that is due where it belongs; one that is queued keeps its turn. */
   function enqueue(entry: LedgerEntry): void {
-    if (entry.writing || entry.removed || entry.pending === undefined) return;
+    if (entry.writing || entry.pending === undefined || urgent.has(entry)) return;
     if (isUrgent(entry)) {
       ready.delete(entry);
       urgent.add(entry);
@@ -112,13 +127,18 @@ export function createLedgerQueue(): LedgerQueue {
     }
   }
 
-  /** Moves those whose time has come. */
-  function promote(nowMs: number): void {
+  /** Moves those whose interval is over. */
+  function promoteCooled(nowMs: number): void {
     for (const entry of cooling) {
       if (entry.dueAtMs > nowMs) break;
       cooling.delete(entry);
       enqueue(entry);
     }
+  }
+
+  /** Moves all whose time has come. */
+  function promote(nowMs: number): void {
+    promoteCooled(nowMs);
     for (const entry of retrying) {
       if (entry.dueAtMs > nowMs) continue;
       retrying.delete(entry);
@@ -126,42 +146,39 @@ export function createLedgerQueue(): LedgerQueue {
     }
   }
 
-  function isPending(entry: LedgerEntry): boolean {
-    return entry.pending !== undefined || entry.writing;
+  function add(job: LedgerJob, status: TrainerStatus, shown: ShownStatus): LedgerEntry {
+    const entry = create(job, status, shown(job));
+    entries.set(job.uid, entry);
+    return entry;
   }
 
   return {
     has: (uid) => entries.has(uid),
     size: () => entries.size,
     newest: (uid) => entries.get(uid)?.newest,
-    pending() {
-      let count = 0;
-      for (const entry of entries.values()) if (isPending(entry)) count += 1;
-      return count;
-    },
+    pending: () => entries.size - idle.size,
     oldestMs() {
       let oldest: number | undefined;
-      for (const entry of entries.values()) {
-        if (!isPending(entry)) continue;
-        oldest = Math.min(oldest ?? Infinity, entry.pendingSinceMs);
+      for (const { writing, pending } of entries.values()) {
+        const sinceMs = writing?.sinceMs ?? pending?.sinceMs;
+        if (sinceMs !== undefined) oldest = Math.min(oldest ?? Infinity, sinceMs);
       }
       return oldest;
     },
-    evict() {
-      for (const [uid, entry] of entries) {
-        if (!isPending(entry)) return entries.delete(uid);
-      }
-      return false;
-    },
-    put(job, status, nowMs) {
-      const entry = entries.get(job.uid) ?? create(job, status);
-      entries.delete(job.uid);
-      entries.set(job.uid, entry);
-      if (!isPending(entry)) entry.pendingSinceMs = nowMs;
-      entry.newest = status;
-      entry.pending = status;
-      if (entry.writing || entry.dueAtMs > nowMs) return false;
+    evict(nowMs) {
+      const entry = first(idle);
+      if (entry === undefined || entry.dueAtMs > nowMs) return false;
+      idle.delete(entry);
       cooling.delete(entry);
+      return entries.delete(entry.job.uid);
+    },
+    put(job, status, nowMs, shown) {
+      const entry = entries.get(job.uid) ?? add(job, status, shown);
+      entry.newest = status;
+      entry.pending = { status, sinceMs: entry.pending?.sinceMs ?? nowMs };
+      idle.delete(entry);
+      if (entry.writing || entry.dueAtMs > nowMs) return false;
+      promoteCooled(nowMs);
       retrying.delete(entry);
       enqueue(entry);
       return true;
@@ -171,6 +188,7 @@ export function createLedgerQueue(): LedgerQueue {
       if (entry === undefined) return false;
       entry.removed = true;
       entries.delete(uid);
+      idle.delete(entry);
       unqueue(entry);
       return entry.pending !== undefined;
     },
@@ -184,28 +202,31 @@ export function createLedgerQueue(): LedgerQueue {
     take(nowMs) {
       promote(nowMs);
       const entry = first(urgent) ?? first(ready);
-      const status = entry?.pending;
-      if (entry === undefined || status === undefined) return undefined;
+      const waiting = entry?.pending;
+      if (entry === undefined || waiting === undefined) return undefined;
       unqueue(entry);
       entry.pending = undefined;
-      entry.writing = true;
-      return { entry, status };
+      entry.writing = waiting;
+      // Spent by the try: those that fail again and again would keep the others waiting for ever.
+      entry.firstIsNews = false;
+      if (waiting.status.progressPercentage === 100) entry.hundredIsNews = false;
+      return { entry, status: waiting.status };
     },
-    settle(entry, { written, retry, dueAtMs, nowMs }) {
-      entry.writing = false;
+    settle(entry, { retry, dueAtMs }) {
+      const { writing, pending } = entry;
+      entry.writing = undefined;
       entry.dueAtMs = dueAtMs;
-      entry.failures = retry === undefined ? 0 : entry.failures + 1;
-      if (retry !== undefined) entry.pending ??= retry;
-      else entry.pendingSinceMs = nowMs;
-      if (written !== undefined) {
-        entry.wroteFirst = true;
-        if (written.progressPercentage === 100) entry.wroteHundred = true;
+      entry.failures = retry ? entry.failures + 1 : 0;
+      if (retry && writing) {
+        entry.pending = { status: pending?.status ?? writing.status, sinceMs: writing.sinceMs };
       }
       if (entry.removed) return;
-      (retry === undefined ? cooling : retrying).add(entry);
+      (retry ? retrying : cooling).add(entry);
+      if (entry.pending === undefined) idle.add(entry);
     },
     makeAllDue(nowMs) {
-      for (const set of [cooling, retrying]) set.clear();
+      cooling.clear();
+      retrying.clear();
       for (const entry of entries.values()) {
         entry.dueAtMs = Math.min(entry.dueAtMs, nowMs);
         enqueue(entry);
