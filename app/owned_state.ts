@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { AcceptPush } from "../status/exchange.ts";
-import { createLedger, type Ledger } from "../status/ledger.ts";
+import { createLedger, type Ledger, type LedgerJob } from "../status/ledger.ts";
 import { createStatusWriter } from "../status/status_writer.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
@@ -54,12 +54,19 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
   const write = createStatusWriter(client, writeDeadlineMs(parts));
   let current: Ledger | undefined;
 
+  /** What the job's object shows, where the cache has that very job. */
+  function shown({ uid, namespace, name }: LedgerJob) {
+    const job = caches.trainJobs.get({ namespace, name });
+    return job?.metadata.uid === uid ? job.status?.trainerStatus : undefined;
+  }
+
   const createTermLedger = (leading: () => boolean) =>
     createLedger({
       write: (job, status, signal) =>
         leading()
           ? write(job, status, signal)
           : Promise.resolve({ result: "error", problem: "the lease was not renewed in time" }),
+      shown,
       clock,
       intervalMs: configuration.statusWriteInterval,
       writesPerSecond: configuration.statusWritesQps,
@@ -73,8 +80,8 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
       if (left > 0) log.warn("the lease was lost with progress unwritten", { jobs: left });
       return await running;
     }
-    await running;
-    await ledger.flush(flushMs);
+    const [left] = await Promise.all([ledger.flush(flushMs), running]);
+    if (left > 0) log.warn("ended with progress unwritten", { jobs: left, withinMs: flushMs });
   }
 
   return {
