@@ -37,14 +37,15 @@ function toolsOf(goMod: string): string[] {
   return [...blocks, ...lines].map((line) => line.trim()).filter((line) => line !== "");
 }
 
-async function digest(texts: readonly string[]): Promise<string> {
+/** Short name for what something is made from. */
+export async function digest(texts: readonly string[]): Promise<string> {
   const bytes = new TextEncoder().encode(texts.join("\0"));
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return [...hash.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Folder that outlives the checkout. */
-function cacheRoot(): string {
+/** Folder that outlives the checkout, for programs that are built once. */
+export function cacheRoot(): string {
   const home = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? "/tmp"}/.cache`;
   return `${home}/milepost/cluster`;
 }
@@ -64,7 +65,8 @@ export async function readModule(name: string): Promise<Module> {
   return { folder, packages, flags, cache: `${cacheRoot()}/${name}-${key}` };
 }
 
-async function isFile(path: string): Promise<boolean> {
+/** Whether there is a file of that name. */
+export async function isFile(path: string): Promise<boolean> {
   try {
     return (await Deno.stat(path)).isFile;
   } catch (error) {
@@ -94,7 +96,7 @@ async function build(module: Module, program: string): Promise<void> {
 }
 
 /** Runs `work` while no other process does, on this machine. */
-async function exclusively<T>(file: string, work: () => Promise<T>): Promise<T> {
+export async function exclusively<T>(file: string, work: () => Promise<T>): Promise<T> {
   using lock = await Deno.open(file, { create: true, write: true });
   await lock.lock(true);
   return await work();

@@ -1,0 +1,3 @@
+module milepost/bench/generator
+
+go 1.26

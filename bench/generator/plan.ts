@@ -1,0 +1,110 @@
+/** What the load generator is told, and what it answers. Pure. */
+import { z } from "zod";
+
+/** Where pushes of a job go. */
+export interface LoadTarget {
+  /** `https://host:port/path`. */
+  readonly url: string;
+  readonly token?: string;
+  /** Over that of the plan. */
+  readonly caFile?: string;
+}
+
+/** One stream of pushes. Times are milliseconds. */
+export interface LoadPlan {
+  readonly name: string;
+  readonly targets: readonly LoadTarget[];
+  /** The CA of all targets, as a file or as its PEM. */
+  readonly caFile?: string;
+  readonly caPem?: string;
+  /** Name that certificates must have. Default: the host of the URL. */
+  readonly serverName?: string;
+  /** Pushes under way at a time; with keep-alive, connections. */
+  readonly connections: number;
+  /** Default `keep-alive`. */
+  readonly mode?: "keep-alive" | "connection-per-push";
+  /** Whether TLS sessions are resumed. Default false. */
+  readonly resumption?: boolean;
+  readonly startAfterMs?: number;
+  /** It ends after this time, or after `count` pushes: at least one of them is needed. */
+  readonly durationMs?: number;
+  readonly count?: number;
+  /** Pushes meant for an earlier time have no part in `warm` of the result. */
+  readonly warmUpMs?: number;
+  /** Pushes offered a second, whatever is answered; without it each waits for the one before. */
+  readonly rate?: number;
+  /** Loopback addresses (127.0.0.0/8) that connections come from, in turns. */
+  readonly sources?: readonly string[];
+  /** For each push, with its connection. Default 5000. */
+  readonly timeoutMs?: number;
+  /** Default POST. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Template: `{{percentage}}` (0 to 99), `{{remaining}}`, `{{value}}`, `{{now}}` (RFC 3339) and
+   * `{{number}}` are filled in for each push. Default: a whole trainerStatus.
+   */
+  readonly body?: string;
+  /** Tokens that are made up, after the first target's; each its own (`differ`) or one repeated. */
+  readonly forged?: {
+    readonly kind: "unsigned" | "garbage" | "random-signature" | "other-key";
+    readonly differ: boolean;
+  };
+}
+
+const latencies = z.object({
+  count: z.number(),
+  p50: z.number(),
+  p90: z.number(),
+  p99: z.number(),
+  max: z.number(),
+  /** Upper bounds in milliseconds, and how many lie between one and the one before. */
+  histogram: z.array(z.tuple([z.number(), z.number()])),
+});
+
+const loadSchema = z.object({
+  name: z.string(),
+  /** Pushes that were begun; of an offered rate, those for which no connection was free in time. */
+  sent: z.number(),
+  unsent: z.number(),
+  answers: z.number(),
+  /** Answers below 300. */
+  ok: z.number(),
+  byStatus: z.record(z.string(), z.number()),
+  /** What had no answer, by kind: timeout, refused, reset, closed, tls, other. */
+  errors: z.record(z.string(), z.number()),
+  timeouts: z.number(),
+  /** 429, 503, and connections that were refused, reset or closed without an answer. */
+  refused: z.number(),
+  seconds: z.number(),
+  /** Successes a second within the duration. */
+  rate: z.number(),
+  handshakes: z.number(),
+  resumed: z.number(),
+  /** Kept connections that the server had closed, each replaced once. */
+  reconnects: z.number(),
+  /** Milliseconds from the intended time to the answer, or to the time-out. */
+  latency: latencies,
+  /** The same of what was meant for a time after the warm-up. */
+  warm: latencies,
+  warmOk: z.number(),
+  /** At most 5 texts of failures. */
+  examples: z.array(z.string()),
+});
+
+const resultSchema = z.object({
+  results: z.array(loadSchema),
+  /** Of the generator itself. */
+  cpuSeconds: z.number(),
+  maxRssMb: z.number(),
+});
+
+/** What a plan has met. */
+export type Load = z.infer<typeof loadSchema>;
+/** What all plans of a run have met. */
+export type LoadResult = z.infer<typeof resultSchema>;
+
+/** Parses what the generator writes. Throws where it is something else. */
+export function parseLoad(text: string): LoadResult {
+  return resultSchema.parse(JSON.parse(text));
+}
