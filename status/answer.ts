@@ -6,6 +6,19 @@ export interface PushResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /**
+   * Of an answer that goes on: writes what there is to tell until it resolves, then the answer ends.
+   * `body` is empty.
+   */
+  readonly stream?: (sink: EventSink) => Promise<void>;
+}
+
+/** Where a streamed answer goes. */
+export interface EventSink {
+  /** Resolves when the client can take more; at once where it has gone. */
+  write(text: string): Promise<void>;
+  /** Aborts when the client has gone, or the endpoint shuts down. */
+  readonly signal: AbortSignal;
 }
 
 /** One thing wrong with a push: the path of the field, and what it must be. */
@@ -82,7 +95,11 @@ const BAD_TOKEN = "the bearer token is not valid here: send the token of the pod
 const SHAPES: Readonly<Record<Exclude<Refusal["why"], "invalid" | "unavailable">, Shape>> = {
   unknown_path: notFound("no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL"),
   unknown_job: notFound("no TrainJob of that name in the token's namespace"),
-  wrong_method: { code: 405, reason: "MethodNotAllowed", message: "send a push with POST" },
+  wrong_method: {
+    code: 405,
+    reason: "MethodNotAllowed",
+    message: "this path does not take that method",
+  },
   body_too_large: {
     code: 413,
     reason: "RequestEntityTooLarge",

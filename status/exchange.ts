@@ -1,8 +1,14 @@
-/** One push on its way through the chain: what came in, and what the stages found out. */
+/** One request on its way through the chain: what came in, and what the stages found out. */
 import type { TrainerStatus } from "../crds/trainjob.ts";
 import type { PushResponse, Refusal } from "./answer.ts";
 import type { PushBody } from "./push.ts";
 import type { TokenIdentity } from "./token_verification.ts";
+
+/**
+ * What a request is for, by method and path: POST …/status, POST …/status/history, GET …/status, and
+ * GET …/status?watch=true.
+ */
+export type Route = "push" | "history" | "read" | "watch";
 
 /** A request, whatever server it came through. */
 export interface PushRequest {
@@ -33,6 +39,8 @@ export interface Push {
   readonly job: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly pod: { readonly name: string; readonly uid: string };
   readonly trainerStatus: TrainerStatus;
+  /** Of a history: what came before `trainerStatus`, in order. */
+  readonly earlier?: readonly TrainerStatus[];
   /** Counts the pod's pushes, where the client says so. */
   readonly sequence?: number;
   /** Wall-clock time of arrival, in milliseconds. */
@@ -69,6 +77,7 @@ export interface Exchange {
   /** Monotonic time of arrival, in milliseconds. */
   readonly monotonicMs: number;
   readonly bearer: Bearer;
+  route?: Route;
   job?: { readonly namespace: string; readonly name: string };
   identity?: TokenIdentity;
   audience?: string;
@@ -78,10 +87,15 @@ export interface Exchange {
   response?: PushResponse;
 }
 
+/** What a step comes to. */
+export type Outcome = Refusal | undefined;
+
 /** A step of the chain: passes (undefined), refuses, or has the answer in `exchange.response`. */
 export interface Stage {
   readonly name: string;
-  readonly run: (exchange: Exchange) => Refusal | undefined | Promise<Refusal | undefined>;
+  /** The routes that it is a step of. Absent: all. The step that finds out the route runs on all. */
+  readonly routes?: readonly Route[];
+  readonly run: (exchange: Exchange) => Outcome | Promise<Outcome>;
 }
 
 /** What an earlier stage found out. Throws where the stages are in the wrong order: a bug. */

@@ -47,7 +47,12 @@ export interface OwnershipClaim {
 
 /** The job that the pod may report for, or why it may not. */
 export type OwnershipDecision =
-  | { readonly ok: true; readonly trainJobUid: string }
+  | {
+    readonly ok: true;
+    readonly trainJobUid: string;
+    /** When the pod started (`status.startTime`), in milliseconds since the epoch, where it says so. */
+    readonly podStartMs?: number;
+  }
   | { readonly ok: false; readonly why: ForbiddenReason | "unknown_job" };
 
 /** One step up a chain of controllers. */

@@ -17,8 +17,9 @@ import {
   type PushRequest,
   type Stage,
 } from "./exchange.ts";
+import { bearerOf } from "./caller.ts";
 import type { Ownership } from "./ownership.ts";
-import { bearerOf, createStages } from "./stages.ts";
+import { createStages } from "./stages.ts";
 import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 import type { ReviewCache } from "./token_review.ts";
 import type { TokenVerifier } from "./token_verification.ts";
@@ -80,6 +81,10 @@ async function runStages(
   exchange: Exchange,
 ): Promise<Refusal | undefined> {
   for (const stage of stages) {
+    const { routes } = stage;
+    if (routes !== undefined && exchange.route !== undefined && !routes.includes(exchange.route)) {
+      continue;
+    }
     const outcome = stage.run(exchange);
     const refusal = outcome instanceof Promise ? await outcome : outcome;
     if (refusal !== undefined) return refusal;

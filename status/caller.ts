@@ -1,0 +1,131 @@
+/** Who calls, step by step: the bearer token, what is known of it, and whose job it may speak of. */
+import { createHash } from "node:crypto";
+import { type Bearer, type Exchange, found, type Outcome, type Stage } from "./exchange.ts";
+import type { StageParts } from "./stages.ts";
+import { MAX_TOKEN_LENGTH, pushAudience } from "./token_verification.ts";
+
+const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
+/** Time after which a client may come again while keys or reviews are not there. */
+const SOON_MS = 1000;
+
+/** Reads the Authorization header: scheme in any case, one token in the shape of a JWT. */
+export function bearerOf(header: string | undefined): Bearer {
+  if (header === undefined || header.trim() === "") return { kind: "none" };
+  // Only the scheme is looked at before the length is.
+  const space = header.search(/[ \t]/);
+  if (space < 0 || header.slice(0, space).toLowerCase() !== "bearer") return { kind: "malformed" };
+  if (header.length > MAX_TOKEN_LENGTH + 64) return { kind: "malformed" };
+  const token = header.slice(space).trim();
+  if (token.length > MAX_TOKEN_LENGTH || !JWT.test(token)) return { kind: "malformed" };
+  return { kind: "token", token, hash: createHash("sha256").update(token).digest("base64") };
+}
+
+/** Refuses peers with too many failed authentications, but for tokens that were good before. */
+export function peerFailures({ peerFailures, verifier }: StageParts): Stage["run"] {
+  return ({ peer, bearer, monotonicMs }) => {
+    const retryAfterMs = peerFailures.waitMs(peer, monotonicMs);
+    if (retryAfterMs === 0) return undefined;
+    if (bearer.kind === "token" && verifier.known(bearer.hash) !== undefined) return undefined;
+    return { why: "peer_limit", retryAfterMs };
+  };
+}
+
+/** Refuses what has no token in the shape of a JWT. */
+export function bearerShape({ bearer }: Exchange): Outcome {
+  if (bearer.kind === "none") return { why: "no_token" };
+  return bearer.kind === "malformed" ? { why: "malformed_token" } : undefined;
+}
+
+function tokenOf(exchange: Exchange): Extract<Bearer, { kind: "token" }> {
+  return found(exchange.bearer.kind === "token" ? exchange.bearer : undefined, "token");
+}
+
+/** Refuses a token that was refused before, by its hash alone. */
+export function refusedTokens({ verifier }: StageParts): Stage["run"] {
+  return (exchange) => {
+    const why = verifier.refused(tokenOf(exchange).hash);
+    return why && { why: why === "revoked" || why === "expired" ? why : "refused_before" };
+  };
+}
+
+/** Checks the token itself, or knows it. */
+export function identity({ verifier }: StageParts): Stage["run"] {
+  return async (exchange) => {
+    const { hash, token } = tokenOf(exchange);
+    const verification = await verifier.verify(hash, token);
+    if (verification.ok) {
+      exchange.identity = verification.identity;
+      return undefined;
+    }
+    if (verification.why !== "not_ready") return { why: verification.why };
+    const reason = "the API server's keys are not known yet: try again soon";
+    return { why: "unavailable", reason, retryAfterMs: SOON_MS };
+  };
+}
+
+/** Audience, namespace and pod of the token against the path. Nothing is looked up before this. */
+export function scope(exchange: Exchange): Outcome {
+  const identity = found(exchange.identity, "identity");
+  const job = found(exchange.job, "job");
+  const audience = pushAudience(identity, job);
+  if (audience === undefined) return { why: "wrong_audience" };
+  if (identity.namespace !== job.namespace) return { why: "other_namespace" };
+  if (identity.pod === undefined) return { why: "not_bound" };
+  exchange.audience = audience;
+  exchange.pod = identity.pod;
+  return undefined;
+}
+
+/** Requests of a pod. */
+export function podRate({ podPushes }: StageParts): Stage["run"] {
+  return (exchange) => {
+    const retryAfterMs = podPushes.take(found(exchange.pod, "pod").uid, exchange.monotonicMs);
+    return retryAfterMs > 0 ? { why: "pod_limit", retryAfterMs } : undefined;
+  };
+}
+
+/** Requests of a service account (KEP-2779). */
+export function subjectRate({ subjectPushes }: StageParts): Stage["run"] {
+  return (exchange) => {
+    const { subject } = found(exchange.identity, "identity");
+    const retryAfterMs = subjectPushes.take(subject, exchange.monotonicMs);
+    return retryAfterMs > 0 ? { why: "subject_limit", retryAfterMs } : undefined;
+  };
+}
+
+/** Whether the pod is part of the job that the path names. */
+export function ownership({ ownership }: StageParts): Stage["run"] {
+  return async (exchange) => {
+    const { namespace, name } = found(exchange.job, "job");
+    const { serviceAccount } = found(exchange.identity, "identity");
+    const pod = found(exchange.pod, "pod");
+    const decision = await ownership.decide({ namespace, trainJob: name, pod, serviceAccount });
+    if (!decision.ok) return { why: decision.why };
+    exchange.jobUid = decision.trainJobUid;
+    return undefined;
+  };
+}
+
+/** What the API server says of the token: waited for where the job asks for that. */
+export function review({ reviews, awaitsReview }: StageParts): Stage["run"] {
+  return async (exchange) => {
+    if (reviews === undefined) return undefined;
+    const { hash, token } = tokenOf(exchange);
+    const known = reviews.known(hash);
+    if (known !== undefined) return known === "refused" ? { why: "revoked" } : undefined;
+    const outcome = reviews.review({
+      hash,
+      token,
+      audience: found(exchange.audience, "audience"),
+      identity: found(exchange.identity, "identity"),
+    });
+    const uid = found(exchange.jobUid, "job's UID");
+    // In the background: local checks and live UIDs said the same; a refusal revokes the token.
+    if (!awaitsReview({ ...found(exchange.job, "job"), uid })) return undefined;
+    const settled = await outcome;
+    if (settled === "authenticated") return undefined;
+    if (settled === "refused") return { why: "revoked" };
+    const reason = "the API server cannot review the token now: try again soon";
+    return { why: "unavailable", reason, retryAfterMs: SOON_MS };
+  };
+}
