@@ -1,4 +1,5 @@
 /** The TrainJob controller: what wakes it, and its loop. */
+import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
@@ -75,6 +76,18 @@ function waitsForRuntime(
   return !hasBegun || !configMaps.get({ namespace, name: childNames.runtimeSnapshot(name) });
 }
 
+/** Whether progress was written and nothing else: up to 50 times a second that is no news here. */
+function isProgressAlone(now: TrainJob, old: TrainJob | undefined): boolean {
+  if (old === undefined) return false;
+  if (isDeepStrictEqual(now.status?.trainerStatus, old.status?.trainerStatus)) return false;
+  const rest = ({ metadata, status, ...job }: TrainJob) => ({
+    ...job,
+    metadata: { ...metadata, resourceVersion: undefined, managedFields: undefined },
+    status: { ...status, trainerStatus: undefined },
+  });
+  return isDeepStrictEqual(rest(now), rest(old));
+}
+
 function watchChildren(informers: TrainJobInformers, wake: (key: string) => void): (() => void)[] {
   const parents = (change: { object: KubeObject }) => {
     for (const key of parentKeys(change.object)) if (informers.trainJobs.get(key)) wake(key);
@@ -114,7 +127,9 @@ function subscribe(
   wake: (key: string) => void,
 ): () => void {
   const ends = [
-    informers.trainJobs.onChange(({ object }) => wake(keyOf(object))),
+    informers.trainJobs.onChange(({ object, old }) => {
+      if (!isProgressAlone(object, old)) wake(keyOf(object));
+    }),
     ...watchChildren(informers, wake),
     ...watchRuntimes(informers, wake),
     progress?.onCaChange(() => {

@@ -5,7 +5,7 @@ import {
   type TrainJobControllerOptions,
 } from "../../../controller/trainjob/controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { FakeClock, until } from "../../support/fake_clock.ts";
+import { FakeClock, settle, until } from "../../support/fake_clock.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";
 import { MemoryCluster } from "../memory_cluster.ts";
 
@@ -118,6 +118,38 @@ Deno.test("createTrainJobController() does not start again what ended in a JobSe
     equal(cluster.peek(KINDS.jobSet, KEY), undefined);
     deepEqual(cluster.peek(KINDS.trainJob, KEY)?.status?.jobsStatus, [counters]);
   });
+});
+
+Deno.test("createTrainJobController() sleeps on while progress alone is written", async () => {
+  let reconciled = 0;
+  const metrics = { reconciled: () => void reconciled++, depth: () => {} };
+  await run(async (stage) => {
+    const { cluster } = stage;
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob());
+    await until("the job is created", stateIs(stage, "Created"));
+    await settle();
+    const report = (progressPercentage: number) =>
+      cluster.edit(KINDS.trainJob, KEY, {
+        status: {
+          trainerStatus: { progressPercentage, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+        },
+      });
+    const before = reconciled;
+    for (const percentage of [1, 2, 3]) {
+      report(percentage);
+      await settle();
+    }
+    equal(reconciled, before);
+    // Whatever else changes is looked at, progress or not.
+    cluster.edit(KINDS.trainJob, KEY, {
+      status: {
+        state: "Running",
+        trainerStatus: { progressPercentage: 4, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+      },
+    });
+    await until("the job is looked at", () => reconciled > before);
+  }, { metrics });
 });
 
 Deno.test("createTrainJobController() wakes for a pod that runs", async () => {
