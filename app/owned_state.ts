@@ -3,7 +3,9 @@ import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { AcceptPush } from "../status/exchange.ts";
+import { createHeldStatuses, type HeldStatuses } from "../status/held_statuses.ts";
 import { createLedger, type Ledger, type LedgerJob } from "../status/ledger.ts";
+import type { PollOwner } from "../status/status_feeds.ts";
 import { createStatusWriter } from "../status/status_writer.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
@@ -31,6 +33,8 @@ export interface OwnedState {
   /** Whether a term runs here that takes pushes. */
   readonly open: boolean;
   readonly accept: AcceptPush;
+  /** What jobs' newest status is; undefined where no term runs here. */
+  readonly poll: PollOwner;
   /** Jobs with progress that is not written. */
   pending(): number;
   /** Age of the longest waiting one, in seconds. */
@@ -52,7 +56,7 @@ function writeDeadlineMs({ configuration }: OwnedStateParts): number {
 export function createOwnedState(parts: OwnedStateParts): OwnedState {
   const { client, caches, clock, configuration, metrics } = parts;
   const write = createStatusWriter(client, writeDeadlineMs(parts));
-  let current: Ledger | undefined;
+  let current: { readonly ledger: Ledger; readonly held: HeldStatuses } | undefined;
 
   /** What the job's object shows, where the cache has that very job. */
   function shown({ uid, namespace, name }: LedgerJob) {
@@ -88,25 +92,35 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
     get open() {
       return current !== undefined;
     },
-    accept: (push) =>
-      Promise.resolve(
-        current?.submit(push.job, push.trainerStatus) ??
-          { retryAfterMs: 1000, reason: "this replica does not own the status of jobs" },
-      ),
-    pending: () => current?.pending() ?? 0,
-    oldestSeconds: () => current?.oldestSeconds() ?? 0,
+    accept(push) {
+      if (current === undefined) {
+        const reason = "this replica does not own the status of jobs";
+        return Promise.resolve({ retryAfterMs: 1000, reason });
+      }
+      const acceptance = current.ledger.submit(push.job, push.trainerStatus);
+      if (acceptance.ok) current.held.put(push);
+      return Promise.resolve(acceptance);
+    },
+    poll: (entries, waitMs, signal) =>
+      current?.held.poll(entries, waitMs, signal) ?? Promise.resolve(undefined),
+    pending: () => current?.ledger.pending() ?? 0,
+    oldestSeconds: () => current?.ledger.oldestSeconds() ?? 0,
     async run(signal, leading, flushMs) {
       const ledger = createTermLedger(leading);
+      const held = createHeldStatuses({ shown, clock, term: crypto.randomUUID() });
       const forget = caches.trainJobs.onChange(({ type, object }) => {
         const uid = object.metadata.uid;
-        if (type === "deleted" && uid !== undefined) ledger.forget(uid);
+        if (type !== "deleted" || uid === undefined) return;
+        ledger.forget(uid);
+        held.forget(uid);
       });
       const ended = Promise.withResolvers<void>();
       const close = () => {
         current = undefined;
+        held.close();
         end(ledger, running, leading(), flushMs).then(ended.resolve, ended.reject);
       };
-      current = ledger;
+      current = { ledger, held };
       const running = ledger.run(signal);
       signal.addEventListener("abort", close, { once: true });
       if (signal.aborted) close();
