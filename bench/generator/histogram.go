@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,11 +13,11 @@ const (
 	powers  = 30
 )
 
-// histogram counts durations. It belongs to one goroutine.
+// histogram counts durations. Safe for use by several goroutines.
 type histogram struct {
-	counts [powers * subs]uint64
-	total  uint64
-	max    time.Duration
+	counts [powers * subs]atomic.Uint64
+	total  atomic.Uint64
+	max    atomic.Int64
 }
 
 func indexOf(micros uint64) int {
@@ -38,18 +39,16 @@ func upperOf(index int) uint64 {
 
 func (h *histogram) add(value time.Duration) {
 	value = max(value, 0)
-	h.counts[indexOf(uint64(value.Microseconds()))]++
-	h.total++
-	h.max = max(h.max, value)
+	h.counts[indexOf(uint64(value.Microseconds()))].Add(1)
+	h.total.Add(1)
+	for most := h.max.Load(); int64(value) > most; most = h.max.Load() {
+		if h.max.CompareAndSwap(most, int64(value)) {
+			return
+		}
+	}
 }
 
-func (h *histogram) merge(other *histogram) {
-	for i, count := range other.counts {
-		h.counts[i] += count
-	}
-	h.total += other.total
-	h.max = max(h.max, other.max)
-}
+func (h *histogram) maxMs() float64 { return float64(h.max.Load()/1000) / 1000 }
 
 // latencies is what is told of a histogram, in milliseconds.
 type latencies struct {
@@ -64,10 +63,11 @@ type latencies struct {
 
 func (h *histogram) quantile(part float64) float64 {
 	var seen uint64
-	for i, count := range h.counts {
+	for i := range h.counts {
+		count := h.counts[i].Load()
 		seen += count
-		if count > 0 && float64(seen) >= part*float64(h.total) {
-			return min(float64(upperOf(i))/1000, float64(h.max.Microseconds())/1000)
+		if count > 0 && float64(seen) >= part*float64(h.total.Load()) {
+			return min(float64(upperOf(i))/1000, h.maxMs())
 		}
 	}
 	return 0
@@ -79,14 +79,14 @@ func (h *histogram) latencies() latencies {
 	for from := 0; from < powers; from++ {
 		var count uint64
 		for i := from * subs; i < (from+1)*subs; i++ {
-			count += h.counts[i]
+			count += h.counts[i].Load()
 		}
 		if count > 0 {
 			bars = append(bars, [2]float64{float64(upperOf((from+1)*subs-1)) / 1000, float64(count)})
 		}
 	}
 	return latencies{
-		Count: h.total, P50: h.quantile(0.5), P90: h.quantile(0.9), P99: h.quantile(0.99),
-		Max: float64(h.max.Microseconds()) / 1000, Histogram: bars,
+		Count: h.total.Load(), P50: h.quantile(0.5), P90: h.quantile(0.9), P99: h.quantile(0.99),
+		Max: h.maxMs(), Histogram: bars,
 	}
 }

@@ -34,6 +34,8 @@ type load struct {
 	began   time.Time
 	end     time.Time
 	warm    time.Time
+	// Latencies of all pushes, and of those that were meant for a time after the warm-up.
+	all, afterWarmUp histogram
 }
 
 func authorityOf(p *plan, file string, known map[string]*trust) (*trust, error) {

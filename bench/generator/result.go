@@ -41,7 +41,6 @@ func (l *load) resultOf(workers []*worker, took time.Duration) planResult {
 		Name: p.Name, ByStatus: map[string]uint64{}, Errors: map[string]uint64{},
 		Seconds: took.Seconds(), Examples: []string{},
 	}
-	var all, warm histogram
 	var inTime uint64
 	for _, w := range workers {
 		t := &w.tally
@@ -67,13 +66,11 @@ func (l *load) resultOf(workers []*worker, took time.Duration) planResult {
 		if len(found.Examples) < maxExamples {
 			found.Examples = append(found.Examples, t.examples...)
 		}
-		all.merge(&t.all)
-		warm.merge(&t.afterWarmUp)
 	}
 	found.Examples = found.Examples[:min(len(found.Examples), maxExamples)]
 	found.Timeouts = found.Errors["timeout"]
 	found.Refused += found.Errors["refused"] + found.Errors["reset"] + found.Errors["closed"]
-	found.Latency, found.Warm = all.latencies(), warm.latencies()
+	found.Latency, found.Warm = l.all.latencies(), l.afterWarmUp.latencies()
 	found.Rate = float64(found.OK) / took.Seconds()
 	if p.DurationMs > 0 && p.Count == 0 {
 		seconds := float64(p.DurationMs) / 1000

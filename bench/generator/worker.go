@@ -23,7 +23,6 @@ type tally struct {
 	byStatus             map[int]uint64
 	errors               map[string]uint64
 	examples             []string
-	all, afterWarmUp     histogram
 }
 
 func newWorker(l *load, index int) *worker {
@@ -155,9 +154,9 @@ func (w *worker) record(at time.Time, found answer, err error) {
 			}
 		}
 	}
-	t.all.add(latency)
+	l.all.add(latency)
 	if isWarm {
-		t.afterWarmUp.add(latency)
+		l.afterWarmUp.add(latency)
 	}
 }
 
