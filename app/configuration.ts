@@ -73,8 +73,8 @@ const settings = z.strictObject({
   pushBurstPerPod: rate(100),
   pushQpsPerSubject: rate(2000),
   pushBurstPerSubject: rate(5000),
-  authentication: z.enum(["local+review", "local"], {
-    error: "must be local+review or local",
+  authentication: z.enum(["local+review", "review", "local"], {
+    error: "must be local+review, review or local",
   }).default("local+review"),
   tokenReviewQps: rate(50),
   logFormat: z.enum(["json", "text"], { error: "must be json or text" }).optional(),

@@ -1,11 +1,10 @@
-/** Puts the status endpoint together, which every replica has: keys, lookups and the chain. */
+/** Puts the status endpoint together, which every replica has: authentication, lookups and the chain. */
 import { KINDS } from "../crds/kinds.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import { isNotFound } from "../kube/errors.ts";
 import type { Informer } from "../kube/informer.ts";
 import type { ResourceKind } from "../kube/resource.ts";
-import { createJwksSource } from "../status/jwks.ts";
 import type { AcceptPush } from "../status/exchange.ts";
 import { createLookup } from "../status/lookups.ts";
 import {
@@ -16,11 +15,11 @@ import {
 } from "../status/ownership.ts";
 import { createPushHandler, type PushHandler } from "../status/push_handler.ts";
 import { createReadBudget, type ReadBudget } from "../status/read_budget.ts";
-import { createReviewCache, createTokenReviewer } from "../status/token_review.ts";
-import { createTokenVerifier } from "../status/token_verification.ts";
+import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import type { Metrics } from "./metrics.ts";
+import { isTrialsPush } from "./trials.ts";
 
 /** Time for one read on a miss of a cache, in milliseconds. */
 const READ_DEADLINE_MS = 2_000;
@@ -39,9 +38,9 @@ export interface StatusParts {
 /** The endpoint without its server. */
 export interface StatusEndpoint {
   readonly handler: PushHandler;
-  /** Whether tokens can be verified: the API server's keys were read. */
+  /** Whether tokens can be verified. */
   ready(): boolean;
-  /** Keeps the keys until `signal` aborts. */
+  /** Keeps what that needs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Ends what still runs. */
   close(): Promise<void>;
@@ -88,29 +87,15 @@ function lookupsOf(parts: StatusParts): OwnershipLookups {
 
 /** Builds the endpoint. It serves nothing before its handler is given to a server. */
 export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
-  const { client, caches, clock, configuration, metrics } = parts;
-  const keys = createJwksSource({
-    get: (path, init) => client.raw(path, init),
-    clock,
-    onRefresh: (result) => metrics.jwksRefreshes.inc({ result }),
-  });
-  const verifier = createTokenVerifier({
-    keys,
-    clock,
-    onCache: (result) => metrics.tokenCache.inc({ result }),
-  });
-  const reviews = configuration.authentication === "local" ? undefined : createReviewCache({
-    ask: createTokenReviewer(client),
-    clock,
-    onRefused: (hash) => verifier.revoke(hash),
-    reviewsPerSecond: configuration.tokenReviewQps,
-    onReview: (result) => metrics.tokenReviews.inc({ result }),
-  });
+  const { caches, clock, configuration, metrics } = parts;
+  const authentication = createAuthentication(parts);
+  const { verifier, reviews } = authentication;
   const ownership = createOwnership({ lookups: lookupsOf(parts) });
   const handler = createPushHandler({
     verifier,
     ownership,
     ...(reviews === undefined ? {} : { reviews }),
+    awaitsReview: (origin) => isTrialsPush(caches, origin),
     accept: parts.accept,
     clock,
     limits: {
@@ -134,11 +119,11 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
   });
   return {
     handler,
-    ready: () => keys.current() !== undefined,
-    run: (signal) => keys.run(signal),
+    ready: authentication.ready,
+    run: authentication.run,
     close: async () => {
       forget();
-      await reviews?.close();
+      await authentication.close();
     },
   };
 }

@@ -28,6 +28,9 @@ export const UPSTREAM_JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 /** Upstream's webhook configuration, by which `--jobset auto` knows that upstream's controller lives here. */
 export const UPSTREAM_JOBSET_WEBHOOK = "jobset-mutating-webhook-configuration";
 
+/** Katib's API group, and its kind that controls the TrainJob of a trial. */
+export const KATIB = { group: "kubeflow.org", trialKind: "Trial" } as const;
+
 /** Labels of ours and of upstream Trainer. */
 export const LABELS = {
   /** On a runtime's Job template: which step of the TrainJob the job is. */
@@ -313,6 +316,17 @@ export const PUSH_LIMITS = {
   metrics: 256,
   metricNameLength: 64,
   metricValueLength: 64,
+} as const;
+
+/** Bounds of a history: what a client kept while the endpoint was away (milepost.md, messages). */
+export const HISTORY_LIMITS = {
+  bodyBytes: 1_048_576,
+  samples: 1000,
+  /** Histories of a pod a second, and at once; they count as pushes too. */
+  perSecond: 1,
+  burst: 5,
+  /** Read at a time by one replica, so that their bodies do not add up. */
+  atOnce: 32,
 } as const;
 
 /** Bound of a Kubernetes DNS label, such as a pod's hostname. */

@@ -2,11 +2,17 @@
 import { createHash } from "node:crypto";
 import { type Bearer, type Exchange, found, type Outcome, type Stage } from "./exchange.ts";
 import type { StageParts } from "./stages.ts";
-import { MAX_TOKEN_LENGTH, pushAudience } from "./token_verification.ts";
+import { MAX_TOKEN_LENGTH, pushAudience, type UndecidedReason } from "./token_verification.ts";
 
 const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 /** Time after which a client may come again while keys or reviews are not there. */
 const SOON_MS = 1000;
+
+/** Why nobody can say now whether a token is good. */
+const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
+  not_ready: "the API server's keys are not known yet: try again soon",
+  not_reviewed: "the API server cannot review the token now: try again soon",
+};
 
 /** Reads the Authorization header: scheme in any case, one token in the shape of a JWT. */
 export function bearerOf(header: string | undefined): Bearer {
@@ -57,9 +63,9 @@ export function identity({ verifier }: StageParts): Stage["run"] {
       exchange.identity = verification.identity;
       return undefined;
     }
-    if (verification.why !== "not_ready") return { why: verification.why };
-    const reason = "the API server's keys are not known yet: try again soon";
-    return { why: "unavailable", reason, retryAfterMs: SOON_MS };
+    const { why } = verification;
+    if (why !== "not_ready" && why !== "not_reviewed") return { why };
+    return { why: "unavailable", reason: UNDECIDED[why], retryAfterMs: SOON_MS };
   };
 }
 
@@ -84,6 +90,14 @@ export function podRate({ podPushes }: StageParts): Stage["run"] {
   };
 }
 
+/** Histories of a pod, which cost more than pushes. */
+export function historyRate({ podHistories }: StageParts): Stage["run"] {
+  return (exchange) => {
+    const retryAfterMs = podHistories.take(found(exchange.pod, "pod").uid, exchange.monotonicMs);
+    return retryAfterMs > 0 ? { why: "history_limit", retryAfterMs } : undefined;
+  };
+}
+
 /** Requests of a service account (KEP-2779). */
 export function subjectRate({ subjectPushes }: StageParts): Stage["run"] {
   return (exchange) => {
@@ -102,6 +116,7 @@ export function ownership({ ownership }: StageParts): Stage["run"] {
     const decision = await ownership.decide({ namespace, trainJob: name, pod, serviceAccount });
     if (!decision.ok) return { why: decision.why };
     exchange.jobUid = decision.trainJobUid;
+    exchange.podStartMs = decision.podStartMs;
     return undefined;
   };
 }
@@ -113,19 +128,24 @@ export function review({ reviews, awaitsReview }: StageParts): Stage["run"] {
     const { hash, token } = tokenOf(exchange);
     const known = reviews.known(hash);
     if (known !== undefined) return known === "refused" ? { why: "revoked" } : undefined;
+    const job = found(exchange.job, "job");
+    const awaited = awaitsReview({
+      ...job,
+      uid: found(exchange.jobUid, "job's UID"),
+      pod: found(exchange.pod, "pod"),
+    });
     const outcome = reviews.review({
       hash,
       token,
       audience: found(exchange.audience, "audience"),
       identity: found(exchange.identity, "identity"),
+      awaited,
     });
-    const uid = found(exchange.jobUid, "job's UID");
     // In the background: local checks and live UIDs said the same; a refusal revokes the token.
-    if (!awaitsReview({ ...found(exchange.job, "job"), uid })) return undefined;
+    if (!awaited) return undefined;
     const settled = await outcome;
     if (settled === "authenticated") return undefined;
     if (settled === "refused") return { why: "revoked" };
-    const reason = "the API server cannot review the token now: try again soon";
-    return { why: "unavailable", reason, retryAfterMs: SOON_MS };
+    return { why: "unavailable", reason: UNDECIDED.not_reviewed, retryAfterMs: SOON_MS };
   };
 }

@@ -47,6 +47,16 @@ export interface Push {
   readonly receivedMs: number;
 }
 
+/** Where a push comes from, once ownership is known. */
+export interface PushOrigin {
+  readonly namespace: string;
+  /** Of the TrainJob. */
+  readonly name: string;
+  /** Of the TrainJob. */
+  readonly uid: string;
+  readonly pod: { readonly name: string; readonly uid: string };
+}
+
 /** What a trainer is told to do, in the answer to a push. */
 export interface Control {
   readonly stop: boolean;
@@ -83,6 +93,8 @@ export interface Exchange {
   audience?: string;
   pod?: { readonly name: string; readonly uid: string };
   jobUid?: string;
+  /** When the pod started, in milliseconds since the epoch, where that is known. */
+  podStartMs?: number;
   body?: PushBody;
   response?: PushResponse;
 }

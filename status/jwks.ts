@@ -18,6 +18,11 @@ const LAST_RETRY_MS = 30_000;
 const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"] as const;
 type Algorithm = typeof ALGORITHMS[number];
 
+/** Whether an API server could sign with it: never `none`, nor anything with a shared secret. */
+export function isSignatureAlgorithm(algorithm: string): boolean {
+  return ALGORITHMS.some((it) => it === algorithm);
+}
+
 const discoverySchema = z.object({ issuer: z.string().min(1).max(2048) });
 const keySchema = z.looseObject({
   kty: z.enum(["RSA", "EC"]),

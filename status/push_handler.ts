@@ -1,5 +1,6 @@
 /** Runs a push through the chain and makes the answer. Knows no socket: tests call it in memory. */
 import { getLogger } from "@logtape/logtape";
+import { HISTORY_LIMITS } from "../crds/names.ts";
 import type { Clock } from "../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../kube/errors.ts";
 import {
@@ -14,6 +15,7 @@ import {
   ClientGoneError,
   type Exchange,
   found,
+  type PushOrigin,
   type PushRequest,
   type Stage,
 } from "./exchange.ts";
@@ -50,8 +52,8 @@ export interface PushHandlerOptions {
   readonly ownership: Pick<Ownership, "decide">;
   /** Absent: tokens are checked locally only. */
   readonly reviews?: Pick<ReviewCache, "known" | "review">;
-  /** Whether this job's pushes wait for the review of their token. Default: none does. */
-  readonly awaitsReview?: (job: { namespace: string; name: string; uid: string }) => boolean;
+  /** Whether the review of this push's token is waited for. Default: of none. */
+  readonly awaitsReview?: (origin: PushOrigin) => boolean;
   readonly accept: AcceptPush;
   /** How long `accept` may take. Default 3 s: clients give up after 5. */
   readonly acceptDeadlineMs?: number;
@@ -99,6 +101,10 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
   const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
   const peerFailures = createKeyedBuckets(limits.failuresPerPeer, limits.maxKeys);
   const podPushes = createKeyedBuckets(limits.pushesPerPod, limits.maxKeys);
+  const podHistories = createKeyedBuckets(
+    { ratePerSecond: HISTORY_LIMITS.perSecond, burst: HISTORY_LIMITS.burst },
+    limits.maxKeys,
+  );
   const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
   const log = getLogger(["milepost", "status"]);
   const stages = createStages({
@@ -112,6 +118,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     peerFailures,
     podPushes,
     subjectPushes,
+    podHistories,
   });
 
   /** An outage is told once, not once a push; it is over with the next push that is accepted. */

@@ -1,7 +1,7 @@
 /** The chain that every request goes through, cheapest check first (design, decision 6). Order is data. */
 import type { Clock } from "../kube/clock.ts";
 import * as caller from "./caller.ts";
-import type { AcceptPush, Route, Stage } from "./exchange.ts";
+import type { AcceptPush, PushOrigin, Route, Stage } from "./exchange.ts";
 import { body, hand } from "./handover.ts";
 import type { Ownership } from "./ownership.ts";
 import { contentLength, route } from "./routes.ts";
@@ -16,13 +16,14 @@ export interface StageParts {
   /** Absent: nobody asks the API server about tokens (`--authentication local`). */
   readonly reviews?: Pick<ReviewCache, "known" | "review">;
   /** Whether the review of this push's token is waited for. */
-  readonly awaitsReview: (job: { namespace: string; name: string; uid: string }) => boolean;
+  readonly awaitsReview: (origin: PushOrigin) => boolean;
   readonly accept: AcceptPush;
   readonly acceptDeadlineMs: number;
   readonly clock: Clock;
   readonly peerFailures: KeyedBuckets;
   readonly podPushes: KeyedBuckets;
   readonly subjectPushes: KeyedBuckets;
+  readonly podHistories: KeyedBuckets;
 }
 
 /** Routes that bring something. */
@@ -41,8 +42,9 @@ export function createStages(parts: StageParts): readonly Stage[] {
     { name: "scope", run: caller.scope },
     { name: "pod rate", run: caller.podRate(parts) },
     { name: "subject rate", run: caller.subjectRate(parts) },
+    { name: "history rate", routes: ["history"], run: caller.historyRate(parts) },
     { name: "ownership", run: caller.ownership(parts) },
-    { name: "body", routes: WRITES, run: body },
+    { name: "body", routes: WRITES, run: body() },
     { name: "review", run: caller.review(parts) },
     { name: "accept", routes: WRITES, run: hand(parts) },
     // To be taken by the stages that read.

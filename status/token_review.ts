@@ -1,11 +1,12 @@
 /** TokenReview once a token: what the API server itself says of a token that looks good. */
-import { getLogger } from "@logtape/logtape";
 import { LRUCache } from "lru-cache";
-import { KINDS } from "../crds/kinds.ts";
-import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import { messageOf } from "../kube/errors.ts";
-import { type Bucket, type BucketLimits, take } from "./token_bucket.ts";
+import {
+  type Asked,
+  createTokenQuestions,
+  type RequestReview,
+  type ReviewResult,
+} from "./review_requests.ts";
 import type { TokenIdentity } from "./token_verification.ts";
 
 /** A token to review. */
@@ -15,6 +16,8 @@ export interface ReviewRequest {
   readonly token: string;
   readonly audience: string;
   readonly identity: TokenIdentity;
+  /** Whether somebody waits for it: those come first where the budget is short. */
+  readonly awaited: boolean;
 }
 
 /** What is known of a token: `unavailable` where the API server gave no answer, or no budget is left. */
@@ -46,7 +49,7 @@ export interface ReviewCacheOptions {
   /** How long no question is asked again after one without answer. Default 5 s. */
   readonly pauseMs?: number;
   /** `token_reviews_total{result}`. */
-  readonly onReview?: (result: ReviewOutcome | "over_budget") => void;
+  readonly onReview?: (result: ReviewResult) => void;
 }
 
 interface Entry {
@@ -58,15 +61,8 @@ interface Entry {
 /** Creates a {@link ReviewCache} with bounded memory and a budget. */
 export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   const { ask, clock, onRefused, onReview, maxTokens = 20_000, pauseMs = 5000 } = options;
-  const rate = options.reviewsPerSecond ?? 50;
-  const limits: BucketLimits = { ratePerSecond: rate, burst: Math.max(1, rate) };
-  const log = getLogger(["milepost", "status"]);
+  const questions = createTokenQuestions<ReviewOutcome>(clock, options.reviewsPerSecond ?? 50);
   const entries = new LRUCache<string, Entry>({ max: maxTokens });
-  const inFlight = new Map<string, Promise<ReviewOutcome>>();
-  const closing = new AbortController();
-  let budget: Bucket | undefined;
-  /** The API server gave no answer the last time: told once, not once a token. */
-  let outage = false;
 
   function entryOf(hash: string): Entry | undefined {
     const entry = entries.get(hash);
@@ -85,33 +81,10 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
     return outcome;
   }
 
-  async function askNow(request: ReviewRequest): Promise<ReviewOutcome> {
-    try {
-      const accepted = await ask(request, closing.signal);
-      if (outage) log.info("tokens can be reviewed again");
-      outage = false;
-      return remember(request, accepted ? "authenticated" : "refused");
-    } catch (error) {
-      if (closing.signal.aborted) return "unavailable";
-      log[outage ? "debug" : "warn"]("tokens cannot be reviewed, trying again", {
-        subject: request.identity.subject,
-        problem: messageOf(error),
-      });
-      outage = true;
-      return remember(request, "unavailable");
-    }
-  }
-
-  function start(request: ReviewRequest): Promise<ReviewOutcome> {
-    const taken = take(budget, clock.monotonic(), limits);
-    budget = taken.bucket;
-    if (taken.waitMs > 0 || closing.signal.aborted) {
-      onReview?.("over_budget");
-      return Promise.resolve("unavailable");
-    }
-    const started = askNow(request).finally(() => inFlight.delete(request.hash));
-    inFlight.set(request.hash, started);
-    return started;
+  /** What could not be asked for lack of budget is asked with the token's next push. */
+  function outcomeOf(asked: Asked<ReviewOutcome>): ReviewOutcome {
+    if (asked.answer === undefined && asked.why === "over_budget") onReview?.("over_budget");
+    return asked.answer ?? "unavailable";
   }
 
   return {
@@ -119,35 +92,35 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
       const outcome = entryOf(hash)?.outcome;
       return outcome === "unavailable" ? undefined : outcome;
     },
-    review(request) {
+    async review(request) {
       const entry = entryOf(request.hash);
-      if (entry !== undefined) return Promise.resolve(entry.outcome);
-      return inFlight.get(request.hash) ?? start(request);
+      if (entry !== undefined) return entry.outcome;
+      const { hash, identity: { subject }, awaited: first } = request;
+      return outcomeOf(
+        await questions.ask({
+          hash,
+          subject,
+          first,
+          ask: async (signal) => {
+            const accepted = await ask(request, signal);
+            return remember(request, accepted ? "authenticated" : "refused");
+          },
+          noAnswer: () => void remember(request, "unavailable"),
+        }),
+      );
     },
-    async close() {
-      closing.abort();
-      await Promise.all(inFlight.values());
-    },
+    close: () => questions.close(),
   };
 }
 
-/** Extra of a reviewed user that names the UID of the pod that the token is bound to. */
-const POD_UID_EXTRA = "authentication.kubernetes.io/pod-uid";
-const REVIEW_DEADLINE_MS = 3000;
-
-/** A {@link ReviewToken} over a client: the very user, audience and pod of the token, or false. */
-export function createTokenReviewer(client: Pick<KubeClient, "create">): ReviewToken {
+/** A {@link ReviewToken}: the very user, audience and pod of the token, or false. */
+export function createTokenReviewer(request: RequestReview): ReviewToken {
   return async ({ token, audience, identity }, signal) => {
-    const review = await client.create(KINDS.tokenReview, {
-      apiVersion: "authentication.k8s.io/v1",
-      kind: "TokenReview",
-      metadata: {},
-      spec: { token, audiences: [audience] },
-    }, { signal, deadlineMs: REVIEW_DEADLINE_MS, heedRetryAfter: false });
-    const { authenticated, audiences, user } = review.status ?? {};
-    const podUids = user?.extra?.[POD_UID_EXTRA];
-    return authenticated === true && user?.username === identity.subject &&
-      audiences?.includes(audience) === true &&
+    const user = await request(token, [audience], signal);
+    if (user === undefined) return false;
+    const { username, uid, audiences, podUids } = user;
+    return username === identity.subject && audiences.includes(audience) &&
+      (uid === undefined || uid === identity.serviceAccount.uid) &&
       (podUids === undefined || podUids.includes(identity.pod?.uid ?? ""));
   };
 }

@@ -6,6 +6,7 @@ import { PUSH_AUDIENCE, upstreamPushAudience } from "../crds/names.ts";
 import type { Clock } from "../kube/clock.ts";
 import type { UnauthorizedReason } from "./answer.ts";
 import type { IssuerKeys } from "./jwks.ts";
+import { createRefusedTokens } from "./refused_tokens.ts";
 
 /** Longest bearer token that is looked at; Kubernetes' are about 1,200 characters. */
 export const MAX_TOKEN_LENGTH = 8192;
@@ -38,12 +39,18 @@ export interface TokenIdentity {
   readonly expiresMs: number;
 }
 
-/** Outcome of a check. `not_ready`: the keys were not read yet. */
+/**
+ * Why a token is neither good nor bad yet. `not_ready`: the keys were not read; `not_reviewed`: the API
+ * server could not be asked.
+ */
+export type UndecidedReason = "not_ready" | "not_reviewed";
+
+/** Outcome of a check. */
 export type Verification =
   | { readonly ok: true; readonly identity: TokenIdentity }
-  | { readonly ok: false; readonly why: UnauthorizedReason | "not_ready" };
+  | { readonly ok: false; readonly why: UnauthorizedReason | UndecidedReason };
 
-const no = (why: UnauthorizedReason | "not_ready"): Verification => ({ ok: false, why });
+const no = (why: UnauthorizedReason | UndecidedReason): Verification => ({ ok: false, why });
 
 /** The one audience of the token that lets it push for this job, if there is one. */
 export function pushAudience(
@@ -54,10 +61,13 @@ export function pushAudience(
   return identity.audiences.find((audience) => audience === PUSH_AUDIENCE || audience === perJob);
 }
 
-function headerOf(token: string): { kid: string; alg: string } | undefined {
+/** Key id and algorithm; neither may be missing. */
+export function headerOf(token: string): { kid: string; alg: string } | undefined {
   try {
     const { kid, alg } = decodeProtectedHeader(token);
-    return typeof kid === "string" && typeof alg === "string" ? { kid, alg } : undefined;
+    return typeof kid === "string" && kid !== "" && typeof alg === "string"
+      ? { kid, alg }
+      : undefined;
   } catch {
     return undefined;
   }
@@ -71,7 +81,8 @@ function reasonOf(error: unknown): UnauthorizedReason {
   return error.claim === "iss" ? "wrong_issuer" : "malformed_token";
 }
 
-function identityOf(claims: unknown): TokenIdentity | undefined {
+/** Who the claims say calls, where they have the shape of a service account token's. */
+export function identityOf(claims: unknown): TokenIdentity | undefined {
   const parsed = claimsSchema.safeParse(claims);
   if (!parsed.success) return undefined;
   const { sub, exp, aud = [], "kubernetes.io": bound } = parsed.data;
@@ -138,7 +149,9 @@ export interface TokenVerifierOptions {
 }
 
 /** These may turn out differently later, so that they are not remembered. */
-const PASSING: ReadonlySet<string> = new Set(["not_ready", "unknown_key", "not_yet_valid"]);
+function isFinal(why: UnauthorizedReason | UndecidedReason): why is UnauthorizedReason {
+  return !["not_ready", "not_reviewed", "unknown_key", "not_yet_valid"].includes(why);
+}
 
 /** Creates a {@link TokenVerifier} with bounded memory. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
@@ -147,9 +160,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   const good = new LRUCache<string, { identity: TokenIdentity; trusted: IssuerKeys }>({
     max: maxKnown,
   });
-  const bad = new LRUCache<string, { why: UnauthorizedReason; untilMs: number }>({
-    max: maxRefused,
-  });
+  const bad = createRefusedTokens(clock, maxRefused);
   const inFlight = new Map<string, Promise<Verification>>();
 
   function known(hash: string): TokenIdentity | undefined {
@@ -170,8 +181,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       if (trusted !== undefined) good.set(hash, { identity: verification.identity, trusted });
     } else if (verification.why === "unknown_key") {
       keys.noteUnknownKey();
-    } else if (verification.why !== "not_ready" && !PASSING.has(verification.why)) {
-      bad.set(hash, { why: verification.why, untilMs: clock.monotonic() + refusedForMs });
+    } else if (isFinal(verification.why)) {
+      bad.add(hash, verification.why, refusedForMs);
     }
     return verification;
   }
@@ -179,14 +190,9 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
   return {
     known,
     refused(hash) {
-      const entry = bad.get(hash);
-      if (entry === undefined) return undefined;
-      if (clock.monotonic() < entry.untilMs) {
-        onCache?.("refused");
-        return entry.why;
-      }
-      bad.delete(hash);
-      return undefined;
+      const why = bad.why(hash);
+      if (why !== undefined) onCache?.("refused");
+      return why;
     },
     verify(hash, token) {
       const identity = known(hash);
@@ -202,7 +208,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       const aliveMs = (good.get(hash)?.identity.expiresMs ?? 0) - clock.now();
       good.delete(hash);
       const forMs = Math.max(refusedForMs, aliveMs + 2 * CLOCK_LEEWAY_SECONDS * 1000);
-      bad.set(hash, { why: "revoked", untilMs: clock.monotonic() + forMs });
+      bad.add(hash, "revoked", forMs);
     },
   };
 }

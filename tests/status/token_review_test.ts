@@ -1,6 +1,7 @@
 /** Tests of TokenReviews: once a token, shared, within a budget. */
 import assert from "node:assert/strict";
 import { configure, reset } from "@logtape/logtape";
+import { createReviewRequests } from "../../status/review_requests.ts";
 import { createReviewCache, createTokenReviewer } from "../../status/token_review.ts";
 import type { TokenIdentity } from "../../status/token_verification.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
@@ -19,6 +20,7 @@ const review = (hash: string) => ({
   token: `token-${hash}`,
   audience: "trainer.kubeflow.org",
   identity,
+  awaited: false,
 });
 
 function bench(answer: () => Promise<boolean>, reviewsPerSecond?: number) {
@@ -117,6 +119,14 @@ const STATUSES: Record<string, { status: unknown; want: boolean }> = {
     want: false,
   },
   "another user": { status: { ...GOOD, user: { ...GOOD.user, username: "eve" } }, want: false },
+  "a service account of that name that was made anew": {
+    status: { ...GOOD, user: { ...GOOD.user, uid: "uid-other" } },
+    want: false,
+  },
+  "its own service account, by UID": {
+    status: { ...GOOD, user: { ...GOOD.user, uid: "uid-sa" } },
+    want: true,
+  },
   "another pod": {
     status: {
       ...GOOD,
@@ -127,7 +137,7 @@ const STATUSES: Record<string, { status: unknown; want: boolean }> = {
 };
 for (const [sentence, { status, want }] of Object.entries(STATUSES)) {
   Deno.test(`\`createTokenReviewer()\` answers ${want} to ${sentence}`, async () => {
-    const ask = createTokenReviewer({
+    const request = createReviewRequests({
       create: (kind, object) => {
         assert.deepEqual(object, {
           apiVersion: "authentication.k8s.io/v1",
@@ -138,6 +148,7 @@ for (const [sentence, { status, want }] of Object.entries(STATUSES)) {
         return Promise.resolve(kind.parse({ ...object, status }));
       },
     });
+    const ask = createTokenReviewer(request);
     assert.equal(await ask(review("a"), new AbortController().signal), want);
   });
 }

@@ -46,7 +46,7 @@ const REFUSED: Record<string, { token: string; why: string }> = {
   "an unknown key id": { token: await sign(key, claims(), { kid: "other" }), why: "unknown_key" },
   "no key id": { token: await sign(key, claims(), { kid: undefined }), why: "malformed_token" },
   "another key's id": { token: await sign(key, claims(), { kid: "k2" }), why: "wrong_algorithm" },
-  "an empty key id": { token: await sign(key, claims(), { kid: "" }), why: "unknown_key" },
+  "an empty key id": { token: await sign(key, claims(), { kid: "" }), why: "malformed_token" },
   "a key in the header": {
     token: await sign(stranger, claims(), { jwk: stranger.jwk }),
     why: "bad_signature",
