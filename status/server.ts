@@ -1,15 +1,16 @@
 /** The status endpoint's socket: TLS, time-outs, connection limits and certificates (decision 11). */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../kube/clock.ts";
 import { messageOf } from "../kube/errors.ts";
-import { failureStatus, type PushResponse, refusalResponse } from "./answer.ts";
+import { type PushResponse, refusalResponse } from "./answer.ts";
+import { guardConnections } from "./connections.ts";
 import type { PushRequest } from "./exchange.ts";
-import { type ConnectionLimits, createPeerGuard, DEFAULT_CONNECTION_LIMITS } from "./peer_guard.ts";
-import { peerKey, type PushHandler } from "./push_handler.ts";
+import { doubtOf, faultResponse, refuseFault, refuseRaw, valuesOf } from "./http_faults.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./peer_guard.ts";
+import type { PushHandler } from "./push_handler.ts";
 import { discardRest, readBounded } from "./request_body.ts";
 
 /** Certificate chain and key, as PEM. */
@@ -74,6 +75,11 @@ function requestOf(message: IncomingMessage): PushRequest {
     url: message.url ?? "",
     peer: message.socket.remoteAddress ?? "",
     header(name) {
+      // The runtime keeps the first of two; whoever sends two may mean the other.
+      if (name === "authorization") {
+        const sent = valuesOf(message.rawHeaders, name);
+        return sent.length === 0 ? undefined : sent.join(", ");
+      }
       const value = message.headers[name];
       return typeof value === "string" ? value : value?.[0];
     },
@@ -93,22 +99,6 @@ function send(response: ServerResponse, answer: PushResponse, closing: boolean):
   response.end(answer.body);
 }
 
-/** Answers what is not HTTP, or comes too slowly, in the shape of every other error. */
-function refuseRaw(error: Error & { code?: string }, socket: Duplex): void {
-  if (socket.destroyed || !socket.writable) return void socket.destroy();
-  const [line, reason, message] = error.code === "HPE_HEADER_OVERFLOW"
-    ? ["431 Request Header Fields Too Large", "BadRequest", "the headers are too long"]
-    : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-    ? ["408 Request Timeout", "Timeout", "the request came too slowly"]
-    : ["400 Bad Request", "BadRequest", "this is not a request that HTTP allows"];
-  const body = failureStatus({ code: Number(line.slice(0, 3)), reason, message });
-  socket.end(
-    `HTTP/1.1 ${line}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
-      `Content-Length: ${body.length}\r\n\r\n${body}`,
-    () => socket.destroy(),
-  );
-}
-
 function listen(server: Server, port: number, hostname: string | undefined): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -120,42 +110,6 @@ function listen(server: Server, port: number, hostname: string | undefined): Pro
   });
 }
 
-/** Keeps count of connections, and closes those that send no request in time. */
-function guardConnections(
-  server: Server,
-  options: { clock: Clock; limits: ConnectionLimits; headerMs: number },
-): { open: () => number; closeAll: () => void } {
-  const { clock, limits, headerMs } = options;
-  const guard = createPeerGuard(limits);
-  const sockets = new Set<Socket>();
-  /** Connections that have not sent a request yet, by address and port of the peer. */
-  const silent = new Map<string, AbortController>();
-  const idOf = (socket: Socket) => `${socket.remoteAddress} ${socket.remotePort}`;
-
-  server.on("connection", (socket: Socket) => {
-    const peer = peerKey(socket.remoteAddress ?? "");
-    if (!guard.admit(peer, clock.monotonic())) return void socket.destroy();
-    const id = idOf(socket);
-    const heard = new AbortController();
-    silent.set(id, heard);
-    sockets.add(socket);
-    socket.once("close", () => {
-      guard.release(peer);
-      sockets.delete(socket);
-      heard.abort();
-      silent.delete(id);
-    });
-    clock.sleep(headerMs, heard.signal).then(() => {
-      if (!heard.signal.aborted) socket.destroy();
-    });
-  });
-  server.on("request", (message: IncomingMessage) => silent.get(idOf(message.socket))?.abort());
-  return {
-    open: guard.open,
-    closeAll: () => sockets.forEach((socket) => socket.destroy()),
-  };
-}
-
 /** Starts the endpoint. Throws where the port cannot be had, or the certificate cannot be used. */
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
   const { handle, clock, tls } = options;
@@ -164,13 +118,20 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   let closing = false;
 
   async function answerTo(message: IncomingMessage): Promise<PushResponse> {
-    if (!closing) return await handle(requestOf(message));
-    return refusalResponse({ why: "unavailable", reason: "shutting down", retryAfterMs: 1000 });
+    if (closing) {
+      return refusalResponse({ why: "unavailable", reason: "shutting down", retryAfterMs: 1000 });
+    }
+    return await handle(requestOf(message));
   }
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     // Who reads the body hears of its errors; without this one they would end the process.
     message.on("error", () => {});
+    const doubt = doubtOf(message);
+    if (doubt !== undefined) {
+      send(response, faultResponse(400, "BadRequest", doubt), true);
+      return await discardRest(message, clock);
+    }
     const answer = await answerTo(message).catch((error: unknown) => {
       log.error("a request could not be answered", { problem: messageOf(error) });
       return refusalResponse({ why: "internal" });
@@ -189,14 +150,26 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
     keepAliveTimeout: timeouts.idleMs,
     connectionsCheckingInterval: timeouts.checkEveryMs,
     maxHeaderSize: MAX_HEADER_BYTES,
+    // It is asked for here, and its absence answered as everything else is.
+    requireHostHeader: false,
   });
   const connections = guardConnections(server, {
     clock,
     limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.connections },
-    headerMs: timeouts.headerMs,
+    ...timeouts,
   });
   server.on("request", (message, response) => void serve(message, response));
-  server.on("clientError", refuseRaw);
+  server.on("checkExpectation", (_message: IncomingMessage, response: ServerResponse) => {
+    const message = "of expectations 100-continue is taken";
+    send(response, faultResponse(417, "BadRequest", message), true);
+  });
+  server.on("connect", (_message: IncomingMessage, socket: Duplex) => {
+    const refused = refusalResponse({ why: "wrong_method", allow: "GET, POST" });
+    refuseRaw(socket, refused, "Method Not Allowed");
+  });
+  server.on("clientError", (error: Error, socket: Duplex) => {
+    if (!connections.broken(socket)) refuseFault(socket, error);
+  });
   const port = await listen(server, options.port, options.hostname);
 
   return {
@@ -214,6 +187,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
         connections.closeAll();
       });
       await done;
+      await connections.stop();
       closed.abort();
       await cut;
     },

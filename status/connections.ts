@@ -1,0 +1,144 @@
+/** The connections of the status endpoint: how many a peer may hold, and how long one may rest. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server } from "node:https";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Clock } from "../kube/clock.ts";
+import { type ConnectionLimits, createPeerGuard } from "./peer_guard.ts";
+import { peerKey } from "./push_handler.ts";
+
+/** Options of {@link guardConnections}; all times in milliseconds. */
+export interface ConnectionOptions {
+  readonly clock: Clock;
+  readonly limits: ConnectionLimits;
+  /** From the connection to the end of the first header. */
+  readonly headerMs: number;
+  /** Between two requests, the header of the second one apart. */
+  readonly idleMs: number;
+  /** How often they are looked at. */
+  readonly checkEveryMs: number;
+}
+
+/** The connections that are open. */
+export interface Connections {
+  /** How many there are. */
+  open(): number;
+  /**
+   * What came on a connection after this is not HTTP: whether an answer that says so would be taken
+   * for that of another request, which is in hand. Then the connection is closed after the latter.
+   */
+  broken(socket: Duplex): boolean;
+  closeAll(): void;
+  /** Ends the looking. */
+  stop(): Promise<void>;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  /** Whether a whole header came. */
+  heard: boolean;
+  /** Requests that are not answered. */
+  inHand: number;
+  /** Monotonic time since which none is in hand. */
+  restsSinceMs: number;
+  newest?: { readonly message: IncomingMessage; readonly response: ServerResponse };
+  isBroken: boolean;
+}
+
+/** The encrypted and the plain socket are two objects; these two numbers are of both. */
+function idOf(socket: Duplex): string {
+  const { remoteAddress, remotePort } = socket instanceof Socket ? socket : {
+    remoteAddress: undefined,
+    remotePort: undefined,
+  };
+  return `${remoteAddress} ${remotePort}`;
+}
+
+/** Counts connections from now on, and closes those that send no whole header in time. */
+export function guardConnections(server: Server, options: ConnectionOptions): Connections {
+  const { clock, limits, headerMs, idleMs, checkEveryMs } = options;
+  const guard = createPeerGuard(limits);
+  const connections = new Map<string, Connection>();
+  /** Saves the making of an id for each request. */
+  const bySocket = new WeakMap<Duplex, Connection>();
+  const stopped = new AbortController();
+
+  function find(socket: Duplex): Connection | undefined {
+    const known = bySocket.get(socket);
+    if (known !== undefined) return known;
+    const found = connections.get(idOf(socket));
+    if (found !== undefined) bySocket.set(socket, found);
+    return found;
+  }
+
+  server.on("connection", (socket: Socket) => {
+    const peer = peerKey(socket.remoteAddress ?? "");
+    if (!guard.admit(peer, clock.monotonic())) return void socket.destroy();
+    const id = idOf(socket);
+    const connection: Connection = {
+      socket,
+      heard: false,
+      inHand: 0,
+      restsSinceMs: clock.monotonic(),
+      isBroken: false,
+    };
+    connections.set(id, connection);
+    socket.once("close", () => {
+      guard.release(peer);
+      if (connections.get(id) === connection) connections.delete(id);
+    });
+  });
+
+  server.on("request", (message: IncomingMessage, response: ServerResponse) => {
+    const connection = find(message.socket);
+    if (connection === undefined) return;
+    connection.heard = true;
+    connection.inHand += 1;
+    connection.newest = { message, response };
+    response.once("close", () => {
+      connection.inHand -= 1;
+      if (connection.newest?.message === message) connection.newest = undefined;
+      if (connection.inHand > 0) return;
+      connection.restsSinceMs = clock.monotonic();
+      if (connection.isBroken) message.socket.end();
+    });
+  });
+
+  /** Empty lines count for nothing: the runtime would take them for signs of life. */
+  function closeResting(): void {
+    const nowMs = clock.monotonic();
+    for (const { socket, heard, inHand, restsSinceMs } of connections.values()) {
+      const mayRestMs = heard ? idleMs + headerMs : headerMs;
+      if (inHand === 0 && nowMs - restsSinceMs >= mayRestMs) socket.destroy();
+    }
+  }
+
+  async function keepLooking(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      await clock.sleep(checkEveryMs, stopped.signal);
+      closeResting();
+    }
+  }
+  const looking = keepLooking();
+
+  return {
+    open: guard.open,
+    broken(socket) {
+      const connection = find(socket);
+      if (connection === undefined || connection.inHand === 0) return false;
+      const { message, response } = connection.newest ?? {};
+      const isInBody = message?.complete === false;
+      // Of the one request in hand the body is what is wrong: the answer is that request's.
+      if (connection.inHand === 1 && isInBody && response?.headersSent === false) return false;
+      connection.isBroken = true;
+      // The rest of that body never comes: nobody may wait for it.
+      if (isInBody) message.socket.end(() => connection.socket.destroy());
+      return true;
+    },
+    closeAll: () => connections.forEach(({ socket }) => socket.destroy()),
+    stop: () => {
+      stopped.abort();
+      return looking;
+    },
+  };
+}
