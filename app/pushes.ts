@@ -65,6 +65,7 @@ async function listenForForwards(options: PushServingOptions) {
           transitions: leadership()?.transitions ?? 0,
         }),
         acceptHere: owned.accept,
+        pollHere: owned.poll,
         clock,
       }),
   );

@@ -6,14 +6,17 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../kube/clock.ts";
 import { messageOf } from "../kube/errors.ts";
 import type { AcceptPush } from "./exchange.ts";
-import type { ReplicaTls } from "./forward_client.ts";
+import type { ReplicaTls } from "./forward_calls.ts";
+import { decodeRead, READ_MAX_BYTES, READ_PATH, readingsThatFit } from "./forward_reading.ts";
 import {
   decodeForwardedPush,
   FORWARD_MAX_BYTES,
   FORWARD_PATH,
   type ForwardAnswer,
 } from "./forwarding.ts";
+import type { Reading } from "./reading.ts";
 import { discardRest, readBounded } from "./request_body.ts";
+import type { PollOwner } from "./status_feeds.ts";
 
 /** What the listener needs of leadership. */
 export interface OwnTerm {
@@ -35,6 +38,8 @@ export interface ForwardListenerOptions {
   readonly clientName: string;
   readonly term: () => OwnTerm;
   readonly acceptHere: AcceptPush;
+  /** Reads this replica's own state. */
+  readonly pollHere: PollOwner;
   readonly clock: Clock;
   /** How long `acceptHere` may take. Default 2 s. */
   readonly acceptDeadlineMs?: number;
@@ -75,9 +80,14 @@ function send(response: ServerResponse, status: number, answer: unknown): void {
   response.end(body);
 }
 
+/** What a call is answered with; undefined where it was not understood. */
+type Judge = (bytes: Uint8Array, signal: AbortSignal) => Promise<object | undefined>;
+
 /** Judges one forwarded push. */
-function createJudge({ term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions) {
-  return async (bytes: Uint8Array): Promise<ForwardAnswer | undefined> => {
+function createPushJudge(
+  { term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions,
+): Judge {
+  return async (bytes): Promise<ForwardAnswer | undefined> => {
     const forwarded = decodeForwardedPush(bytes);
     if (forwarded === undefined) return undefined;
     const refusal = termRefusal(term(), forwarded.transitions);
@@ -94,25 +104,60 @@ function createJudge({ term, acceptHere, clock, acceptDeadlineMs = 2000 }: Forwa
   };
 }
 
+/** Answers one forwarded read, as soon as there is something new. */
+function createReadJudge({ term, pollHere }: ForwardListenerOptions): Judge {
+  return async (
+    bytes,
+    signal,
+  ): Promise<ForwardAnswer | { readings: readonly Reading[] } | undefined> => {
+    const ask = decodeRead(bytes);
+    if (ask === undefined) return undefined;
+    const refusal = termRefusal(term(), ask.transitions);
+    if (refusal !== undefined) return refusal;
+    const readings = await pollHere(ask.entries, ask.waitMs, signal);
+    // An owner that was paused meanwhile may know less than the next one.
+    const late = termRefusal(term(), ask.transitions);
+    return late ?? (readings === undefined ? NOT_OWNER : readingsThatFit(readings));
+  };
+}
+
 /** Starts it. Throws where the port cannot be had. */
 export async function startForwardListener(
   options: ForwardListenerOptions,
 ): Promise<ForwardListener> {
   const { clock, clientName, tls } = options;
   const log = getLogger(["milepost", "status"]);
-  const judge = createJudge(options);
-  let closing = false;
+  const calls: Readonly<Record<string, { judge: Judge; maxBytes: number }>> = {
+    [FORWARD_PATH]: { judge: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES },
+    [READ_PATH]: { judge: createReadJudge(options), maxBytes: READ_MAX_BYTES },
+  };
+  const closing = new AbortController();
+
+  /** Aborts when the other replica waits no longer, or this one shuts down. */
+  function goneSignal(response: ServerResponse): AbortSignal {
+    const gone = new AbortController();
+    const go = () => gone.abort();
+    closing.signal.addEventListener("abort", go, { once: true });
+    response.once("close", () => {
+      closing.signal.removeEventListener("abort", go);
+      go();
+    });
+    if (closing.signal.aborted) go();
+    return gone.signal;
+  }
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     message.on("error", () => {});
-    if (message.method !== "POST" || message.url !== FORWARD_PATH) {
-      send(response, 404, { reason: `POST ${FORWARD_PATH}` });
+    const call = message.method === "POST" ? calls[message.url ?? ""] : undefined;
+    if (call === undefined) {
+      send(response, 404, { reason: `POST ${Object.keys(calls).join(" or ")}` });
       return await discardRest(message, clock);
     }
-    if (closing) response.setHeader("connection", "close");
-    const bytes = await readBounded(message, FORWARD_MAX_BYTES);
-    const answer = bytes && await judge(bytes);
-    if (answer === undefined) send(response, 400, { reason: "this is no forwarded push" });
+    if (closing.signal.aborted) response.setHeader("connection", "close");
+    const signal = goneSignal(response);
+    const bytes = await readBounded(message, call.maxBytes);
+    const answer = bytes && await call.judge(bytes, signal);
+    if (answer === undefined) send(response, 400, { reason: "this is no forwarded call" });
     else send(response, 200, answer);
     await discardRest(message, clock);
   }
@@ -160,7 +205,7 @@ export async function startForwardListener(
     port: typeof address === "object" && address !== null ? address.port : options.port,
     updateTls: ({ cert, key, ca }) => server.setSecureContext({ cert, key, ca }),
     async close(drainMs) {
-      closing = true;
+      closing.abort();
       const closed = new AbortController();
       const done = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();

@@ -167,6 +167,8 @@ async function withOwner(
       taken.push(push);
       return Promise.resolve({ ok: true, warnings: ["heard"] });
     },
+    pollHere: (entries) =>
+      Promise.resolve(entries.map(({ job: { uid } }) => ({ uid, cursor: "c" }))),
     clock: systemClock,
     ...options,
   });
