@@ -1,5 +1,5 @@
 /** What the endpoint answers: the closed set of refusals, and how each looks to the client. */
-import { PUSH_LIMITS } from "../crds/names.ts";
+import type { StreamLimitReason } from "./stream_limits.ts";
 
 /** An answer as the server sends it. */
 export interface PushResponse {
@@ -29,13 +29,13 @@ export interface Cause {
 
 /** Why a push was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type Refusal =
-  | { readonly why: "unknown_path" | "unknown_job" }
+  | { readonly why: "unknown_path" | "unknown_job" | "no_status" }
   | { readonly why: "wrong_method"; readonly allow: string }
-  | { readonly why: "body_too_large" }
+  | { readonly why: "body_too_large"; readonly maxBytes: number }
   | { readonly why: UnauthorizedReason }
   | { readonly why: ForbiddenReason }
   | { readonly why: RateReason; readonly retryAfterMs: number }
-  | { readonly why: "invalid"; readonly causes: readonly Cause[] }
+  | { readonly why: "invalid" | "invalid_query"; readonly causes: readonly Cause[] }
   | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number }
   | { readonly why: "internal" };
 
@@ -63,7 +63,12 @@ export type ForbiddenReason =
   | "not_of_this_job";
 
 /** Which limit was passed. */
-export type RateReason = "peer_limit" | "pod_limit" | "subject_limit";
+export type RateReason =
+  | "peer_limit"
+  | "pod_limit"
+  | "history_limit"
+  | "subject_limit"
+  | StreamLimitReason;
 
 /** Label of `pushes_total{result}`: the reason of the Status in lower case, or `accepted`. */
 export type PushResult =
@@ -92,18 +97,19 @@ const tooMany = (message: string): Shape => ({ code: 429, reason: "TooManyReques
 const BAD_TOKEN = "the bearer token is not valid here: send the token of the pod's " +
   "kubeflow-trainer-token volume, read again for each push";
 
-const SHAPES: Readonly<Record<Exclude<Refusal["why"], "invalid" | "unavailable">, Shape>> = {
+const SHAPES: Readonly<
+  Record<
+    Exclude<Refusal["why"], "invalid" | "invalid_query" | "unavailable" | "body_too_large">,
+    Shape
+  >
+> = {
   unknown_path: notFound("no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL"),
   unknown_job: notFound("no TrainJob of that name in the token's namespace"),
+  no_status: notFound("nothing was pushed for this TrainJob yet: push, or wait with ?watch=true"),
   wrong_method: {
     code: 405,
     reason: "MethodNotAllowed",
     message: "this path does not take that method",
-  },
-  body_too_large: {
-    code: 413,
-    reason: "RequestEntityTooLarge",
-    message: `the body must be at most ${PUSH_LIMITS.bodyBytes} bytes: send fewer metrics`,
   },
   no_token: unauthorized("a push needs the header Authorization: Bearer and the pod's token"),
   malformed_token: unauthorized(BAD_TOKEN),
@@ -124,7 +130,15 @@ const SHAPES: Readonly<Record<Exclude<Refusal["why"], "invalid" | "unavailable">
   not_of_this_job: forbidden("the pod that the token is bound to is not part of this TrainJob"),
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
+  history_limit: tooMany(
+    "this pod sends histories too often: wait, then send more samples at once",
+  ),
   subject_limit: tooMany("pods of this service account push too often: wait, then try again"),
+  stream_limit: tooMany("as many streams are open as may be (--max-streams): read without watch"),
+  subject_stream_limit: tooMany(
+    "pods of this service account have as many streams open as they may " +
+      "(--max-streams-per-subject): close one, or read without watch",
+  ),
   internal: {
     code: 500,
     reason: "InternalError",
@@ -133,12 +147,18 @@ const SHAPES: Readonly<Record<Exclude<Refusal["why"], "invalid" | "unavailable">
 };
 
 function shapeOf(refusal: Refusal): Shape {
-  if (refusal.why === "invalid") {
+  if (refusal.why === "invalid" || refusal.why === "invalid_query") {
+    const subject = refusal.why === "invalid" ? "push" : "query";
     const what = refusal.causes.map((cause) => `${cause.field || "body"}: ${cause.message}`);
-    return { code: 422, reason: "Invalid", message: `the push is invalid: ${what.join("; ")}` };
+    const message = `the ${subject} is invalid: ${what.join("; ")}`;
+    return { code: 422, reason: "Invalid", message };
   }
   if (refusal.why === "unavailable") {
     return { code: 503, reason: "ServiceUnavailable", message: refusal.reason };
+  }
+  if (refusal.why === "body_too_large") {
+    const message = `the body must be at most ${refusal.maxBytes} bytes, also when it is unpacked`;
+    return { code: 413, reason: "RequestEntityTooLarge", message };
   }
   return SHAPES[refusal.why];
 }
@@ -189,7 +209,7 @@ export function failureStatus(
 /** The answer to a refused push: a `metav1.Status` with the code and headers of milepost.md. */
 export function refusalResponse(refusal: Refusal): PushResponse {
   const shape = shapeOf(refusal);
-  const causes = refusal.why === "invalid" ? refusal.causes : undefined;
+  const causes = "causes" in refusal ? refusal.causes : undefined;
   return {
     status: shape.code,
     headers: { ...JSON_TYPE, ...extraHeaders(refusal, shape.code) },

@@ -1,13 +1,14 @@
 /** The call by which a replica hands an accepted push to the owner: path, messages, and their bounds. */
 import { z } from "zod";
-import { PUSH_LIMITS } from "../crds/names.ts";
+import { HISTORY_LIMITS } from "../crds/names.ts";
 import type { Acceptance, Push } from "./exchange.ts";
+import { parseHistory } from "./history.ts";
 import { parsePush } from "./push.ts";
 
 /** Where pushes are forwarded to, with POST. */
 export const FORWARD_PATH = "/forward/v1/push";
-/** Bytes that a forwarded push may have: the push itself, and whose it is. */
-export const FORWARD_MAX_BYTES = PUSH_LIMITS.bodyBytes + 8192;
+/** Bytes that a forwarded push may have: the longest history, written anew, and whose it is. */
+export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 32_768;
 /** Bytes that an answer may have. */
 export const ANSWER_MAX_BYTES = 65_536;
 
@@ -47,7 +48,9 @@ const envelopeSchema = z.object({
   job: z.object({ namespace: name, name, uid }),
   pod: z.object({ name, uid }),
   receivedMs: z.number(),
-  push: z.unknown(),
+  /** The body of a push, or that of a history. */
+  push: z.unknown().optional(),
+  history: z.unknown().optional(),
 });
 
 /** A push on its way, and the owner's term that it is meant for. */
@@ -58,14 +61,16 @@ export interface ForwardedPush {
 
 /** The bytes of a forwarded push. */
 export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8Array {
-  const { job, pod, receivedMs, trainerStatus, sequence } = push;
+  const { job, pod, receivedMs, trainerStatus, earlier, sequence } = push;
   const { namespace, name, uid } = job;
   return new TextEncoder().encode(JSON.stringify({
     transitions,
     job: { namespace, name, uid },
     pod: { name: pod.name, uid: pod.uid },
     receivedMs,
-    push: { trainerStatus, sequence },
+    ...(earlier
+      ? { history: { samples: [...earlier, trainerStatus] } }
+      : { push: { trainerStatus, sequence } }),
   }));
 }
 
@@ -81,11 +86,14 @@ function jsonOf(bytes: Uint8Array): unknown {
 export function decodeForwardedPush(bytes: Uint8Array): ForwardedPush | undefined {
   const envelope = envelopeSchema.safeParse(jsonOf(bytes));
   if (!envelope.success) return undefined;
-  const { transitions, job, pod, receivedMs, push } = envelope.data;
-  const read = parsePush(push);
+  const { transitions, job, pod, receivedMs, push, history } = envelope.data;
+  const read = history === undefined ? parsePush(push) : parseHistory(history);
   if (!read.ok || read.push.trainerStatus === undefined) return undefined;
-  const { trainerStatus, sequence } = read.push;
-  return { transitions, push: { job, pod, receivedMs, trainerStatus, sequence } };
+  const { trainerStatus, earlier, sequence } = read.push;
+  return {
+    transitions,
+    push: { job, pod, receivedMs, trainerStatus, ...(earlier && { earlier }), sequence },
+  };
 }
 
 const answerSchema = z.union([

@@ -1,6 +1,7 @@
 /** What is pushed, and the hand-over to the owner of the job's state. */
-import { PUSH_LIMITS } from "../crds/names.ts";
-import { okResponse } from "./answer.ts";
+import { HISTORY_LIMITS } from "../crds/names.ts";
+import { okResponse, type Refusal } from "./answer.ts";
+import { packingOf, unpack } from "./content_encoding.ts";
 import {
   type Acceptance,
   type Exchange,
@@ -9,20 +10,55 @@ import {
   type Push,
   type Stage,
 } from "./exchange.ts";
+import { readHistory } from "./history.ts";
+import { plausible } from "./plausible_time.ts";
 import { readPush } from "./push.ts";
+import { maxBodyBytes } from "./routes.ts";
 import type { StageParts } from "./stages.ts";
 
-/** Time after which a client may come again while the owner is slow. */
+/** Time after which a client may come again while the owner is slow, or others send histories. */
 const SOON_MS = 1000;
 
-/** Reads and checks the body. */
-export async function body(exchange: Exchange): Promise<Outcome> {
-  const bytes = await exchange.request.readBody(PUSH_LIMITS.bodyBytes);
-  if (bytes === undefined) return { why: "body_too_large" };
-  const read = readPush(bytes);
+const wrongEncoding = (message: string): Refusal => ({
+  why: "invalid",
+  causes: [{ field: "Content-Encoding", message }],
+});
+const UNKNOWN_ENCODING = wrongEncoding("must be gzip, or absent");
+const BROKEN_GZIP = wrongEncoding("the body must be gzip, whole, and nothing after it");
+
+/** Reads the body, unpacks it, and checks what is in it. */
+async function readBody(exchange: Exchange): Promise<Outcome> {
+  const { request, route } = exchange;
+  const packing = packingOf(request.header("content-encoding"));
+  if (packing === "unknown") return UNKNOWN_ENCODING;
+  const maxBytes = maxBodyBytes(route);
+  const bytes = await request.readBody(maxBytes);
+  if (bytes === undefined) return { why: "body_too_large", maxBytes };
+  const plain = packing === "gzip" ? unpack(bytes, maxBytes) : bytes;
+  if (plain === "too_long") return { why: "body_too_large", maxBytes };
+  if (plain === "broken") return BROKEN_GZIP;
+  const read = route === "history" ? readHistory(plain) : readPush(plain);
   if (!read.ok) return { why: "invalid", causes: read.causes };
   exchange.body = read.push;
   return undefined;
+}
+
+/** Reads and checks the body; of histories only so many at a time. */
+export function body(): Stage["run"] {
+  let histories = 0;
+  return async (exchange) => {
+    if (exchange.route !== "history") return await readBody(exchange);
+    if (histories >= HISTORY_LIMITS.atOnce) {
+      const reason = "too many histories arrive at once: try again soon";
+      return { why: "unavailable", reason, retryAfterMs: SOON_MS };
+    }
+    histories += 1;
+    try {
+      return await readBody(exchange);
+    } finally {
+      histories -= 1;
+    }
+  };
 }
 
 async function withinDeadline(parts: StageParts, push: Push): Promise<Acceptance> {
@@ -39,29 +75,53 @@ async function withinDeadline(parts: StageParts, push: Push): Promise<Acceptance
   }
 }
 
+/** What is handed over: the newest sample with a time that can be, and what came before it. */
+function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] } {
+  const { trainerStatus, earlier, sequence } = found(exchange.body, "body");
+  if (trainerStatus === undefined) return { warnings: [] };
+  const { nowMs, podStartMs } = exchange;
+  const { samples, warnings } = plausible([...earlier ?? [], trainerStatus], {
+    nowMs,
+    startMs: podStartMs,
+  });
+  const push: Push = {
+    job: { ...found(exchange.job, "job"), uid: found(exchange.jobUid, "job's UID") },
+    pod: found(exchange.pod, "pod"),
+    trainerStatus: samples.at(-1) ?? trainerStatus,
+    ...(earlier && { earlier: samples.slice(0, -1) }),
+    sequence,
+    receivedMs: nowMs,
+  };
+  return { push, warnings };
+}
+
+/** What a 200 says of what was pushed: that itself; of a history its newest sample, and how many. */
+function echo({ route, body }: Exchange): Record<string, unknown> {
+  const { earlier, ...pushed } = found(body, "body");
+  if (route !== "history") return pushed;
+  return { ...pushed, count: earlier === undefined ? 0 : earlier.length + 1 };
+}
+
 /** Hands the push to its owner, and makes the answer of what that says. */
 export function hand(parts: StageParts): Stage["run"] {
   return async (exchange) => {
-    const pushed = found(exchange.body, "body");
-    const { trainerStatus, sequence } = pushed;
-    if (trainerStatus === undefined) {
-      exchange.response = okResponse(pushed);
+    const { push, warnings } = pushOf(exchange);
+    if (push === undefined) {
+      exchange.response = okResponse(echo(exchange));
       return undefined;
     }
-    const acceptance = await withinDeadline(parts, {
-      job: { ...found(exchange.job, "job"), uid: found(exchange.jobUid, "job's UID") },
-      pod: found(exchange.pod, "pod"),
-      trainerStatus,
-      sequence,
-      receivedMs: exchange.nowMs,
-    });
+    const acceptance = await withinDeadline(parts, push);
     if (!acceptance.ok) {
       const { reason, retryAfterMs } = acceptance;
       return { why: "unavailable", reason, retryAfterMs };
     }
-    const { warnings, control } = acceptance;
-    const heard = warnings !== undefined && warnings.length > 0 ? { warnings } : {};
-    exchange.response = okResponse({ ...pushed, ...heard, ...(control && { control }) });
+    const all = [...warnings, ...acceptance.warnings ?? []];
+    const { control } = acceptance;
+    exchange.response = okResponse({
+      ...echo(exchange),
+      ...(all.length > 0 && { warnings: all }),
+      ...(control && { control }),
+    });
     return undefined;
   };
 }

@@ -12,7 +12,7 @@ export interface OwnedObject {
 
 /** A pod, as far as it counts here. */
 export interface OwnedPod extends OwnedObject {
-  status?: { phase?: string };
+  status?: { phase?: string; startTime?: string };
 }
 
 /**
@@ -100,6 +100,12 @@ export function ownerAlong(
   return link.nameFits(name, owner.name) ? owner : undefined;
 }
 
+/** When the kubelet took the pod up. */
+function startOf(pod: OwnedPod): { podStartMs?: number } {
+  const podStartMs = Date.parse(pod.status?.startTime ?? "");
+  return Number.isNaN(podStartMs) ? {} : { podStartMs };
+}
+
 const FINISHED: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed"]);
 
 /** Why the claimed pod may not report at all; undefined where it may. It may be terminating. */
@@ -180,7 +186,7 @@ export function createOwnership(
       // The live one of its name: what the cache holds may be an earlier one.
       const trainJob = await lookups.trainJob({ namespace, name }, uid);
       if (trainJob?.metadata?.uid !== uid) return refuse(claim, "not_of_this_job");
-      return { ok: true, trainJobUid: uid };
+      return { ok: true, trainJobUid: uid, ...startOf(pod) };
     },
   };
 }

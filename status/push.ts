@@ -5,13 +5,15 @@ import type { TrainerStatus } from "../crds/trainjob.ts";
 import type { Cause } from "./answer.ts";
 
 /** Most problems that one answer names. */
-const MAX_CAUSES = 20;
+export const MAX_CAUSES = 20;
 const INT32_MAX = 2_147_483_647;
 
 /** A push as it is read from the wire: only what is known, nulls left out. */
 export interface PushBody {
   /** Absent where the client had nothing to report: then nothing changes. */
   readonly trainerStatus?: TrainerStatus;
+  /** Of a history: what came before `trainerStatus`, in order. */
+  readonly earlier?: readonly TrainerStatus[];
   /** Counts a pod's pushes, where the client says so. */
   readonly sequence?: number;
 }
@@ -63,7 +65,8 @@ function isTime(value: string): boolean {
   return isShaped && year >= 0 && year <= 9999;
 }
 
-const trainerStatus = z.object({
+/** What a trainer reports, as it is read from the wire. */
+export const trainerStatusSchema = z.object({
   progressPercentage: wholeNumber(0, 100).nullish(),
   estimatedRemainingSeconds: wholeNumber(0, INT32_MAX).nullish(),
   metrics: metrics.nullish(),
@@ -71,7 +74,7 @@ const trainerStatus = z.object({
 }, { error: "must be an object" });
 
 const pushSchema = z.object({
-  trainerStatus: trainerStatus.nullish(),
+  trainerStatus: trainerStatusSchema.nullish(),
   sequence: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
 }, { error: "must be a JSON object with trainerStatus" }).nullable();
 
@@ -82,40 +85,59 @@ function fieldOf(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-function compact(parsed: NonNullable<z.infer<typeof pushSchema>>): PushBody {
-  const { trainerStatus: status, sequence } = parsed;
-  const known = status && {
-    ...(typeof status.progressPercentage === "number" &&
-      { progressPercentage: status.progressPercentage }),
-    ...(typeof status.estimatedRemainingSeconds === "number" &&
-      { estimatedRemainingSeconds: status.estimatedRemainingSeconds }),
-    ...(status.metrics && { metrics: status.metrics }),
-    lastUpdatedTime: status.lastUpdatedTime,
-  };
+/** What is wrong, at most {@link MAX_CAUSES}, with the paths of fields below `root`. */
+export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): Cause[] {
+  return error.issues.slice(0, MAX_CAUSES).map((issue) => ({
+    field: fieldOf([...root, ...issue.path]),
+    message: issue.message,
+  }));
+}
+
+/** A status without what is null. */
+export function compactStatus(status: z.infer<typeof trainerStatusSchema>): TrainerStatus {
+  const { progressPercentage, estimatedRemainingSeconds, metrics, lastUpdatedTime } = status;
   return {
-    ...(known && { trainerStatus: known }),
-    ...(typeof sequence === "number" && { sequence }),
+    ...(typeof progressPercentage === "number" && { progressPercentage }),
+    ...(typeof estimatedRemainingSeconds === "number" && { estimatedRemainingSeconds }),
+    ...(metrics && { metrics }),
+    lastUpdatedTime,
   };
 }
 
 /** Checks the value of a push's JSON. Unknown fields are left out; null counts as absent. */
 export function parsePush(value: unknown): ParsedPush {
   const parsed = pushSchema.safeParse(value);
-  if (parsed.success) return { ok: true, push: compact(parsed.data ?? {}) };
-  const causes = parsed.error.issues.slice(0, MAX_CAUSES).map((issue) => ({
-    field: fieldOf(issue.path),
-    message: issue.message,
-  }));
-  return { ok: false, causes };
+  if (!parsed.success) return { ok: false, causes: causesOf(parsed.error) };
+  const { trainerStatus, sequence } = parsed.data ?? {};
+  return {
+    ok: true,
+    push: {
+      ...(trainerStatus && { trainerStatus: compactStatus(trainerStatus) }),
+      ...(typeof sequence === "number" && { sequence }),
+    },
+  };
 }
 
-/** Reads the bytes of a push: strict UTF-8, one JSON value, then {@link parsePush}. */
-export function readPush(bytes: Uint8Array): ParsedPush {
+const NOT_JSON: ParsedPush = {
+  ok: false,
+  causes: [{ field: "", message: "must be JSON in UTF-8" }],
+};
+
+/** Reads the bytes of a body: strict UTF-8, one JSON value, then `parse`. */
+export function readJson(
+  bytes: Uint8Array,
+  parse: (value: unknown) => ParsedPush,
+): ParsedPush {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
-    return { ok: false, causes: [{ field: "", message: "must be JSON in UTF-8" }] };
+    return NOT_JSON;
   }
-  return parsePush(value);
+  return parse(value);
+}
+
+/** Reads the bytes of a push: strict UTF-8, one JSON value, then {@link parsePush}. */
+export function readPush(bytes: Uint8Array): ParsedPush {
+  return readJson(bytes, parsePush);
 }

@@ -442,6 +442,7 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     peerFailures: bucket,
     podPushes: bucket,
     subjectPushes: bucket,
+    podHistories: bucket,
   });
   assert.deepEqual(stages.map(({ name }) => name), [
     "peer failures",
@@ -453,6 +454,7 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     "scope",
     "pod rate",
     "subject rate",
+    "history rate",
     "ownership",
     "body",
     "review",

@@ -15,7 +15,7 @@ const NEXT_TLS = await certificate("second");
 const measure: PushHandler = async (request) => {
   const body = await request.readBody(100);
   return body === undefined
-    ? refusalResponse({ why: "body_too_large" })
+    ? refusalResponse({ why: "body_too_large", maxBytes: 65_536 })
     : okResponse({ length: body.length, peer: request.peer });
 };
 
