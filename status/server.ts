@@ -12,6 +12,7 @@ import { doubtOf, faultResponse, refuseFault, refuseRaw, valuesOf } from "./http
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./peer_guard.ts";
 import type { PushHandler } from "./push_handler.ts";
 import { discardRest, readBounded } from "./request_body.ts";
+import { streamAnswer, type StreamedAnswer } from "./streamed_answer.ts";
 
 /** Certificate chain and key, as PEM. */
 export interface ServingCertificate {
@@ -60,8 +61,8 @@ export interface StatusServer {
   /** Connections that are open now. */
   connections(): number;
   /**
-   * Takes no new connections, refuses new pushes with 503, lets those in hand finish for at most
-   * `drainMs`, then closes everything.
+   * Takes no new connections, refuses new pushes with 503, ends streams, lets what is in hand finish
+   * for at most `drainMs`, then closes everything.
    */
   close(drainMs: number): Promise<void>;
 }
@@ -115,10 +116,10 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   const { handle, clock, tls } = options;
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const log = getLogger(["milepost", "status"]);
-  let closing = false;
+  const closing = new AbortController();
 
   async function answerTo(message: IncomingMessage): Promise<PushResponse> {
-    if (closing) {
+    if (closing.signal.aborted) {
       return refusalResponse({ why: "unavailable", reason: "shutting down", retryAfterMs: 1000 });
     }
     return await handle(requestOf(message));
@@ -136,8 +137,17 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       log.error("a request could not be answered", { problem: messageOf(error) });
       return refusalResponse({ why: "internal" });
     });
-    send(response, answer, closing);
+    const { status, headers, stream } = answer;
+    if (stream === undefined) send(response, answer, closing.signal.aborted);
+    else await serveStream(response, { status, headers, write: stream });
     await discardRest(message, clock);
+  }
+
+  async function serveStream(response: ServerResponse, answer: StreamedAnswer): Promise<void> {
+    const means = { clock, closing: closing.signal };
+    await streamAnswer(response, answer, means).catch((error: unknown) => {
+      log.error("a stream broke off", { problem: messageOf(error) });
+    });
   }
 
   const server = createServer({
@@ -177,7 +187,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
     updateCertificate: ({ cert, key }) => server.setSecureContext({ cert, key }),
     connections: connections.open,
     async close(drainMs) {
-      closing = true;
+      closing.abort();
       const closed = new AbortController();
       const done = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
