@@ -163,6 +163,11 @@ function shapeOf(refusal: Refusal): Shape {
   return SHAPES[refusal.why];
 }
 
+/** What a refusal says to people. */
+export function refusalMessage(refusal: Refusal): string {
+  return shapeOf(refusal).message;
+}
+
 /** The label under which a refusal is counted. */
 export function resultOf(refusal: Refusal): PushResult {
   const code = shapeOf(refusal).code;

@@ -21,6 +21,7 @@ import {
 } from "./exchange.ts";
 import { bearerOf } from "./caller.ts";
 import type { Ownership } from "./ownership.ts";
+import type { ReadingParts } from "./read_stages.ts";
 import { createStages } from "./stages.ts";
 import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 import type { ReviewCache } from "./token_review.ts";
@@ -57,10 +58,14 @@ export interface PushHandlerOptions {
   readonly accept: AcceptPush;
   /** How long `accept` may take. Default 3 s: clients give up after 5. */
   readonly acceptDeadlineMs?: number;
+  /** Absent: nothing can be read. */
+  readonly reading?: ReadingParts;
   readonly clock: Clock;
   readonly limits?: Partial<PushRateLimits>;
   /** `pushes_total{result}` and `push_seconds`. */
   readonly onPush?: (result: PushResult, seconds: number) => void;
+  /** `reads_total{kind,result}`: a read once, or the beginning of a stream. */
+  readonly onRead?: (kind: "read" | "watch", result: PushResult) => void;
 }
 
 /** Answers a request. Never throws. */
@@ -96,7 +101,7 @@ async function runStages(
 
 /** Creates the handler of pushes. */
 export function createPushHandler(options: PushHandlerOptions): PushHandler {
-  const { clock, onPush, verifier, ownership, reviews, accept } = options;
+  const { clock, onPush, onRead, verifier, ownership, reviews, accept } = options;
   const { awaitsReview = () => false, acceptDeadlineMs = 3000 } = options;
   const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
   const peerFailures = createKeyedBuckets(limits.failuresPerPeer, limits.maxKeys);
@@ -114,6 +119,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     awaitsReview,
     accept,
     acceptDeadlineMs,
+    reading: options.reading,
     clock,
     peerFailures,
     podPushes,
@@ -155,6 +161,11 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     return refusalResponse(refusal);
   }
 
+  function count({ route, monotonicMs }: Exchange, result: PushResult): void {
+    if (route === "read" || route === "watch") onRead?.(route, result);
+    else onPush?.(result, (clock.monotonic() - monotonicMs) / 1000);
+  }
+
   return async (request) => {
     const exchange: Exchange = {
       request,
@@ -166,8 +177,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     const refusal = await runStages(stages, exchange)
       .catch((error: unknown) => failure(error, exchange));
     const response = answer(exchange, refusal);
-    const seconds = (clock.monotonic() - exchange.monotonicMs) / 1000;
-    onPush?.(refusal === undefined ? "accepted" : resultOf(refusal), seconds);
+    count(exchange, refusal === undefined ? "accepted" : resultOf(refusal));
     return response;
   };
 }

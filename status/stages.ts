@@ -4,6 +4,7 @@ import * as caller from "./caller.ts";
 import type { AcceptPush, PushOrigin, Route, Stage } from "./exchange.ts";
 import { body, hand } from "./handover.ts";
 import type { Ownership } from "./ownership.ts";
+import { read, type ReadingParts, watch } from "./read_stages.ts";
 import { contentLength, route } from "./routes.ts";
 import type { KeyedBuckets } from "./token_bucket.ts";
 import type { ReviewCache } from "./token_review.ts";
@@ -18,7 +19,10 @@ export interface StageParts {
   /** Whether the review of this push's token is waited for. */
   readonly awaitsReview: (origin: PushOrigin) => boolean;
   readonly accept: AcceptPush;
+  /** How long the owner may take to answer, in milliseconds. */
   readonly acceptDeadlineMs: number;
+  /** Absent: nothing can be read. */
+  readonly reading?: ReadingParts | undefined;
   readonly clock: Clock;
   readonly peerFailures: KeyedBuckets;
   readonly podPushes: KeyedBuckets;
@@ -28,7 +32,6 @@ export interface StageParts {
 
 /** Routes that bring something. */
 const WRITES: readonly Route[] = ["push", "history"];
-const READS: readonly Route[] = ["read", "watch"];
 
 /** The chain in its order. Connection limits come before it, in the server. */
 export function createStages(parts: StageParts): readonly Stage[] {
@@ -47,11 +50,7 @@ export function createStages(parts: StageParts): readonly Stage[] {
     { name: "body", routes: WRITES, run: body() },
     { name: "review", run: caller.review(parts) },
     { name: "accept", routes: WRITES, run: hand(parts) },
-    // To be taken by the stages that read.
-    {
-      name: "read",
-      routes: READS,
-      run: () => ({ why: "unavailable", reason: "nothing to read yet", retryAfterMs: 1000 }),
-    },
+    { name: "read", routes: ["read"], run: read(parts) },
+    { name: "watch", routes: ["watch"], run: watch(parts) },
   ];
 }

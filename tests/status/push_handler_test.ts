@@ -460,6 +460,7 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     "review",
     "accept",
     "read",
+    "watch",
   ]);
 });
 
