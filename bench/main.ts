@@ -1,5 +1,5 @@
 /**
- * `deno task bench [NAME…] [--json]`: how fast things are, against their goals. Never part of a test:
+ * `deno task bench [NAME…] [--json] [OPTION…]`: how fast things are, against their goals. Never part of a test:
  * the numbers are those of the machine, so what counts are the ratios and whether goals are met.
  */
 import { demo } from "./demo.ts";
@@ -7,6 +7,7 @@ import { idle } from "./idle.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
+import { status } from "./status/status.ts";
 import { suite } from "./suite.ts";
 import { warmStart } from "./warm_start.ts";
 
@@ -17,6 +18,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   idle,
   suite,
   reconcile,
+  status,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */
@@ -30,12 +32,16 @@ function usage(): string {
   const lines = Object.entries(BENCHMARKS).map(([name, { about }]) =>
     `  ${name.padEnd(10)}${about}`
   );
-  return `deno task bench [NAME…] [--json]\n${lines.join("\n")}\n`;
+  return `deno task bench [NAME…] [--json] [OPTION…]\n${lines.join("\n")}\n`;
 }
 
 async function main(args: readonly string[]): Promise<number> {
   const asJson = args.includes("--json");
-  const names = args.filter((it) => it !== "--json");
+  const words = args.filter((it) => it !== "--json");
+  // One benchmark that has options is run alone: what follows its name is for it.
+  const alone = BENCHMARKS[words[0] ?? ""]?.takesOptions ?? false;
+  const names = alone ? words.slice(0, 1) : words;
+  const options = alone ? words.slice(1) : [];
   const unknown = names.filter((it) => !Object.hasOwn(BENCHMARKS, it));
   if (unknown.length > 0) {
     say(`there is no benchmark ${unknown.join(", ")}\n${usage()}`);
@@ -43,7 +49,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const measures: Measure[] = [];
   for (const name of names.length > 0 ? names : DEFAULT) {
-    const results = await BENCHMARKS[name]?.run((text) => say(`${name}: ${text}\n`)) ?? [];
+    const results = await BENCHMARKS[name]?.run((text) => say(`${name}: ${text}\n`), options) ?? [];
     measures.push(...results);
   }
   print(asJson ? jsonOf(measures) : tableOf(measures));

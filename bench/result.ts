@@ -17,8 +17,10 @@ export interface Measure {
 /** A benchmark: what it measures, one number a line. */
 export interface Benchmark {
   readonly about: string;
+  /** Whether it has options of its own; they follow its name. */
+  readonly takesOptions?: boolean;
   /** Runs it. `say` is told what it is at. */
-  run(say: (text: string) => void): Promise<Measure[]>;
+  run(say: (text: string) => void, options: readonly string[]): Promise<Measure[]>;
 }
 
 /** Whether the goal was reached; undefined where there is none. */

@@ -30,9 +30,28 @@ const OVERLAY = {
   ),
 };
 
+/** Its endpoint for progress, which is off as it is shipped. */
+export interface UpstreamStatusServer {
+  readonly port: number;
+  /** Writes to the API server a second, and at once; as shipped 5 and 10. */
+  readonly qps: number;
+  readonly burst: number;
+}
+
+/** How to start it otherwise. */
+export interface UpstreamOptions {
+  readonly statusServer?: UpstreamStatusServer;
+  /** Whether its CRDs and webhooks are installed. Default true. */
+  readonly installs?: boolean;
+}
+
 /** Its settings as shipped, but for ports, limits of its client, and certificates, which we make. */
-function configuration(ports: { health: number; webhook: number }) {
+function configuration(
+  ports: { health: number; webhook: number },
+  { statusServer }: UpstreamOptions,
+) {
   return {
+    ...statusServer === undefined ? {} : { statusServer, featureGates: { TrainJobStatus: true } },
     apiVersion: "config.trainer.kubeflow.org/v1alpha1",
     kind: "Configuration",
     health: { healthProbeBindAddress: `127.0.0.1:${ports.health}` },
@@ -58,8 +77,45 @@ export function upstreamTrainerSources(): Promise<string> {
   return moduleFolder(MODULE, GO_MODULE);
 }
 
-/** Installs and starts it; answers once it serves. It ends with `stop()` of what is answered. */
-export async function startUpstreamTrainer(plane: ControlPlane): Promise<Daemon> {
+async function installCrds(plane: ControlPlane, base: string): Promise<void> {
+  for (const plural of ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]) {
+    const file = `${base}/crds/trainer.kubeflow.org_${plural}.yaml`;
+    await install(plane.client, await readManifests(file));
+  }
+}
+
+/**
+ * Its status server reads the issuer from the token of a pod, and its certificate, at fixed places
+ * of the file system: the program gets mounts of its own that have them there.
+ */
+async function withTokenOfPod(plane: ControlPlane, folder: string, command: readonly string[]) {
+  const payload = btoa(JSON.stringify({ iss: plane.server })).replace(/=+$/, "");
+  await Deno.writeTextFile(`${folder}/token`, `e30.${payload}.`);
+  const place = "/run/secrets/kubernetes.io/serviceaccount";
+  const serving = "k8s-webhook-server";
+  const script = `mount -t tmpfs tmpfs /run && mkdir -p ${place} /tmp/${serving} && ` +
+    `cp "$0/token" ${place}/token && mount --bind "$0/${serving}" /tmp/${serving} && exec "$@"`;
+  return [
+    "unshare",
+    "--map-root-user",
+    "--mount",
+    "--",
+    "sh",
+    "-c",
+    script,
+    folder,
+    ...command,
+  ];
+}
+
+/**
+ * Installs and starts it; answers once its webhooks serve. It ends with `stop()` of what is
+ * answered.
+ */
+export async function startUpstreamTrainer(
+  plane: ControlPlane,
+  options: UpstreamOptions = {},
+): Promise<Daemon> {
   const program = (await programs(MODULE))[PROGRAM] ?? PROGRAM;
   const base = `${await upstreamTrainerSources()}/manifests/base`;
   const ports = { health: freePort(), webhook: freePort() };
@@ -70,16 +126,17 @@ export async function startUpstreamTrainer(plane: ControlPlane): Promise<Daemon>
   const { cert, key } = await plane.ca.server("upstream-trainer", ["127.0.0.1"]);
   await Deno.writeTextFile(`${certificates}/tls.crt`, cert);
   await Deno.writeTextFile(`${certificates}/tls.key`, key);
-  await Deno.writeTextFile(`${folder}/config.yaml`, JSON.stringify(configuration(ports)));
+  await Deno.writeTextFile(`${folder}/config.yaml`, JSON.stringify(configuration(ports, options)));
 
-  for (const plural of ["trainjobs", "trainingruntimes", "clustertrainingruntimes"]) {
-    const file = `${base}/crds/trainer.kubeflow.org_${plural}.yaml`;
-    await install(plane.client, await readManifests(file));
-  }
+  if (options.installs ?? true) await installCrds(plane, base);
+  const shipped = [program, `--config=${folder}/config.yaml`, "--zap-log-level=2"];
+  const [first = program, ...args] = options.statusServer === undefined
+    ? shipped.slice(0, 2)
+    : await withTokenOfPod(plane, folder, shipped);
   const daemon = createDaemon({
     name: PROGRAM,
-    program,
-    args: [`--config=${folder}/config.yaml`],
+    program: first,
+    args,
     env: { KUBECONFIG: plane.kubeconfig, TMPDIR: folder },
     logFile: `${plane.folder}/${PROGRAM}.log`,
     isReady: async () => {
@@ -89,6 +146,7 @@ export async function startUpstreamTrainer(plane: ControlPlane): Promise<Daemon>
     },
   });
   await daemon.start();
+  if (!(options.installs ?? true)) return daemon;
   const target = { port: ports.webhook, caPem: plane.ca.cert };
   await install(
     plane.client,

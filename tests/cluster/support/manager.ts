@@ -13,6 +13,8 @@ export interface ManagerStart {
   readonly inProcess?: boolean;
   /** Settings by their camelCase names, over those of the installation. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Arguments of Deno that run the program, before `manager`. Default: those for its source. */
+  readonly program?: readonly string[];
   /** Environment of a process of its own. */
   readonly env?: Readonly<Record<string, string>>;
   /** Default true: resolves when it is ready. */
@@ -57,7 +59,7 @@ export function managerSettings(kubeconfig: string, more: Readonly<Record<string
   };
 }
 
-const main = new URL("../../../main.ts", import.meta.url).pathname;
+const SOURCE = ["run", "-A", "--no-check", new URL("../../../main.ts", import.meta.url).pathname];
 
 /** Settings of one manager. */
 export type Settings = ReturnType<typeof managerSettings>;
@@ -80,7 +82,7 @@ function urlsOf({ statusBaseUrl, metricsPort, healthPort }: Settings) {
 export async function startManagerProcess(
   plane: ControlPlane,
   chosen: Settings,
-  { env, waitUntilReady = true }: ManagerStart,
+  { env, program = SOURCE, waitUntilReady = true }: ManagerStart,
 ): Promise<TestManager> {
   const urls = urlsOf(chosen);
   const flags = Object.entries(chosen).map(([name, value]) => `${flagOf(name)}=${value}`);
@@ -88,7 +90,7 @@ export async function startManagerProcess(
   const daemon = createDaemon({
     name: "milepost manager",
     program: Deno.execPath(),
-    args: ["run", "-A", "--no-check", main, "manager", ...flags],
+    args: [...program, "manager", ...flags],
     env: { NO_COLOR: "1", ...env },
     logFile,
     isReady: waitUntilReady ? urls.isReady : () => Promise.resolve(true),

@@ -1,0 +1,179 @@
+/** From turns to the rows of the table, with the goals of the status endpoint. Pure. */
+import type { Measure } from "../result.ts";
+import type { RowName } from "./options.ts";
+import type { SideName } from "./sides.ts";
+import type { Turn } from "./turns.ts";
+
+/** Turns of a row by who took them. */
+export type TurnsOf = Readonly<Partial<Record<SideName, readonly Turn[]>>>;
+
+const mean = (values: readonly number[]) =>
+  values.length === 0 ? NaN : values.reduce((sum, it) => sum + it, 0) / values.length;
+const rateOf = (turns: readonly Turn[] = []) => mean(turns.map(({ load }) => load.rate));
+const p99Of = (turns: readonly Turn[]) => Math.max(...turns.map(({ load }) => load.warm.p99));
+const atLeast = (limit: number) => ({ is: "at least", limit }) as const;
+const atMost = (limit: number) => ({ is: "at most", limit }) as const;
+
+/** Processor seconds of the endpoint for 100,000 pushes that were answered well. */
+export function cpuFor100k(turns: readonly Turn[]): number {
+  const seconds = turns.reduce((sum, { account }) => sum + (account.cpu.endpoint ?? 0), 0);
+  const pushes = turns.reduce((sum, { load }) => sum + load.ok, 0);
+  return pushes === 0 ? NaN : 100_000 * seconds / pushes;
+}
+
+/** Who used the processors while a load ran, and how much of the time of both. */
+export function splitOf(turns: readonly Turn[]): string {
+  const names = Object.keys(turns[0]?.account.cpu ?? {});
+  const seconds = turns.reduce((sum, { account }) => sum + account.seconds, 0);
+  const shares = names.map((name) => {
+    const used = turns.reduce((sum, { account }) => sum + (account.cpu[name] ?? 0), 0);
+    return `${name} ${(used / seconds).toFixed(2)}`;
+  });
+  return `cores used: ${shares.join(", ")}`;
+}
+
+/** Whatever was not a success, as text; empty where everything was. */
+function failuresOf(turns: readonly Turn[]): string {
+  const counts = new Map<string, number>();
+  for (const { load } of turns) {
+    for (const [what, count] of Object.entries({ ...load.byStatus, ...load.errors })) {
+      if (what !== "200") counts.set(what, (counts.get(what) ?? 0) + count);
+    }
+  }
+  const texts = [...counts].map(([what, count]) => `${count} × ${what}`);
+  return texts.length === 0 ? "" : `; not answered with 200: ${texts.join(", ")}`;
+}
+
+/** What a row of the table asks of the rate, beside both peers, and of p99. */
+interface RateGoals {
+  readonly ofBare: number;
+  readonly overUpstream: number;
+  readonly p99Ms?: number;
+}
+
+/** The rate and p99 of a row beside those of the others. */
+export function rateRows(name: string, turns: TurnsOf, goals: RateGoals): Measure[] {
+  const own = turns.milepost ?? [];
+  const value = rateOf(own);
+  const [bare, upstream] = [rateOf(turns.bare), rateOf(turns.upstream)];
+  const pushes = { value, unit: "/s" };
+  return [
+    {
+      ...pushes,
+      name: `${name}: pushes`,
+      goal: atLeast(goals.ofBare * bare),
+      beside: { name: "bare endpoint", value: bare },
+      note: `${splitOf(own)}${failuresOf(own)}; bare: ${splitOf(turns.bare ?? [])}`,
+    },
+    {
+      ...pushes,
+      name: `${name}: over upstream`,
+      goal: atLeast(goals.overUpstream * upstream),
+      beside: { name: "upstream, limits lifted", value: upstream },
+      note: `upstream: ${splitOf(turns.upstream ?? [])}${failuresOf(turns.upstream ?? [])}`,
+    },
+    ...turns["upstream as shipped"] === undefined ? [] : [{
+      ...pushes,
+      name: `${name}: over upstream as shipped`,
+      beside: { name: "upstream as shipped", value: rateOf(turns["upstream as shipped"]) },
+      note: `upstream as shipped${failuresOf(turns["upstream as shipped"])}`,
+    }],
+    {
+      name: `${name}: p99`,
+      value: p99Of(own),
+      unit: "ms",
+      ...goals.p99Ms === undefined ? {} : { goal: { is: "below", limit: goals.p99Ms } as const },
+      beside: { name: "bare endpoint", value: p99Of(turns.bare ?? []) },
+    },
+  ];
+}
+
+/** The cost of a push, from connections that are kept. */
+export function costRow(turns: TurnsOf): Measure {
+  const upstream = cpuFor100k(turns.upstream ?? []);
+  return {
+    name: "CPU seconds for 100,000 pushes",
+    value: cpuFor100k(turns.milepost ?? []),
+    unit: "s",
+    goal: atMost(upstream / 20),
+    beside: { name: "upstream, limits lifted", value: upstream },
+    note: `kept connections; the bare endpoint took ${cpuFor100k(turns.bare ?? []).toFixed(1)} s`,
+  };
+}
+
+/** Writes of statuses that the API server has answered with success, a second. */
+export function writesPerSecond({ account }: Turn): number {
+  return (account.requests["status writes"] ?? 0) / account.seconds;
+}
+
+/** The rows of a large cluster. `budget` is the writes a second that are allowed. */
+export function manyJobsRows(turn: Turn, budget: number): Measure[] {
+  const { load, account } = turn;
+  const name = "many jobs";
+  const none = (what: string, value: number, note?: string): Measure => ({
+    name: `${name}: ${what}`,
+    value,
+    unit: "",
+    goal: atMost(0),
+    ...note === undefined ? {} : { note },
+  });
+  const writes = { name: `${name}: writes`, value: writesPerSecond(turn), unit: "/s" };
+  return [
+    {
+      name: `${name}: answered`,
+      value: load.ok / load.seconds,
+      unit: "/s",
+      note: `${load.sent} pushes; ${splitOf([turn])}${failuresOf([turn])}`,
+    },
+    none("refused", load.refused, load.examples.join(" | ").slice(0, 300) || undefined),
+    none("timed out", load.timeouts),
+    none("offered but not sent", load.unsent),
+    { name: `${name}: p99, cold`, value: load.latency.p99, unit: "ms" },
+    {
+      name: `${name}: p99, warm`,
+      value: load.warm.p99,
+      unit: "ms",
+      goal: { is: "below", limit: 50 },
+      note: `from the intended time; p50 ${load.warm.p50} ms, most ${load.warm.max} ms`,
+    },
+    { ...writes, goal: atLeast(0.9 * budget) },
+    { ...writes, name: `${name}: writes, at most`, goal: atMost(1.05 * budget) },
+    {
+      name: `${name}: memory`,
+      value: account.peakRssMb,
+      unit: "MB",
+      goal: { is: "below", limit: 200 },
+      note: `the most since its start; ${account.rssMb.toFixed(0)} MB at the end`,
+    },
+    { name: `${name}: TokenReviews`, value: account.requests.TokenReviews ?? 0, unit: "" },
+  ];
+}
+
+/** Two replicas beside one. `accepted` is what both say that they have accepted. */
+export function replicasRows(two: Turn, one: number, accepted: number): Measure[] {
+  return [
+    {
+      name: "two replicas: pushes",
+      value: two.load.rate,
+      unit: "/s",
+      goal: atLeast(0.8 * one),
+      beside: { name: "one replica", value: one },
+      note: `${splitOf([two])}, the balancer apart${failuresOf([two])}`,
+    },
+    {
+      name: "two replicas: lost or answered twice",
+      value: Math.abs(accepted - two.load.ok),
+      unit: "",
+      goal: atMost(0),
+      note: `${two.load.sent} sent, ${two.load.ok} answered with 200, ${accepted} accepted`,
+    },
+    { name: "two replicas: not answered", value: two.load.sent - two.load.ok, unit: "" },
+  ];
+}
+
+/** The goals of the rows that all sides take. */
+export const GOALS: Readonly<Partial<Record<RowName, RateGoals>>> = {
+  "keep-alive": { ofBare: 0.6, overUpstream: 40, p99Ms: 10 },
+  connections: { ofBare: 0.8, overUpstream: 6, p99Ms: 50 },
+  "one-job": { ofBare: 0.6, overUpstream: 40, p99Ms: 10 },
+};

@@ -1,0 +1,89 @@
+/** One load on one side: what is sent, and what is kept of it. */
+import { statusPath } from "../../crds/names.ts";
+import { runLoad } from "../generator/generator.ts";
+import type { Load, LoadPlan, LoadTarget } from "../generator/plan.ts";
+import { type Account, accountFor } from "./accounting.ts";
+import type { RowName, Sizes } from "./options.ts";
+import type { Ground, Side } from "./sides.ts";
+import type { Pusher } from "./world.ts";
+
+/** What a load met, and what it cost. */
+export interface Turn {
+  readonly load: Load;
+  /** Processor seconds and requests, the generator's among them as `generator`. */
+  readonly account: Account;
+}
+
+/** Addresses that pods have: connections are limited by address, and a cluster's pods are many. */
+export function addresses(count: number): string[] {
+  return Array.from({ length: count }, (_, number) => `127.0.2.${number + 1}`);
+}
+
+/** Where the pods of these jobs push. */
+export function targetsOf(url: string, pushers: readonly Pusher[]): LoadTarget[] {
+  return pushers.map(({ namespace, trainJob, token }) => ({
+    url: `${url}${statusPath(namespace, trainJob)}`,
+    token,
+  }));
+}
+
+/** How a row's load looks, but for where it goes. */
+export function shapeOf(
+  row: RowName,
+  { durationMs, warmUpMs, many }: Sizes,
+): Omit<LoadPlan, "targets"> {
+  const common = { name: row, durationMs, warmUpMs, sources: addresses(64) };
+  switch (row) {
+    case "keep-alive":
+      return { ...common, connections: 64, mode: "keep-alive" };
+    case "connections":
+    case "replicas":
+      return { ...common, connections: 64, mode: "connection-per-push" };
+    case "one-job":
+      return { ...common, connections: 32, mode: "keep-alive" };
+    case "many-jobs":
+      return {
+        name: row,
+        durationMs: many.durationMs,
+        warmUpMs: many.warmUpMs,
+        rate: many.rate,
+        // As many as there can be under way when each takes until its time-out.
+        connections: Math.min(10_000, many.rate * 5),
+        mode: "connection-per-push",
+        sources: addresses(200),
+      };
+  }
+}
+
+/** Sends a row's load to a side. `url` is where it goes, if not to the side itself. */
+export async function takeTurn(
+  { plane }: Ground,
+  side: Side,
+  row: { readonly name: RowName; readonly sizes: Sizes; readonly pushers: readonly Pusher[] },
+  url = side.url,
+): Promise<Turn> {
+  const plan: LoadPlan = {
+    ...shapeOf(row.name, row.sizes),
+    caPem: side.caPem,
+    targets: targetsOf(url, row.pushers),
+  };
+  const { result, ...account } = await accountFor(plane, side.pids, () => runLoad(plan));
+  const { cpuSeconds, ...load } = result;
+  return { load, account: { ...account, cpu: { ...account.cpu, generator: cpuSeconds } } };
+}
+
+/** One line about a turn, for whoever watches. */
+export function lineOf({ load, account }: Turn): string {
+  const numbers = (all: Readonly<Record<string, number>>, digits: number) =>
+    Object.entries(all).map(([name, it]) => `${name} ${it.toFixed(digits)}`).join(", ");
+  return [
+    `${load.rate.toFixed(0)}/s, p50 ${load.latency.p50} p99 ${load.latency.p99} ms`,
+    `warm p99 ${load.warm.p99} ms`,
+    `answers ${JSON.stringify(load.byStatus)} errors ${JSON.stringify(load.errors)}`,
+    `handshakes ${load.handshakes}`,
+    `CPU seconds: ${numbers(account.cpu, 2)}`,
+    `${numbers(account.requests, 0)}`,
+    `RSS ${account.rssMb.toFixed(0)} MB, most ${account.peakRssMb.toFixed(0)} MB`,
+    ...load.examples.slice(0, 2),
+  ].join("; ");
+}

@@ -1,0 +1,98 @@
+/** TrainJobs with everything below them and a token of each one's pod, in a real API server. */
+import { z } from "zod";
+import {
+  JOBSET_API_VERSION,
+  PUSH_AUDIENCE,
+  TRAINER_API_VERSION,
+  upstreamPushAudience,
+} from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { jobOf, jobSetOf, type Owner, podOf, trainJobOf } from "./objects.ts";
+
+/** A TrainJob that pushes. */
+export interface Pusher {
+  readonly namespace: string;
+  readonly trainJob: string;
+  /** Bound to its pod; for Milepost's audience and for upstream's, which is a job's own. */
+  readonly token: string;
+}
+
+/** Requests under way at a time: more than an API server works on at once. */
+const PARALLEL = 64;
+const ACCOUNT = "default";
+const JSON_TYPE = { "content-type": "application/json" };
+
+const createdSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), uid: z.string() }),
+});
+const tokenSchema = z.looseObject({ status: z.looseObject({ token: z.string() }) });
+
+async function send(client: KubeClient, path: string, body: unknown, method = "POST") {
+  const type = method === "PATCH" ? { "content-type": "application/merge-patch+json" } : JSON_TYPE;
+  const answer = await client.raw(path, { method, headers: type, body: JSON.stringify(body) });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  const value: unknown = JSON.parse(text);
+  return value;
+}
+
+async function create(client: KubeClient, path: string, body: unknown): Promise<Owner> {
+  const { apiVersion, kind, metadata } = createdSchema.parse(await send(client, path, body));
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid };
+}
+
+async function createJob(client: KubeClient, namespace: string, name: string): Promise<Owner> {
+  const within = (prefix: string) => `${prefix}/namespaces/${namespace}`;
+  const trainJobs = `${within(`/apis/${TRAINER_API_VERSION}`)}/trainjobs`;
+  const trainJob = await create(client, trainJobs, trainJobOf(name));
+  const jobSets = `${within(`/apis/${JOBSET_API_VERSION}`)}/jobsets`;
+  const jobSet = await create(client, jobSets, jobSetOf(name, trainJob));
+  const job = await create(client, `${within("/apis/batch/v1")}/jobs`, jobOf(name, jobSet));
+  const pods = `${within("/api/v1")}/pods`;
+  const pod = await create(client, pods, podOf(name, job));
+  await send(client, `${pods}/${pod.name}/status`, { status: { phase: "Running" } }, "PATCH");
+  return pod;
+}
+
+async function tokenOf(client: KubeClient, namespace: string, trainJob: string, pod: Owner) {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${ACCOUNT}/token`;
+  const { apiVersion, kind, name, uid } = pod;
+  const answer = await send(client, path, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: {
+      audiences: [PUSH_AUDIENCE, upstreamPushAudience(namespace, trainJob)],
+      expirationSeconds: 7200,
+      boundObjectRef: { apiVersion, kind, name, uid },
+    },
+  });
+  return tokenSchema.parse(answer).status.token;
+}
+
+/**
+ * Creates a namespace with `count` TrainJobs, each with JobSet, Job and a running pod. Throws where
+ * the API server refuses any of them.
+ */
+export async function createPushers(
+  client: KubeClient,
+  namespace: string,
+  count: number,
+): Promise<Pusher[]> {
+  await send(client, "/api/v1/namespaces", { metadata: { name: namespace } });
+  const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
+  await send(client, accounts, { metadata: { name: ACCOUNT } });
+  const pushers: Pusher[] = [];
+  let next = 0;
+  const work = async () => {
+    for (let number = next++; number < count; number = next++) {
+      const trainJob = `job-${number}`;
+      const pod = await createJob(client, namespace, trainJob);
+      const token = await tokenOf(client, namespace, trainJob, pod);
+      pushers[number] = { namespace, trainJob, token };
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, count) }, work));
+  return pushers;
+}
