@@ -31,6 +31,10 @@ const rate = (otherwise: number) =>
   z.coerce.number({ error: "must be a number above 0" }).positive("must be above 0")
     .default(otherwise);
 
+const count = (otherwise: number) =>
+  z.coerce.number({ error: "must be a whole number, 0 or more" })
+    .int("must be a whole number").min(0, "must be 0 or more").default(otherwise);
+
 const BOOLEAN = "must be true or false";
 const boolean = (otherwise: boolean) =>
   z.union([z.boolean(), z.enum(["true", "false"])], { error: BOOLEAN }).default(otherwise)
@@ -77,6 +81,8 @@ const settings = z.strictObject({
     error: "must be local+review, review or local",
   }).default("local+review"),
   tokenReviewQps: rate(50),
+  maxStreams: count(1000),
+  maxStreamsPerSubject: count(20),
   logFormat: z.enum(["json", "text"], { error: "must be json or text" }).optional(),
   logLevel: z.enum(["debug", "info", "warning", "error"], {
     error: "must be debug, info, warning or error",

@@ -15,6 +15,8 @@ export interface Metrics {
   readonly pushes: Counter<"result">;
   readonly pushSeconds: Histogram;
   readonly forwardedPushes: Counter<"result">;
+  readonly reads: Counter<"kind" | "result">;
+  readonly openStreams: Gauge;
   readonly ledgerPending: Gauge;
   readonly ledgerOldestSeconds: Gauge;
   readonly ledgerWrites: Counter<"result">;
@@ -65,6 +67,11 @@ export function createMetrics(): Metrics {
     forwardedPushes: counter("forwarded_pushes_total", "Pushes handed to the owner, by result.", [
       "result",
     ]),
+    reads: counter("reads_total", "Reads of a status, and beginnings of streams, by result.", [
+      "kind",
+      "result",
+    ]),
+    openStreams: gauge("open_streams", "Streams of events that are open on this replica.", []),
     ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten.", []),
     ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one.", []),
     ledgerWrites: counter("ledger_writes_total", "Writes of progress to TrainJobs.", ["result"]),

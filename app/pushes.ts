@@ -2,11 +2,12 @@
 import { MANAGER } from "../crds/names.ts";
 import { createForwardClient, type ReplicaTls } from "../status/forward_client.ts";
 import { startForwardListener } from "../status/forward_listener.ts";
-import { createOwnerRouter } from "../status/owner.ts";
+import { createOwnerRouter, type OwnerPlace } from "../status/owner.ts";
 import type { ServingCertificates } from "../webhook/certificate_manager.ts";
 import type { Leadership } from "./leadership.ts";
 import type { Foundation, ManagerParts } from "./manager_parts.ts";
 import { addressText } from "./replica.ts";
+import { serveReads } from "./reading.ts";
 import { orNameTheFlag, serveStatus } from "./serving.ts";
 import { createStatusEndpoint } from "./status_endpoint.ts";
 
@@ -103,19 +104,21 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forwarder.stop();
     forwarder.client.close();
   });
+  const owner = {
+    place: (): OwnerPlace => {
+      const place = leadership()?.place() ?? { kind: "nowhere" };
+      return place.kind === "here" && !owned.open ? { kind: "nowhere" } : place;
+    },
+    lookAgain: () => leadership()?.lookAgain(),
+  };
+  const { forward, read } = forwarder.client;
+  const reading = serveReads({ ...foundation, ...parts, ...owner, forward: read });
+  cleanup.defer(() => reading.close());
   const endpoint = createStatusEndpoint({
     ...foundation,
     caches: parts.caches,
-    accept: createOwnerRouter({
-      place: () => {
-        const place = leadership()?.place() ?? { kind: "nowhere" };
-        return place.kind === "here" && !owned.open ? { kind: "nowhere" } : place;
-      },
-      acceptHere: owned.accept,
-      forward: forwarder.client.forward,
-      lookAgain: () => leadership()?.lookAgain(),
-      clock,
-    }),
+    accept: createOwnerRouter({ ...owner, acceptHere: owned.accept, forward, clock }),
+    reading,
   });
   cleanup.defer(() => endpoint.close());
   const server = await serveStatus({ ...foundation, ...parts }, endpoint.handler);

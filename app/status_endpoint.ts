@@ -14,6 +14,7 @@ import {
   type OwnershipLookups,
 } from "../status/ownership.ts";
 import { createPushHandler, type PushHandler } from "../status/push_handler.ts";
+import type { ReadingParts } from "../status/read_stages.ts";
 import { createReadBudget, type ReadBudget } from "../status/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
@@ -33,6 +34,8 @@ export interface StatusParts {
   readonly metrics: Metrics;
   /** Hands a push to the owner of all state, wherever that is. */
   readonly accept: AcceptPush;
+  /** Reads at that owner. */
+  readonly reading: ReadingParts;
 }
 
 /** The endpoint without its server. */
@@ -97,6 +100,7 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
     ...(reviews === undefined ? {} : { reviews }),
     awaitsReview: (origin) => isTrialsPush(caches, origin),
     accept: parts.accept,
+    reading: parts.reading,
     clock,
     limits: {
       pushesPerPod: {
@@ -112,6 +116,7 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
       metrics.pushes.inc({ result });
       metrics.pushSeconds.observe(seconds);
     },
+    onRead: (kind, result) => metrics.reads.inc({ kind, result }),
   });
   const forget = caches.pods.onChange(({ type, object }) => {
     const uid = object.metadata?.uid;

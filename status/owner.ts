@@ -32,8 +32,8 @@ export interface OwnerRouterOptions<Ask = Push, Answer = Acceptance> {
    * before a request is taken, and again before it is answered.
    */
   readonly place: () => OwnerPlace;
-  /** Answers from this replica's own state. */
-  readonly acceptHere: (ask: Ask, signal: AbortSignal) => Promise<Answer>;
+  /** Answers from this replica's own state; undefined where it has none. */
+  readonly acceptHere: (ask: Ask, signal: AbortSignal) => Promise<Answer | undefined>;
   /** Hands the request to the owner. Never throws. */
   readonly forward: (
     target: ForwardTarget,

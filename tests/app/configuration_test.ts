@@ -33,6 +33,8 @@ Deno.test("readConfiguration() without any source gives the defaults of the cont
     pushBurstPerSubject: 5000,
     authentication: "local+review",
     tokenReviewQps: 50,
+    maxStreams: 1000,
+    maxStreamsPerSubject: 20,
     logLevel: "info",
   });
 });
