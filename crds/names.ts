@@ -325,7 +325,7 @@ export const HISTORY_LIMITS = {
   /** Histories of a pod a second, and at once; they count as pushes too. */
   perSecond: 1,
   burst: 5,
-  /** Read at a time by one replica, so that their bodies do not add up. */
+  /** In hand at a time on one replica, so that their bodies do not add up. */
   atOnce: 32,
 } as const;
 

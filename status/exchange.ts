@@ -97,6 +97,8 @@ export interface Exchange {
   podStartMs?: number;
   body?: PushBody;
   response?: PushResponse;
+  /** Gives back what the request holds; called once, when it is answered. */
+  release?: () => void;
 }
 
 /** What a step comes to. */

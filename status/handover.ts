@@ -43,21 +43,18 @@ async function readBody(exchange: Exchange): Promise<Outcome> {
   return undefined;
 }
 
-/** Reads and checks the body; of histories only so many at a time. */
+/** Reads and checks the body; only so many histories are in hand at a time. */
 export function body(): Stage["run"] {
   let histories = 0;
-  return async (exchange) => {
-    if (exchange.route !== "history") return await readBody(exchange);
+  return (exchange) => {
+    if (exchange.route !== "history") return readBody(exchange);
     if (histories >= HISTORY_LIMITS.atOnce) {
       const reason = "too many histories arrive at once: try again soon";
       return { why: "unavailable", reason, retryAfterMs: SOON_MS };
     }
     histories += 1;
-    try {
-      return await readBody(exchange);
-    } finally {
-      histories -= 1;
-    }
+    exchange.release = () => void histories--;
+    return readBody(exchange);
   };
 }
 

@@ -175,7 +175,8 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
       bearer: bearerOf(request.header("authorization")),
     };
     const refusal = await runStages(stages, exchange)
-      .catch((error: unknown) => failure(error, exchange));
+      .catch((error: unknown) => failure(error, exchange))
+      .finally(() => exchange.release?.());
     const response = answer(exchange, refusal);
     count(exchange, refusal === undefined ? "accepted" : resultOf(refusal));
     return response;

@@ -1,5 +1,6 @@
 /** Forwarding between replicas: what is sent, who may send it, and which owner takes it. */
 import assert from "node:assert/strict";
+import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { Acceptance, Push } from "../../status/exchange.ts";
 import { createForwardClient, type ReplicaTls } from "../../status/forward_client.ts";
 import {
@@ -45,6 +46,39 @@ Deno.test("`decodeForwardedPush()` reads what `encodeForwardedPush()` wrote", ()
   });
 });
 
+Deno.test("`decodeForwardedPush()` reads a history that `encodeForwardedPush()` wrote", () => {
+  const earlier = ["00", "01"].map((second) => ({
+    lastUpdatedTime: `2025-12-31T23:59:${second}Z`,
+  }));
+  const { sequence: _, ...history } = { ...push, earlier };
+  assert.deepEqual(decodeForwardedPush(encodeForwardedPush({ transitions: 3, push: history })), {
+    transitions: 3,
+    push: { ...history, sequence: undefined },
+  });
+});
+
+Deno.test("the longest history that a pod may send fits when it is forwarded", () => {
+  // What grows most when it is written anew: a short exponent, and a time without fractions.
+  const name = "n".repeat(253);
+  const sample = {
+    estimatedRemainingSeconds: 2_000_000_000,
+    lastUpdatedTime: "2026-01-01T00:00:00.000Z",
+  };
+  const sent = '{"estimatedRemainingSeconds":2e9,"lastUpdatedTime":"2026-01-01T00:00:00Z"}';
+  const earlier = Array<typeof sample>(999).fill(sample);
+  const job = { namespace: name, name, uid: "u".repeat(128) };
+  const large = {
+    ...push,
+    job,
+    pod: { name, uid: "u".repeat(128) },
+    trainerStatus: sample,
+    earlier,
+  };
+  const body = encodeForwardedPush({ transitions: 2 ** 31, push: large });
+  const grown = body.length - `{"samples":[${Array(1000).fill(sent).join(",")}]}`.length;
+  assert.ok(grown < FORWARD_MAX_BYTES - HISTORY_LIMITS.bodyBytes, String(grown));
+});
+
 Deno.test("the largest push that a pod may send fits when it is forwarded", () => {
   const metrics = Array.from({ length: 256 }, (_, index) => ({
     name: `${index}`.padEnd(64, "\u0001"),
@@ -67,6 +101,11 @@ const wrongPushes: Record<string, Uint8Array> = {
     ...good,
     push: { trainerStatus: { progressPercentage: 101, lastUpdatedTime: "2026-01-01T00:00:00Z" } },
   }),
+  "a history that a pod might not send": encode({
+    ...good,
+    history: { samples: [{ lastUpdatedTime: "2026-01-01T00:00:00Z", progressPercentage: -1 }] },
+  }),
+  "an empty history": encode({ ...good, history: { samples: [] } }),
   "no term": encode({ ...good, transitions: undefined, push }),
   "a job without UID": encode({ ...good, job: { namespace: "a", name: "b" }, push }),
 };
