@@ -1,7 +1,8 @@
 /** Tests of the ledger's turns: news goes first, once; what fails comes again later, and waits meanwhile. */
 import assert from "node:assert/strict";
 import type { WriteOutcome } from "../../status/ledger.ts";
-import { ledgerWorld, progressOf } from "./ledger_world.ts";
+import { createLedgerQueue } from "../../status/ledger_queue.ts";
+import { jobOf, ledgerWorld, progressOf } from "./ledger_world.ts";
 
 Deno.test("`createLedger()` writes news in order, and before the rest, though thousands come at once", async () => {
   const world = ledgerWorld({
@@ -119,6 +120,7 @@ Deno.test("`oldestSeconds()` tells since when, through failures and newer values
     latencyMs: () => 100,
     outcome: () => fails ? { result: "error", problem: "no route" } : { result: "written" },
   });
+  await world.clock.advance(300);
   world.push("a");
   for (const seconds of [1, 2, 3, 4]) {
     await world.clock.advance(1000);
@@ -135,4 +137,33 @@ Deno.test("`oldestSeconds()` tells since when, through failures and newer values
   await world.clock.advance(550);
   assert.equal(world.ledger.oldestSeconds(), 0.55);
   await world.end();
+});
+
+Deno.test("`createLedger()` writes what came meanwhile in place of what failed", async () => {
+  let fails = true;
+  const world = ledgerWorld({
+    latencyMs: () => 100,
+    outcome: () => fails ? { result: "error", problem: "no route" } : { result: "written" },
+  });
+  world.push("a", 1);
+  await world.clock.advance(50);
+  world.push("a", 2);
+  await world.clock.advance(100);
+  fails = false;
+  await world.clock.advance(20_000);
+  assert.deepEqual(world.writes.map(({ percent }) => percent), [1, 2]);
+  await world.end();
+});
+
+Deno.test("`put()` leaves the turn to those whose interval ended before", () => {
+  const queue = createLedgerQueue();
+  const shown = () => progressOf(1);
+  queue.put(jobOf("a"), progressOf(2), 0, shown);
+  const taken = queue.take(0);
+  assert.ok(taken);
+  queue.settle(taken.entry, { retry: false, dueAtMs: 1000 });
+  queue.put(jobOf("a"), progressOf(3), 100, shown);
+  queue.put(jobOf("b"), progressOf(2), 1500, shown);
+  const order = [queue.take(1500), queue.take(1500)].map((it) => it?.entry.job.name);
+  assert.deepEqual(order, ["a", "b"]);
 });
