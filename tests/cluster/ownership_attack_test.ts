@@ -1,0 +1,329 @@
+/**
+ * Who may create pods, Jobs and JobSets in a namespace tries to report for a TrainJob of somebody else,
+ * on a real control plane, with real tokens bound to real pods: with the shipped admission policy no
+ * attempt succeeds, and what succeeds without it is listed (docs/security.md).
+ */
+import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Job, Pod } from "../../crds/kubernetes.ts";
+import {
+  JOB_KEYS,
+  JOBSET_API_VERSION,
+  JOBSET_KEYS,
+  LABELS,
+  MANAGER,
+  MILEPOST_JOBSET_CONTROLLER,
+  PUSH_AUDIENCE,
+} from "../../crds/names.ts";
+import { KubeError } from "../../kube/errors.ts";
+import type { KubeMeta } from "../../kube/resource.ts";
+import { requestToken, trainJob } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+import { controlledBy, freshName } from "./support/admission_world.ts";
+import {
+  type Attack,
+  createAttack,
+  NAMESPACE,
+  podOfJob,
+  TELLING,
+  tokenBoundTo,
+  tokenOfLog,
+  type Victim,
+} from "./support/attacker.ts";
+import { withCluster } from "./support/installation.ts";
+import { reporterOf, statusOf } from "./support/pushing.ts";
+
+/** What an attempt has got: a token, and the TrainJob that it is for. */
+interface Loot {
+  readonly token: string;
+  readonly trainJob: string;
+}
+
+/** One way to try it, and how it ends. */
+interface Attempt {
+  readonly steal: (attack: Attack, victim: Victim) => Promise<Loot>;
+  /** With the policy: refused at admission, or the code of the push. */
+  readonly withPolicy: "admission" | 403;
+  /** Without it: the code of the push. */
+  readonly without: 200 | 403;
+}
+
+const nameOf = (object: { metadata?: KubeMeta }) => object.metadata?.name ?? "";
+const keyOf = (object: { metadata?: KubeMeta }) => ({
+  namespace: NAMESPACE,
+  name: nameOf(object),
+});
+const merge = (metadata: KubeMeta) => ({ type: "merge" as const, body: { metadata } });
+const byJob = ({ job }: Victim) => controlledBy(KINDS.job, job);
+
+/** A name as the Job controller would give it to a pod of the victim. */
+const fittingName = (victim: Victim) => `${nameOf(victim.job)}-0-${freshName("x")}`;
+
+async function createPod({ mallory }: Attack, metadata: KubeMeta): Promise<Pod> {
+  return await mallory.create(KINDS.pod, {
+    metadata: { namespace: NAMESPACE, ...metadata },
+    spec: TELLING,
+  });
+}
+
+/** A pod with this metadata; its token is asked for at once, whether it runs or not. */
+const forgedPod =
+  (metadata: (victim: Victim) => KubeMeta): Attempt["steal"] => async (attack, victim) => {
+    const pod = await createPod(attack, { name: fittingName(victim), ...metadata(victim) });
+    return { token: await tokenBoundTo(attack.mallory, pod), trainJob: nameOf(victim.trainJob) };
+  };
+
+/** A pod that runs and has told its token by itself, and is changed then. */
+const changedPod =
+  (metadata: (victim: Victim) => KubeMeta): Attempt["steal"] => async (attack, victim) => {
+    const { mallory } = attack;
+    const annotations = { [JOB_KEYS.completionIndex]: "0" };
+    const pod = await createPod(attack, { name: fittingName(victim), annotations });
+    const token = await tokenOfLog(mallory, pod);
+    await mallory.patch(KINDS.pod, keyOf(pod), merge(metadata(victim)));
+    return { token, trainJob: nameOf(victim.trainJob) };
+  };
+
+function jobOf(metadata: KubeMeta, labels: Record<string, string> = {}): Job {
+  return {
+    metadata: { namespace: NAMESPACE, ...metadata },
+    spec: { template: { metadata: { labels }, spec: TELLING } },
+  };
+}
+
+/** Labels by which a Job adopts pods. */
+const selected = ({ job }: Victim) => {
+  const uid = job.metadata?.uid ?? "";
+  return { [JOB_KEYS.controllerUid]: uid, [JOB_KEYS.legacyControllerUid]: uid };
+};
+
+const ATTEMPTS: Record<string, Attempt> = {
+  "a pod with every label of the job's pods": {
+    steal: forgedPod(({ trainJob, job }) => ({
+      labels: {
+        [LABELS.trainJobName]: nameOf(trainJob),
+        [JOBSET_KEYS.jobSetName]: nameOf(trainJob),
+        [JOB_KEYS.jobName]: nameOf(job),
+      },
+    })),
+    withPolicy: "admission",
+    without: 403,
+  },
+  "a pod with the job's Job as its controller": {
+    steal: forgedPod((victim) => ({ ownerReferences: [byJob(victim)] })),
+    withPolicy: "admission",
+    without: 200,
+  },
+  "the same with a name that does not fit": {
+    steal: forgedPod((victim) => ({
+      name: freshName("stranger"),
+      ownerReferences: [byJob(victim)],
+    })),
+    withPolicy: "admission",
+    without: 403,
+  },
+  "a pod that the job's Job owns without controlling it": {
+    steal: forgedPod((victim) => ({
+      ownerReferences: [{ ...byJob(victim), controller: false }],
+    })),
+    withPolicy: 403,
+    without: 403,
+  },
+  "a pod with the JobSet as its controller": {
+    steal: forgedPod(({ jobSet }) => ({
+      ownerReferences: [controlledBy(KINDS.jobSet, jobSet)],
+    })),
+    withPolicy: "admission",
+    without: 403,
+  },
+  "a pod with the TrainJob as its controller": {
+    steal: forgedPod(({ trainJob }) => ({
+      ownerReferences: [controlledBy(KINDS.trainJob, trainJob)],
+    })),
+    withPolicy: "admission",
+    without: 403,
+  },
+  "a pod in the place of one of the job's, by its name": {
+    steal: async (attack, { pod, trainJob }) => {
+      const { mallory } = attack;
+      // Both are there for no time: the Job controller makes the next one under another name.
+      await mallory.delete(KINDS.pod, keyOf(pod), { gracePeriodSeconds: 0 });
+      const mine = await until("the name is free", () => createPod(attack, { name: nameOf(pod) }));
+      return { token: await tokenBoundTo(mallory, mine), trainJob: nameOf(trainJob) };
+    },
+    withPolicy: 403,
+    without: 403,
+  },
+  "a running pod that gets the Job as its controller": {
+    steal: changedPod((victim) => ({ ownerReferences: [byJob(victim)] })),
+    withPolicy: "admission",
+    without: 200,
+  },
+  "a running pod that gets the labels by which the Job controller adopts": {
+    steal: changedPod((victim) => ({ labels: selected(victim) })),
+    withPolicy: "admission",
+    without: 200,
+  },
+  "a Job with the JobSet as its controller": {
+    steal: async ({ mallory, client }, { jobSet, trainJob }) => {
+      const name = `${nameOf(trainJob)}-mine-0`;
+      const ownerReferences = [controlledBy(KINDS.jobSet, jobSet)];
+      await mallory.create(KINDS.job, jobOf({ name, ownerReferences }));
+      const pod = await podOfJob(client, name);
+      return { token: await tokenBoundTo(mallory, pod), trainJob: nameOf(trainJob) };
+    },
+    withPolicy: "admission",
+    without: 200,
+  },
+  "a running Job that gets the JobSet as its controller": {
+    steal: async ({ mallory, client }, { jobSet, trainJob }) => {
+      const name = `${nameOf(trainJob)}-later-0`;
+      const job = await mallory.create(KINDS.job, jobOf({ name }));
+      const token = await tokenOfLog(mallory, await podOfJob(client, name));
+      const ownerReferences = [controlledBy(KINDS.jobSet, jobSet)];
+      await mallory.patch(KINDS.job, keyOf(job), merge({ ownerReferences }));
+      return { token, trainJob: nameOf(trainJob) };
+    },
+    withPolicy: "admission",
+    without: 200,
+  },
+  "a Job that waits for its JobSet to take it": {
+    steal: async ({ mallory, client }) => {
+      const name = freshName("awaited");
+      await mallory.create(KINDS.job, jobOf({ name: `${name}-node-0` }));
+      const token = await tokenOfLog(mallory, await podOfJob(client, `${name}-node-0`));
+      await client.create(KINDS.trainJob, trainJob(name, "idle"));
+      await until("the JobSet is there", async () => {
+        await client.get(KINDS.jobSet, { namespace: NAMESPACE, name });
+        return true;
+      });
+      return { token, trainJob: name };
+    },
+    withPolicy: 403,
+    without: 403,
+  },
+  "the same with the labels of a JobSet": {
+    steal: async ({ mallory, client }) => {
+      const name = freshName("awaited");
+      const labels = { [JOBSET_KEYS.jobSetName]: name, [LABELS.trainJobName]: name };
+      await mallory.create(KINDS.job, jobOf({ name: `${name}-node-0`, labels }, labels));
+      const token = await tokenOfLog(mallory, await podOfJob(client, `${name}-node-0`));
+      await client.create(KINDS.trainJob, trainJob(name, "idle"));
+      return { token, trainJob: name };
+    },
+    withPolicy: "admission",
+    without: 403,
+  },
+  "a JobSet that waits for its TrainJob, and takes it as its controller": {
+    steal: async ({ mallory, client }) => {
+      const name = freshName("early");
+      const jobSet = await mallory.create(
+        KINDS.jobSet,
+        KINDS.jobSet.parse({
+          apiVersion: JOBSET_API_VERSION,
+          kind: KINDS.jobSet.kind,
+          metadata: { namespace: NAMESPACE, name },
+          spec: {
+            managedBy: MILEPOST_JOBSET_CONTROLLER,
+            replicatedJobs: [{ name: "node", template: { spec: { template: { spec: TELLING } } } }],
+          },
+        }),
+      );
+      const token = await tokenOfLog(mallory, await podOfJob(client, `${name}-node-0`));
+      const theirs = await client.create(KINDS.trainJob, trainJob(name, "idle"));
+      const ownerReferences = [controlledBy(KINDS.trainJob, theirs)];
+      await mallory.patch(KINDS.jobSet, keyOf(jobSet), merge({ ownerReferences }));
+      return { token, trainJob: name };
+    },
+    withPolicy: "admission",
+    without: 200,
+  },
+  "the token of a pod of another TrainJob": {
+    steal: async (attack, { trainJob }) => {
+      const { pod } = await attack.victim();
+      return { token: await tokenBoundTo(attack.mallory, pod), trainJob: nameOf(trainJob) };
+    },
+    withPolicy: 403,
+    without: 403,
+  },
+  "a token that is bound to no pod": {
+    steal: async ({ mallory }, { trainJob }) => ({
+      token: await requestToken(
+        mallory,
+        { namespace: NAMESPACE, name: "default" },
+        { audience: PUSH_AUDIENCE },
+      ),
+      trainJob: nameOf(trainJob),
+    }),
+    withPolicy: 403,
+    without: 403,
+  },
+};
+
+/**
+ * How an attempt ends: refused by the policy, or with the code of its push. What has to happen in
+ * between takes controllers a moment: one push that is taken is enough.
+ */
+async function endOf(attack: Attack, { steal, without }: Attempt): Promise<"admission" | number> {
+  const victim = await attack.victim();
+  try {
+    const { token, trainJob } = await steal(attack, victim);
+    await until("the CA of the job", async () => {
+      await attack.push(trainJob, token);
+      return true;
+    });
+    const codes = new Set<number>();
+    // A refusal is looked at for some seconds; what is expected to succeed gets more time.
+    const end = performance.now() + (without === 200 ? 20_000 : 3000);
+    while (performance.now() < end && !codes.has(200)) {
+      codes.add(await attack.push(trainJob, token));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    return codes.has(200) ? 200 : [...codes].at(-1) ?? 0;
+  } catch (error) {
+    if (error instanceof KubeError && error.message.includes(MANAGER.admissionPolicy)) {
+      assert.equal(error.code, 403);
+      return "admission";
+    }
+    throw error;
+  }
+}
+
+Deno.test("with the admission policy nobody reports for a TrainJob of somebody else", (t) =>
+  withCluster(async (cluster) => {
+    const attack = await createAttack(cluster, { policy: true });
+    const { client } = cluster.plane;
+    const { trainJob } = await attack.victim();
+    using honest = await reporterOf(client, { trainJob: nameOf(trainJob) });
+    const report = async (percentage: number) =>
+      assert.equal(
+        await honest.send(cluster.manager.statusUrl, statusOf(percentage)),
+        200,
+        honest.lastAnswer,
+      );
+    await report(10);
+    for (const [sentence, attempt] of Object.entries(ATTEMPTS)) {
+      await t.step(`${sentence}: ${attempt.withPolicy}`, async () => {
+        assert.equal(await endOf(attack, attempt), attempt.withPolicy);
+        await report(11);
+      });
+    }
+    await report(12);
+    await until("the honest report shows", async () => {
+      const job = await client.get(KINDS.trainJob, keyOf(trainJob));
+      return job.status?.trainerStatus?.progressPercentage === 12;
+    });
+    const { items } = await client.list(KINDS.trainJob, { namespace: NAMESPACE });
+    const touched = items.filter(({ status }) => status?.trainerStatus?.progressPercentage === 66);
+    assert.deepEqual(touched.map(nameOf), [], "what the attacker says shows nowhere");
+  }, { inProcess: true }));
+
+Deno.test("without the admission policy these ways lead to a TrainJob of somebody else, and no others", (t) =>
+  withCluster(async (cluster) => {
+    const attack = await createAttack(cluster, { policy: false });
+    for (const [sentence, attempt] of Object.entries(ATTEMPTS)) {
+      await t.step(`${sentence}: ${attempt.without}`, async () => {
+        assert.equal(await endOf(attack, attempt), attempt.without);
+      });
+    }
+  }, { inProcess: true }));

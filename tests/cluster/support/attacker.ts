@@ -1,0 +1,192 @@
+/**
+ * Mallory, who may do everything with pods, Jobs and JobSets of a namespace and wants to report for
+ * TrainJobs that are not hers, on a whole Milepost on a real control plane.
+ */
+import { z } from "zod";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { Job, Pod, PodSpec } from "../../../crds/kubernetes.ts";
+import { CA_KEY, childNames, MANAGER, PUSH_AUDIENCE, statusPath } from "../../../crds/names.ts";
+import type { TrainJob } from "../../../crds/trainjob.ts";
+import type { JobSet } from "../../../crds/jobset.ts";
+import { parts } from "../../../deploy/parts.ts";
+import { DEFAULTS } from "../../../deploy/settings.ts";
+import { createClient, type KubeClient } from "../../../kube/client.ts";
+import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
+import { controllerOf } from "../../../kube/ownership.ts";
+import { requestToken, shellRuntime, trainJob } from "../../support/standalone.ts";
+import { until } from "../../support/until.ts";
+import { apply, type Cluster, serviceAccountToken } from "./installation.ts";
+import { freshName } from "./admission_world.ts";
+
+/** Where everything happens. */
+export const NAMESPACE = "default";
+
+/** A TrainJob of somebody else, with what belongs to it. */
+export interface Victim {
+  readonly trainJob: TrainJob;
+  readonly jobSet: JobSet;
+  readonly job: Job;
+  readonly pod: Pod;
+}
+
+/** What an attempt works with. */
+export interface Attack {
+  readonly mallory: KubeClient;
+  /** As the administrator: for what somebody else does meanwhile. */
+  readonly client: KubeClient;
+  /** A fresh TrainJob that runs. */
+  victim(): Promise<Victim>;
+  /** Pushes with a token; answers the code. */
+  push(trainJob: string, token: string): Promise<number>;
+}
+
+const ACCOUNT = { namespace: NAMESPACE, name: "mallory" };
+
+/** As a user with `edit` has it, and to ask for tokens besides. */
+const ROLE = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "Role",
+  metadata: { name: "mallory", namespace: NAMESPACE },
+  rules: [
+    { apiGroups: [""], resources: ["pods", "pods/log", "pods/status"], verbs: ["*"] },
+    { apiGroups: ["batch"], resources: ["jobs", "jobs/status"], verbs: ["*"] },
+    { apiGroups: ["jobset.x-k8s.io"], resources: ["jobsets", "jobsets/status"], verbs: ["*"] },
+    {
+      apiGroups: ["trainer.kubeflow.org"],
+      resources: ["trainjobs"],
+      verbs: ["get", "list", "watch"],
+    },
+    { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+  ],
+};
+
+const BINDING = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  metadata: { name: "mallory", namespace: NAMESPACE },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "mallory" },
+  subjects: [{ kind: "ServiceAccount", ...ACCOUNT }],
+};
+
+const TOKEN_FOLDER = "/var/run/secrets/mallory";
+
+/** A pod that says its token, and then stays. */
+export const TELLING: PodSpec = {
+  restartPolicy: "Never",
+  containers: [{
+    name: "main",
+    image: "none",
+    command: ["sh", "-c", `cat ${TOKEN_FOLDER}/token; echo; exec sleep 600`],
+    volumeMounts: [{ name: "token", mountPath: TOKEN_FOLDER }],
+  }],
+  volumes: [{
+    name: "token",
+    projected: {
+      sources: [{
+        serviceAccountToken: {
+          path: "token",
+          audience: PUSH_AUDIENCE,
+          expirationSeconds: 3600,
+        },
+      }],
+    },
+  }],
+};
+
+/** The token that a pod has said, once it runs. */
+export function tokenOfLog(mallory: KubeClient, pod: Pod): Promise<string> {
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata?.name}/log`;
+  return until(`pod ${pod.metadata?.name} to say its token`, async () => {
+    const answer = await mallory.raw(path);
+    const [token = ""] = (await answer.text()).split("\n");
+    return answer.ok && token.split(".").length === 3 ? token : undefined;
+  }, { timeoutMs: 60_000, everyMs: 200 });
+}
+
+/** A token bound to the pod, as whoever may create tokens gets it without running anything. */
+export function tokenBoundTo(mallory: KubeClient, pod: Pod): Promise<string> {
+  const { name = "", uid = "" } = pod.metadata ?? {};
+  const account = { namespace: NAMESPACE, name: pod.spec?.serviceAccountName ?? "default" };
+  return requestToken(mallory, account, { audience: PUSH_AUDIENCE, pod: { name, uid } });
+}
+
+/** The pod that the Job controller makes for a Job. */
+export function podOfJob(client: KubeClient, job: string): Promise<Pod> {
+  return until(`a pod of Job ${job}`, async () => {
+    const { items } = await client.list(KINDS.pod, { namespace: NAMESPACE });
+    return items.find(({ metadata }) =>
+      controllerOf(metadata)?.name === job && metadata?.deletionTimestamp === undefined
+    );
+  }, { timeoutMs: 60_000 });
+}
+
+async function createVictim(client: KubeClient): Promise<Victim> {
+  const name = freshName("victim");
+  const key = { namespace: NAMESPACE, name };
+  await client.create(KINDS.trainJob, trainJob(name, "idle"));
+  const pod = await podOfJob(client, `${name}-node-0`);
+  return {
+    trainJob: await client.get(KINDS.trainJob, key),
+    jobSet: await client.get(KINDS.jobSet, key),
+    job: await client.get(KINDS.job, { namespace: NAMESPACE, name: `${name}-node-0` }),
+    pod,
+  };
+}
+
+async function installPolicy(cluster: Cluster, mallory: KubeClient): Promise<void> {
+  await apply(cluster.plane, parts(DEFAULTS).admission_policy);
+  // The policy is enforced some moments after it is stored.
+  await until("the policy is enforced", async () => {
+    try {
+      const labels = { "controller-uid": "probe" };
+      const metadata = { namespace: NAMESPACE, name: freshName("probe"), labels };
+      await mallory.create(KINDS.pod, { metadata, spec: TELLING });
+      await mallory.delete(KINDS.pod, metadata, { gracePeriodSeconds: 0 });
+      return false;
+    } catch (error) {
+      return String(error).includes(MANAGER.admissionPolicy);
+    }
+  }, { timeoutMs: 60_000, everyMs: 200 });
+}
+
+const caSchema = z.looseObject({ data: z.record(z.string(), z.string()) });
+
+/** Puts Mallory on a cluster, with or without the policy that is against her. */
+export async function createAttack(
+  cluster: Cluster,
+  { policy }: { readonly policy: boolean },
+): Promise<Attack> {
+  const { plane: { client }, plane, manager } = cluster;
+  await apply(plane, [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: ACCOUNT },
+    ROLE,
+    BINDING,
+  ]);
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 600"));
+  const token = await serviceAccountToken(client, ACCOUNT);
+  const mallory = createClient({
+    connection: loadKubeconfig(await plane.kubeconfigFor(ACCOUNT.name, { token })),
+  });
+  if (policy) await installPolicy(cluster, mallory);
+  return {
+    mallory,
+    client,
+    victim: () => createVictim(client),
+    async push(name, bearer) {
+      const config = { namespace: NAMESPACE, name: childNames.tlsConfig(name) };
+      const { data } = caSchema.parse(await client.get(KINDS.configMap, config));
+      using http = Deno.createHttpClient({ caCerts: [data[CA_KEY] ?? ""] });
+      const answer = await fetch(`${manager.statusUrl}${statusPath(NAMESPACE, name)}`, {
+        client: http,
+        method: "POST",
+        headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          trainerStatus: { progressPercentage: 66, lastUpdatedTime: new Date().toISOString() },
+        }),
+        signal: AbortSignal.timeout(10_000),
+      });
+      await answer.body?.cancel();
+      return answer.status;
+    },
+  };
+}

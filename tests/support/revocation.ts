@@ -1,0 +1,61 @@
+/** How fast what is deleted is refused: measured from the event that says so, by pushes meanwhile. */
+import assert from "node:assert/strict";
+import type { KubeClient } from "../../kube/client.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+
+/** What is deleted while somebody pushes. */
+export interface Revocation<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly kind: ResourceKind<T>;
+  readonly object: { metadata?: { name?: string; namespace?: string; uid?: string } };
+  /** Deletes the object for good. */
+  readonly remove: () => Promise<unknown>;
+  /** Pushes; answers the code. */
+  readonly push: () => Promise<number>;
+}
+
+/** Resolves with the moment at which the API server tells that the object is gone. */
+async function whenDeleted<T extends KubeObject>(
+  { client, kind, object }: Revocation<T>,
+  signal: AbortSignal,
+): Promise<number> {
+  const { namespace, uid } = object.metadata ?? {};
+  const { resourceVersion } = await client.list(kind, { namespace });
+  for await (const event of client.watch(kind, { namespace, resourceVersion, signal })) {
+    if (event.type === "deleted" && event.object.metadata?.uid === uid) return performance.now();
+  }
+  throw new Error("the watch ended before the object was gone");
+}
+
+/**
+ * Pushes all the time while the object is deleted, until 2 s after the event. No push that begins a
+ * second after the event, or later, may be taken; every one before the deletion must be. Answers the
+ * codes of the refusals.
+ */
+export async function refusedWithinASecond<T extends KubeObject>(
+  revocation: Revocation<T>,
+): Promise<ReadonlySet<number>> {
+  const { push, remove } = revocation;
+  const stop = new AbortController();
+  const watching = whenDeleted(revocation, stop.signal);
+  let goneAt = Infinity;
+  watching.then((at) => goneAt = at, () => {});
+  try {
+    assert.equal(await push(), 200, "it is taken before");
+    await remove();
+    const refusals = new Set<number>();
+    for (let end = performance.now() + 30_000; performance.now() < end;) {
+      const begun = performance.now();
+      const code = await push();
+      if (code !== 200) refusals.add(code);
+      const after = Math.round(begun - goneAt);
+      assert(code !== 200 || after < 1000, `a push ${after} ms after the deletion was taken`);
+      if (after > 2000) return refusals;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error("the deletion was not told in 30 s");
+  } finally {
+    stop.abort();
+    await watching.catch(() => {});
+  }
+}
