@@ -154,6 +154,8 @@ export async function leaderAmong(
 /** A job with a pod that may push for it. */
 export interface Pusher {
   readonly name: string;
+  /** Of its pod. */
+  readonly token: string;
   /** Pushes to a replica; trusts `ca` (default: what the replica says). */
   push(replica: Replica, percentage: number, ca?: string): Promise<PushOutcome>;
   /** Pushes to a base URL. */
@@ -196,6 +198,7 @@ export async function pusher({ client }: ControlPlane, name: string): Promise<Pu
   }
   return {
     name,
+    token,
     push: ({ manager, status }, percentage, ca = manager.caBundle()) =>
       pushTo(status, percentage, ca),
     pushTo,
