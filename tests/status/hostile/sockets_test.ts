@@ -1,0 +1,56 @@
+/** Tests of the endpoint against hostile bytes, over real TLS connections to one server. */
+import assert from "node:assert/strict";
+import { systemClock } from "../../../kube/clock.ts";
+import { startStatusServer } from "../../../status/server.ts";
+import { certificate } from "../certificates.ts";
+import { TOKEN } from "../handler_bench.ts";
+import { assertStatus, hostileBench } from "./case.ts";
+import { answersIn, exchange } from "./connection.ts";
+import { HONEST, RAW_CASES, type RawCase } from "./raw_cases.ts";
+
+const TLS = await certificate("hostile");
+
+type Bench = ReturnType<typeof hostileBench>;
+
+function serve({ handle }: Bench) {
+  return startStatusServer({
+    port: 0,
+    hostname: "127.0.0.1",
+    tls: TLS,
+    handle,
+    clock: systemClock,
+    timeouts: { headerMs: 1000, requestMs: 30_000, idleMs: 500, checkEveryMs: 50 },
+  });
+}
+
+async function check(one: RawCase, port: number, bench: Bench): Promise<void> {
+  const { counts, accepted } = bench;
+  const before = accepted.length;
+  const heard = await exchange({ port }, one.bytes, one.ends);
+  assert(!heard.includes(TOKEN));
+  const answers = answersIn(heard);
+  assert.deepEqual(answers.map(({ code }) => code), one.codes);
+  const last = answers.at(-1);
+  if (one.reason !== undefined && last !== undefined) {
+    assertStatus(JSON.parse(last.body), last.code, one.reason);
+  }
+  assert.equal(accepted.length - before, one.accepted ?? 0);
+  const [honest] = answersIn(await exchange({ port }, HONEST));
+  assert.equal(honest?.code, 200);
+  assert.equal(counts.unknownKeys, 0);
+}
+
+Deno.test("`startStatusServer()` answers hostile bytes as the contract says, and honest pushes after them", async (t) => {
+  const bench = hostileBench();
+  const server = await serve(bench);
+  for (const [sentence, one] of Object.entries(RAW_CASES)) {
+    await t.step(
+      `${one.codes.at(-1) ?? "no answer"} to ${sentence}`,
+      () => check(one, server.port, bench),
+    );
+  }
+  await server.close(5000);
+  assert.equal(server.connections(), 0);
+  assert.equal(bench.counts.reviews, 1);
+  await bench.reviews.close();
+});
