@@ -11,12 +11,16 @@ export function isTrialsJob(metadata: KubeMeta | undefined): boolean {
   return owner?.kind === KATIB.trialKind && owner.apiVersion.split("/")[0] === KATIB.group;
 }
 
-/** Whether the push is a trial's, by the caches: by the pod's label, or by who controls the TrainJob. */
+/**
+ * Whether the push is a trial's, by the caches: by the pod's label, or by who controls the TrainJob. What
+ * they do not hold yet may be one.
+ */
 export function isTrialsPush(
   caches: { [Name in "pods" | "trainJobs"]: Pick<Caches[Name], "get"> },
-  { namespace, name, pod }: PushOrigin,
+  { namespace, name, pod: { name: podName, uid } }: PushOrigin,
 ): boolean {
-  const labels = caches.pods.get({ namespace, name: pod.name })?.metadata?.labels;
-  return labels?.[LABELS.trial] !== undefined ||
-    isTrialsJob(caches.trainJobs.get({ namespace, name })?.metadata);
+  const pod = caches.pods.get({ namespace, name: podName });
+  const job = caches.trainJobs.get({ namespace, name });
+  if (pod?.metadata?.uid !== uid || job === undefined) return true;
+  return pod.metadata.labels?.[LABELS.trial] !== undefined || isTrialsJob(job.metadata);
 }

@@ -137,3 +137,26 @@ for (const [authentication, { jwks, reviews }] of Object.entries(MODES)) {
     });
   });
 }
+
+Deno.test("a trial's push waits for the review of its token, a plain job's does not", async () => {
+  await withReplicas(async ({ plane, start }) => {
+    const { client } = plane;
+    const replica = await start("a", { flags: { leaderElect: "false" } });
+    const trial = await podOfNew(plane, "trial", "trial");
+    const plain = await podOfNew(plane, "plain", "plain");
+    await client.patch(KINDS.pod, key(trial), {
+      type: "merge",
+      body: { metadata: { labels: { [LABELS.trial]: "trial" } } },
+    });
+    assert.equal(await push(replica, "trial", await tokenOf(plane, trial)), 200);
+    assert.equal(await push(replica, "plain", await tokenOf(plane, plain)), 200);
+    const [ofTrial, ofPlain] = [await tokenOf(plane, trial), await tokenOf(plane, plain)];
+    // From now on nobody answers a TokenReview.
+    replica.cutOff();
+    await until(
+      "the trial's push to be told to wait",
+      async () => await push(replica, "trial", ofTrial) === 503,
+    );
+    assert.equal(await push(replica, "plain", ofPlain), 200);
+  });
+});

@@ -1,0 +1,66 @@
+/** Tests of which pushes are a trial's. */
+import assert from "node:assert/strict";
+import { isTrialsJob, isTrialsPush } from "../../app/trials.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { LABELS } from "../../crds/names.ts";
+import type { OwnerRef } from "../../kube/resource.ts";
+import { trainJob } from "../support/standalone.ts";
+
+const trial: OwnerRef = {
+  apiVersion: "kubeflow.org/v1beta1",
+  kind: "Trial",
+  name: "t",
+  uid: "u",
+  controller: true,
+};
+
+const JOBS: Record<string, { owners: OwnerRef[]; want: boolean }> = {
+  "a Trial controls": { owners: [trial], want: true },
+  "a Trial of a later version controls": {
+    owners: [{ ...trial, apiVersion: "kubeflow.org/v1" }],
+    want: true,
+  },
+  "a Trial owns without controlling it": {
+    owners: [{ ...trial, controller: false }],
+    want: false,
+  },
+  "a Trial of somebody else's group controls": {
+    owners: [{ ...trial, apiVersion: "example.com/v1" }],
+    want: false,
+  },
+  "another kind of Katib controls": { owners: [{ ...trial, kind: "Experiment" }], want: false },
+  "nobody controls": { owners: [], want: false },
+};
+for (const [sentence, { owners, want }] of Object.entries(JOBS)) {
+  Deno.test(`\`isTrialsJob()\` is ${want} for a job that ${sentence}`, () => {
+    assert.equal(isTrialsJob({ name: "job", ownerReferences: owners }), want);
+  });
+}
+
+const ORIGIN = { namespace: "default", name: "job", uid: "u", pod: { name: "pod", uid: "p" } };
+
+function caches(owners: OwnerRef[], labels: Record<string, string>) {
+  const job = trainJob("job", "any");
+  job.metadata.ownerReferences = owners;
+  const pod = KINDS.pod.parse({ metadata: { name: "pod", uid: "p", labels } });
+  return {
+    trainJobs: { get: () => job },
+    pods: { get: () => pod },
+  };
+}
+
+Deno.test("`isTrialsPush()` goes by the pod's label and by who controls the TrainJob", () => {
+  const plain = { [LABELS.trainJobName]: "job" };
+  assert.equal(isTrialsPush(caches([], plain), ORIGIN), false);
+  assert.equal(isTrialsPush(caches([], { ...plain, [LABELS.trial]: "t" }), ORIGIN), true);
+  assert.equal(isTrialsPush(caches([trial], plain), ORIGIN), true);
+});
+
+Deno.test("`isTrialsPush()` takes what the caches do not hold yet for a trial's", () => {
+  const nothing = { get: () => undefined };
+  const plain = caches([], { [LABELS.trainJobName]: "job" });
+  assert.equal(isTrialsPush({ ...plain, trainJobs: nothing }, ORIGIN), true);
+  assert.equal(isTrialsPush({ ...plain, pods: nothing }, ORIGIN), true);
+  const earlier = { ...ORIGIN, pod: { name: "pod", uid: "another" } };
+  assert.equal(isTrialsPush(plain, earlier), true);
+});
