@@ -142,8 +142,8 @@ Deno.test("a trial's push waits for the review of its token, a plain job's does 
   await withReplicas(async ({ plane, start }) => {
     const { client } = plane;
     const replica = await start("a", { flags: { leaderElect: "false" } });
-    const trial = await podOfNew(plane, "trial", "trial");
-    const plain = await podOfNew(plane, "plain", "plain");
+    const trial = await podOfNew(plane, "trial", "trainer");
+    const plain = await podOfNew(plane, "plain", "another");
     await client.patch(KINDS.pod, key(trial), {
       type: "merge",
       body: { metadata: { labels: { [LABELS.trial]: "trial" } } },
