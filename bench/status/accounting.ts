@@ -77,6 +77,14 @@ async function metricsOf(client: KubeClient): Promise<string> {
   return await answer.text();
 }
 
+/** How many writes of statuses the API server has answered so far. */
+export async function statusWrites(client: KubeClient): Promise<number> {
+  const { "status writes": done = 0, "refused writes": refused = 0 } = requestsIn(
+    await metricsOf(client),
+  );
+  return done + refused;
+}
+
 async function sumFor(pids: readonly number[], read: (pid: number) => Promise<number>) {
   const each = await Promise.all(pids.map(read));
   return each.reduce((sum, it) => sum + it, 0);

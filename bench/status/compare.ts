@@ -1,7 +1,6 @@
 /** From turns to the rows of the table, with the goals of the status endpoint. Pure. */
 import type { Measure } from "../result.ts";
-import type { RowName } from "./options.ts";
-import type { SideName } from "./sides.ts";
+import type { RowName, SideName } from "./options.ts";
 import type { Turn } from "./turns.ts";
 
 /** Turns of a row by who took them. */

@@ -4,11 +4,15 @@
 export const ROWS = ["keep-alive", "connections", "one-job", "many-jobs", "replicas"] as const;
 export type RowName = typeof ROWS[number];
 
+/** Who takes turns, in this order. */
+export const SIDES = ["bare", "upstream as shipped", "upstream", "milepost"] as const;
+export type SideName = typeof SIDES[number];
+
 /** How long and how large loads are. */
 export interface Sizes {
   /** Turns of each side. */
   readonly rounds: number;
-  /** Of one load, in milliseconds; of it no number is taken for the first `warmUpMs`. */
+  /** Of one load, in milliseconds, and of the same load before it, of which no number is taken. */
   readonly durationMs: number;
   readonly warmUpMs: number;
   /** The large cluster: jobs, pushes offered a second, for how long, and when it counts as warm. */
@@ -22,8 +26,8 @@ export interface Sizes {
 
 const FULL: Sizes = {
   rounds: 2,
-  durationMs: 12_000,
-  warmUpMs: 2_000,
+  durationMs: 10_000,
+  warmUpMs: 4_000,
   many: { jobs: 10_000, rate: 2_000, durationMs: 60_000, warmUpMs: 15_000 },
 };
 
@@ -31,7 +35,7 @@ const FULL: Sizes = {
 const SHORT: Sizes = {
   rounds: 1,
   durationMs: 4_000,
-  warmUpMs: 1_000,
+  warmUpMs: 2_000,
   many: { jobs: 500, rate: 200, durationMs: 8_000, warmUpMs: 4_000 },
 };
 
@@ -39,41 +43,51 @@ const SHORT: Sizes = {
 export interface StatusOptions {
   readonly rows: readonly RowName[];
   readonly sizes: Sizes;
+  /** Who takes turns. */
+  readonly sides: readonly SideName[];
   /** Whether Milepost runs from its source instead of the bundle, as for a profile. */
   readonly fromSource: boolean;
+  /** Folder for profiles of Milepost, one a load; without it nothing is profiled. */
+  readonly profiles?: string;
 }
 
-function rowOf(name: string): RowName {
-  const found = ROWS.find((it) => it === name);
-  if (found === undefined) throw new Error(`--only ${name}: must be one of ${ROWS.join(", ")}`);
-  return found;
+function oneOf<T extends string>(flag: string, all: readonly T[]): (name: string) => T {
+  return (name) => {
+    const found = all.find((it) => it === name);
+    if (found === undefined) throw new Error(`${flag} ${name}: must be one of ${all.join(", ")}`);
+    return found;
+  };
 }
 
-/**
- * Reads `--only ROW[,ROW…]`, `--short`, `--jobs N` (of the large cluster) and `--source`. Throws
- * with what is wrong.
- */
+const FLAGS = "--only ROW,…, --sides SIDE,…, --short, --jobs N, --source and --profile FOLDER";
+
+function jobsOf(text: string): number {
+  const jobs = Number(text);
+  if (Number.isInteger(jobs) && jobs > 0) return jobs;
+  throw new Error(`--jobs ${text}: must be a whole number above 0`);
+}
+
+/** Reads the options; a profile is one of the source. Throws with what is wrong. */
 export function readOptions(args: readonly string[]): StatusOptions {
-  let rows: readonly RowName[] = ROWS;
-  let sizes = FULL;
-  let fromSource = false;
+  let options: StatusOptions = { rows: ROWS, sides: SIDES, sizes: FULL, fromSource: false };
   let jobs: number | undefined;
   const rest = [...args];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    const [flag, given] = word.split("=", 2);
+    const [flag = "", given] = word.split("=", 2);
     const value = () => given ?? rest.shift() ?? "";
-    if (flag === "--only") rows = value().split(",").map(rowOf);
-    else if (flag === "--short") sizes = SHORT;
-    else if (flag === "--source") fromSource = true;
-    else if (flag === "--jobs") jobs = Number(value());
-    else throw new Error(`${word}: there are --only ROW, --short, --jobs N and --source`);
+    if (flag === "--only") {
+      options = { ...options, rows: value().split(",").map(oneOf(flag, ROWS)) };
+    } else if (flag === "--sides") {
+      options = { ...options, sides: value().split(",").map(oneOf(flag, SIDES)) };
+    } else if (flag === "--profile") {
+      options = { ...options, fromSource: true, profiles: value() };
+    } else if (flag === "--short") options = { ...options, sizes: SHORT };
+    else if (flag === "--source") options = { ...options, fromSource: true };
+    else if (flag === "--jobs") jobs = jobsOf(value());
+    else throw new Error(`${word}: there are ${FLAGS}`);
   }
-  if (jobs !== undefined && !(Number.isInteger(jobs) && jobs > 0)) {
-    throw new Error("--jobs: must be a whole number above 0");
-  }
-  return {
-    rows,
-    fromSource,
-    sizes: jobs === undefined ? sizes : { ...sizes, many: { ...sizes.many, jobs } },
-  };
+  const { sizes } = options;
+  return jobs === undefined
+    ? options
+    : { ...options, sizes: { ...sizes, many: { ...sizes.many, jobs } } };
 }

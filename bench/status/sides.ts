@@ -9,6 +9,7 @@ import type { Installation, TestManager } from "../../tests/cluster/support/inst
 import { freePort } from "../../tests/support/free_port.ts";
 import { until } from "../../tests/support/until.ts";
 import { z } from "zod";
+import type { SideName } from "./options.ts";
 
 /** An endpoint that serves. */
 export interface Side {
@@ -19,11 +20,10 @@ export interface Side {
   readonly pids: readonly number[];
   /** The managers, where it is Milepost. */
   readonly managers: readonly TestManager[];
+  /** Where the inspector of the first of them listens, when it is profiled. */
+  readonly inspector?: number;
   stop(): Promise<void>;
 }
-
-/** Who can be measured. */
-export type SideName = "bare" | "upstream as shipped" | "upstream" | "milepost";
 
 /** Where all of them run. */
 export interface Ground {
@@ -31,6 +31,8 @@ export interface Ground {
   readonly installation: Installation;
   /** Arguments of Deno that run Milepost. */
   readonly program: readonly string[];
+  /** Folder for profiles of it. */
+  readonly profiles?: string | undefined;
 }
 
 /** Runs the bundle as the shipped executable does. */
@@ -119,15 +121,23 @@ export async function startMilepost(
   } = {},
 ): Promise<Side> {
   const { installation, program } = ground;
-  const start = () => installation.startManager({ flags: limits, program });
+  const inspector = ground.profiles === undefined ? undefined : freePort();
+  const start = (number: number) => {
+    const [run = "run", ...rest] = program;
+    const args = number === 0 && inspector !== undefined
+      ? [run, `--inspect=127.0.0.1:${inspector}`, ...rest]
+      : program;
+    return installation.startManager({ flags: limits, program: args });
+  };
   // One after the other, so that the first makes the certificates and leads.
   const managers: TestManager[] = [];
-  for (let number = 0; number < replicas; number++) managers.push(await start());
+  for (let number = 0; number < replicas; number++) managers.push(await start(number));
   return {
     url: managers[0]?.statusUrl ?? "",
     caPem: await milepostAuthority(ground),
     pids: managers.map(({ pid }) => pid ?? 0),
     managers,
+    ...inspector === undefined ? {} : { inspector },
     stop: async () => {
       await Promise.all(managers.map((manager) => manager.kill()));
     },

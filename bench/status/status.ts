@@ -18,15 +18,8 @@ import {
   type TurnsOf,
   writesPerSecond,
 } from "./compare.ts";
-import { readOptions, type RowName, type StatusOptions } from "./options.ts";
-import {
-  type Ground,
-  shippedProgram,
-  type Side,
-  type SideName,
-  startMilepost,
-  startSide,
-} from "./sides.ts";
+import { readOptions, type RowName, type SideName, type StatusOptions } from "./options.ts";
+import { type Ground, shippedProgram, type Side, startMilepost, startSide } from "./sides.ts";
 import { lineOf, takeTurn, type Turn } from "./turns.ts";
 import { createPushers, type Pusher } from "./world.ts";
 
@@ -38,7 +31,6 @@ const JOBS = 64;
 const WRITE_BUDGET = 50;
 /** What a program does at its start is over by then, in milliseconds. */
 const SETTLE_MS = 3_000;
-const ORDER: readonly SideName[] = ["bare", "upstream as shipped", "upstream", "milepost"];
 const SHARED: readonly RowName[] = ["keep-alive", "connections", "one-job"];
 
 function pause(ms: number): Promise<void> {
@@ -60,7 +52,7 @@ async function withSide<T>(starting: Promise<Side>, work: (side: Side) => Promis
 async function inTurns(
   ground: Ground,
   pushers: readonly Pusher[],
-  { rows, sizes }: StatusOptions,
+  { rows, sides, sizes }: StatusOptions,
   say: Say,
 ): Promise<Map<RowName, TurnsOf>> {
   const wanted = SHARED.filter((row) => rows.includes(row));
@@ -68,7 +60,7 @@ async function inTurns(
     wanted.map((row) => [row, {}]),
   );
   for (let round = 1; round <= sizes.rounds && wanted.length > 0; round++) {
-    for (const name of ORDER) {
+    for (const name of sides) {
       await withSide(startSide(name, ground), async (side) => {
         for (const row of wanted) {
           const own = row === "one-job" ? pushers.slice(0, 1) : pushers;
@@ -207,6 +199,10 @@ export const status: Benchmark = {
     const program = options.fromSource
       ? ["run", "-A", "--no-check", source]
       : await shippedProgram(plane.folder);
-    return await measureAll({ plane, installation, program }, options, say);
+    return await measureAll(
+      { plane, installation, program, profiles: options.profiles },
+      options,
+      say,
+    );
   },
 };

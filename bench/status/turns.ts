@@ -1,11 +1,16 @@
 /** One load on one side: what is sent, and what is kept of it. */
 import { statusPath } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import { runLoad } from "../generator/generator.ts";
 import type { Load, LoadPlan, LoadTarget } from "../generator/plan.ts";
-import { type Account, accountFor } from "./accounting.ts";
+import { type Account, accountFor, statusWrites } from "./accounting.ts";
 import type { RowName, Sizes } from "./options.ts";
+import { profiled } from "./profile.ts";
 import type { Ground, Side } from "./sides.ts";
 import type { Pusher } from "./world.ts";
+
+/** Longer than between two writes of a job's progress. */
+const REST_MS = 1_500;
 
 /** What a load met, and what it cost. */
 export interface Turn {
@@ -30,9 +35,9 @@ export function targetsOf(url: string, pushers: readonly Pusher[]): LoadTarget[]
 /** How a row's load looks, but for where it goes. */
 export function shapeOf(
   row: RowName,
-  { durationMs, warmUpMs, many }: Sizes,
+  { durationMs, many }: Sizes,
 ): Omit<LoadPlan, "targets"> {
-  const common = { name: row, durationMs, warmUpMs, sources: addresses(64) };
+  const common = { name: row, durationMs, sources: addresses(64) };
   switch (row) {
     case "keep-alive":
       return { ...common, connections: 64, mode: "keep-alive" };
@@ -55,9 +60,25 @@ export function shapeOf(
   }
 }
 
+/** The same load for a moment: code that is compiled as it runs, and tokens that are not known yet. */
+async function warmUp(plan: LoadPlan, durationMs: number): Promise<void> {
+  await runLoad({ ...plan, durationMs });
+}
+
+/** Waits until nobody writes statuses any more, for at most 20 s: what was pushed before is written. */
+async function atRest(client: KubeClient): Promise<void> {
+  let [before, since] = [NaN, performance.now()];
+  for (const end = since + 20_000; performance.now() < end;) {
+    const now = await statusWrites(client);
+    if (now !== before) [before, since] = [now, performance.now()];
+    else if (performance.now() - since > REST_MS) return;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
 /** Sends a row's load to a side. `url` is where it goes, if not to the side itself. */
 export async function takeTurn(
-  { plane }: Ground,
+  { plane, profiles }: Ground,
   side: Side,
   row: { readonly name: RowName; readonly sizes: Sizes; readonly pushers: readonly Pusher[] },
   url = side.url,
@@ -67,7 +88,13 @@ export async function takeTurn(
     caPem: side.caPem,
     targets: targetsOf(url, row.pushers),
   };
-  const { result, ...account } = await accountFor(plane, side.pids, () => runLoad(plan));
+  if (row.name !== "many-jobs") await warmUp(plan, row.sizes.warmUpMs);
+  await atRest(plane.client);
+  const work = () => runLoad(plan);
+  const send = side.inspector === undefined
+    ? work
+    : () => profiled(side.inspector ?? 0, `${profiles ?? "."}/${row.name}.cpuprofile`, work);
+  const { result, ...account } = await accountFor(plane, side.pids, send);
   const { cpuSeconds, ...load } = result;
   return { load, account: { ...account, cpu: { ...account.cpu, generator: cpuSeconds } } };
 }
