@@ -79,12 +79,15 @@ class Mailbox {
 /** Writes to the sink; throws {@link ReaderGoneError} where the reader does not take it in time. */
 async function writeInTime({ sink, clock }: EventStreamOptions, text: string): Promise<void> {
   const done = new AbortController();
+  const end = () => done.abort();
+  sink.signal.addEventListener("abort", end, { once: true });
   const late = clock.sleep(STALL_MS, done.signal).then(() => "late" as const);
   try {
     const outcome = await Promise.race([sink.write(text), late]);
     if (outcome === "late" || sink.signal.aborted) throw new ReaderGoneError();
   } finally {
-    done.abort();
+    end();
+    sink.signal.removeEventListener("abort", end);
   }
 }
 
