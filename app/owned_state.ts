@@ -95,11 +95,11 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
     accept(push) {
       if (current === undefined) {
         const reason = "this replica does not own the status of jobs";
-        return Promise.resolve({ retryAfterMs: 1000, reason });
+        return { retryAfterMs: 1000, reason };
       }
       const acceptance = current.ledger.submit(push.job, push.trainerStatus);
       if (acceptance.ok) current.held.put(push);
-      return Promise.resolve(acceptance);
+      return acceptance;
     },
     poll: (entries, waitMs, signal) =>
       current?.held.poll(entries, waitMs, signal) ?? Promise.resolve(undefined),

@@ -58,7 +58,7 @@ export function serveReads(options: ReadServingOptions): ReadServing {
     clock,
   });
   return {
-    read,
+    read: async (job, signal) => await read(job, signal),
     feeds,
     places: createStreamPlaces(
       { total: configuration.maxStreams, perSubject: configuration.maxStreamsPerSubject },

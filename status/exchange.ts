@@ -69,8 +69,11 @@ export type Acceptance =
   | { readonly ok: true; readonly warnings?: readonly string[]; readonly control?: Control }
   | { readonly ok?: false; readonly retryAfterMs: number; readonly reason: string };
 
-/** Hands a push to the owner of its state. `signal` aborts when nobody waits for the answer. */
-export type AcceptPush = (push: Push, signal: AbortSignal) => Promise<Acceptance>;
+/**
+ * Hands a push to the owner of its state; answers at once where nothing has to be waited for.
+ * `signal` aborts when nobody waits for the answer.
+ */
+export type AcceptPush = (push: Push, signal: AbortSignal) => Acceptance | Promise<Acceptance>;
 
 /** What the Authorization header holds. */
 export type Bearer =

@@ -58,18 +58,30 @@ export function body(): Stage["run"] {
   };
 }
 
-async function withinDeadline(parts: StageParts, push: Push): Promise<Acceptance> {
-  const { accept, acceptDeadlineMs, clock } = parts;
-  const over = new AbortController();
+/** Nobody looks at it: an error of its own for each push would cost more than the push. */
+const ANSWERED = "answered";
+
+async function inTime(
+  { acceptDeadlineMs, clock }: StageParts,
+  acceptance: Promise<Acceptance>,
+  over: AbortController,
+): Promise<Acceptance> {
   const late = clock.sleep(acceptDeadlineMs, over.signal).then((): Acceptance => ({
     retryAfterMs: SOON_MS,
     reason: "the owner of this job's status did not answer in time: try again soon",
   }));
   try {
-    return await Promise.race([accept(push, over.signal), late]);
+    return await Promise.race([acceptance, late]);
   } finally {
-    over.abort();
+    over.abort(ANSWERED);
   }
+}
+
+/** The owner's answer within the deadline; one that comes at once needs no timer. */
+function acceptanceOf(parts: StageParts, push: Push): Acceptance | Promise<Acceptance> {
+  const over = new AbortController();
+  const acceptance = parts.accept(push, over.signal);
+  return acceptance instanceof Promise ? inTime(parts, acceptance, over) : acceptance;
 }
 
 /** What is handed over: the newest sample with a time that can be, and what came before it. */
@@ -107,7 +119,7 @@ export function hand(parts: StageParts): Stage["run"] {
       exchange.response = okResponse(echo(exchange));
       return undefined;
     }
-    const acceptance = await withinDeadline(parts, push);
+    const acceptance = await acceptanceOf(parts, push);
     if (!acceptance.ok) {
       const { reason, retryAfterMs } = acceptance;
       return { why: "unavailable", reason, retryAfterMs };

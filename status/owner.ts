@@ -16,8 +16,11 @@ export interface Refused {
   readonly reason: string;
 }
 
-/** Answers one request of a kind (a push, a read), wherever the owner is. */
-export type AskOwner<Ask, Answer> = (ask: Ask, signal: AbortSignal) => Promise<Answer | Refused>;
+/** Answers one request of a kind (a push, a read), wherever the owner is; at once where it can. */
+export type AskOwner<Ask, Answer> = (
+  ask: Ask,
+  signal: AbortSignal,
+) => Answer | Refused | Promise<Answer | Refused>;
 
 /** How long a forwarding call may take, and when nobody waits for it any more. */
 export interface CallBounds {
@@ -33,7 +36,10 @@ export interface OwnerRouterOptions<Ask = Push, Answer = Acceptance> {
    */
   readonly place: () => OwnerPlace;
   /** Answers from this replica's own state; undefined where it has none. */
-  readonly acceptHere: (ask: Ask, signal: AbortSignal) => Promise<Answer | undefined>;
+  readonly acceptHere: (
+    ask: Ask,
+    signal: AbortSignal,
+  ) => Answer | undefined | Promise<Answer | undefined>;
   /** Hands the request to the owner. Never throws. */
   readonly forward: (
     target: ForwardTarget,
@@ -78,18 +84,23 @@ export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
   const { holdMs = 2000, maxHeld = 2000 } = options;
   let held = 0;
 
+  /** Who lost the lease meanwhile does not speak for the state any more. */
+  const spoken = (answer: Answer | undefined) => place().kind === "here" ? answer : undefined;
+
   /** The owner's answer; undefined where there was none. */
-  async function attempt(ask: Ask, leftMs: number, signal: AbortSignal) {
+  function attempt(
+    ask: Ask,
+    leftMs: number,
+    signal: AbortSignal,
+  ): Answer | undefined | Promise<Answer | undefined> {
     const where = place();
     if (where.kind === "here") {
-      const acceptance = await acceptHere(ask, signal);
-      // Who lost the lease meanwhile does not speak for the state any more.
-      return place().kind === "here" ? acceptance : undefined;
+      const answer = acceptHere(ask, signal);
+      return answer instanceof Promise ? answer.then(spoken) : spoken(answer);
     }
     if (where.kind === "nowhere") return undefined;
     const bounds = { deadlineMs: leftMs + LAST_TRY_MS, signal };
-    const { acceptance } = await forward(where, ask, bounds);
-    return acceptance;
+    return forward(where, ask, bounds).then(({ acceptance }) => acceptance);
   }
 
   async function hold(
@@ -107,10 +118,14 @@ export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
     }
   }
 
-  return async (ask, signal) => {
+  async function later(
+    first: Answer | undefined | Promise<Answer | undefined>,
+    ask: Ask,
+    signal: AbortSignal,
+  ): Promise<Answer | Refused> {
     const untilMs = clock.monotonic() + holdMs;
-    const acceptance = await attempt(ask, holdMs, signal);
-    if (acceptance !== undefined) return acceptance;
+    const answer = await first;
+    if (answer !== undefined) return answer;
     if (held >= maxHeld) return TOO_MANY;
     held += 1;
     try {
@@ -118,5 +133,12 @@ export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
     } finally {
       held -= 1;
     }
+  }
+
+  return (ask, signal) => {
+    const first = attempt(ask, holdMs, signal);
+    // Most of all: the owner is here, and takes a push without waiting for anything.
+    if (first !== undefined && !(first instanceof Promise)) return first;
+    return later(first, ask, signal);
   };
 }

@@ -44,12 +44,33 @@ function setUp(options: Partial<OwnerRouterOptions> = {}) {
 }
 
 /** The answer, once there is one, with the time it took. */
-function timed(clock: FakeClock, answer: Promise<Acceptance>) {
+function timed(clock: FakeClock, answer: Acceptance | Promise<Acceptance>) {
   const began = clock.monotonic();
   const seen: { answer?: Acceptance; afterMs?: number } = {};
-  answer.then((it) => Object.assign(seen, { answer: it, afterMs: clock.monotonic() - began }));
+  Promise.resolve(answer).then((it) =>
+    Object.assign(seen, { answer: it, afterMs: clock.monotonic() - began })
+  );
   return seen;
 }
+
+Deno.test("`createOwnerRouter()` waits for nothing where the owner is here and answers at once", () => {
+  const { accept, at } = setUp({ acceptHere: () => ok });
+  at.place = here;
+  assert.deepEqual(accept(push, never), ok);
+});
+
+Deno.test("`createOwnerRouter()` does not speak for an owner that lost the lease while it answered", async () => {
+  const { accept, at, did, clock } = setUp({
+    acceptHere: () => {
+      at.place = elsewhere;
+      return ok;
+    },
+  });
+  at.place = here;
+  const seen = timed(clock, accept(push, never));
+  await clock.advance(100);
+  assert.deepEqual([seen.answer, did], [ok, ["to 10.0.0.2:8443 of term 3"]]);
+});
 
 Deno.test("`createOwnerRouter()` accepts at once where the owner is here", async () => {
   const { accept, at, did, looks } = setUp();
