@@ -1,0 +1,178 @@
+/** Sends requests of all kinds, and holds each answer against the oracle's verdict. */
+import assert from "node:assert/strict";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
+import fc from "fast-check";
+import type { Push, PushRequest } from "../../../status/exchange.ts";
+import { assertStatus, hostileBench } from "../hostile/case.ts";
+import { type FuzzRequest, judge, type Verdict } from "./oracle.ts";
+import { requests } from "./requests.ts";
+
+/** What came back. */
+export interface FuzzAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What requests are sent to. */
+export interface FuzzTarget {
+  /** Answers undefined where the request cannot be put into words of its protocol. */
+  send(request: FuzzRequest): Promise<FuzzAnswer | undefined>;
+  /** Codes beyond the oracle's that are right here, such as 400 for what is not HTTP. */
+  readonly besides: ReadonlySet<number>;
+}
+
+/** How much is sent. */
+export interface FuzzOptions {
+  readonly seed: number;
+  readonly runs: number;
+}
+
+/** How often each code was answered. */
+export type FuzzCounts = Record<number, number>;
+
+type Bench = ReturnType<typeof hostileBench>;
+
+/** A request as the handler gets it from a server. */
+function pushRequest({ method, url, headers, body }: FuzzRequest): PushRequest {
+  const all: Record<string, string> = { ...headers, "content-length": String(body.length) };
+  return {
+    method,
+    url,
+    peer: "10.0.0.1",
+    header: (name) => Object.hasOwn(all, name) ? all[name] : undefined,
+    readBody: (max) => Promise.resolve(body.length > max ? undefined : body),
+  };
+}
+
+/** The handler, called in memory. */
+export function inMemory({ handle }: Bench): FuzzTarget {
+  return {
+    besides: new Set(),
+    async send(request) {
+      const { status, headers, body } = await handle(pushRequest(request));
+      const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+      return { status, headers: Object.fromEntries(lower), body };
+    },
+  };
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  413: "RequestEntityTooLarge",
+  422: "Invalid",
+  429: "TooManyRequests",
+  431: "BadRequest",
+  503: "ServiceUnavailable",
+};
+
+/** Codes that the answer may have. */
+function allowed({ codes, route }: Verdict, { besides }: FuzzTarget): ReadonlySet<number> {
+  const all = new Set([...codes, ...besides]);
+  // What is asked for beside the path is not the oracle's; nothing is read in these tests.
+  if (route === "read") all.add(422);
+  if (codes.size === 0) all.add(route === "read" ? 503 : 200);
+  // Histories of a pod have a limit that no flag lifts.
+  if (route === "history") all.add(429);
+  return all;
+}
+
+/** The parts of the request's token that nobody else may see. */
+function secretsOf({ headers }: FuzzRequest): string[] {
+  return (headers.authorization ?? "").split(/[\s.]+/).filter((part) => part.length > 40);
+}
+
+function checkAnswer(answer: FuzzAnswer, codes: ReadonlySet<number>): void {
+  const { status, headers, body } = answer;
+  assert(codes.has(status), `${status} is none of ${[...codes].join(", ")}: ${body}`);
+  assert.equal(headers["content-type"], "application/json");
+  const value: unknown = body === "" ? undefined : JSON.parse(body);
+  if (status === 200) return assert(typeof value === "object" && value !== null);
+  const reason = REASONS[status];
+  assert(reason !== undefined, `${status} is not a code of the contract`);
+  if (value !== undefined) assertStatus(value, status, reason);
+  if (status === 401) assert.equal(headers["www-authenticate"], "Bearer");
+  if (status === 405) assert.match(headers.allow ?? "", /POST/);
+  if (status === 429 || status === 503) assert.match(headers["retry-after"] ?? "", /^[1-9]\d*$/);
+}
+
+/** What the owner was told must be what the oracle says, and nothing where it says nothing. */
+function checkAccepted(told: readonly Push[], answer: FuzzAnswer, verdict: Verdict): void {
+  const newest = answer.status === 200 ? verdict.status?.newest : undefined;
+  assert.equal(told.length, newest === undefined ? 0 : 1);
+  const [push] = told;
+  if (push === undefined) return;
+  const { lastUpdatedTime, ...rest } = push.trainerStatus;
+  assert.deepEqual(rest, newest);
+  assert(!Number.isNaN(Date.parse(lastUpdatedTime)));
+  assert.equal(push.earlier?.length ?? 0, verdict.status?.earlier);
+  assert.deepEqual([push.job.uid, push.pod.uid], ["uid-trainjob", "uid-pod-1"]);
+}
+
+/** Collects what is logged while `work` goes on. */
+async function logging<T>(work: (records: LogRecord[]) => Promise<T>): Promise<T> {
+  const records: LogRecord[] = [];
+  await configure({
+    reset: true,
+    sinks: { memory: (record) => void records.push(record) },
+    loggers: [
+      { category: "milepost", sinks: ["memory"], lowestLevel: "trace" },
+      { category: ["logtape", "meta"], sinks: [] },
+    ],
+  });
+  try {
+    return await work(records);
+  } finally {
+    await reset();
+  }
+}
+
+function isTold(secret: string, records: readonly LogRecord[]): boolean {
+  return records.some(({ message, properties }) =>
+    JSON.stringify([message, properties]).includes(secret)
+  );
+}
+
+/** Longer than any request may take on a machine that is busy with other things. */
+const STUCK_MS = 60_000;
+
+/**
+ * Sends `runs` requests. Throws with the seed and the smallest request that it found, where one is not
+ * answered as the oracle says, told to the owner without right, or where a token is seen.
+ */
+export async function fuzz(
+  bench: Bench,
+  target: FuzzTarget,
+  { seed, runs }: FuzzOptions,
+): Promise<FuzzCounts> {
+  const counts: FuzzCounts = {};
+  const one = await requests(seed);
+  await logging((records) =>
+    fc.assert(
+      fc.asyncProperty(one, async (request) => {
+        bench.accepted.length = 0;
+        bench.results.length = 0;
+        records.length = 0;
+        const verdict = judge(request);
+        const answer = await target.send(request);
+        if (answer === undefined) return;
+        checkAnswer(answer, allowed(verdict, target));
+        checkAccepted(bench.accepted, answer, verdict);
+        const text = JSON.stringify(answer);
+        for (const secret of secretsOf(request)) {
+          assert(!text.includes(secret), "the answer holds a part of the token");
+          assert(!isTold(secret, records), "the log holds a part of the token");
+        }
+        assert(!records.some(({ level }) => level === "error"), JSON.stringify(records));
+        counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+      }),
+      { seed, numRuns: runs, timeout: STUCK_MS, endOnFailure: false },
+    )
+  );
+  return counts;
+}
