@@ -1,0 +1,154 @@
+/**
+ * The owner of the ledger goes away under load, in three ways, and what was acknowledged is compared
+ * with what the objects show before any further push (docs/operate.md, "What can be lost").
+ */
+import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
+import { MANAGER } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { type ManagerProcess, startManagerProcess } from "../app/manager_process.ts";
+import { type Crowd, type Loss, startCrowd } from "./loss.ts";
+import { shellRuntime, trainJob } from "./standalone.ts";
+import { until } from "./until.ts";
+
+/** Where it is played. */
+export interface LossStage {
+  readonly client: KubeClient;
+  /** Of the manager's user. */
+  readonly kubeconfig: string;
+  readonly jobs: number;
+  /** `--status-writes-qps`. */
+  readonly writesPerSecond: number;
+  /** More flags of the managers. */
+  readonly flags?: readonly string[];
+}
+
+/** What was lost each time, and the bound that is promised for a death without a word. */
+export interface Losses {
+  readonly killed: Loss;
+  readonly paused: Loss;
+  readonly ended: Loss;
+  readonly endedMs: number;
+  readonly boundMs: number;
+}
+
+/** For what is under way, and for a machine that is busy with other tests. */
+const SLACK_MS = 4_000;
+const LONG = { timeoutMs: 90_000 } as const;
+
+async function metricOf(manager: ManagerProcess, series: string): Promise<number> {
+  const line = (await manager.metrics()).split("\n")
+    .find((it) => it.startsWith(`milepost_${series} `));
+  return Number(line?.split(" ").at(-1) ?? 0);
+}
+
+async function leads(manager: ManagerProcess): Promise<boolean> {
+  return await metricOf(manager, "leader") === 1;
+}
+
+const isReady = (manager: ManagerProcess) =>
+  until(`${manager.name} is ready`, async () => (await manager.readyz()).code === 200, LONG);
+
+/** It owns the state, and has written what it took. */
+const owns = (manager: ManagerProcess) =>
+  until(
+    `${manager.name} leads and has nothing to write`,
+    async () => await leads(manager) && await metricOf(manager, "ledger_pending") === 0,
+    LONG,
+  );
+
+/** Pushes to both until every job was written several times by this owner. */
+async function load(crowd: Crowd, owner: ManagerProcess, other: ManagerProcess): Promise<void> {
+  const before = crowd.fewestShown();
+  crowd.report((index) => (index % 2 === 0 ? owner : other).status);
+  await until("every job was written 5 times", () => crowd.fewestShown() >= before + 5, LONG);
+}
+
+/** The next push of each job brings its object up to date, and nothing ever goes back. */
+async function assertRepaired(crowd: Crowd, owner: ManagerProcess): Promise<void> {
+  await crowd.pushOnce(owner.status);
+  await until("every job shows its newest push", () => crowd.allShown(), LONG);
+  assert.deepEqual(crowd.wentBack(), []);
+}
+
+function assertBounded(loss: Loss, boundMs: number, how: string): void {
+  const { jobs, pushes, longestMs } = loss;
+  assert.ok(
+    longestMs <= boundMs + SLACK_MS,
+    `${how}: ${pushes} pushes of ${jobs} jobs, the oldest ${Math.round(longestMs)} ms before`,
+  );
+}
+
+/** Plays it, asserts what is promised, and answers what it measured. */
+export async function playLosses(stage: LossStage): Promise<Losses> {
+  const { client, kubeconfig, jobs, writesPerSecond } = stage;
+  const boundMs = Math.max(1, jobs / writesPerSecond) * 1000;
+  await using cleanup = new AsyncDisposableStack();
+  const start = async (name: string) => {
+    const flags = [`--status-writes-qps=${writesPerSecond}`, ...stage.flags ?? []];
+    const manager = await startManagerProcess({ kubeconfig, name, flags });
+    cleanup.defer(async () => {
+      await manager.stop("SIGKILL").catch(() => {}); // It may have ended by itself.
+    });
+    await isReady(manager);
+    return manager;
+  };
+  const [first, second] = [await start("first"), await start("second")];
+  await owns(first);
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 600"));
+  const names = Array.from({ length: jobs }, (_, index) => `loss-${index}`);
+  for (const name of names) await client.create(KINDS.trainJob, trainJob(name, "idle"));
+  const crowd = await startCrowd(client, names);
+  cleanup.defer(() => crowd.stop());
+
+  // Killed: what it held is gone with it.
+  await load(crowd, first, second);
+  const killedMs = performance.now();
+  await first.stop("SIGKILL");
+  await crowd.pause();
+  await owns(second);
+  const killed = await crowd.lossAt(killedMs);
+  assertBounded(killed, boundMs, "kill -9");
+  await assertRepaired(crowd, second);
+
+  // Stopped beyond its lease: another one follows, and it finds out when it wakes.
+  const third = await start("third");
+  await load(crowd, second, third);
+  const pausedMs = performance.now();
+  Deno.kill(second.pid, "SIGSTOP");
+  await crowd.pause();
+  await owns(third);
+  const paused = await crowd.lossAt(pausedMs);
+  assertBounded(paused, boundMs, "SIGSTOP");
+  await crowd.pushOnce(third.status);
+  crowd.report(() => third.status);
+  Deno.kill(second.pid, "SIGCONT");
+  await until("the woken one knows that it leads no more", async () => !await leads(second), LONG);
+  await until(
+    "it has dropped what it held",
+    async () => await metricOf(second, "ledger_pending") === 0,
+    LONG,
+  );
+  await crowd.pause();
+  await owns(third);
+  await assertRepaired(crowd, third);
+
+  // Told to end: it writes what it holds before it lets go of the lease.
+  await load(crowd, third, second);
+  const [{ code, tookMs }] = await Promise.all([third.stop("SIGTERM"), crowd.pause()]);
+  const endedMs = performance.now();
+  const ended = await crowd.lossAt(endedMs);
+  assert.equal(code, 0, third.log());
+  assert.ok(tookMs < 10_000, `SIGTERM took ${tookMs} ms`);
+  await owns(second);
+  // What a client sent at the very end went to the next owner.
+  assert.deepEqual(await crowd.lossAt(endedMs), { jobs: 0, pushes: 0, longestMs: 0 });
+  assert.doesNotMatch(third.log(), /progress unwritten/);
+  await assertRepaired(crowd, second);
+  const lease = await client.get(KINDS.lease, {
+    namespace: MANAGER.namespace,
+    name: MANAGER.lease,
+  });
+  assert.equal(lease.spec?.holderIdentity, "second_uid-second");
+  return { killed, paused, ended, endedMs: tookMs, boundMs };
+}
