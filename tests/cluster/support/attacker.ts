@@ -70,13 +70,18 @@ const BINDING = {
 
 const TOKEN_FOLDER = "/var/run/secrets/mallory";
 
-/** A pod that says its token, and then stays. */
+/** A pod that says its token, and then stays, also when it is told to end. */
 export const TELLING: PodSpec = {
   restartPolicy: "Never",
+  terminationGracePeriodSeconds: 120,
   containers: [{
     name: "main",
     image: "none",
-    command: ["sh", "-c", `cat ${TOKEN_FOLDER}/token; echo; exec sleep 600`],
+    command: [
+      "sh",
+      "-c",
+      `trap "" TERM; cat ${TOKEN_FOLDER}/token; echo; while :; do sleep 1; done`,
+    ],
     volumeMounts: [{ name: "token", mountPath: TOKEN_FOLDER }],
   }],
   volumes: [{
