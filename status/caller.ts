@@ -20,16 +20,20 @@ const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
   not_reviewed: "the API server cannot review the token now: try again soon",
 };
 
-/** Reads the Authorization header: scheme in any case, one token in the shape of a JWT. */
-export function bearerOf(header: string | undefined): Bearer {
+/**
+ * Reads the Authorization header: scheme in any case, one token in the shape of a JWT. A token that
+ * `isKnown` by its hash was found to be one before, and is not looked through again.
+ */
+export function bearerOf(header: string | undefined, isKnown: (hash: string) => boolean): Bearer {
   if (header === undefined || header.trim() === "") return { kind: "none" };
   // Only the scheme is looked at before the length is.
   const space = header.search(/[ \t]/);
   if (space < 0 || header.slice(0, space).toLowerCase() !== "bearer") return { kind: "malformed" };
   if (header.length > MAX_TOKEN_LENGTH + 64) return { kind: "malformed" };
   const token = header.slice(space).trim();
-  if (token.length > MAX_TOKEN_LENGTH || !JWT.test(token)) return { kind: "malformed" };
-  return { kind: "token", token, hash: createHash("sha256").update(token).digest("base64") };
+  if (token.length > MAX_TOKEN_LENGTH) return { kind: "malformed" };
+  const hash = createHash("sha256").update(token).digest("base64");
+  return isKnown(hash) || JWT.test(token) ? { kind: "token", token, hash } : { kind: "malformed" };
 }
 
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */

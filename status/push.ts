@@ -123,6 +123,8 @@ const NOT_JSON: ParsedPush = {
   causes: [{ field: "", message: "must be JSON in UTF-8" }],
 };
 
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
 /** Reads the bytes of a body: strict UTF-8, one JSON value, then `parse`. */
 export function readJson(
   bytes: Uint8Array,
@@ -130,7 +132,7 @@ export function readJson(
 ): ParsedPush {
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    value = JSON.parse(strictUtf8.decode(bytes));
   } catch {
     return NOT_JSON;
   }

@@ -166,13 +166,15 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     else onPush?.(result, (clock.monotonic() - monotonicMs) / 1000);
   }
 
+  const isKnown = (hash: string) => verifier.known(hash) !== undefined;
+
   return async (request) => {
     const exchange: Exchange = {
       request,
       peer: peerKey(request.peer),
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
-      bearer: bearerOf(request.header("authorization")),
+      bearer: bearerOf(request.header("authorization"), isKnown),
     };
     const refusal = await runStages(stages, exchange)
       .catch((error: unknown) => failure(error, exchange))
