@@ -192,7 +192,7 @@ func take(reader *bufio.Reader, found *answer, size int64) error {
 	if _, err := io.ReadFull(reader, begin); err != nil {
 		return err
 	}
-	found.excerpt = string(begin)
+	found.excerpt = strings.TrimSpace(string(begin))
 	_, err := io.CopyN(io.Discard, reader, size-int64(len(begin)))
 	return err
 }

@@ -8,7 +8,7 @@ export type TurnsOf = Readonly<Partial<Record<SideName, readonly Turn[]>>>;
 
 const mean = (values: readonly number[]) =>
   values.length === 0 ? NaN : values.reduce((sum, it) => sum + it, 0) / values.length;
-const rateOf = (turns: readonly Turn[] = []) => mean(turns.map(({ load }) => load.rate));
+const rateOf = (turns: readonly Turn[]) => mean(turns.map(({ load }) => load.rate));
 const p99Of = (turns: readonly Turn[]) => Math.max(...turns.map(({ load }) => load.warm.p99));
 const atLeast = (limit: number) => ({ is: "at least", limit }) as const;
 const atMost = (limit: number) => ({ is: "at most", limit }) as const;
@@ -47,57 +47,68 @@ function failuresOf(turns: readonly Turn[]): string {
 interface RateGoals {
   readonly ofBare: number;
   readonly overUpstream: number;
-  readonly p99Ms?: number;
+  readonly p99Ms: number;
 }
 
-/** The rate and p99 of a row beside those of the others. */
+/** The rate and p99 of a row beside those of whoever took turns too; none without Milepost's. */
 export function rateRows(name: string, turns: TurnsOf, goals: RateGoals): Measure[] {
-  const own = turns.milepost ?? [];
-  const value = rateOf(own);
-  const [bare, upstream] = [rateOf(turns.bare), rateOf(turns.upstream)];
-  const pushes = { value, unit: "/s" };
-  return [
-    {
-      ...pushes,
-      name: `${name}: pushes`,
-      goal: atLeast(goals.ofBare * bare),
-      beside: { name: "bare endpoint", value: bare },
-      note: `${splitOf(own)}${failuresOf(own)}; bare: ${splitOf(turns.bare ?? [])}`,
+  const { milepost: own, bare, upstream, "upstream as shipped": shipped } = turns;
+  if (own === undefined) return [];
+  const pushes = { value: rateOf(own), unit: "/s" };
+  const rows: Measure[] = [{
+    ...pushes,
+    name: `${name}: pushes`,
+    ...bare && {
+      goal: atLeast(goals.ofBare * rateOf(bare)),
+      beside: { name: "bare endpoint", value: rateOf(bare) },
     },
-    {
+    note: `${splitOf(own)}${failuresOf(own)}${bare ? `; bare: ${splitOf(bare)}` : ""}`,
+  }];
+  if (upstream) {
+    rows.push({
       ...pushes,
       name: `${name}: over upstream`,
-      goal: atLeast(goals.overUpstream * upstream),
-      beside: { name: "upstream, limits lifted", value: upstream },
-      note: `upstream: ${splitOf(turns.upstream ?? [])}${failuresOf(turns.upstream ?? [])}`,
-    },
-    ...turns["upstream as shipped"] === undefined ? [] : [{
+      goal: atLeast(goals.overUpstream * rateOf(upstream)),
+      beside: { name: "upstream, limits lifted", value: rateOf(upstream) },
+      note: `upstream: ${splitOf(upstream)}${failuresOf(upstream)}`,
+    });
+  }
+  if (shipped) {
+    rows.push({
       ...pushes,
       name: `${name}: over upstream as shipped`,
-      beside: { name: "upstream as shipped", value: rateOf(turns["upstream as shipped"]) },
-      note: `upstream as shipped${failuresOf(turns["upstream as shipped"])}`,
-    }],
-    {
-      name: `${name}: p99`,
-      value: p99Of(own),
-      unit: "ms",
-      ...goals.p99Ms === undefined ? {} : { goal: { is: "below", limit: goals.p99Ms } as const },
-      beside: { name: "bare endpoint", value: p99Of(turns.bare ?? []) },
-    },
-  ];
+      beside: { name: "upstream as shipped", value: rateOf(shipped) },
+      note: `upstream as shipped${failuresOf(shipped)}`,
+    });
+  }
+  rows.push({
+    name: `${name}: p99`,
+    value: p99Of(own),
+    unit: "ms",
+    goal: { is: "below", limit: goals.p99Ms },
+    ...bare && { beside: { name: "bare endpoint", value: p99Of(bare) } },
+  });
+  return rows;
 }
 
-/** The cost of a push, from connections that are kept. */
-export function costRow(turns: TurnsOf): Measure {
-  const upstream = cpuFor100k(turns.upstream ?? []);
-  return {
+/** The cost of a push, from connections that are kept; none without Milepost's turns. */
+export function costRows({ milepost, upstream, bare }: TurnsOf): Measure[] {
+  if (milepost === undefined) return [];
+  const row = {
     name: "CPU seconds for 100,000 pushes",
-    value: cpuFor100k(turns.milepost ?? []),
+    value: cpuFor100k(milepost),
     unit: "s",
-    goal: atMost(upstream / 20),
-    beside: { name: "upstream, limits lifted", value: upstream },
-    note: `kept connections; the bare endpoint took ${cpuFor100k(turns.bare ?? []).toFixed(1)} s`,
+    note: `kept connections${
+      bare ? `; the bare endpoint took ${cpuFor100k(bare).toFixed(1)} s` : ""
+    }`,
   };
+  if (upstream === undefined) return [row];
+  const value = cpuFor100k(upstream);
+  return [{
+    ...row,
+    goal: atMost(value / 20),
+    beside: { name: "upstream, limits lifted", value },
+  }];
 }
 
 /** Writes of statuses that the API server has answered with success, a second. */
@@ -146,6 +157,13 @@ export function manyJobsRows(turn: Turn, budget: number): Measure[] {
     },
     { name: `${name}: TokenReviews`, value: account.requests.TokenReviews ?? 0, unit: "" },
   ];
+}
+
+/** Writes for one job, whatever is pushed; none without Milepost's turns. */
+export function oneJobRows({ milepost }: TurnsOf): Measure[] {
+  if (milepost === undefined) return [];
+  const value = Math.max(...milepost.map(writesPerSecond));
+  return [{ name: "one-job: writes to the API server", value, unit: "/s", goal: atMost(1.2) }];
 }
 
 /** Two replicas beside one. `accepted` is what both say that they have accepted. */

@@ -10,13 +10,13 @@ import { buildGenerator } from "../generator/generator.ts";
 import type { Benchmark, Measure } from "../result.ts";
 import { sumOf } from "./accounting.ts";
 import {
-  costRow,
+  costRows,
   GOALS,
   manyJobsRows,
+  oneJobRows,
   rateRows,
   replicasRows,
   type TurnsOf,
-  writesPerSecond,
 } from "./compare.ts";
 import { readOptions, type RowName, type SideName, type StatusOptions } from "./options.ts";
 import { type Ground, shippedProgram, type Side, startMilepost, startSide } from "./sides.ts";
@@ -79,12 +79,8 @@ function sharedRows(turns: ReadonlyMap<RowName, TurnsOf>): Measure[] {
   return [...turns].flatMap(([row, all]) => {
     const goals = GOALS[row];
     const rates = goals === undefined ? [] : rateRows(row, all, goals);
-    if (row === "keep-alive") return [...rates, costRow(all)];
-    if (row !== "one-job") return rates;
-    const writes = (all.milepost ?? []).map(writesPerSecond);
-    const value = Math.max(...writes);
-    const name = "one-job: writes to the API server";
-    return [...rates, { name, value, unit: "/s", goal: { is: "at most", limit: 1.2 } as const }];
+    if (row === "keep-alive") return [...rates, ...costRows(all)];
+    return row === "one-job" ? [...rates, ...oneJobRows(all)] : rates;
   });
 }
 
