@@ -121,7 +121,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     reading,
   });
   cleanup.defer(() => endpoint.close());
-  const server = await serveStatus({ ...foundation, ...parts }, endpoint.handler);
+  const server = await serveStatus({ ...foundation, ...parts }, endpoint);
   const started = cleanup.move();
   return {
     port: server.port,

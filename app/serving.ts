@@ -1,6 +1,6 @@
 /** The manager's two TLS servers, with the certificates that they swap without a dropped connection. */
 import type { Clock } from "../kube/clock.ts";
-import type { PushHandler } from "../status/push_handler.ts";
+import type { StatusEndpoint } from "./status_endpoint.ts";
 import { startStatusServer, type StatusServer } from "../status/server.ts";
 import type { AdmissionHandlers } from "../webhook/admission_http.ts";
 import { type AdmissionServer, startAdmissionServer } from "../webhook/admission_server.ts";
@@ -37,13 +37,14 @@ export async function orNameTheFlag<T>(
 /** Serves pushes. Takes new certificates as they come. */
 export async function serveStatus(
   { configuration, certificates, clock }: ServingParts,
-  handle: PushHandler,
+  { handler: handle, isShunned }: Pick<StatusEndpoint, "handler" | "isShunned">,
 ): Promise<StatusServer> {
   const { bindAddress: hostname, statusPort: port } = configuration;
   const server = await orNameTheFlag(
     "--status-port",
     port,
-    () => startStatusServer({ port, hostname, tls: certificates.current(), handle, clock }),
+    () =>
+      startStatusServer({ port, hostname, tls: certificates.current(), handle, isShunned, clock }),
   );
   const stop = certificates.onChange(() => server.updateCertificate(certificates.current()));
   return {

@@ -13,8 +13,13 @@ import {
   type OwnedObject,
   type OwnershipLookups,
 } from "../status/ownership.ts";
-import { createPushHandler, type PushHandler } from "../status/push_handler.ts";
 import type { ReadingParts } from "../status/read_stages.ts";
+import { createPeers, type Peers } from "../status/peers.ts";
+import {
+  createPushHandler,
+  DEFAULT_RATE_LIMITS,
+  type PushHandler,
+} from "../status/push_handler.ts";
 import { createReadBudget, type ReadBudget } from "../status/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
@@ -41,6 +46,8 @@ export interface StatusParts {
 /** The endpoint without its server. */
 export interface StatusEndpoint {
   readonly handler: PushHandler;
+  /** Whether a peer's new connections are not worth a handshake. */
+  readonly isShunned: Peers["isShunned"];
   /** Whether tokens can be verified. */
   ready(): boolean;
   /** Keeps what that needs until `signal` aborts. */
@@ -94,7 +101,10 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
   const authentication = createAuthentication(parts);
   const { verifier, reviews } = authentication;
   const ownership = createOwnership({ lookups: lookupsOf(parts) });
+  const { failuresPerPeer: failures, maxKeys } = DEFAULT_RATE_LIMITS;
+  const peers = createPeers({ failures, maxKeys });
   const handler = createPushHandler({
+    peers,
     verifier,
     ownership,
     ...(reviews === undefined ? {} : { reviews }),
@@ -124,6 +134,7 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
   });
   return {
     handler,
+    isShunned: peers.isShunned,
     ready: authentication.ready,
     run: authentication.run,
     close: async () => {

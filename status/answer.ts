@@ -34,7 +34,12 @@ export type Refusal =
   | { readonly why: "body_too_large"; readonly maxBytes: number }
   | { readonly why: UnauthorizedReason }
   | { readonly why: ForbiddenReason }
-  | { readonly why: RateReason; readonly retryAfterMs: number }
+  | {
+    readonly why: RateReason;
+    readonly retryAfterMs: number;
+    /** Whether the connection is closed after the answer: nothing good comes of it. */
+    readonly closes?: boolean;
+  }
   | { readonly why: "invalid" | "invalid_query"; readonly causes: readonly Cause[] }
   | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number }
   | { readonly why: "internal" };
@@ -187,7 +192,8 @@ function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
   if (code === 401) return { "WWW-Authenticate": "Bearer" };
   if (refusal.why === "wrong_method") return { "Allow": refusal.allow };
   if ("retryAfterMs" in refusal) {
-    return { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
+    const after = { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
+    return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
   }
   return {};
 }

@@ -37,12 +37,12 @@ export function bearerOf(header: string | undefined, isKnown: (hash: string) => 
 }
 
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */
-export function peerFailures({ peerFailures, verifier }: StageParts): Stage["run"] {
+export function peerFailures({ peers, verifier }: StageParts): Stage["run"] {
   return ({ peer, bearer, monotonicMs }) => {
-    const retryAfterMs = peerFailures.waitMs(peer, monotonicMs);
+    const retryAfterMs = peers.waitMs(peer, monotonicMs);
     if (retryAfterMs === 0) return undefined;
     if (bearer.kind === "token" && verifier.known(bearer.hash) !== undefined) return undefined;
-    return { why: "peer_limit", retryAfterMs };
+    return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, monotonicMs) };
   };
 }
 

@@ -11,6 +11,8 @@ import { peerKey } from "./push_handler.ts";
 export interface ConnectionOptions {
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
+  /** Whether a peer's new connections are closed before they cost a handshake. Default: none. */
+  readonly isShunned?: (peer: string, nowMs: number) => boolean;
   /** From the connection to the end of the first header. */
   readonly headerMs: number;
   /** Between two requests, the header of the second one apart. */
@@ -54,9 +56,22 @@ function idOf(socket: Duplex): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
+/**
+ * Asks `admit` before the server takes a connection: one that it refuses is closed before the server
+ * has made anything for it, which costs a fifth, and a thirtieth of a handshake.
+ */
+function putBefore(server: Server, admit: (socket: Socket) => boolean): void {
+  const takers = server.listeners("connection");
+  server.removeAllListeners("connection");
+  server.on("connection", (socket: Socket) => {
+    if (!admit(socket)) return void socket.destroy();
+    for (const take of takers) Reflect.apply(take, server, [socket]);
+  });
+}
+
 /** Counts connections from now on, and closes those that send no whole header in time. */
 export function guardConnections(server: Server, options: ConnectionOptions): Connections {
-  const { clock, limits, headerMs, idleMs, checkEveryMs } = options;
+  const { clock, limits, isShunned = () => false, headerMs, idleMs, checkEveryMs } = options;
   const guard = createPeerGuard(limits);
   const connections = new Map<string, Connection>();
   /** Saves the making of an id for each request. */
@@ -71,15 +86,16 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
     return found;
   }
 
-  server.on("connection", (socket: Socket) => {
+  function admit(socket: Socket): boolean {
     const peer = peerKey(socket.remoteAddress ?? "");
-    if (!guard.admit(peer, clock.monotonic())) return void socket.destroy();
+    const nowMs = clock.monotonic();
+    if (isShunned(peer, nowMs) || !guard.admit(peer, nowMs)) return false;
     const id = idOf(socket);
     const connection: Connection = {
       socket,
       heard: false,
       inHand: 0,
-      restsSinceMs: clock.monotonic(),
+      restsSinceMs: nowMs,
       isBroken: false,
     };
     connections.set(id, connection);
@@ -87,7 +103,9 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
       guard.release(peer);
       if (connections.get(id) === connection) connections.delete(id);
     });
-  });
+    return true;
+  }
+  putBefore(server, admit);
 
   server.on("request", (message: IncomingMessage, response: ServerResponse) => {
     const connection = find(message.socket);

@@ -21,6 +21,7 @@ import {
 } from "./exchange.ts";
 import { bearerOf } from "./caller.ts";
 import type { Ownership } from "./ownership.ts";
+import { createPeers, type Peers } from "./peers.ts";
 import type { ReadingParts } from "./read_stages.ts";
 import { createStages } from "./stages.ts";
 import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
@@ -62,6 +63,8 @@ export interface PushHandlerOptions {
   readonly reading?: ReadingParts;
   readonly clock: Clock;
   readonly limits?: Partial<PushRateLimits>;
+  /** What the server goes by, too. Default: peers of this handler's own. */
+  readonly peers?: Peers;
   /** `pushes_total{result}` and `push_seconds`. */
   readonly onPush?: (result: PushResult, seconds: number) => void;
   /** `reads_total{kind,result}`: a read once, or the beginning of a stream. */
@@ -104,7 +107,8 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
   const { clock, onPush, onRead, verifier, ownership, reviews, accept } = options;
   const { awaitsReview = () => false, acceptDeadlineMs = 3000 } = options;
   const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
-  const peerFailures = createKeyedBuckets(limits.failuresPerPeer, limits.maxKeys);
+  const { failuresPerPeer: failures, maxKeys } = limits;
+  const peers = options.peers ?? createPeers({ failures, maxKeys });
   const podPushes = createKeyedBuckets(limits.pushesPerPod, limits.maxKeys);
   const podHistories = createKeyedBuckets(
     { ratePerSecond: HISTORY_LIMITS.perSecond, burst: HISTORY_LIMITS.burst },
@@ -121,7 +125,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     acceptDeadlineMs,
     reading: options.reading,
     clock,
-    peerFailures,
+    peers,
     podPushes,
     subjectPushes,
     podHistories,
@@ -149,12 +153,14 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
   }
 
   function answer(exchange: Exchange, refusal: Refusal | undefined): PushResponse {
+    // Its token is good, and it is part of the job that it speaks of.
+    if (exchange.jobUid !== undefined) peers.proved(exchange.peer, exchange.monotonicMs);
     if (refusal === undefined) {
       outage = false;
       return found(exchange.response, "answer");
     }
     if (resultOf(refusal) === "unauthorized") {
-      peerFailures.take(exchange.peer, exchange.monotonicMs);
+      peers.failed(exchange.peer, exchange.monotonicMs);
     }
     const { job, identity } = exchange;
     log.debug("a push was refused", { ...job, why: refusal.why, subject: identity?.subject });

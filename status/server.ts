@@ -51,6 +51,8 @@ export interface StatusServerOptions {
   readonly clock: Clock;
   readonly timeouts?: Partial<ServingTimeouts>;
   readonly connections?: Partial<ConnectionLimits>;
+  /** Whether a peer's new connections are closed before they cost a handshake. Default: none. */
+  readonly isShunned?: (peer: string, nowMs: number) => boolean;
 }
 
 /** A running endpoint. */
@@ -166,6 +168,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   const connections = guardConnections(server, {
     clock,
     limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.connections },
+    isShunned: options.isShunned,
     ...timeouts,
   });
   server.on("request", (message, response) => void serve(message, response));

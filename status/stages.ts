@@ -7,6 +7,7 @@ import type { Ownership } from "./ownership.ts";
 import { read, type ReadingParts, watch } from "./read_stages.ts";
 import { contentLength, route } from "./routes.ts";
 import type { KeyedBuckets } from "./token_bucket.ts";
+import type { Peers } from "./peers.ts";
 import type { ReviewCache } from "./token_review.ts";
 import type { TokenVerifier } from "./token_verification.ts";
 
@@ -24,7 +25,7 @@ export interface StageParts {
   /** Absent: nothing can be read. */
   readonly reading?: ReadingParts | undefined;
   readonly clock: Clock;
-  readonly peerFailures: KeyedBuckets;
+  readonly peers: Pick<Peers, "waitMs" | "isShunned">;
   readonly podPushes: KeyedBuckets;
   readonly subjectPushes: KeyedBuckets;
   readonly podHistories: KeyedBuckets;

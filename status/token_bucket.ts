@@ -27,7 +27,8 @@ export function refill(bucket: Bucket | undefined, nowMs: number, limits: Bucket
   if (bucket === undefined) return { tokens: limits.burst, atMs: nowMs };
   const elapsedMs = Math.max(0, nowMs - bucket.atMs);
   const tokens = Math.min(limits.burst, bucket.tokens + elapsedMs * limits.ratePerSecond / 1000);
-  return { tokens, atMs: nowMs };
+  // Callers come with the times of their arrivals, in any order: no time is refilled twice.
+  return { tokens, atMs: Math.max(bucket.atMs, nowMs) };
 }
 
 /** Takes one token, if there is one; otherwise nothing changes but the time. */
@@ -41,10 +42,18 @@ export function take(bucket: Bucket | undefined, nowMs: number, limits: BucketLi
   };
 }
 
+/** Takes a token, there or not: the debt is at most the burst, so that it is paid in a bounded time. */
+export function charge(bucket: Bucket | undefined, nowMs: number, limits: BucketLimits): Bucket {
+  const full = refill(bucket, nowMs, limits);
+  return { ...full, tokens: Math.max(-limits.burst, full.tokens - 1) };
+}
+
 /** Buckets by key. The longest unused are forgotten (and so are full again) beyond `maxKeys`. */
 export interface KeyedBuckets {
   /** Takes a token of `key`; answers 0, or the milliseconds to wait for one. */
   take(key: string, nowMs: number): number;
+  /** Takes a token of `key` also where there is none: {@link charge}. */
+  charge(key: string, nowMs: number): void;
   /** Milliseconds until `key` has a token; 0 where it has one. Takes nothing. */
   waitMs(key: string, nowMs: number): number;
 }
@@ -58,6 +67,7 @@ export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): Keyed
       buckets.set(key, taken.bucket);
       return taken.waitMs;
     },
+    charge: (key, nowMs) => void buckets.set(key, charge(buckets.get(key), nowMs, limits)),
     waitMs(key, nowMs) {
       const bucket = buckets.get(key);
       return bucket === undefined ? 0 : take(bucket, nowMs, limits).waitMs;

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createPeerGuard } from "../../status/peer_guard.ts";
-import { createKeyedBuckets, take } from "../../status/token_bucket.ts";
+import { createPeers } from "../../status/peers.ts";
+import { charge, createKeyedBuckets, take } from "../../status/token_bucket.ts";
 
 Deno.test("`take()` lets the burst pass at once and the rate in the long run", () => {
   const limits = { ratePerSecond: 2, burst: 3 };
@@ -38,6 +39,60 @@ Deno.test("`take()` does not mind time that goes back", () => {
   const limits = { ratePerSecond: 1, burst: 1 };
   const { bucket } = take(undefined, 10_000, limits);
   assert(take(bucket, 0, limits).waitMs > 0);
+});
+
+Deno.test("`take()` refills no time twice, whatever order arrivals come in", () => {
+  const limits = { ratePerSecond: 10, burst: 1 };
+  const arrivals = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 100, maxLength: 100 });
+  fc.assert(fc.property(arrivals, (times) => {
+    let bucket;
+    let passed = 0;
+    for (const nowMs of times) {
+      const taken = take(bucket, nowMs, limits);
+      bucket = taken.bucket;
+      if (taken.waitMs === 0) passed += 1;
+    }
+    assert.ok(passed <= limits.burst + limits.ratePerSecond, `${passed} passed in a second`);
+  }));
+});
+
+Deno.test("`charge()` goes into a debt of one burst at most, which time pays", () => {
+  const limits = { ratePerSecond: 2, burst: 3 };
+  let bucket = charge(undefined, 0, limits);
+  assert.equal(bucket.tokens, 2);
+  for (let time = 0; time < 50; time++) bucket = charge(bucket, 0, limits);
+  assert.equal(bucket.tokens, -3);
+  assert.equal(take(bucket, 0, limits).waitMs, 2000);
+  assert.equal(take(bucket, 2000, limits).waitMs, 0);
+});
+
+Deno.test("`createPeers()` shuns a peer that fails too often, unless a pod was proved there lately", () => {
+  const failures = { ratePerSecond: 1, burst: 2 };
+  const peers = createPeers({ failures, maxKeys: 10, provedForMs: 60_000 });
+  peers.proved("shared", 0);
+  for (let time = 0; time < 3; time++) {
+    for (const peer of ["attacker", "shared"]) peers.failed(peer, 0);
+  }
+  assert.deepEqual(["attacker", "shared", "other"].map((it) => peers.isShunned(it, 0)), [
+    true,
+    false,
+    false,
+  ]);
+  // Tokens that are not known are not looked at from either.
+  assert.deepEqual(["attacker", "shared", "other"].map((it) => peers.waitMs(it, 0)), [
+    2000,
+    2000,
+    0,
+  ]);
+  assert.equal(peers.isShunned("attacker", 2000), false);
+  for (let time = 0; time < 3; time++) peers.failed("shared", 60_000);
+  assert.equal(peers.isShunned("shared", 60_000), true);
+});
+
+Deno.test("`createPeers()` remembers no more peers than it is told", () => {
+  const peers = createPeers({ failures: { ratePerSecond: 1, burst: 1 }, maxKeys: 2 });
+  for (const peer of ["a", "b", "c"]) peers.failed(peer, 0);
+  assert.deepEqual(["a", "b", "c"].map((it) => peers.isShunned(it, 0)), [false, true, true]);
 });
 
 Deno.test("`createKeyedBuckets()` keeps keys apart and forgets the longest unused", () => {

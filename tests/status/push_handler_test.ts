@@ -306,6 +306,92 @@ Deno.test("`createPushHandler()` stops checking a peer that fails too often, but
   assert.equal((await send({ token: null })).status, 401);
 });
 
+Deno.test("`createPushHandler()` charges a peer for what was under way when its budget ended", async () => {
+  const limits = { failuresPerPeer: { ratePerSecond: 1, burst: 5 } };
+  const { send, clock } = handlerBench({ limits });
+  const forged = (number: number) => forge({ alg: "RS256", kid: "k1" }, { number }, "AAAA");
+  const tokens = Array.from({ length: 20 }, (_, number) => forged(number));
+  const together = await Promise.all(tokens.map((token) => send({ token })));
+  assert.ok(together.every(({ status }) => status === 401));
+  const refused = await send({ token: forged(21) });
+  assert.deepEqual([refused.status, refused.headers["Retry-After"]], [429, "6"]);
+  await clock.advance(5000);
+  assert.equal((await send({ token: forged(22) })).status, 429);
+  await clock.advance(1000);
+  assert.equal((await send({ token: forged(23) })).status, 401);
+  assert.equal((await send({ token: forged(24) })).status, 429);
+});
+
+Deno.test("`createPushHandler()` closes the connection of a peer over its budget, but for one that has a good pod", async () => {
+  const limits = { failuresPerPeer: { ratePerSecond: 1, burst: 2 } };
+  const { send, clock } = handlerBench({ limits });
+  assert.equal((await send({ peer: "10.0.0.1" })).status, 200);
+  const connections: (string | undefined)[] = [];
+  for (const peer of ["10.0.0.1", "10.0.0.2"]) {
+    for (let time = 0; time < 2; time++) {
+      const failed = await send({ token: null, peer });
+      assert.deepEqual([failed.status, failed.headers.Connection], [401, undefined]);
+    }
+    const refused = await send({ token: null, peer });
+    assert.equal(refused.status, 429);
+    connections.push(refused.headers.Connection);
+  }
+  assert.deepEqual(connections, [undefined, "close"]);
+  // The good pod's token is not asked for its signature, and passes.
+  assert.equal((await send({ peer: "10.0.0.1" })).status, 200);
+  assert.equal((await send({ peer: "10.0.0.2" })).status, 200);
+  await clock.advance(1000);
+  assert.equal((await send({ token: null, peer: "10.0.0.2" })).status, 401);
+});
+
+/** How often a signature is checked, which is what an attacker would have the endpoint do. */
+const COSTS: Record<string, { sent: readonly Sent[]; verified: number }> = {
+  "a bad token that comes again": {
+    sent: Array.from(
+      { length: 4 },
+      () => ({ token: forge({ alg: "RS256", kid: "k1" }, claims(), "AAAA") }),
+    ),
+    verified: 1,
+  },
+  "ever new tokens of a peer over its budget": {
+    sent: Array.from({ length: 9 }, (_, number) => ({
+      token: forge({ alg: "RS256", kid: "k1" }, { number }, "AAAA"),
+    })),
+    verified: 3,
+  },
+  "a good token of a peer over its budget, where it is known": {
+    sent: [{}, ...Array.from({ length: 6 }, () => ({ token: null })), {}, {}],
+    verified: 1,
+  },
+  "what is no token": { sent: [{ token: null }, { token: "hunter2" }], verified: 0 },
+  "another path, whoever asks": { sent: [{ url: "/" }, { url: "/" }], verified: 0 },
+  "another method, whoever asks": { sent: [{ method: "PUT" }], verified: 0 },
+  "a Content-Length over the limit, whoever asks": {
+    sent: [{ headers: { "content-length": "9000000" } }],
+    verified: 0,
+  },
+};
+for (const [sentence, { sent, verified }] of Object.entries(COSTS)) {
+  Deno.test(`\`createPushHandler()\` checks ${verified} signatures of ${sentence}`, async () => {
+    const limits = { failuresPerPeer: { ratePerSecond: 0.001, burst: 3 } };
+    const { send, counts } = handlerBench({ limits });
+    const { subtle } = crypto;
+    const { verify } = subtle;
+    let checks = 0;
+    subtle.verify = (...args: Parameters<typeof verify>) => {
+      checks += 1;
+      return verify.apply(subtle, args);
+    };
+    try {
+      for (const one of sent) await send(one);
+    } finally {
+      subtle.verify = verify;
+    }
+    assert.equal(checks, verified);
+    assert.ok(verified > 0 || counts.lookups.lookups === 0);
+  });
+}
+
 Deno.test("`createPushHandler()` checks the signature of a forged token once", async () => {
   const { send, verifier } = handlerBench();
   let checks = 0;
@@ -430,7 +516,7 @@ Deno.test("`createPushHandler()` never logs a token", async () => {
 
 Deno.test("`createStages()` keeps the order: nothing is looked up before the token is checked", () => {
   const { verifier, reviews, clock } = handlerBench();
-  const bucket = { take: () => 0, waitMs: () => 0 };
+  const bucket = { take: () => 0, charge: () => {}, waitMs: () => 0 };
   const stages = createStages({
     verifier,
     reviews,
@@ -439,7 +525,7 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     awaitsReview: () => false,
     accept: () => Promise.resolve({ ok: true }),
     acceptDeadlineMs: 1,
-    peerFailures: bucket,
+    peers: { waitMs: () => 0, isShunned: () => false },
     podPushes: bucket,
     subjectPushes: bucket,
     podHistories: bucket,

@@ -145,6 +145,30 @@ Deno.test("`startStatusServer()` limits the connections of a peer", async () => 
   await server.close(1000);
 });
 
+Deno.test("`startStatusServer()` closes new connections of a shunned peer, and keeps those it has", async () => {
+  let shunned = false;
+  const asked: string[] = [];
+  const server = await start({
+    isShunned: (peer) => {
+      asked.push(peer);
+      return shunned;
+    },
+  });
+  const before = await dial(server.port, post("1"));
+  await before.heard(/"length":1/);
+  shunned = true;
+  await assert.rejects(dial(server.port));
+  assert.equal(server.connections(), 1);
+  before.socket.write(post("22"));
+  await before.heard(/"length":2/);
+  shunned = false;
+  const after = await dial(server.port, post("333"));
+  await after.heard(/"length":3/);
+  assert.deepEqual(asked, ["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
+  for (const { socket } of [before, after]) socket.destroy();
+  await server.close(1000);
+});
+
 Deno.test("`updateCertificate()` is for new connections and drops none", async () => {
   const server = await start();
   const before = await dial(server.port, post("1"));
