@@ -74,12 +74,14 @@ export const CHAIN = {
   podToJob: {
     group: "batch",
     kind: "Job",
-    nameFits: (pod, job) => pod.startsWith(job.slice(0, POD_NAME_PREFIX_MAX)),
+    nameFits: (pod, job) => pod.startsWith(`${job}-`.slice(0, POD_NAME_PREFIX_MAX)),
   },
   jobToJobSet: {
     group: JOBSET_GROUP,
     kind: "JobSet",
-    nameFits: (job, jobSet) => job.startsWith(`${jobSet}-`),
+    // A replicated job's name and an index.
+    nameFits: (job, jobSet) =>
+      job.startsWith(`${jobSet}-`) && /^.+-\d+$/.test(job.slice(jobSet.length + 1)),
   },
   jobSetToTrainJob: {
     group: TRAINER_GROUP,

@@ -19,6 +19,7 @@ const reference = (name: keyof TestCluster, key: string, changes: Partial<OwnerR
 const POD = "team/job-1-node-0-0-abcde";
 const JOB = "team/job-1-node-0";
 const JOB_SET = "team/job-1";
+const controllerOfJob = controller("jobSet", "job-1", "uid-jobset");
 
 const REFUSED: Record<string, { change: (cluster: TestCluster) => void; why: string }> = {
   "a job that does not exist": { change: set("trainJob", JOB_SET, undefined), why: "unknown_job" },
@@ -76,6 +77,13 @@ const REFUSED: Record<string, { change: (cluster: TestCluster) => void; why: str
     change: set("job", JOB, { metadata: { ...owned("other-node-0", "uid-job").metadata } }),
     why: "not_of_this_job",
   },
+  "a Job whose name no JobSet controller would give": {
+    change: (cluster) => {
+      cluster.job.set("team/job-1-node", owned("job-1-node", "uid-job", controllerOfJob));
+      reference("pod", POD, { name: "job-1-node" })(cluster);
+    },
+    why: "not_of_this_job",
+  },
   "a Job whose JobSet is gone": {
     change: set("jobSet", JOB_SET, undefined),
     why: "not_of_this_job",
@@ -98,6 +106,16 @@ for (const [sentence, { change, why }] of Object.entries(REFUSED)) {
     assert.deepEqual(await ownership.decide(CLAIM), { ok: false, why });
   });
 }
+
+Deno.test("`decide()` refuses a pod whose name goes on where the name of its Job ends", async () => {
+  const { lookups, objects } = cluster();
+  const name = "job-1-node-01-0-abcde";
+  const byJob = controller("job", "job-1-node-0", "uid-job");
+  objects.pod.set(`team/${name}`, owned(name, "uid-pod-2", byJob));
+  const claim = { ...CLAIM, pod: { name, uid: "uid-pod-2" } };
+  const decision = await createOwnership({ lookups }).decide(claim);
+  assert.deepEqual(decision, { ok: false, why: "not_of_this_job" });
+});
 
 Deno.test("`decide()` refuses a pod of another job", async () => {
   const { lookups, objects } = cluster();
