@@ -3,6 +3,7 @@
  * the numbers are those of the machine, so what counts are the ratios and whether goals are met.
  */
 import { demo } from "./demo.ts";
+import { fuzz } from "./fuzz/fuzz.ts";
 import { idle } from "./idle.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
@@ -19,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   suite,
   reconcile,
   status,
+  fuzz,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */
