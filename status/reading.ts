@@ -37,7 +37,10 @@ export interface ReadEntry {
 export type ReadAnswer = { readonly ok: true; readonly status?: JobStatus | undefined } | Refused;
 
 /** Reads a job's newest status wherever its owner is. `signal` aborts when nobody waits any more. */
-export type ReadStatus = (job: ReadJob, signal: AbortSignal) => Promise<ReadAnswer>;
+export type ReadStatus = (
+  job: ReadJob,
+  signal: AbortSignal,
+) => ReadAnswer | Promise<ReadAnswer>;
 
 /** A status as clients see it (milepost.md, messages). */
 export function statusView({ trainerStatus, receivedTime, pod }: JobStatus) {
