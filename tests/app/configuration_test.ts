@@ -161,7 +161,7 @@ const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegE
   },
   "a way to authenticate that there is not": {
     sources: { flags: { authentication: "none" } },
-    want: /^--authentication: must be/,
+    want: /^--authentication: must be local\+review, review or local$/,
   },
 };
 for (const [sentence, { sources, want }] of Object.entries(wrong)) {
