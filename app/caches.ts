@@ -1,6 +1,7 @@
 /** The manager's view of the cluster: an informer for each kind that it reads. */
 import { KINDS } from "../crds/kinds.ts";
-import { LABELS, MANAGER } from "../crds/names.ts";
+import { JOBSET_KEYS, LABELS, MANAGER } from "../crds/names.ts";
+import { mayBeChild, WATCHED } from "../crds/watched.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import { createInformer, type Informer, type InformerOptions } from "../kube/informer.ts";
@@ -40,16 +41,16 @@ export function createCaches(options: CacheOptions) {
   }
   const owned = { indexes: { [INDEXES.controllerUid]: byController } };
   return {
-    trainJobs: cache(KINDS.trainJob),
+    trainJobs: cache(WATCHED.trainJob),
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
-    jobSets: cache(KINDS.jobSet, owned),
-    jobs: cache(KINDS.job, owned),
-    services: cache(KINDS.service),
-    configMaps: cache(KINDS.configMap),
-    // The pods of other workloads are many and none of its business.
-    pods: cache(KINDS.pod, { ...owned, labelSelector: LABELS.trainJobName }),
-    serviceAccounts: cache(KINDS.serviceAccount),
+    jobSets: cache(KINDS.jobSet),
+    // The Jobs and pods of other workloads are many and none of its business.
+    jobs: cache(WATCHED.job, { ...owned, labelSelector: JOBSET_KEYS.jobSetName }),
+    services: cache(WATCHED.service),
+    configMaps: cache(WATCHED.configMap, { keep: mayBeChild }),
+    pods: cache(WATCHED.pod, { labelSelector: LABELS.trainJobName }),
+    serviceAccounts: cache(WATCHED.serviceAccount),
     secrets: cache(KINDS.secret, {
       namespace: options.namespace,
       fieldSelector: `metadata.name=${MANAGER.certificateSecret}`,

@@ -1,5 +1,6 @@
 /** Puts the status endpoint together, which every replica has: authentication, lookups and the chain. */
 import { KINDS } from "../crds/kinds.ts";
+import { WATCHED } from "../crds/watched.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import { isNotFound } from "../kube/errors.ts";
@@ -86,12 +87,12 @@ function lookupsOf(parts: StatusParts): OwnershipLookups {
   const { caches, clock } = parts;
   const budget = createReadBudget({ clock });
   return {
-    trainJob: lookup(parts, KINDS.trainJob, caches.trainJobs, budget),
+    trainJob: lookup(parts, WATCHED.trainJob, caches.trainJobs, budget),
     trainJobNow: (key) => caches.trainJobs.get(key),
     jobSet: lookup(parts, KINDS.jobSet, caches.jobSets, budget),
-    job: lookup(parts, KINDS.job, caches.jobs, budget),
-    pod: lookup(parts, KINDS.pod, caches.pods, budget),
-    serviceAccount: lookup(parts, KINDS.serviceAccount, caches.serviceAccounts, budget),
+    job: lookup(parts, WATCHED.job, caches.jobs, budget),
+    pod: lookup(parts, WATCHED.pod, caches.pods, budget),
+    serviceAccount: lookup(parts, WATCHED.serviceAccount, caches.serviceAccounts, budget),
   };
 }
 

@@ -79,6 +79,9 @@ export const ANNOTATIONS = {
   manifestHash: "trainer.kubeflow.org/manifest-hash",
 } as const;
 
+/** The annotation in which client-side `kubectl apply` keeps the whole object once more. */
+export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
 /** Labels and annotations that a JobSet's Jobs and pods carry (contract jobset.md 2). */
 export const JOBSET_KEYS = {
   jobSetName: "jobset.sigs.k8s.io/jobset-name",

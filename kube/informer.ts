@@ -16,8 +16,8 @@ import {
 export type { Change } from "./informer_cache.ts";
 
 /**
- * A cache of one kind. Its objects are frozen and lack `metadata.managedFields`: copy before you
- * change one.
+ * A cache of one kind. Its objects are frozen, lack `metadata.managedFields`, and share parts that are
+ * equal: copy before you change one.
  */
 export interface Informer<T> {
   get(key: ObjectKey | string): T | undefined;
@@ -45,6 +45,8 @@ export interface InformerOptions<T> {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
+  /** Which objects are held; the others are as good as absent. Default: all. */
+  keep?: (object: T) => boolean;
   /** Values under which an object is found, by the name of the index. */
   indexes?: Record<string, (object: T) => string[]>;
   clock?: Clock;
@@ -77,6 +79,7 @@ function tell<T>(kind: string, listener: Listener<T>, change: Change<T>): void {
 /** An informer; it starts with {@link Informer.run}. */
 export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
   const { kind, clock = systemClock, random = Math.random, indexes = {} } = options;
+  const { keep = () => true } = options;
   const cache = createInformerCache<T>(indexes);
   const listeners = new Set<Listener<T>>();
   const gate = createGate();
@@ -106,10 +109,11 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
       started = true;
       await runListWatch({ ...options, clock, random }, {
         replace(objects, unreadable) {
-          deliver(cache.replace(objects, unreadable));
+          deliver(cache.replace(objects.filter(keep), unreadable));
           gate.pass();
         },
-        put: (object) => deliver(cache.put(object)),
+        put: (object) =>
+          deliver(keep(object) ? cache.put(object) : cache.remove(keyOf(object), object)),
         remove: (object) => deliver(cache.remove(keyOf(object), object)),
         removeKey: (key) => deliver(cache.remove(key)),
       }, signal);

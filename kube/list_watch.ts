@@ -5,6 +5,7 @@ import type { KubeClient, ListProblem, ListResult, WatchEvent } from "./client.t
 import type { Clock } from "./clock.ts";
 import { isGone, isNotFound, messageOf } from "./errors.ts";
 import type { KubeObject, ResourceKind } from "./resource.ts";
+import { createSharing } from "./sharing.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
 import type { WatchOutcome, WatchState } from "./watch_state.ts";
 
@@ -50,14 +51,23 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The parser without what nobody reads and what fills memory: `managedFields`. */
-function lean<T>(kind: ResourceKind<T>): ResourceKind<T> {
+/**
+ * The parser without what nobody reads and what fills memory: `managedFields`. What many objects
+ * repeat is held once.
+ */
+function lean<T extends object>(kind: ResourceKind<T>): ResourceKind<T> {
+  const sharing = createSharing();
+  function parse(value: unknown): T {
+    if (!isRecord(value) || !isRecord(value.metadata)) return kind.parse(value);
+    const { managedFields: _, ...metadata } = value.metadata;
+    return kind.parse({ ...value, metadata });
+  }
   return {
     ...kind,
     parse(value) {
-      if (!isRecord(value) || !isRecord(value.metadata)) return kind.parse(value);
-      const { managedFields: _, ...metadata } = value.metadata;
-      return kind.parse({ ...value, metadata });
+      const object = parse(value);
+      sharing.share(object);
+      return object;
     },
   };
 }

@@ -3,6 +3,7 @@ import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../crds/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_REASONS } from "../../crds/names.ts";
+import type { WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { rfc3339 } from "../../kube/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
@@ -21,7 +22,7 @@ const MAX_CALLS = 50;
 export interface Actor {
   readonly client: KubeClient;
   readonly events: Pick<EventRecorder, "record">;
-  readonly jobWrites: OwnWrites<Job>;
+  readonly jobWrites: OwnWrites<WatchedJob>;
   readonly jobSetWrites: OwnWrites<JobSet>;
 }
 
@@ -58,7 +59,7 @@ async function callAll<T>(
   if (error !== undefined) throw error;
 }
 
-async function deleteJob(pass: Pass, job: Job): Promise<void> {
+async function deleteJob(pass: Pass, job: WatchedJob): Promise<void> {
   const { client, jobWrites, now, signal } = pass;
   try {
     await jobWrites.trackDeletion(job, rfc3339(now), () =>
@@ -75,7 +76,7 @@ async function deleteJob(pass: Pass, job: Job): Promise<void> {
 }
 
 /** Whether the Job belongs to a JobSet of the same name that was there before this one. */
-function isPredecessors(job: Job, { jobSet }: Pass): boolean {
+function isPredecessors(job: WatchedJob, { jobSet }: Pass): boolean {
   const owner = controllerOf(job.metadata);
   return owner?.kind === "JobSet" && owner.name === jobSet.metadata.name &&
     owner.apiVersion === JOBSET_API_VERSION;

@@ -1,19 +1,19 @@
 /** The Jobs of a JobSet by what has become of them (contract jobset.md 3.2 and 3.4): pure. */
 import type { ReplicatedJobStatus } from "../../crds/jobset.ts";
-import type { Job } from "../../crds/kubernetes.ts";
 import { JOB_CONDITIONS, JOBSET_KEYS } from "../../crds/names.ts";
+import type { WatchedJob } from "../../crds/watched.ts";
 import type { ResolvedSpec } from "./defaults.ts";
 
 /** The Jobs of a JobSet. `previous` ones are of an earlier attempt and go. */
 export interface Buckets {
-  readonly previous: readonly Job[];
-  readonly active: readonly Job[];
-  readonly succeeded: readonly Job[];
-  readonly failed: readonly Job[];
+  readonly previous: readonly WatchedJob[];
+  readonly active: readonly WatchedJob[];
+  readonly succeeded: readonly WatchedJob[];
+  readonly failed: readonly WatchedJob[];
 }
 
 /** The attempt that a Job belongs to. Throws where its label is missing or not a number. */
-function attemptOf(job: Job): number {
+function attemptOf(job: WatchedJob): number {
   const label = job.metadata?.labels?.[JOBSET_KEYS.restartAttempt];
   if (label === undefined || !/^\d{1,10}$/.test(label)) {
     throw new Error(
@@ -23,19 +23,19 @@ function attemptOf(job: Job): number {
   return Number(label);
 }
 
-function finishOf(job: Job): string | undefined {
+function finishOf(job: WatchedJob): string | undefined {
   return job.status?.conditions?.find(({ type, status }) =>
     status === "True" && (type === JOB_CONDITIONS.complete || type === JOB_CONDITIONS.failed)
   )?.type;
 }
 
 /** Sorts Jobs into buckets; `restarts` is the JobSet's `status.restarts`. */
-export function bucketJobs(jobs: readonly Job[], restarts: number): Buckets {
+export function bucketJobs(jobs: readonly WatchedJob[], restarts: number): Buckets {
   const buckets = {
-    previous: new Array<Job>(),
-    active: new Array<Job>(),
-    succeeded: new Array<Job>(),
-    failed: new Array<Job>(),
+    previous: new Array<WatchedJob>(),
+    active: new Array<WatchedJob>(),
+    succeeded: new Array<WatchedJob>(),
+    failed: new Array<WatchedJob>(),
   };
   for (const job of jobs) {
     const finish = finishOf(job);
@@ -48,12 +48,12 @@ export function bucketJobs(jobs: readonly Job[], restarts: number): Buckets {
 }
 
 /** The replicated job that a Job belongs to, by its label. */
-export function replicatedJobOf(job: Job): string | undefined {
+export function replicatedJobOf(job: WatchedJob): string | undefined {
   return job.metadata?.labels?.[JOBSET_KEYS.replicatedJobName];
 }
 
 /** Whether as many pods of the Job are ready or have succeeded as it runs at a time. */
-export function isJobReady(job: Job): boolean {
+export function isJobReady(job: WatchedJob): boolean {
   const parallelism = job.spec?.parallelism ?? 1;
   const wanted = Math.min(parallelism, job.spec?.completions ?? parallelism);
   return (job.status?.succeeded ?? 0) + (job.status?.ready ?? 0) >= wanted;
@@ -62,7 +62,7 @@ export function isJobReady(job: Job): boolean {
 /** Counters of every replicated job of the spec, by name from Z to A. */
 export function countJobs(spec: ResolvedSpec, buckets: Buckets): ReplicatedJobStatus[] {
   const counters = spec.replicatedJobs.map(({ name }): ReplicatedJobStatus => {
-    const count = (jobs: readonly Job[], holds: (job: Job) => boolean = () => true) =>
+    const count = (jobs: readonly WatchedJob[], holds: (job: WatchedJob) => boolean = () => true) =>
       jobs.filter((job) => replicatedJobOf(job) === name && holds(job)).length;
     return {
       name,

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
 import type { Job, Service } from "../../crds/kubernetes.ts";
 import { JOBSET_REASONS } from "../../crds/names.ts";
+import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../kube/events.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
 import { CHANGES, type Draft, withCompletion, withCondition } from "./conditions.ts";
@@ -21,7 +22,7 @@ import { unsupportedParts } from "./unsupported.ts";
 export interface Observed {
   readonly jobSet: JobSet;
   /** The Jobs that this JobSet controls by uid. */
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly WatchedJob[];
   /** Whether a Service of the wanted name is there, whoever owns it. */
   readonly hasService: boolean;
 }
@@ -29,7 +30,7 @@ export interface Observed {
 /** What to do, in the order of the fields; an error keeps the status from being written. */
 export interface Plan {
   readonly deleteJobSet: boolean;
-  readonly deleteJobs: readonly Job[];
+  readonly deleteJobs: readonly WatchedJob[];
   readonly createService?: Service;
   /** One list a replicated job; an error in one keeps the later ones from being created. */
   readonly createJobs: readonly (readonly Job[])[];
@@ -63,7 +64,7 @@ function conclude(before: JobSetStatus | undefined, draft: Draft, work: Work): P
   };
 }
 
-function living(jobs: readonly Job[]): Job[] {
+function living(jobs: readonly WatchedJob[]): WatchedJob[] {
   return jobs.filter((job) => job.metadata?.deletionTimestamp === undefined);
 }
 

@@ -1,8 +1,8 @@
 /** Observe, decide, act: one pass over one JobSet. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Job, Service } from "../../crds/kubernetes.ts";
 import { JOBSET_CONDITIONS, JOBSET_GROUP, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import type { WatchedIdentity, WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
@@ -21,7 +21,7 @@ import { resolveSpec } from "./defaults.ts";
 export const JOBS_BY_CONTROLLER = "controllerUid";
 
 /** Indexes that the informer of Jobs must have for the executor. */
-export const jobSetJobIndexes: Record<string, (job: Job) => string[]> = {
+export const jobSetJobIndexes: Record<string, (job: WatchedJob) => string[]> = {
   [JOBS_BY_CONTROLLER]: (job) => {
     const uid = controllerOf(job.metadata)?.uid;
     return uid === undefined ? [] : [uid];
@@ -46,8 +46,8 @@ export interface ReconcilerOptions {
   readonly informers: {
     readonly jobSets: Cache<JobSet>;
     /** With {@link jobSetJobIndexes}. */
-    readonly jobs: Cache<Job>;
-    readonly services: Cache<Service>;
+    readonly jobs: Cache<WatchedJob>;
+    readonly services: Cache<WatchedIdentity>;
   };
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
@@ -104,7 +104,7 @@ function countEnd(metrics: JobSetMetrics | undefined, before: JobSet, after: Job
 /** A reconciler with its memory of own writes. */
 export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconciler {
   const { client, informers, events, clock, metrics } = options;
-  const jobWrites = createOwnWrites<Job>({
+  const jobWrites = createOwnWrites<WatchedJob>({
     clock,
     groupOf: (job) => controllerOf(job.metadata)?.uid ?? "",
   });

@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
 import { childNames } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import type { WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
@@ -92,7 +92,7 @@ function watchChildren(informers: TrainJobInformers, wake: (key: string) => void
   const parents = (change: { object: KubeObject }) => {
     for (const key of parentKeys(change.object)) if (informers.trainJobs.get(key)) wake(key);
   };
-  const pods = (change: { object: Pod; old?: Pod }) => {
+  const pods = (change: { object: WatchedPod; old?: WatchedPod }) => {
     if (change.object.status?.phase === change.old?.status?.phase) return;
     const key = trainJobKeyOf(change.object);
     if (key !== undefined) wake(key);

@@ -1,7 +1,6 @@
 /** Reads what a reconciliation decides by: from caches, or anew from the API server. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { ConfigMap, Pod } from "../../crds/kubernetes.ts";
 import { childNames } from "../../crds/names.ts";
 import type {
   AnyTrainingRuntime,
@@ -9,6 +8,7 @@ import type {
   TrainingRuntime,
 } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import { WATCHED, type WatchedConfigMap, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
@@ -25,10 +25,10 @@ export interface TrainJobInformers {
   readonly trainingRuntimes: Informer<TrainingRuntime>;
   readonly clusterTrainingRuntimes: Informer<ClusterTrainingRuntime>;
   readonly jobSets: Informer<JobSet>;
+  /** May hold only those with a name of a TrainJob's child. */
+  readonly configMaps: Informer<WatchedConfigMap>;
   /** May hold only those with the label `trainer.kubeflow.org/trainjob-name`. */
-  readonly configMaps: Informer<ConfigMap>;
-  /** May hold only those with the label `trainer.kubeflow.org/trainjob-name`. */
-  readonly pods: Informer<Pod>;
+  readonly pods: Informer<WatchedPod>;
 }
 
 /** Where the runtime of the TrainJob is found. */
@@ -103,11 +103,11 @@ export async function observe(
 ): Promise<Observed | undefined> {
   const { client, informers, runningPods, executor, caBundle } = sources;
   const read: Read = fresh ? live(client, signal) : cached;
-  const trainJob = await read(informers.trainJobs, KINDS.trainJob, key);
+  const trainJob = await read(informers.trainJobs, WATCHED.trainJob, key);
   if (!trainJob) return undefined;
   const { namespace, name } = key;
   const configMap = (child: string) =>
-    read(informers.configMaps, KINDS.configMap, { namespace, name: child });
+    read(informers.configMaps, WATCHED.configMap, { namespace, name: child });
   const jobSet = await read(informers.jobSets, KINDS.jobSet, key) ??
     lostEnd(sources, formatKey(key), trainJob);
   const running = runningPods.jobsOf(formatKey(key), jobSet?.metadata.uid);

@@ -1,6 +1,5 @@
 /** What a reconciliation knows of the world, and simple questions to it. Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
-import type { ConfigMap } from "../../crds/kubernetes.ts";
 import {
   TRAINER_API_VERSION,
   TRAINER_GROUP,
@@ -10,6 +9,7 @@ import {
 } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import type { WatchedConfigMap } from "../../crds/watched.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { controllerReference, isControlledBy } from "../../kube/ownership.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
@@ -20,8 +20,8 @@ export interface Observed {
   readonly trainJob: TrainJob;
   /** The runtime that the TrainJob names, as it is now. */
   readonly runtime: AnyTrainingRuntime | undefined;
-  readonly snapshot: ConfigMap | undefined;
-  readonly tlsConfig: ConfigMap | undefined;
+  readonly snapshot: WatchedConfigMap | undefined;
+  readonly tlsConfig: WatchedConfigMap | undefined;
   /** The JobSet of the TrainJob's name, whoever owns it. */
   readonly jobSet: JobSet | undefined;
   /** Whether a pod of the trainer step has got as far as running. */

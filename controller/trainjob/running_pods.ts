@@ -1,6 +1,6 @@
 /** Which pods of each TrainJob have got as far as running: an index fed by the pod cache. */
-import type { Pod } from "../../crds/kubernetes.ts";
 import { JOBSET_KEYS, LABELS } from "../../crds/names.ts";
+import type { WatchedPod } from "../../crds/watched.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, keyOf } from "../../kube/resource.ts";
 
@@ -17,13 +17,13 @@ export interface RunningPods {
 }
 
 /** The key of the TrainJob that the pod's label names; it selects and authorizes nothing. */
-export function trainJobKeyOf(pod: Pod): string | undefined {
+export function trainJobKeyOf(pod: WatchedPod): string | undefined {
   const name = pod.metadata?.labels?.[LABELS.trainJobName];
   return name ? formatKey({ namespace: pod.metadata?.namespace, name }) : undefined;
 }
 
 /** Pods that stop are of a run that ends, or of one that was paused. */
-function runs({ metadata, status }: Pod): boolean {
+function runs({ metadata, status }: WatchedPod): boolean {
   return metadata?.deletionTimestamp === undefined &&
     (status?.phase === "Running" || status?.phase === "Succeeded");
 }
@@ -34,14 +34,14 @@ interface Place {
   readonly jobSetUid: string | undefined;
 }
 
-function placeOf({ metadata }: Pod): Place {
+function placeOf({ metadata }: WatchedPod): Place {
   const { [JOBSET_KEYS.replicatedJobName]: job = "", [JOBSET_KEYS.jobSetUid]: jobSetUid } =
     metadata?.labels ?? {};
   return { job, jobSetUid };
 }
 
 /** Follows the cache until {@link RunningPods.end}; it holds no more than the cache does. */
-export function followRunningPods(pods: Pick<Informer<Pod>, "onChange">): RunningPods {
+export function followRunningPods(pods: Pick<Informer<WatchedPod>, "onChange">): RunningPods {
   const byTrainJob = new Map<string, Map<string, Place>>();
   const forget = (trainJob: string, pod: string) => {
     const running = byTrainJob.get(trainJob);

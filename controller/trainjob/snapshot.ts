@@ -6,6 +6,7 @@ import type { ConfigMap } from "../../crds/kubernetes.ts";
 import { childNames, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import type { WatchedConfigMap } from "../../crds/watched.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { ownerReferenceTo, owns, runtimeRefOf, runtimeScope } from "./observed.ts";
 
@@ -80,7 +81,7 @@ function decode(text: string, trainJob: TrainJob): ReadSnapshot {
 }
 
 /** Reads a TrainJob's snapshot. Never throws; problems are worded as upstream's. */
-export function readSnapshot(trainJob: TrainJob, configMap: ConfigMap): ReadSnapshot {
+export function readSnapshot(trainJob: TrainJob, configMap: WatchedConfigMap): ReadSnapshot {
   if (!owns(trainJob, configMap.metadata)) {
     return { problem: `${PREFIX} a snapshot configmap exists but is owned by another object` };
   }

@@ -1,6 +1,7 @@
 /** The Jobs that are missing (contract jobset.md 3.3): pure. */
 import type { JobSet } from "../../../crds/jobset.ts";
 import type { Job } from "../../../crds/kubernetes.ts";
+import type { WatchedJob } from "../../../crds/watched.ts";
 import type { Buckets } from "../buckets.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
 import { jobName, renderJob } from "../render.ts";
@@ -23,7 +24,7 @@ export function missingJobs(input: CreationInput): Job[][] {
   const blocking = spec.failurePolicy?.restartStrategy === "BlockingRecreate";
   if (blocking && buckets.previous.length > 0) return [];
   const taken = new Set(
-    Object.values(buckets).flat().map((job: Job) => job.metadata?.name),
+    Object.values(buckets).flat().map((job: WatchedJob) => job.metadata?.name),
   );
   return input.startable.map((replicatedJob) =>
     Array.from({ length: replicatedJob.replicas }, (_, index) => index)

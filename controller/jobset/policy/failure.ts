@@ -1,24 +1,24 @@
 /** What a failed Job does to its JobSet (contract jobset.md 3.7): pure. */
 import { RE2JS } from "re2js";
 import type { FailurePolicyRule, JobSetStatus } from "../../../crds/jobset.ts";
-import type { Job } from "../../../crds/kubernetes.ts";
 import { JOB_CONDITIONS, JOBSET_REASONS as REASONS } from "../../../crds/names.ts";
+import type { WatchedJob } from "../../../crds/watched.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { replicatedJobOf } from "../buckets.ts";
 import { CHANGES, type Draft, withCondition, withFailure } from "../conditions.ts";
 import type { ResolvedSpec } from "../defaults.ts";
 
-function failureOf(job: Job) {
+function failureOf(job: WatchedJob) {
   return findCondition(job.status?.conditions, JOB_CONDITIONS.failed);
 }
 
-function failedAt(job: Job): number {
+function failedAt(job: WatchedJob): number {
   return Date.parse(failureOf(job)?.lastTransitionTime ?? "") || 0;
 }
 
 /** The Job that failed first; where two did at once, the first of the list. */
-function firstFailed(jobs: readonly Job[]): Job | undefined {
-  return jobs.reduce<Job | undefined>(
+function firstFailed(jobs: readonly WatchedJob[]): WatchedJob | undefined {
+  return jobs.reduce<WatchedJob | undefined>(
     (first, job) => first === undefined || failedAt(job) < failedAt(first) ? job : first,
     undefined,
   );
@@ -57,7 +57,7 @@ export function patternMatches(pattern: string, text: string): boolean {
   }
 }
 
-function ruleMatches(rule: FailurePolicyRule, job: Job): boolean {
+function ruleMatches(rule: FailurePolicyRule, job: WatchedJob): boolean {
   const failure = failureOf(job);
   const {
     onJobFailureReasons: reasons = [],
@@ -82,7 +82,7 @@ export interface FailureDecision {
 /** The first rule in order that matches any failed Job; else restart the JobSet. */
 export function chooseAction(
   rules: readonly FailurePolicyRule[],
-  failed: readonly Job[],
+  failed: readonly WatchedJob[],
 ): FailureDecision {
   for (const rule of rules) {
     const job = firstFailed(failed.filter((each) => ruleMatches(rule, each)));
@@ -118,7 +118,7 @@ function restarted(draft: Draft, decision: FailureDecision, now: number): Draft 
 export function applyFailurePolicy(
   before: Draft,
   spec: ResolvedSpec,
-  { failed, now }: { failed: readonly Job[]; now: number },
+  { failed, now }: { failed: readonly WatchedJob[]; now: number },
 ): Draft {
   const policy = spec.failurePolicy;
   const draft = withPatternWarnings(before, policy?.rules ?? []);

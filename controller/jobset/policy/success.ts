@@ -1,10 +1,10 @@
 /** When a JobSet has succeeded (contract jobset.md 3.6): pure. */
-import type { Job } from "../../../crds/kubernetes.ts";
+import type { WatchedJob } from "../../../crds/watched.ts";
 import { replicatedJobOf } from "../buckets.ts";
 import type { ResolvedSpec } from "../defaults.ts";
 
 /** Whether the succeeded Jobs meet the policy. Without a succeeded Job nothing does. */
-export function isSuccessful(spec: ResolvedSpec, succeeded: readonly Job[]): boolean {
+export function isSuccessful(spec: ResolvedSpec, succeeded: readonly WatchedJob[]): boolean {
   if (succeeded.length === 0) return false;
   const { operator, targetReplicatedJobs: targets } = spec.successPolicy;
   const isTarget = (name: string | undefined) =>

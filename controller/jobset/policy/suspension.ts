@@ -1,21 +1,21 @@
 /** Suspending and resuming the Jobs of a JobSet (contract jobset.md 3.5): pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { ReplicatedJobStatus } from "../../../crds/jobset.ts";
-import type { Job, PodSpec } from "../../../crds/kubernetes.ts";
+import type { WatchedJob } from "../../../crds/watched.ts";
 import { type Buckets, replicatedJobOf } from "../buckets.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
 import { dependenciesHold, isStarted } from "./startup.ts";
 
 /** A change of one Job, as a JSON merge patch. */
 export interface JobPatch {
-  readonly job: Job;
+  readonly job: WatchedJob;
   /** Whether `status.startTime` must be taken away first, so that the template may change. */
   readonly clearStartTime: boolean;
   readonly body: { readonly spec: Readonly<Record<string, unknown>> };
 }
 
 /** Patches that suspend every active Job that is not yet. */
-export function suspendJobs(active: readonly Job[]): JobPatch[] {
+export function suspendJobs(active: readonly WatchedJob[]): JobPatch[] {
   return active.filter((job) => job.spec?.suspend !== true)
     .map((job) => ({ job, clearStartTime: false, body: { spec: { suspend: true } } }));
 }
@@ -26,9 +26,9 @@ function union<T>(present: readonly T[] = [], wanted: readonly T[] = []): T[] {
   return [...present, ...missing];
 }
 
-function templateOverlay(job: Job, replicatedJob: ResolvedReplicatedJob) {
+function templateOverlay(job: WatchedJob, replicatedJob: ResolvedReplicatedJob) {
   const wanted = replicatedJob.template.spec?.template;
-  const present: PodSpec | undefined = job.spec?.template.spec;
+  const present = job.spec?.template?.spec;
   const { labels, annotations } = wanted?.metadata ?? {};
   const { nodeSelector, tolerations, schedulingGates } = wanted?.spec ?? {};
   const spec = {
@@ -44,7 +44,7 @@ function templateOverlay(job: Job, replicatedJob: ResolvedReplicatedJob) {
   };
 }
 
-function resumeJob(job: Job, replicatedJob: ResolvedReplicatedJob): JobPatch {
+function resumeJob(job: WatchedJob, replicatedJob: ResolvedReplicatedJob): JobPatch {
   const template = templateOverlay(job, replicatedJob);
   return {
     job,

@@ -1,0 +1,143 @@
+/**
+ * What is kept in memory of objects that are watched. The fields that nobody reads are most of a pod
+ * and of a Job, and there are as many of those as there are TrainJobs. A field that is to be read is
+ * added here first: the types have no other.
+ */
+import { z } from "zod";
+import { type Kind, KINDS } from "./kinds.ts";
+import { type ConfigMap, schemas } from "./kubernetes.ts";
+import {
+  CA_KEY,
+  childNames,
+  JOBSET_KEYS,
+  LABELS,
+  LAST_APPLIED,
+  RUNTIME_SNAPSHOT_KEY,
+} from "./names.ts";
+import type { TrainJob } from "./trainjob.ts";
+
+/** Of a map of texts the entries of those names. */
+function entriesOf(names: readonly string[]) {
+  const wanted = new Set(names);
+  return z.record(z.string(), z.string()).transform((all): Record<string, string> =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => wanted.has(name)))
+  ).optional();
+}
+
+const ownerReference = z.object({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z.boolean().optional(),
+});
+
+/** What says which object it is, whose it is, and whether it goes. */
+const identity = {
+  name: z.string().optional(),
+  namespace: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
+  deletionTimestamp: z.string().optional(),
+  ownerReferences: z.array(ownerReference).optional(),
+};
+
+const watchedIdentity = z.object({ metadata: z.object(identity) });
+
+const watchedPod = z.object({
+  metadata: z.object({
+    ...identity,
+    labels: entriesOf([
+      LABELS.trainJobName,
+      LABELS.trial,
+      JOBSET_KEYS.replicatedJobName,
+      JOBSET_KEYS.jobSetUid,
+    ]),
+  }),
+  status: z.object({ phase: z.string().optional(), startTime: z.string().optional() }).optional(),
+});
+
+const jobCondition = z.object({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  lastTransitionTime: z.string().optional(),
+});
+
+const count = z.number().optional();
+
+const watchedJob = z.object({
+  metadata: z.object({
+    ...identity,
+    labels: entriesOf([JOBSET_KEYS.replicatedJobName, JOBSET_KEYS.restartAttempt]),
+  }),
+  spec: z.object({
+    suspend: z.boolean().optional(),
+    parallelism: count,
+    completions: count,
+    template: z.object({
+      spec: z.object({
+        tolerations: z.array(schemas.toleration).optional(),
+        schedulingGates: z.array(schemas.podSchedulingGate).optional(),
+      }).optional(),
+    }).optional(),
+  }).optional(),
+  status: z.object({
+    conditions: z.array(jobCondition).optional(),
+    startTime: z.string().optional(),
+    active: count,
+    ready: count,
+    succeeded: count,
+    failed: count,
+  }).optional(),
+});
+
+const watchedConfigMap = z.object({
+  metadata: z.object(identity),
+  data: entriesOf([RUNTIME_SNAPSHOT_KEY, CA_KEY]),
+});
+
+/** Services and service accounts: that they are there, and whose they are. */
+export type WatchedIdentity = Partial<z.infer<typeof watchedIdentity>>;
+/** A pod: where it belongs and how far it is. */
+export type WatchedPod = Partial<z.infer<typeof watchedPod>>;
+/** A Job: its place in its JobSet, how far it is, and what a resumption adds to. */
+export type WatchedJob = Partial<z.infer<typeof watchedJob>>;
+/** A ConfigMap: whose it is, and the two entries that are ours. */
+export type WatchedConfigMap = Partial<z.infer<typeof watchedConfigMap>>;
+
+function watched<T>(kind: Kind<unknown>, schema: z.ZodType<T>): Kind<Partial<T>> {
+  return { ...kind, parse: (value) => schema.parse(value) };
+}
+
+/** The TrainJob without what `kubectl apply` remembers of it, which is all of it once more. */
+function parseTrainJob(value: unknown): TrainJob {
+  const trainJob = KINDS.trainJob.parse(value);
+  const { metadata: { annotations, ...metadata } } = trainJob;
+  if (annotations?.[LAST_APPLIED] === undefined) return trainJob;
+  const { [LAST_APPLIED]: _, ...others } = annotations;
+  const left = Object.keys(others).length > 0 ? { annotations: others } : {};
+  return { ...trainJob, metadata: { ...metadata, ...left } };
+}
+
+/** Kinds of which less than all is kept; their parsers leave the rest out. */
+export const WATCHED = {
+  trainJob: { ...KINDS.trainJob, parse: parseTrainJob },
+  pod: watched(KINDS.pod, watchedPod),
+  job: watched(KINDS.job, watchedJob),
+  service: watched(KINDS.service, watchedIdentity),
+  serviceAccount: watched(KINDS.serviceAccount, watchedIdentity),
+  configMap: watched(KINDS.configMap, watchedConfigMap),
+} as const;
+
+const CHILD_SUFFIXES = Object.values(childNames).map((nameOf) => nameOf(""));
+
+/**
+ * Whether a ConfigMap may be the child of a TrainJob, by its name: upstream's have no label to tell
+ * them by.
+ */
+export function mayBeChild({ metadata }: Pick<ConfigMap | WatchedConfigMap, "metadata">): boolean {
+  const name = metadata?.name ?? "";
+  return CHILD_SUFFIXES.some((suffix) => name.endsWith(suffix));
+}

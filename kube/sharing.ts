@@ -1,0 +1,135 @@
+/** Makes equal parts of objects the same part, so that what thousands repeat is held once. */
+import { LRUCache } from "lru-cache";
+
+/** Shares parts between all objects that it is given. */
+export interface Sharing {
+  /**
+   * Puts in place of each part of `object` (a string, a list, an object in it) an equal one that was
+   * met before, and freezes them. The object itself stays the one it is, and is not frozen; it must
+   * be the caller's own to change. Parts that are frozen already are left alone.
+   */
+  share(object: object): void;
+}
+
+/** Options of {@link createSharing}. */
+export interface SharingOptions {
+  /** Parts that are remembered; beyond it the one not met for longest is forgotten. Default 4000. */
+  readonly maxParts?: number;
+  /** Characters of strings that are remembered, in all. Default 4000000. */
+  readonly maxCharacters?: number;
+}
+
+/** The runtime itself holds strings up to this length once, where they come from JSON. */
+const SHORT = 10;
+/** Fields whose value no other object has; what has one of them is not looked for. */
+const UNIQUE: ReadonlySet<string> = new Set([
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "lastTransitionTime",
+]);
+
+/** A part that was met, under a number of its own. */
+interface Part<T> {
+  readonly value: T;
+  readonly id: number;
+}
+
+/**
+ * A part's place in its holder, and the text by which equal parts are found: undefined for one that
+ * is not to be shared. No text is the beginning of another one's, so that they can be joined.
+ */
+interface Placed {
+  readonly value: unknown;
+  readonly text: string | undefined;
+}
+
+function isRecord(value: object): value is Record<string, unknown> {
+  return !Array.isArray(value);
+}
+
+class Memory implements Sharing {
+  readonly #strings: LRUCache<string, Part<string>>;
+  readonly #objects: LRUCache<string, Part<object>>;
+  #lastId = 0;
+
+  constructor({ maxParts = 4000, maxCharacters = 4_000_000 }: SharingOptions) {
+    this.#strings = new LRUCache({
+      max: maxParts,
+      maxSize: maxCharacters,
+      sizeCalculation: ({ value }) => value.length,
+    });
+    this.#objects = new LRUCache({ max: maxParts });
+  }
+
+  share(object: object): void {
+    if (!Object.isFrozen(object)) this.#shareParts(object);
+  }
+
+  #place(value: unknown): Placed {
+    switch (typeof value) {
+      case "string":
+        return this.#placeString(value);
+      case "object":
+        return value === null ? { value, text: "null;" } : this.#placeObject(value);
+      default:
+        return { value, text: `${value};` };
+    }
+  }
+
+  #placeString(given: string): Placed {
+    if (given.length <= SHORT) return { value: given, text: `"${given.length}:${given}` };
+    let part = this.#strings.get(given);
+    if (part === undefined) this.#strings.set(given, part = { value: given, id: ++this.#lastId });
+    return { value: part.value, text: `#${part.id};` };
+  }
+
+  #placeObject(given: object): Placed {
+    if (Object.isFrozen(given)) return { value: given, text: undefined };
+    const text = this.#shareParts(given);
+    if (text === undefined) return { value: given, text };
+    let part = this.#objects.get(text);
+    if (part === undefined) {
+      part = { value: Object.freeze(given), id: ++this.#lastId };
+      this.#objects.set(text, part);
+    }
+    return { value: part.value, text: `#${part.id};` };
+  }
+
+  /** The text of the whole, from those of its parts. */
+  #shareParts(holder: object): string | undefined {
+    return isRecord(holder) ? this.#shareFields(holder) : this.#shareItems(holder);
+  }
+
+  #shareFields(holder: Record<string, unknown>): string | undefined {
+    let all: string | undefined = "{";
+    for (const name of Object.keys(holder)) {
+      if (UNIQUE.has(name)) {
+        all = undefined;
+        continue;
+      }
+      const { value, text } = this.#place(holder[name]);
+      holder[name] = value;
+      all = all === undefined || text === undefined
+        ? undefined
+        : `${all}${name.length}:${name}${text}`;
+    }
+    return all === undefined ? undefined : `${all}}`;
+  }
+
+  #shareItems(holder: object): string | undefined {
+    if (!Array.isArray(holder)) return undefined;
+    let all: string | undefined = "[";
+    for (let index = 0; index < holder.length; index++) {
+      const { value, text } = this.#place(holder[index]);
+      holder[index] = value;
+      all = all === undefined || text === undefined ? undefined : all + text;
+    }
+    return all === undefined ? undefined : `${all}]`;
+  }
+}
+
+/** A {@link Sharing} that has met nothing yet. */
+export function createSharing(options: SharingOptions = {}): Sharing {
+  return new Memory(options);
+}
