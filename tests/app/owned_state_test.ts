@@ -1,0 +1,178 @@
+/** Tests of the state that the owner holds for a term: how it begins, and the ways in which it ends. */
+import assert from "node:assert/strict";
+import { configure, type LogRecord, reset } from "@logtape/logtape";
+import { createMetrics } from "../../app/metrics.ts";
+import { createOwnedState } from "../../app/owned_state.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { MemoryCluster } from "../controller/memory_cluster.ts";
+import { FakeClock, settlePromises } from "../support/fake_clock.ts";
+import { trainJob } from "../support/standalone.ts";
+
+const FLUSH_MS = 5_000;
+
+/** What the term logged, by message. */
+async function logged(work: () => Promise<void>): Promise<LogRecord[]> {
+  const records: LogRecord[] = [];
+  await configure({
+    sinks: { memory: (it) => records.push(it) },
+    loggers: [
+      { category: "milepost", sinks: ["memory"] },
+      { category: ["logtape", "meta"], lowestLevel: "fatal" },
+    ],
+  });
+  try {
+    await work();
+  } finally {
+    await reset();
+  }
+  return records;
+}
+
+/** A term over TrainJobs in memory; a write takes `latencyMs`, and each is told. */
+function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 } = {}) {
+  const cluster = new MemoryCluster();
+  const clock = new FakeClock(undefined, () => settlePromises(80));
+  const uids = new Map<string, string>();
+  for (const name of names) {
+    const { metadata } = cluster.put(KINDS.trainJob, { ...trainJob(name, "any"), status: {} });
+    uids.set(name, metadata.uid ?? "");
+  }
+  const writes: string[] = [];
+  const client = cluster.client();
+  const patch: KubeClient["patch"] = async (kind, key, change, options) => {
+    writes.push(key.name);
+    await clock.sleep(latencyMs, options?.signal);
+    options?.signal?.throwIfAborted();
+    return await client.patch(kind, key, change, options);
+  };
+  const metrics = createMetrics();
+  const owned = createOwnedState({
+    client: { ...client, patch },
+    caches: { trainJobs: cluster.informer(KINDS.trainJob) },
+    clock,
+    configuration: {
+      statusWriteInterval: 1000,
+      statusWritesQps,
+      leaderElect: true,
+      leaseDuration: 15_000,
+      renewDeadline: 10_000,
+    },
+    metrics,
+  });
+  const stop = new AbortController();
+  let leading = true;
+  const running = owned.run(stop.signal, () => leading, FLUSH_MS);
+  return {
+    clock,
+    cluster,
+    owned,
+    writes,
+    lose: () => leading = false,
+    push: (name: string, progressPercentage: number) =>
+      owned.accept({
+        job: { namespace: "default", name, uid: uids.get(name) ?? "" },
+        pod: { name: "pod", uid: "pod-uid" },
+        trainerStatus: { progressPercentage, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+        receivedMs: clock.now(),
+      }, new AbortController().signal),
+    shown: (name: string) =>
+      cluster.peek(KINDS.trainJob, `default/${name}`)?.status?.trainerStatus?.progressPercentage,
+    dropped: async (cause: string) => {
+      const { values } = await metrics.ledgerDropped.get();
+      return values.find(({ labels }) => labels.cause === cause)?.value ?? 0;
+    },
+    /** Ends it; answers how long that took by its clock. */
+    async end(): Promise<number> {
+      const began = clock.monotonic();
+      let tookMs: number | undefined;
+      running.then(() => tookMs = clock.monotonic() - began);
+      stop.abort();
+      while (tookMs === undefined) await clock.advance(10);
+      return tookMs;
+    },
+  };
+}
+
+const crowdOf = (count: number) => Array.from({ length: count }, (_, index) => `job-${index}`);
+
+Deno.test("`OwnedState.run()` writes 2,000 pending jobs at its end, within 5 s, and loses none", async () => {
+  const names = crowdOf(2_000);
+  const records = await logged(async () => {
+    const { push, end, shown, dropped, owned } = term(names);
+    for (const name of names) await push(name, 1);
+    for (const name of names) await push(name, 2);
+    assert.equal(owned.pending(), 2_000);
+    const tookMs = await end();
+    assert.ok(tookMs <= FLUSH_MS, `took ${tookMs} ms`);
+    assert.deepEqual(names.filter((name) => shown(name) !== 2), []);
+    assert.equal(await dropped("shutdown"), 0);
+    const refused = await push("job-0", 3);
+    assert.ok(refused.ok !== true && refused.retryAfterMs > 0);
+  });
+  assert.deepEqual(records, []);
+});
+
+Deno.test("`OwnedState.run()` counts and tells what 5 s were not enough for", async () => {
+  const names = crowdOf(3_000);
+  const records = await logged(async () => {
+    const { push, end, shown, dropped } = term(names);
+    for (const name of names) await push(name, 1);
+    const tookMs = await end();
+    assert.ok(tookMs <= FLUSH_MS + 10, `took ${tookMs} ms`);
+    const left = names.filter((name) => shown(name) === undefined).length;
+    assert.ok(left >= 400 && left <= 600, `${left} left`);
+    assert.equal(await dropped("shutdown"), left);
+  });
+  assert.deepEqual(records.map(({ rawMessage }) => rawMessage), ["ended with progress unwritten"]);
+  assert.ok(Number(records[0]?.properties.jobs) > 0);
+});
+
+Deno.test("`OwnedState.run()` ends in 5 s where every write hangs, those from before included", async () => {
+  const names = crowdOf(30);
+  const records = await logged(async () => {
+    const { clock, push, end, dropped } = term(names, { latencyMs: 60_000 });
+    for (const name of names) await push(name, 1);
+    await clock.advance(1_000);
+    assert.equal(await end(), FLUSH_MS);
+    assert.equal(await dropped("shutdown"), 30);
+  });
+  assert.deepEqual(records.map(({ rawMessage }) => rawMessage), ["ended with progress unwritten"]);
+});
+
+Deno.test("`OwnedState.run()` breaks off, counts and tells what it holds where the lease is lost", async () => {
+  const names = crowdOf(100);
+  const records = await logged(async () => {
+    const { clock, push, end, lose, shown, dropped, writes } = term(names);
+    for (const name of names) await push(name, 1);
+    await clock.advance(500);
+    const written = names.filter((name) => shown(name) === 1).length;
+    assert.ok(written > 0 && written < 100);
+    lose();
+    const begun = writes.length;
+    assert.ok(await end() <= 10);
+    assert.equal(writes.length, begun, "no write begins any more");
+    assert.equal(names.filter((name) => shown(name) === 1).length, written);
+    assert.equal(await dropped("lease_lost"), 100 - written);
+  });
+  const messages = records.map(({ rawMessage }) => rawMessage);
+  assert.deepEqual(messages, ["the lease was lost with progress unwritten"]);
+});
+
+Deno.test("`OwnedState.run()` takes what objects show for written, by UID", async () => {
+  const names = ["other", "known", "again", "new"];
+  const { clock, cluster, push, end, writes } = term(names, { statusWritesQps: 1 });
+  const status = {
+    trainerStatus: { progressPercentage: 5, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+  };
+  for (const name of ["known", "again"]) {
+    cluster.edit(KINDS.trainJob, `default/${name}`, { status });
+  }
+  // What another job of that name shows says nothing of the one that is pushed for.
+  cluster.remove(KINDS.trainJob, "default/again");
+  cluster.put(KINDS.trainJob, { ...trainJob("again", "any"), status });
+  for (const name of ["other", "known", "new", "again"]) await push(name, 6);
+  await clock.advance(5_000);
+  await end();
+  assert.deepEqual(writes, ["other", "new", "again", "known"]);
+});
