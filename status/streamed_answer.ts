@@ -14,7 +14,7 @@ export interface StreamedAnswer extends Pick<PushResponse, "status" | "headers">
 /** What the sink writes to, and the end of it. */
 interface Channel {
   readonly sink: EventSink;
-  /** Takes the listeners away again. */
+  /** Nothing is written any more; a write that still waits resolves. */
   detach(): void;
 }
 
@@ -49,6 +49,7 @@ function open(response: ServerResponse, closing: AbortSignal): Channel {
     detach() {
       response.off("close", end);
       closing.removeEventListener("abort", end);
+      end();
     },
   };
 }
