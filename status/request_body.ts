@@ -12,22 +12,26 @@ export function readBounded(
   maxBytes: number,
 ): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = [];
+    let chunks: Uint8Array[] = [];
     let length = 0;
+    let done = false;
+    // The listeners stay: to take four of them off costs more than they do.
     const finish = (settle: () => void) => {
-      message.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onError);
+      if (done) return;
+      done = true;
       settle();
+      chunks = [];
     };
-    const onData = (chunk: Uint8Array) => {
+    message.on("data", (chunk: Uint8Array) => {
       length += chunk.length;
       if (length > maxBytes) finish(() => resolve(undefined));
-      else chunks.push(chunk);
-    };
-    const onEnd = () =>
+      else if (!done) chunks.push(chunk);
+    });
+    message.on("end", () => {
       finish(() => resolve(chunks.length === 1 ? chunks[0] : join(chunks, length)));
-    const onClose = () => finish(() => reject(new ClientGoneError()));
-    const onError = (cause: unknown) => finish(() => reject(new ClientGoneError({ cause })));
-    message.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onError);
+    });
+    message.on("close", () => finish(() => reject(new ClientGoneError())));
+    message.on("error", (cause: unknown) => finish(() => reject(new ClientGoneError({ cause }))));
   });
 }
 

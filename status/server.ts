@@ -1,4 +1,5 @@
 /** The status endpoint's socket: TLS, time-outs, connection limits and certificates (decision 11). */
+import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { Duplex } from "node:stream";
@@ -92,11 +93,10 @@ function requestOf(message: IncomingMessage): PushRequest {
 
 function send(response: ServerResponse, answer: PushResponse, closing: boolean): void {
   if (response.destroyed || response.writableEnded) return;
-  const length = new TextEncoder().encode(answer.body).length;
   const connection = closing ? { "Connection": "close" } : {};
   response.writeHead(answer.status, {
     ...answer.headers,
-    "Content-Length": String(length),
+    "Content-Length": String(Buffer.byteLength(answer.body)),
     ...connection,
   });
   response.end(answer.body);
