@@ -15,6 +15,7 @@ import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
 import { controllerOf } from "../../../kube/ownership.ts";
 import { requestToken, shellRuntime, trainJob } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
+import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { apply, type Cluster, serviceAccountToken } from "./installation.ts";
 import { freshName } from "./admission_world.ts";
 
@@ -138,8 +139,8 @@ async function createVictim(client: KubeClient): Promise<Victim> {
   };
 }
 
-async function installPolicy(cluster: Cluster, mallory: KubeClient): Promise<void> {
-  await apply(cluster.plane, parts(DEFAULTS).admission_policy);
+async function installPolicy(plane: ControlPlane, mallory: KubeClient): Promise<void> {
+  await apply(plane, parts(DEFAULTS).admission_policy);
   // The policy is enforced some moments after it is stored.
   await until("the policy is enforced", async () => {
     try {
@@ -158,7 +159,7 @@ const caSchema = z.looseObject({ data: z.record(z.string(), z.string()) });
 
 /** Puts Mallory on a cluster, with or without the policy that is against her. */
 export async function createAttack(
-  cluster: Cluster,
+  cluster: Pick<Cluster, "plane" | "manager">,
   { policy }: { readonly policy: boolean },
 ): Promise<Attack> {
   const { plane: { client }, plane, manager } = cluster;
@@ -172,7 +173,7 @@ export async function createAttack(
   const mallory = createClient({
     connection: loadKubeconfig(await plane.kubeconfigFor(ACCOUNT.name, { token })),
   });
-  if (policy) await installPolicy(cluster, mallory);
+  if (policy) await installPolicy(plane, mallory);
   return {
     mallory,
     client,
