@@ -61,14 +61,16 @@ function jumping(): { clock: Clock; jump: (ms: number) => void } {
 export interface ReplicaOptions {
   readonly flags?: Readonly<Record<string, string>>;
   readonly certificatePolicy?: CertificatePolicy;
+  /** Listens to its calls. */
+  readonly wrap?: (client: KubeClient) => KubeClient;
 }
 
 async function startReplica(
   plane: ControlPlane,
   name: string,
-  { flags = {}, certificatePolicy }: ReplicaOptions,
+  { flags = {}, certificatePolicy, wrap = (it) => it }: ReplicaOptions,
 ): Promise<Replica> {
-  const { client, cut } = cuttable(plane.managerClient);
+  const { client, cut } = cuttable(wrap(plane.managerClient));
   const { clock, jump } = jumping();
   const metrics = createMetrics();
   const ports = ["webhookPort", "statusPort", "metricsPort", "healthPort", "forwardPort"];
