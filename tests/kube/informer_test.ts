@@ -89,6 +89,33 @@ Deno.test("`createInformer()` lists in pages, then tells each change once", () =
     assert.deepEqual(restarts, []);
   }, { pageSize: 2 }));
 
+Deno.test("`keep` decides what is held, also when an object changes", () =>
+  withInformer((server) => {
+    server.put(widget("kept", "red"));
+    server.put(widget("left", "blue"));
+  }, async ({ server, informer, changes }) => {
+    assert.deepEqual(informer.list().map(keyOf), ["ns/kept"]);
+    server.put(widget("left", "green"));
+    server.put(widget("kept", "blue"));
+    server.put(widget("left", "red"));
+    await until("the last one came", () => informer.get("ns/left") !== undefined);
+    assert.deepEqual(changes, ["added ns/kept red", "deleted ns/kept blue", "added ns/left red"]);
+    server.endWatches();
+    server.compact();
+    server.put(widget("left", "blue"));
+    await until("nothing is left", () => informer.list().length === 0);
+  }, { keep: ({ spec }) => spec?.color === "red" }));
+
+Deno.test("`createInformer()` holds once what objects repeat", () =>
+  withInformer((server) => {
+    server.put({ ...widget("a"), spec: { color: "a color with a long name" } });
+    server.put({ ...widget("b"), spec: { color: "a color with a long name" } });
+  }, ({ informer }) => {
+    assert.equal(informer.get("ns/a")?.spec?.color, "a color with a long name");
+    assert.equal(informer.get("ns/a")?.spec, informer.get("ns/b")?.spec);
+    return Promise.resolve();
+  }));
+
 Deno.test("`createInformer()` lists in one page when the continue token is too old", async () => {
   await using server = new FakeApiServer();
   for (const name of ["a", "b", "c"]) server.put(widget(name));

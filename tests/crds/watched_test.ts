@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { LAST_APPLIED } from "../../crds/names.ts";
+import { mayBeChild, WATCHED } from "../../crds/watched.ts";
+
+/** Of each kind an object as the API server has it, and what is held of it. */
+const CASES: Readonly<
+  Record<string, { parse: (value: unknown) => unknown; given: unknown; held: unknown }>
+> = {
+  "a pod: its place, its phase and its start": {
+    parse: WATCHED.pod.parse,
+    given: {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name: "j-node-0-0-abcde",
+        namespace: "team",
+        uid: "u1",
+        resourceVersion: "7",
+        creationTimestamp: "2026-01-01T00:00:00Z",
+        deletionTimestamp: "2026-01-01T01:00:00Z",
+        labels: {
+          app: "x",
+          "trainer.kubeflow.org/trainjob-name": "j",
+          "trainer.kubeflow.org/trial": "t",
+          "jobset.sigs.k8s.io/replicatedjob-name": "node",
+          "jobset.sigs.k8s.io/jobset-uid": "u3",
+          "jobset.sigs.k8s.io/job-index": "0",
+        },
+        annotations: { a: "b" },
+        ownerReferences: [{
+          apiVersion: "batch/v1",
+          kind: "Job",
+          name: "j-node-0",
+          uid: "u2",
+          controller: true,
+          blockOwnerDeletion: true,
+        }],
+      },
+      spec: { containers: [{ name: "node", image: "i" }] },
+      status: { phase: "Running", startTime: "2026-01-01T00:00:01Z", podIP: "10.0.0.1" },
+    },
+    held: {
+      metadata: {
+        name: "j-node-0-0-abcde",
+        namespace: "team",
+        uid: "u1",
+        resourceVersion: "7",
+        deletionTimestamp: "2026-01-01T01:00:00Z",
+        labels: {
+          "trainer.kubeflow.org/trainjob-name": "j",
+          "trainer.kubeflow.org/trial": "t",
+          "jobset.sigs.k8s.io/replicatedjob-name": "node",
+          "jobset.sigs.k8s.io/jobset-uid": "u3",
+        },
+        ownerReferences: [
+          { apiVersion: "batch/v1", kind: "Job", name: "j-node-0", uid: "u2", controller: true },
+        ],
+      },
+      status: { phase: "Running", startTime: "2026-01-01T00:00:01Z" },
+    },
+  },
+  "a pod that nobody has started: no labels, no status": {
+    parse: WATCHED.pod.parse,
+    given: { metadata: { name: "p" } },
+    held: { metadata: { name: "p" } },
+  },
+  "a Job: its place, its counters and conditions, and what a resumption adds to": {
+    parse: WATCHED.job.parse,
+    given: {
+      metadata: {
+        name: "j-node-0",
+        labels: {
+          "jobset.sigs.k8s.io/replicatedjob-name": "node",
+          "jobset.sigs.k8s.io/restart-attempt": "1",
+          "jobset.sigs.k8s.io/job-key": "f00",
+        },
+        annotations: { "jobset.sigs.k8s.io/job-key": "f00" },
+      },
+      spec: {
+        suspend: false,
+        parallelism: 2,
+        completions: 2,
+        backoffLimit: 0,
+        template: {
+          metadata: { labels: { a: "b" } },
+          spec: {
+            containers: [],
+            tolerations: [{ key: "gpu", operator: "Exists" }],
+            schedulingGates: [{ name: "g" }],
+          },
+        },
+      },
+      status: {
+        active: 1,
+        ready: 1,
+        terminating: 0,
+        startTime: "2026-01-01T00:00:00Z",
+        conditions: [{
+          type: "Failed",
+          status: "True",
+          reason: "r",
+          message: "m",
+          lastProbeTime: "2026-01-01T00:00:00Z",
+          lastTransitionTime: "2026-01-01T00:00:00Z",
+        }],
+      },
+    },
+    held: {
+      metadata: {
+        name: "j-node-0",
+        labels: {
+          "jobset.sigs.k8s.io/replicatedjob-name": "node",
+          "jobset.sigs.k8s.io/restart-attempt": "1",
+        },
+      },
+      spec: {
+        suspend: false,
+        parallelism: 2,
+        completions: 2,
+        template: {
+          spec: {
+            tolerations: [{ key: "gpu", operator: "Exists" }],
+            schedulingGates: [{ name: "g" }],
+          },
+        },
+      },
+      status: {
+        active: 1,
+        ready: 1,
+        startTime: "2026-01-01T00:00:00Z",
+        conditions: [{
+          type: "Failed",
+          status: "True",
+          reason: "r",
+          message: "m",
+          lastTransitionTime: "2026-01-01T00:00:00Z",
+        }],
+      },
+    },
+  },
+  "a ConfigMap: the entries that are ours": {
+    parse: WATCHED.configMap.parse,
+    given: {
+      metadata: { name: "j-tls-config", labels: { a: "b" } },
+      data: { "ca.crt": "PEM", runtime: "yaml", other: "x" },
+      binaryData: { large: "AAAA" },
+    },
+    held: { metadata: { name: "j-tls-config" }, data: { "ca.crt": "PEM", runtime: "yaml" } },
+  },
+  "a service account: who it is": {
+    parse: WATCHED.serviceAccount.parse,
+    given: { metadata: { name: "default", uid: "u" }, secrets: [{ name: "s" }] },
+    held: { metadata: { name: "default", uid: "u" } },
+  },
+  "a Service: who it is": {
+    parse: WATCHED.service.parse,
+    given: { metadata: { name: "j" }, spec: { clusterIP: "None" } },
+    held: { metadata: { name: "j" } },
+  },
+  "a TrainJob: all but what kubectl remembers of it": {
+    parse: WATCHED.trainJob.parse,
+    given: {
+      apiVersion: "trainer.kubeflow.org/v1alpha1",
+      kind: "TrainJob",
+      metadata: { name: "j", annotations: { [LAST_APPLIED]: "{}", mine: "x" } },
+      spec: { runtimeRef: { name: "torch" }, unknown: [1] },
+    },
+    held: {
+      apiVersion: "trainer.kubeflow.org/v1alpha1",
+      kind: "TrainJob",
+      metadata: { name: "j", annotations: { mine: "x" } },
+      spec: { runtimeRef: { name: "torch" }, unknown: [1] },
+    },
+  },
+  "a TrainJob without other annotations: none": {
+    parse: WATCHED.trainJob.parse,
+    given: {
+      apiVersion: "trainer.kubeflow.org/v1alpha1",
+      kind: "TrainJob",
+      metadata: { name: "j", annotations: { [LAST_APPLIED]: "{}" } },
+      spec: { runtimeRef: { name: "torch" } },
+    },
+    held: {
+      apiVersion: "trainer.kubeflow.org/v1alpha1",
+      kind: "TrainJob",
+      metadata: { name: "j" },
+      spec: { runtimeRef: { name: "torch" } },
+    },
+  },
+};
+
+for (const [name, { parse, given, held }] of Object.entries(CASES)) {
+  Deno.test(`\`WATCHED\` holds of ${name}`, () => {
+    assert.deepEqual(parse(given), held);
+  });
+}
+
+for (const [name, kind] of Object.entries(WATCHED)) {
+  for (const [what, value] of Object.entries({ "no object": "x", "no metadata": {} })) {
+    Deno.test(`\`WATCHED.${name}\` refuses ${what}`, () => {
+      assert.throws(() => kind.parse(value));
+    });
+  }
+}
+
+for (
+  const [name, is] of Object.entries({
+    "j-runtime-snapshot": true,
+    "j-tls-config": true,
+    "kube-root-ca.crt": false,
+    "tls-config-of-mine": false,
+  })
+) {
+  Deno.test(`\`mayBeChild()\` is ${is} for ${name}`, () => {
+    assert.equal(mayBeChild({ metadata: { name } }), is);
+  });
+}
