@@ -1,6 +1,13 @@
 /** Who calls, step by step: the bearer token, what is known of it, and whose job it may speak of. */
 import { createHash } from "node:crypto";
-import { type Bearer, type Exchange, found, type Outcome, type Stage } from "./exchange.ts";
+import {
+  type Bearer,
+  type Exchange,
+  found,
+  type Outcome,
+  type PushRequest,
+  type Stage,
+} from "./exchange.ts";
 import type { StageParts } from "./stages.ts";
 import { MAX_TOKEN_LENGTH, pushAudience, type UndecidedReason } from "./token_verification.ts";
 
@@ -34,6 +41,33 @@ export function bearerOf(header: string | undefined, isKnown: (hash: string) => 
   if (token.length > MAX_TOKEN_LENGTH) return { kind: "malformed" };
   const hash = createHash("sha256").update(token).digest("base64");
   return isKnown(hash) || JWT.test(token) ? { kind: "token", token, hash } : { kind: "malformed" };
+}
+
+/** What a connection said last: nearly always it says the same again. */
+interface Said {
+  readonly header: string;
+  readonly bearer: Bearer;
+}
+
+/**
+ * Reads the Authorization header of requests. A token that a connection repeats is not hashed again;
+ * what is known of it is asked each time.
+ */
+export function createBearerReader(
+  isKnown: (hash: string) => boolean,
+): (request: PushRequest) => Bearer {
+  const said = new WeakMap<object, Said>();
+  return (request) => {
+    const { connection } = request;
+    const header = request.header("authorization");
+    const before = connection && said.get(connection);
+    if (before !== undefined && before.header === header) return before.bearer;
+    const bearer = bearerOf(header, isKnown);
+    if (connection !== undefined && header !== undefined && bearer.kind === "token") {
+      said.set(connection, { header, bearer });
+    }
+    return bearer;
+  };
 }
 
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */

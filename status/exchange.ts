@@ -17,6 +17,8 @@ export interface PushRequest {
   readonly url: string;
   /** Address of the peer, without port. */
   readonly peer: string;
+  /** The same object for all requests of a connection, where there is one. */
+  readonly connection?: object;
   /** Value of a header by its lower-case name. */
   header(name: string): string | undefined;
   /**

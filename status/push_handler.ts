@@ -19,7 +19,7 @@ import {
   type PushRequest,
   type Stage,
 } from "./exchange.ts";
-import { bearerOf } from "./caller.ts";
+import { createBearerReader } from "./caller.ts";
 import type { Ownership } from "./ownership.ts";
 import { createPeers, type Peers } from "./peers.ts";
 import type { ReadingParts } from "./read_stages.ts";
@@ -172,7 +172,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     else onPush?.(result, (clock.monotonic() - monotonicMs) / 1000);
   }
 
-  const isKnown = (hash: string) => verifier.known(hash) !== undefined;
+  const readBearer = createBearerReader((hash) => verifier.known(hash) !== undefined);
 
   return async (request) => {
     const exchange: Exchange = {
@@ -180,7 +180,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
       peer: peerKey(request.peer),
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
-      bearer: bearerOf(request.header("authorization"), isKnown),
+      bearer: readBearer(request),
     };
     const refusal = await runStages(stages, exchange)
       .catch((error: unknown) => failure(error, exchange))

@@ -78,6 +78,7 @@ function requestOf(message: IncomingMessage): PushRequest {
     method: message.method ?? "",
     url: message.url ?? "",
     peer: message.socket.remoteAddress ?? "",
+    connection: message.socket,
     header(name) {
       // The runtime keeps the first of two; whoever sends two may mean the other.
       if (name === "authorization") {

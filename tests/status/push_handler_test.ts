@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { TransportError } from "../../kube/errors.ts";
 import { peerKey } from "../../status/push_handler.ts";
 import { createStages } from "../../status/stages.ts";
-import { handlerBench, KEY, PATH, PUSH, type Sent, TOKEN } from "./handler_bench.ts";
+import { handlerBench, KEY, PATH, PUSH, request, type Sent, TOKEN } from "./handler_bench.ts";
 import { owned } from "./ownership_cluster.ts";
 import { bound, claims, forge, hmacForged, NOW_MS, sign, signingKey } from "./tokens.ts";
 
@@ -403,6 +403,29 @@ Deno.test("`createPushHandler()` checks the signature of a forged token once", a
   const token = await sign(stranger);
   for (let time = 0; time < 3; time++) assert.equal((await send({ token })).status, 401);
   assert.equal(checks, 1);
+});
+
+Deno.test("`createPushHandler()` judges each request of a connection by its own token, and anew", async () => {
+  const { handle, verifier } = handlerBench();
+  const hashes: string[] = [];
+  const { verify } = verifier;
+  verifier.verify = (hash, token) => {
+    hashes.push(hash);
+    return verify(hash, token);
+  };
+  const connection = {};
+  const codeOf = async (sent: Sent) => (await handle({ ...request(sent), connection })).status;
+  const other = await sign(KEY, claims({ jti: "another" }));
+  const tokens = [TOKEN, TOKEN, other, TOKEN, null, `${TOKEN}A`, await sign(stranger), TOKEN];
+  const codes = [];
+  for (const token of tokens) codes.push(await codeOf({ token }));
+  assert.deepEqual(codes, [200, 200, 200, 200, 401, 401, 401, 200]);
+  const [first, second, third] = hashes;
+  assert.equal(first, second);
+  assert.notEqual(first, third);
+  verifier.revoke(first ?? "");
+  assert.equal(await codeOf({}), 401);
+  assert.equal(await codeOf({ token: other }), 200);
 });
 
 Deno.test("`createPushHandler()` reviews a token once, in the background; a refusal revokes it", async () => {
