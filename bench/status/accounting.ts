@@ -71,6 +71,16 @@ export function requestsIn(metrics: string): Named {
   };
 }
 
+/** What a manager of Milepost's has asked the API server for, by verb and resource. Pure. */
+export function askedIn(metrics: string): Named {
+  const asked = new Map<string, number>();
+  for (const { labels, value } of samplesOf(metrics, "milepost_api_requests_total")) {
+    const what = `${labels.verb} ${labels.resource} ${labels.code}`;
+    asked.set(what, (asked.get(what) ?? 0) + value);
+  }
+  return Object.fromEntries(asked);
+}
+
 /** Text of the API server's metrics. */
 async function metricsOf(client: KubeClient): Promise<string> {
   const answer = await client.raw("/metrics");

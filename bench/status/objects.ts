@@ -2,7 +2,9 @@
 import {
   CA_KEY,
   IDENTITY_VOLUME,
+  JOB_KEYS,
   JOBSET_API_VERSION,
+  JOBSET_KEYS,
   LABELS,
   MULTIKUEUE_CONTROLLER,
   PUSH_AUDIENCE,
@@ -95,35 +97,89 @@ export function jobSetOf(name: string, owner: Owner) {
   };
 }
 
+/** What a Job and its pods say of their place in a JobSet with one Job, as labels and annotations. */
+function placeKeys(jobSet: Owner): Readonly<Record<string, string>> {
+  return {
+    [JOBSET_KEYS.jobSetName]: jobSet.name,
+    [JOBSET_KEYS.jobSetUid]: jobSet.uid,
+    [JOBSET_KEYS.replicatedJobName]: "node",
+    [JOBSET_KEYS.replicatedJobReplicas]: "1",
+    [JOBSET_KEYS.jobIndex]: "0",
+    [JOBSET_KEYS.jobGlobalIndex]: "0",
+    [JOBSET_KEYS.globalReplicas]: "1",
+    [JOBSET_KEYS.groupName]: "default",
+    [JOBSET_KEYS.groupReplicas]: "1",
+    [JOBSET_KEYS.jobGroupIndex]: "0",
+    // A SHA-1 as JobSet's controller writes it.
+    [JOBSET_KEYS.jobKey]: "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+    [JOBSET_KEYS.restartAttempt]: "0",
+  };
+}
+
 /** The Job of a JobSet. */
-export function jobOf(trainJob: string, owner: Owner) {
+export function jobOf(trainJob: string, jobSet: Owner) {
+  const keys = placeKeys(jobSet);
+  const labels = { [LABELS.trainJobName]: trainJob, ...keys };
   return {
     apiVersion: "batch/v1",
     kind: "Job",
-    metadata: { name: `${trainJob}-node-0`, ownerReferences: ownerReferences(owner) },
+    metadata: {
+      name: `${trainJob}-node-0`,
+      labels: keys,
+      annotations: keys,
+      ownerReferences: ownerReferences(jobSet),
+    },
     spec: {
       completionMode: "Indexed",
       completions: 1,
       parallelism: 1,
       backoffLimit: 0,
-      template: {
-        metadata: { labels: { [LABELS.trainJobName]: trainJob } },
-        spec: podSpec(trainJob),
-      },
+      template: { metadata: { labels, annotations: keys }, spec: podSpec(trainJob) },
     },
   };
 }
 
 /** The pod of a Job. */
-export function podOf(trainJob: string, owner: Owner) {
+export function podOf(trainJob: string, jobSet: Owner, job: Owner) {
+  const keys = placeKeys(jobSet);
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      name: `${trainJob}-node-0-0-bench`,
-      labels: { [LABELS.trainJobName]: trainJob },
-      ownerReferences: ownerReferences(owner),
+      name: `${job.name}-0-bench`,
+      labels: {
+        [LABELS.trainJobName]: trainJob,
+        ...keys,
+        [JOB_KEYS.completionIndex]: "0",
+        [JOB_KEYS.jobName]: job.name,
+        [JOB_KEYS.controllerUid]: job.uid,
+        [JOB_KEYS.legacyJobName]: job.name,
+        [JOB_KEYS.legacyControllerUid]: job.uid,
+      },
+      annotations: { ...keys, [JOB_KEYS.completionIndex]: "0" },
+      ownerReferences: ownerReferences(job),
     },
     spec: { ...podSpec(trainJob), nodeName: "bench" },
+  };
+}
+
+/** What a kubelet says of a pod that runs since `at`. */
+export function runningStatus(at: Date) {
+  const time = at.toISOString().replace(/\.\d{3}Z$/, "Z");
+  const types = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
+  return {
+    phase: "Running",
+    startTime: time,
+    hostIP: "10.1.2.3",
+    podIP: "10.244.1.2",
+    conditions: types.map((type) => ({ type, status: "True", lastTransitionTime: time })),
+    containerStatuses: [{
+      name: "node",
+      ready: true,
+      restartCount: 0,
+      image: "registry.example/training/torch:2.9.1-cuda12.8",
+      imageID: "sha256:0e5b2a",
+      state: { running: { startedAt: time } },
+    }],
   };
 }

@@ -3,7 +3,7 @@ import { statusPath } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { runLoad } from "../generator/generator.ts";
 import type { Load, LoadPlan, LoadTarget } from "../generator/plan.ts";
-import { type Account, accountFor, statusWrites } from "./accounting.ts";
+import { type Account, accountFor, askedIn, more, type Named, statusWrites } from "./accounting.ts";
 import type { RowName, Sizes } from "./options.ts";
 import { profiled } from "./profile.ts";
 import type { Ground, Side } from "./sides.ts";
@@ -17,6 +17,8 @@ export interface Turn {
   readonly load: Load;
   /** Processor seconds and requests, the generator's among them as `generator`. */
   readonly account: Account;
+  /** What the managers asked the API server for meanwhile, by verb, resource and answer. */
+  readonly asked: Named;
 }
 
 /** Addresses that pods have: connections are limited by address, and a cluster's pods are many. */
@@ -76,6 +78,15 @@ async function atRest(client: KubeClient): Promise<void> {
   }
 }
 
+/** What a side's managers have asked for so far. */
+async function askedBy({ managers }: Side): Promise<Named> {
+  const texts = await Promise.all(managers.map(async ({ metricsUrl }) => {
+    const answer = await fetch(`${metricsUrl}/metrics`);
+    return await answer.text();
+  }));
+  return askedIn(texts.join("\n"));
+}
+
 /** Sends a row's load to a side. `url` is where it goes, if not to the side itself. */
 export async function takeTurn(
   { plane, profiles }: Ground,
@@ -94,13 +105,16 @@ export async function takeTurn(
   const send = side.inspector === undefined
     ? work
     : () => profiled(side.inspector ?? 0, `${profiles ?? "."}/${row.name}.cpuprofile`, work);
+  const before = await askedBy(side);
   const { result, ...account } = await accountFor(plane, side.pids, send);
+  const asked = more(await askedBy(side), before);
   const { cpuSeconds, ...load } = result;
-  return { load, account: { ...account, cpu: { ...account.cpu, generator: cpuSeconds } } };
+  const cpu = { ...account.cpu, generator: cpuSeconds };
+  return { load, account: { ...account, cpu }, asked };
 }
 
 /** One line about a turn, for whoever watches. */
-export function lineOf({ load, account }: Turn): string {
+export function lineOf({ load, account, asked }: Turn): string {
   const numbers = (all: Readonly<Record<string, number>>, digits: number) =>
     Object.entries(all).map(([name, it]) => `${name} ${it.toFixed(digits)}`).join(", ");
   return [
@@ -110,6 +124,7 @@ export function lineOf({ load, account }: Turn): string {
     `handshakes ${load.handshakes}`,
     `CPU seconds: ${numbers(account.cpu, 2)}`,
     `${numbers(account.requests, 0)}`,
+    `asked: ${numbers(Object.fromEntries(Object.entries(asked).filter(([, it]) => it > 0)), 0)}`,
     `RSS ${account.rssMb.toFixed(0)} MB, most ${account.peakRssMb.toFixed(0)} MB`,
     ...load.examples.slice(0, 2),
   ].join("; ");

@@ -7,7 +7,7 @@ import {
   upstreamPushAudience,
 } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { jobOf, jobSetOf, type Owner, podOf, trainJobOf } from "./objects.ts";
+import { jobOf, jobSetOf, type Owner, podOf, runningStatus, trainJobOf } from "./objects.ts";
 
 /** A TrainJob that pushes. */
 export interface Pusher {
@@ -51,8 +51,9 @@ async function createJob(client: KubeClient, namespace: string, name: string): P
   const jobSet = await create(client, jobSets, jobSetOf(name, trainJob));
   const job = await create(client, `${within("/apis/batch/v1")}/jobs`, jobOf(name, jobSet));
   const pods = `${within("/api/v1")}/pods`;
-  const pod = await create(client, pods, podOf(name, job));
-  await send(client, `${pods}/${pod.name}/status`, { status: { phase: "Running" } }, "PATCH");
+  const pod = await create(client, pods, podOf(name, jobSet, job));
+  const status = runningStatus(new Date());
+  await send(client, `${pods}/${pod.name}/status`, { status }, "PATCH");
   return pod;
 }
 

@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { parseLoad } from "../../bench/generator/plan.ts";
 import { isMet, type Measure } from "../../bench/result.ts";
-import { type Account, more, requestsIn, samplesOf, sumOf } from "../../bench/status/accounting.ts";
+import {
+  type Account,
+  askedIn,
+  more,
+  requestsIn,
+  samplesOf,
+  sumOf,
+} from "../../bench/status/accounting.ts";
 import {
   costRows,
   cpuFor100k,
@@ -33,6 +40,7 @@ function turn(load: Partial<Turn["load"]>, account: Partial<Account> = {}): Turn
       ...{ rssMb: 100, peakRssMb: 150 },
       ...account,
     },
+    asked: {},
   };
 }
 
@@ -68,6 +76,11 @@ Deno.test("samplesOf() reads labels with quotes and commas, and series without l
   ]);
   assert.equal(sumOf(METRICS, "plain"), 4);
   assert.equal(sumOf(METRICS, "absent"), 0);
+});
+
+Deno.test("askedIn() sums what all managers asked, by verb, resource and answer", () => {
+  const line = 'milepost_api_requests_total{verb="get",resource="pods",code="200"} 2\n';
+  assert.deepEqual(askedIn(`${line}${line}`), { "get pods 200": 4 });
 });
 
 Deno.test("more() answers what was added, also to what was not there before", () => {
