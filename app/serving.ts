@@ -37,14 +37,14 @@ export async function orNameTheFlag<T>(
 /** Serves pushes. Takes new certificates as they come. */
 export async function serveStatus(
   { configuration, certificates, clock }: ServingParts,
-  { handler: handle, isShunned }: Pick<StatusEndpoint, "handler" | "isShunned">,
+  { handler: handle, refuses }: Pick<StatusEndpoint, "handler" | "refuses">,
 ): Promise<StatusServer> {
   const { bindAddress: hostname, statusPort: port } = configuration;
   const server = await orNameTheFlag(
     "--status-port",
     port,
     () =>
-      startStatusServer({ port, hostname, tls: certificates.current(), handle, isShunned, clock }),
+      startStatusServer({ port, hostname, tls: certificates.current(), handle, refuses, clock }),
   );
   const stop = certificates.onChange(() => server.updateCertificate(certificates.current()));
   return {

@@ -48,7 +48,7 @@ export interface StatusParts {
 export interface StatusEndpoint {
   readonly handler: PushHandler;
   /** Whether a peer's new connections are not worth a handshake. */
-  readonly isShunned: Peers["isShunned"];
+  readonly refuses: Peers["refuses"];
   /** Whether tokens can be verified. */
   ready(): boolean;
   /** Keeps what that needs until `signal` aborts. */
@@ -135,7 +135,7 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
   });
   return {
     handler,
-    isShunned: peers.isShunned,
+    refuses: peers.refuses,
     ready: authentication.ready,
     run: authentication.run,
     close: async () => {

@@ -2,6 +2,7 @@
  * `deno task bench [NAME…] [--json] [OPTION…]`: how fast things are, against their goals. Never part of a test:
  * the numbers are those of the machine, so what counts are the ratios and whether goals are met.
  */
+import { attack } from "./attack/attack.ts";
 import { demo } from "./demo.ts";
 import { fuzz } from "./fuzz/fuzz.ts";
 import { idle } from "./idle.ts";
@@ -19,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   idle,
   suite,
   reconcile,
+  attack,
   status,
   fuzz,
 };

@@ -12,7 +12,7 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
   /** Whether a peer's new connections are closed before they cost a handshake. Default: none. */
-  readonly isShunned?: (peer: string, nowMs: number) => boolean;
+  readonly refuses?: (peer: string, nowMs: number) => boolean;
   /** From the connection to the end of the first header. */
   readonly headerMs: number;
   /** Between two requests, the header of the second one apart. */
@@ -71,7 +71,7 @@ function putBefore(server: Server, admit: (socket: Socket) => boolean): void {
 
 /** Counts connections from now on, and closes those that send no whole header in time. */
 export function guardConnections(server: Server, options: ConnectionOptions): Connections {
-  const { clock, limits, isShunned = () => false, headerMs, idleMs, checkEveryMs } = options;
+  const { clock, limits, refuses = () => false, headerMs, idleMs, checkEveryMs } = options;
   const guard = createPeerGuard(limits);
   const connections = new Map<string, Connection>();
   /** Saves the making of an id for each request. */
@@ -89,7 +89,7 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
   function admit(socket: Socket): boolean {
     const peer = peerKey(socket.remoteAddress ?? "");
     const nowMs = clock.monotonic();
-    if (isShunned(peer, nowMs) || !guard.admit(peer, nowMs)) return false;
+    if (refuses(peer, nowMs) || !guard.admit(peer, nowMs)) return false;
     const id = idOf(socket);
     const connection: Connection = {
       socket,

@@ -4,17 +4,26 @@ import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 
 /** What is kept of peers. Times are monotonic, in milliseconds. */
 export interface Peers {
-  /** A request from there could not prove who calls. */
-  failed(peer: string, nowMs: number): void;
+  /**
+   * A request from there could not prove who calls. One that cost nothing to refuse, such as a token
+   * that was refused before, counts only where no pod was proved lately: pods share an address with
+   * misconfigured ones, too, and those come again and again.
+   */
+  failed(peer: string, nowMs: number, cost: "nothing" | "signature"): void;
   /** A request from there came from a pod that may speak of its job. */
   proved(peer: string, nowMs: number): void;
   /** 0, or for how long tokens from there that are not known yet are not looked at. */
   waitMs(peer: string, nowMs: number): number;
   /**
-   * Whether whoever comes from there now is not worth a handshake: authentication failed too often,
-   * and no pod was proved lately. An address that pods share with somebody who fails is never shunned.
+   * Whether nothing good comes from there now: authentication failed too often, and no pod was proved
+   * lately. An address that pods share with somebody who fails is never shunned.
    */
   isShunned(peer: string, nowMs: number): boolean;
+  /**
+   * Whether a new connection from there is not worth a handshake. Of a peer that was shunned in the
+   * last minute, each that is taken counts as a failure before it has shown what it brings.
+   */
+  refuses(peer: string, nowMs: number): boolean;
 }
 
 /** Options of {@link createPeers}. */
@@ -25,24 +34,35 @@ export interface PeersOptions {
   readonly maxKeys: number;
   /** How long a proof counts. Default 15 minutes. */
   readonly provedForMs?: number;
+  /** How long a peer that was over its budget is suspected. Default 1 minute. */
+  readonly suspectedForMs?: number;
 }
 
 /** Creates {@link Peers} with bounded memory. */
 export function createPeers(options: PeersOptions): Peers {
-  const { failures, maxKeys, provedForMs = 900_000 } = options;
+  const { failures, maxKeys, provedForMs = 900_000, suspectedForMs = 60_000 } = options;
   const failed = createKeyedBuckets(failures, maxKeys);
   const provedAtMs = new LRUCache<string, number>({ max: maxKeys });
+  const overBudgetAtMs = new LRUCache<string, number>({ max: maxKeys });
 
-  function isProved(peer: string, nowMs: number): boolean {
-    const atMs = provedAtMs.get(peer);
-    return atMs !== undefined && nowMs - atMs < provedForMs;
-  }
+  const isWithin = (atMs: number | undefined, forMs: number, nowMs: number) =>
+    atMs !== undefined && nowMs - atMs < forMs;
+  const isProved = (peer: string, nowMs: number) =>
+    isWithin(provedAtMs.get(peer), provedForMs, nowMs);
 
   return {
-    // Charged below zero: many may be under way before the first one fails.
-    failed: (peer, nowMs) => failed.charge(peer, nowMs),
+    failed(peer, nowMs, cost) {
+      if (cost === "nothing" && isProved(peer, nowMs)) return;
+      // Charged below zero: many may be under way before the first one fails.
+      failed.charge(peer, nowMs);
+      if (failed.waitMs(peer, nowMs) > 0) overBudgetAtMs.set(peer, nowMs);
+    },
     proved: (peer, nowMs) => void provedAtMs.set(peer, nowMs),
     waitMs: (peer, nowMs) => failed.waitMs(peer, nowMs),
     isShunned: (peer, nowMs) => failed.waitMs(peer, nowMs) > 0 && !isProved(peer, nowMs),
+    refuses(peer, nowMs) {
+      const isSuspected = isWithin(overBudgetAtMs.get(peer), suspectedForMs, nowMs);
+      return isSuspected && !isProved(peer, nowMs) && failed.take(peer, nowMs) > 0;
+    },
   };
 }

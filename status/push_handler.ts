@@ -48,6 +48,17 @@ export const DEFAULT_RATE_LIMITS: PushRateLimits = {
   maxKeys: 50_000,
 };
 
+/** Refusals for which no signature was checked, or one of the API server's own, once a token. */
+const CHEAP: ReadonlySet<Refusal["why"]> = new Set<Refusal["why"]>([
+  "no_token",
+  "malformed_token",
+  "refused_before",
+  "expired",
+  "not_yet_valid",
+  "wrong_audience",
+  "revoked",
+]);
+
 /** Options of {@link createPushHandler}. */
 export interface PushHandlerOptions {
   readonly verifier: TokenVerifier;
@@ -160,7 +171,8 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
       return found(exchange.response, "answer");
     }
     if (resultOf(refusal) === "unauthorized") {
-      peers.failed(exchange.peer, exchange.monotonicMs);
+      const cost = CHEAP.has(refusal.why) ? "nothing" : "signature";
+      peers.failed(exchange.peer, exchange.monotonicMs, cost);
     }
     const { job, identity } = exchange;
     log.debug("a push was refused", { ...job, why: refusal.why, subject: identity?.subject });

@@ -53,7 +53,7 @@ export interface StatusServerOptions {
   readonly timeouts?: Partial<ServingTimeouts>;
   readonly connections?: Partial<ConnectionLimits>;
   /** Whether a peer's new connections are closed before they cost a handshake. Default: none. */
-  readonly isShunned?: (peer: string, nowMs: number) => boolean;
+  readonly refuses?: (peer: string, nowMs: number) => boolean;
 }
 
 /** A running endpoint. */
@@ -169,7 +169,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   const connections = guardConnections(server, {
     clock,
     limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.connections },
-    isShunned: options.isShunned,
+    refuses: options.refuses,
     ...timeouts,
   });
   server.on("request", (message, response) => void serve(message, response));

@@ -71,7 +71,7 @@ Deno.test("`createPeers()` shuns a peer that fails too often, unless a pod was p
   const peers = createPeers({ failures, maxKeys: 10, provedForMs: 60_000 });
   peers.proved("shared", 0);
   for (let time = 0; time < 3; time++) {
-    for (const peer of ["attacker", "shared"]) peers.failed(peer, 0);
+    for (const peer of ["attacker", "shared"]) peers.failed(peer, 0, "signature");
   }
   assert.deepEqual(["attacker", "shared", "other"].map((it) => peers.isShunned(it, 0)), [
     true,
@@ -85,13 +85,43 @@ Deno.test("`createPeers()` shuns a peer that fails too often, unless a pod was p
     0,
   ]);
   assert.equal(peers.isShunned("attacker", 2000), false);
-  for (let time = 0; time < 3; time++) peers.failed("shared", 60_000);
+  for (let time = 0; time < 3; time++) peers.failed("shared", 60_000, "signature");
   assert.equal(peers.isShunned("shared", 60_000), true);
+});
+
+Deno.test("`createPeers()` charges a suspect for its connections, so that they come at its rate", () => {
+  const failures = { ratePerSecond: 2, burst: 4 };
+  const peers = createPeers({ failures, maxKeys: 10, suspectedForMs: 60_000 });
+  for (let time = 0; time < 4; time++) assert.equal(peers.refuses("a", 0), false);
+  for (let time = 0; time < 4; time++) peers.failed("a", 0, "signature");
+  let taken = 0;
+  for (let nowMs = 0; nowMs < 10_000; nowMs += 10) {
+    if (!peers.refuses("a", nowMs)) taken += 1;
+  }
+  assert.equal(taken, 19);
+  assert.equal(peers.refuses("b", 10_000), false);
+  // A pod that is proved there is not held up.
+  peers.proved("a", 10_000);
+  assert.equal(peers.refuses("a", 10_000), false);
+  // Nobody who failed for a minute is suspected any more.
+  assert.equal(peers.refuses("a", 60_000), false);
+  assert.equal(peers.refuses("a", 60_000), false);
+});
+
+Deno.test("`createPeers()` lets cheap failures count only where no pod was proved", () => {
+  const peers = createPeers({ failures: { ratePerSecond: 1, burst: 2 }, maxKeys: 10 });
+  peers.proved("shared", 0);
+  for (let time = 0; time < 50; time++) {
+    for (const peer of ["shared", "attacker"]) peers.failed(peer, 0, "nothing");
+  }
+  assert.deepEqual(["shared", "attacker"].map((it) => peers.waitMs(it, 0)), [0, 3000]);
+  for (let time = 0; time < 2; time++) peers.failed("shared", 0, "signature");
+  assert.equal(peers.waitMs("shared", 0), 1000);
 });
 
 Deno.test("`createPeers()` remembers no more peers than it is told", () => {
   const peers = createPeers({ failures: { ratePerSecond: 1, burst: 1 }, maxKeys: 2 });
-  for (const peer of ["a", "b", "c"]) peers.failed(peer, 0);
+  for (const peer of ["a", "b", "c"]) peers.failed(peer, 0, "signature");
   assert.deepEqual(["a", "b", "c"].map((it) => peers.isShunned(it, 0)), [false, true, true]);
 });
 

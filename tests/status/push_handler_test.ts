@@ -293,11 +293,18 @@ Deno.test("`createPushHandler()` limits a subject to its rate", async () => {
   assert.equal(counts.lookups.lookups, before);
 });
 
+/** Tokens of the right shape that are all different, and signed by nobody. */
+const forgeries = (count: number) =>
+  Array.from(
+    { length: count },
+    (_, number) => forge({ alg: "RS256", kid: "k1" }, { number }, "AAAA"),
+  );
+
 Deno.test("`createPushHandler()` stops checking a peer that fails too often, but for good tokens", async () => {
   const limits = { failuresPerPeer: { ratePerSecond: 1, burst: 5 } };
   const { send, clock } = handlerBench({ limits });
   assert.equal((await send()).status, 200);
-  for (let push = 0; push < 5; push++) assert.equal((await send({ token: null })).status, 401);
+  for (const token of forgeries(5)) assert.equal((await send({ token })).status, 401);
   const refused = await send({ token: await sign(stranger) });
   assert.deepEqual([refused.status, refused.headers["Retry-After"]], [429, "1"]);
   assert.equal((await send()).status, 200);
@@ -309,17 +316,16 @@ Deno.test("`createPushHandler()` stops checking a peer that fails too often, but
 Deno.test("`createPushHandler()` charges a peer for what was under way when its budget ended", async () => {
   const limits = { failuresPerPeer: { ratePerSecond: 1, burst: 5 } };
   const { send, clock } = handlerBench({ limits });
-  const forged = (number: number) => forge({ alg: "RS256", kid: "k1" }, { number }, "AAAA");
-  const tokens = Array.from({ length: 20 }, (_, number) => forged(number));
-  const together = await Promise.all(tokens.map((token) => send({ token })));
+  const [one, two, three, four, ...rest] = forgeries(24);
+  const together = await Promise.all(rest.map((token) => send({ token })));
   assert.ok(together.every(({ status }) => status === 401));
-  const refused = await send({ token: forged(21) });
+  const refused = await send({ token: one });
   assert.deepEqual([refused.status, refused.headers["Retry-After"]], [429, "6"]);
   await clock.advance(5000);
-  assert.equal((await send({ token: forged(22) })).status, 429);
+  assert.equal((await send({ token: two })).status, 429);
   await clock.advance(1000);
-  assert.equal((await send({ token: forged(23) })).status, 401);
-  assert.equal((await send({ token: forged(24) })).status, 429);
+  assert.equal((await send({ token: three })).status, 401);
+  assert.equal((await send({ token: four })).status, 429);
 });
 
 Deno.test("`createPushHandler()` closes the connection of a peer over its budget, but for one that has a good pod", async () => {
@@ -328,11 +334,11 @@ Deno.test("`createPushHandler()` closes the connection of a peer over its budget
   assert.equal((await send({ peer: "10.0.0.1" })).status, 200);
   const connections: (string | undefined)[] = [];
   for (const peer of ["10.0.0.1", "10.0.0.2"]) {
-    for (let time = 0; time < 2; time++) {
-      const failed = await send({ token: null, peer });
+    for (const token of forgeries(2)) {
+      const failed = await send({ token, peer });
       assert.deepEqual([failed.status, failed.headers.Connection], [401, undefined]);
     }
-    const refused = await send({ token: null, peer });
+    const refused = await send({ token: "a.b.c", peer });
     assert.equal(refused.status, 429);
     connections.push(refused.headers.Connection);
   }
@@ -342,6 +348,19 @@ Deno.test("`createPushHandler()` closes the connection of a peer over its budget
   assert.equal((await send({ peer: "10.0.0.2" })).status, 200);
   await clock.advance(1000);
   assert.equal((await send({ token: null, peer: "10.0.0.2" })).status, 401);
+});
+
+Deno.test("`createPushHandler()` lets misconfigured pods of an address not lock out new ones there", async () => {
+  const limits = { failuresPerPeer: { ratePerSecond: 1, burst: 5 } };
+  const { send } = handlerBench({ limits });
+  assert.equal((await send()).status, 200);
+  const [bad] = forgeries(1);
+  const expired = await sign(KEY, claims({ exp: second - 31 }));
+  for (const token of [bad, expired, null, "hunter2"]) {
+    for (let push = 0; push < 20; push++) assert.equal((await send({ token })).status, 401);
+  }
+  const fresh = await sign(KEY, claims({ jti: "another" }));
+  assert.equal((await send({ token: fresh })).status, 200);
 });
 
 /** How often a signature is checked, which is what an attacker would have the endpoint do. */
@@ -354,14 +373,12 @@ const COSTS: Record<string, { sent: readonly Sent[]; verified: number }> = {
     verified: 1,
   },
   "ever new tokens of a peer over its budget": {
-    sent: Array.from({ length: 9 }, (_, number) => ({
-      token: forge({ alg: "RS256", kid: "k1" }, { number }, "AAAA"),
-    })),
+    sent: forgeries(9).map((token) => ({ token })),
     verified: 3,
   },
   "a good token of a peer over its budget, where it is known": {
-    sent: [{}, ...Array.from({ length: 6 }, () => ({ token: null })), {}, {}],
-    verified: 1,
+    sent: [{}, ...forgeries(6).map((token) => ({ token })), {}, {}],
+    verified: 4,
   },
   "what is no token": { sent: [{ token: null }, { token: "hunter2" }], verified: 0 },
   "another path, whoever asks": { sent: [{ url: "/" }, { url: "/" }], verified: 0 },

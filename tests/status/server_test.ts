@@ -145,11 +145,11 @@ Deno.test("`startStatusServer()` limits the connections of a peer", async () => 
   await server.close(1000);
 });
 
-Deno.test("`startStatusServer()` closes new connections of a shunned peer, and keeps those it has", async () => {
+Deno.test("`startStatusServer()` closes new connections that are refused, and keeps those that are there", async () => {
   let shunned = false;
   const asked: string[] = [];
   const server = await start({
-    isShunned: (peer) => {
+    refuses: (peer) => {
       asked.push(peer);
       return shunned;
     },

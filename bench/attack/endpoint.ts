@@ -1,0 +1,61 @@
+/** A manager as a process of its own, over an embedded control plane, with jobs whose tokens are known. */
+import { startControlPlane } from "../../app/standalone/control_plane.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { CA_KEY, childNames, LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { managerLauncher } from "../../tests/support/manager_process.ts";
+import { requestToken, shellRuntime, trainJob } from "../../tests/support/standalone.ts";
+import { until } from "../../tests/support/until.ts";
+import type { LoadTarget } from "../generator/plan.ts";
+
+/** What is pushed to. */
+export interface Endpoint {
+  /** Of the manager. */
+  readonly pid: number;
+  readonly caPem: string;
+  /** A job each, with the token of its pod. */
+  readonly targets: readonly LoadTarget[];
+}
+
+const NAMESPACE = "default";
+const RUNTIME = "idle";
+
+async function tokenOf(client: KubeClient, job: string): Promise<string> {
+  const labelSelector = `${LABELS.trainJobName}=${job}`;
+  const pod = await until(`a pod of ${job}`, async () => {
+    const { items } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });
+    return items[0];
+  }, { timeoutMs: 60_000 });
+  const { name = "", uid = "" } = pod.metadata ?? {};
+  const account = { namespace: NAMESPACE, name: "default" };
+  return await requestToken(client, account, { audience: PUSH_AUDIENCE, pod: { name, uid } });
+}
+
+/** Runs `work` with a manager, and `count` TrainJobs that have a pod each, which nothing runs. */
+export async function withEndpoint<T>(
+  count: number,
+  work: (endpoint: Endpoint) => Promise<T>,
+): Promise<T> {
+  await using cleanup = new AsyncDisposableStack();
+  const plane = await startControlPlane({ port: 0, kubelet: false });
+  cleanup.defer(() => plane.stop());
+  const { client } = plane;
+  const launcher = managerLauncher(plane.kubeconfig);
+  const manager = launcher.start();
+  cleanup.defer(async () => void await manager.end("SIGTERM"));
+  await until("the manager is ready", launcher.isReady, { timeoutMs: 60_000 });
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime(RUNTIME, "sleep 600"));
+  const jobs = Array.from({ length: count }, (_, index) => `job-${index}`);
+  for (const job of jobs) await client.create(KINDS.trainJob, trainJob(job, RUNTIME));
+  const base = `https://127.0.0.1:${launcher.ports.status}`;
+  const targets: LoadTarget[] = [];
+  for (const job of jobs) {
+    targets.push({
+      url: `${base}${statusPath(NAMESPACE, job)}`,
+      token: await tokenOf(client, job),
+    });
+  }
+  const name = childNames.tlsConfig(jobs[0] ?? "");
+  const config = await client.get(KINDS.configMap, { namespace: NAMESPACE, name });
+  return await work({ pid: manager.pid, caPem: config.data?.[CA_KEY] ?? "", targets });
+}
