@@ -63,8 +63,9 @@ export function createBearerReader(
     const before = connection && said.get(connection);
     if (before !== undefined && before.header === header) return before.bearer;
     const bearer = bearerOf(header, isKnown);
+    // Only good ones are kept: what strangers send must not fill the memory of idle connections.
     if (connection !== undefined && header !== undefined && bearer.kind === "token") {
-      said.set(connection, { header, bearer });
+      if (isKnown(bearer.hash)) said.set(connection, { header, bearer });
     }
     return bearer;
   };

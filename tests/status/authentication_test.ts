@@ -1,12 +1,13 @@
 /** Authentication through the whole chain: rotated keys, another issuer, and how often tokens are reviewed. */
 import assert from "node:assert/strict";
+import { createBearerReader } from "../../status/caller.ts";
 import { createJwksSource } from "../../status/jwks.ts";
 import { createReviewVerifier } from "../../status/review_verification.ts";
 import { createReviewCache } from "../../status/token_review.ts";
 import { createTokenVerifier } from "../../status/token_verification.ts";
 import { upstreamPushAudience } from "../../crds/names.ts";
 import { FakeClock, until as untilTurn } from "../support/fake_clock.ts";
-import { handlerBench, KEY, TOKEN } from "./handler_bench.ts";
+import { handlerBench, KEY, request, TOKEN } from "./handler_bench.ts";
 import { claims, ISSUER, NOW_MS, sign, signingKey } from "./tokens.ts";
 
 /** Good tokens of one pod, each another. */
@@ -193,4 +194,15 @@ Deno.test("upstream's audience is for its own job also where the API server alon
   assert.equal((await send({ token, url })).status, 401);
   assert.equal((await send({ token })).status, 200, "the wrong path first takes nothing away");
   assert.deepEqual(asked, [aud]);
+});
+
+Deno.test("`createBearerReader()` keeps what a connection repeats only where the token is good", () => {
+  let isGood = false;
+  const read = createBearerReader(() => isGood);
+  const from = { ...request({}), connection: {} };
+  assert.notEqual(read(from), read(from), "a stranger's token is not kept");
+  isGood = true;
+  assert.equal(read(from), read(from));
+  const elsewhere = { ...from, connection: {} };
+  assert.notEqual(read(elsewhere), read(from));
 });
