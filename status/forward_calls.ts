@@ -71,7 +71,12 @@ function exchange(
     }, (message: IncomingMessage) => {
       readBounded(message, maxBytes).then(resolve, reject);
     });
-    const cut = () => call.destroy(new Error("nobody waits for the answer any more"));
+    const cut = () => {
+      const reason = new Error("nobody waits for the answer any more");
+      // The runtime makes a call again that broke off on a connection used before, also this way.
+      call.reusedSocket = false;
+      call.destroy(reason);
+    };
     signal.addEventListener("abort", cut, { once: true });
     call.on("close", () => signal.removeEventListener("abort", cut));
     call.on("error", reject);
