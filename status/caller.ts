@@ -21,6 +21,9 @@ const JWT = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`);
 /** Time after which a client may come again while keys or reviews are not there. */
 const SOON_MS = 1000;
 
+/** How long what was found out about a pod counts within one request. */
+const OWNED_FOR_MS = 500;
+
 /** Why nobody can say now whether a token is good. */
 const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
   not_ready: "the API server's keys are not known yet: try again soon",
@@ -153,8 +156,9 @@ export function subjectRate({ subjectPushes }: StageParts): Stage["run"] {
 }
 
 /** Whether the pod is part of the job that the path names. */
-export function ownership({ ownership }: StageParts): Stage["run"] {
+export function ownership({ ownership, clock }: StageParts): Stage["run"] {
   return async (exchange) => {
+    exchange.ownedAtMs = clock.monotonic();
     const { namespace, name } = found(exchange.job, "job");
     const { serviceAccount } = found(exchange.identity, "identity");
     const pod = found(exchange.pod, "pod");
@@ -163,6 +167,18 @@ export function ownership({ ownership }: StageParts): Stage["run"] {
     exchange.jobUid = decision.trainJobUid;
     exchange.podStartMs = decision.podStartMs;
     return undefined;
+  };
+}
+
+/**
+ * Asks again who owns what where a slow body, or a review, has taken time since: what is deleted meanwhile
+ * is refused, however slowly somebody sends.
+ */
+export function ownershipAgain(parts: StageParts): Stage["run"] {
+  const [refused, owned] = [refusedTokens(parts), ownership(parts)];
+  return (exchange) => {
+    const ageMs = parts.clock.monotonic() - found(exchange.ownedAtMs, "time of ownership");
+    return ageMs < OWNED_FOR_MS ? undefined : refused(exchange) ?? owned(exchange);
   };
 }
 

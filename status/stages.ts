@@ -50,6 +50,7 @@ export function createStages(parts: StageParts): readonly Stage[] {
     { name: "ownership", run: caller.ownership(parts) },
     { name: "body", routes: WRITES, run: body() },
     { name: "review", run: caller.review(parts) },
+    { name: "ownership again", run: caller.ownershipAgain(parts) },
     { name: "accept", routes: WRITES, run: hand(parts) },
     { name: "read", routes: ["read"], run: read(parts) },
     { name: "watch", routes: ["watch"], run: watch(parts) },

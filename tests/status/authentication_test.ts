@@ -206,3 +206,49 @@ Deno.test("`createBearerReader()` keeps what a connection repeats only where the
   const elsewhere = { ...from, connection: {} };
   assert.notEqual(read(elsewhere), read(from));
 });
+
+Deno.test("a body that is sent slowly is not taken from a pod that is deleted meanwhile", async () => {
+  const { handle, clock, objects, accepted, counts } = handlerBench();
+  /** Sends the body in so much time; `meanwhile` happens before its end. */
+  const push = async (takesMs: number, meanwhile = () => {}) => {
+    const sent = request();
+    const answer = handle({
+      ...sent,
+      readBody: async (maxBytes) => {
+        await clock.sleep(takesMs);
+        meanwhile();
+        return await sent.readBody(maxBytes);
+      },
+    });
+    await clock.advance(takesMs);
+    return (await answer).status;
+  };
+  assert.equal(await push(499), 200);
+  const before = counts.lookups.lookups;
+  assert.equal(await push(501), 200);
+  assert(counts.lookups.lookups > before + 3, "it was looked up again");
+  assert.equal(await push(1000, () => objects.pod.clear()), 403);
+  assert.equal(accepted.length, 2);
+});
+
+Deno.test("a body that is sent slowly is not taken with a token that is revoked meanwhile", async () => {
+  const { handle, clock, verifier, accepted } = handlerBench();
+  const sent = request();
+  let hash = "";
+  const { verify } = verifier;
+  verifier.verify = (of, token) => {
+    hash = of;
+    return verify(of, token);
+  };
+  const answer = handle({
+    ...sent,
+    readBody: async (maxBytes) => {
+      await clock.sleep(1000);
+      verifier.revoke(hash);
+      return await sent.readBody(maxBytes);
+    },
+  });
+  await clock.advance(1000);
+  assert.equal((await answer).status, 401);
+  assert.deepEqual(accepted, []);
+});

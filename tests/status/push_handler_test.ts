@@ -584,6 +584,7 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     "ownership",
     "body",
     "review",
+    "ownership again",
     "accept",
     "read",
     "watch",
