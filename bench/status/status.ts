@@ -168,15 +168,13 @@ async function removeWebhooks({ plane: { client } }: Ground): Promise<void> {
 async function measureAll(ground: Ground, options: StatusOptions, say: Say): Promise<Measure[]> {
   const { rows, sizes } = options;
   const { client } = ground.plane;
-  const pushers = await createPushers(client, "bench", JOBS);
+  const pushers = await createPushers(client, { namespace: "bench", count: JOBS, say });
   const measures = sharedRows(await inTurns(ground, pushers, options, say));
   if (rows.includes("replicas")) measures.push(...await replicas(ground, pushers, options, say));
   if (!rows.includes("many-jobs")) return measures;
   // Last: 40,000 objects would weigh on everybody before.
   await removeWebhooks(ground);
-  const began = performance.now();
-  const large = await createPushers(client, "large", sizes.many.jobs);
-  say(`${sizes.many.jobs} jobs made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  const large = await createPushers(client, { namespace: "large", count: sizes.many.jobs, say });
   return [...measures, ...await manyJobs(ground, large, options, say)];
 }
 

@@ -72,28 +72,43 @@ async function tokenOf(client: KubeClient, namespace: string, trainJob: string, 
   return tokenSchema.parse(answer).status.token;
 }
 
+/** Does `work` for 0 up to `count`, so many at a time; answers in their order. */
+async function forEach<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
+  const done: T[] = [];
+  let next = 0;
+  const worker = async () => {
+    for (let number = next++; number < count; number = next++) done[number] = await work(number);
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, count) }, worker));
+  return done;
+}
+
 /**
- * Creates a namespace with `count` TrainJobs, each with JobSet, Job and a running pod. Throws where
- * the API server refuses any of them.
+ * Creates a namespace with `count` TrainJobs, each with JobSet, Job and a running pod, and then asks
+ * for a token of each pod. Throws where the API server refuses any of it.
  */
 export async function createPushers(
   client: KubeClient,
-  namespace: string,
-  count: number,
+  { namespace, count, say }: {
+    readonly namespace: string;
+    readonly count: number;
+    readonly say: (text: string) => void;
+  },
 ): Promise<Pusher[]> {
   await send(client, "/api/v1/namespaces", { metadata: { name: namespace } });
   const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`;
   await send(client, accounts, { metadata: { name: ACCOUNT } });
-  const pushers: Pusher[] = [];
-  let next = 0;
-  const work = async () => {
-    for (let number = next++; number < count; number = next++) {
-      const trainJob = `job-${number}`;
-      const pod = await createJob(client, namespace, trainJob);
-      const token = await tokenOf(client, namespace, trainJob, pod);
-      pushers[number] = { namespace, trainJob, token };
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, count) }, work));
+  const began = performance.now();
+  const jobName = (number: number) => `job-${number}`;
+  const pods = await forEach(count, (number) => createJob(client, namespace, jobName(number)));
+  const between = performance.now();
+  const pushers = await forEach(count, async (number): Promise<Pusher> => {
+    const [trainJob, pod] = [jobName(number), pods[number]];
+    if (pod === undefined) throw new Error(`${trainJob} has no pod`);
+    return { namespace, trainJob, token: await tokenOf(client, namespace, trainJob, pod) };
+  });
+  const seconds = (from: number, to: number) => ((to - from) / 1000).toFixed(1);
+  const end = performance.now();
+  say(`${count} jobs in ${seconds(began, between)} s, their tokens in ${seconds(between, end)} s`);
   return pushers;
 }
