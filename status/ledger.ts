@@ -48,8 +48,6 @@ export interface LedgerOptions {
 export interface Ledger {
   /** Takes a job's newest status; the one before it is forgotten if it was not written yet. */
   submit(job: LedgerJob, status: TrainerStatus): Acceptance;
-  /** The newest status taken of a job, written or not; undefined where none is held. */
-  newest(uid: string): TrainerStatus | undefined;
   /** The job was deleted: what is pending for it is dropped. */
   forget(uid: string): void;
   /** Jobs with a value that is not written: `ledger_pending`. */
@@ -193,7 +191,6 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   return {
     submit,
-    newest: (uid) => queue.newest(uid),
     forget: (uid) => {
       if (queue.remove(uid)) onDrop?.("gone", 1);
     },

@@ -20,8 +20,6 @@ export interface LedgerEntry {
   readonly job: LedgerJob;
   /** Writes in a row that failed. */
   failures: number;
-  /** The newest value taken, for readers. */
-  newest: TrainerStatus;
   pending?: Waiting;
   /** The value that a write has in hand. */
   writing?: Waiting;
@@ -52,7 +50,6 @@ export interface LedgerQueue {
    * shows already is neither a first value nor a first 100%. Answers whether the job is due now.
    */
   put(job: LedgerJob, status: TrainerStatus, nowMs: number, shown: ShownStatus): boolean;
-  newest(uid: string): TrainerStatus | undefined;
   /** Whether something that was pending is lost by it. */
   remove(uid: string): boolean;
   /** Jobs with a value that is not written yet, the ones in hand included. */
@@ -72,11 +69,10 @@ export interface LedgerQueue {
 /** What a job's object shows, as far as is known. */
 export type ShownStatus = (job: LedgerJob) => TrainerStatus | undefined;
 
-function create(job: LedgerJob, status: TrainerStatus, shown?: TrainerStatus): LedgerEntry {
+function create(job: LedgerJob, shown: TrainerStatus | undefined): LedgerEntry {
   return {
     job,
     failures: 0,
-    newest: status,
     pending: undefined,
     writing: undefined,
     dueAtMs: -Infinity,
@@ -146,8 +142,8 @@ export function createLedgerQueue(): LedgerQueue {
     }
   }
 
-  function add(job: LedgerJob, status: TrainerStatus, shown: ShownStatus): LedgerEntry {
-    const entry = create(job, status, shown(job));
+  function add(job: LedgerJob, shown: ShownStatus): LedgerEntry {
+    const entry = create(job, shown(job));
     entries.set(job.uid, entry);
     return entry;
   }
@@ -155,7 +151,6 @@ export function createLedgerQueue(): LedgerQueue {
   return {
     has: (uid) => entries.has(uid),
     size: () => entries.size,
-    newest: (uid) => entries.get(uid)?.newest,
     pending: () => entries.size - idle.size,
     oldestMs() {
       let oldest: number | undefined;
@@ -173,8 +168,7 @@ export function createLedgerQueue(): LedgerQueue {
       return entries.delete(entry.job.uid);
     },
     put(job, status, nowMs, shown) {
-      const entry = entries.get(job.uid) ?? add(job, status, shown);
-      entry.newest = status;
+      const entry = entries.get(job.uid) ?? add(job, shown);
       entry.pending = { status, sinceMs: entry.pending?.sinceMs ?? nowMs };
       idle.delete(entry);
       if (entry.writing || entry.dueAtMs > nowMs) return false;

@@ -63,7 +63,6 @@ Deno.test("`createLedger()` makes 400 pushes in 10 s about one write a second, t
   for (const [index, { at }] of writes.entries()) {
     if (index > 0) assert(at - (writes[index - 1]?.at ?? 0) >= 1000);
   }
-  assert.equal(ledger.newest("uid-a")?.progressPercentage, 99);
   await end();
 });
 
@@ -164,7 +163,6 @@ Deno.test("`createLedger()` drops what is for a job that is gone, or what is ref
   await clock.advance(60_000);
   assert.deepEqual(dropped, ["gone 1", "invalid 1"]);
   assert.equal(writes.length, 2);
-  assert.equal(ledger.newest("uid-a"), undefined);
   ledger.submit(job("b"), progress(2));
   await clock.advance(10);
   assert.equal(writes.length, 3);
@@ -194,7 +192,6 @@ Deno.test("`submit()` is bounded by the number of jobs, and forgets those with n
   const refused = ledger.submit(job("d"), progress(1));
   assert(refused.ok !== true);
   assert(refused.retryAfterMs > 0);
-  assert.equal(ledger.newest("uid-a"), undefined);
   await end();
 });
 
