@@ -34,7 +34,7 @@ export interface LedgerOptions {
   readonly writesPerSecond?: number;
   /** Writes a second while {@link Ledger.flush} runs. Default 500. */
   readonly flushWritesPerSecond?: number;
-  /** Writes at the same time; four times as many in a flush. Default 16. */
+  /** Writes at the same time; twice as many in a flush. Default 16. */
   readonly maxConcurrent?: number;
   /** Jobs kept, those without pending value included. Default 100000. */
   readonly maxJobs?: number;
@@ -74,7 +74,7 @@ const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
 const SOON_MS = 1000;
 /** Writes at the same time in a flush, times those of other times. */
-const FLUSH_CONCURRENCY = 4;
+const FLUSH_CONCURRENCY = 2;
 
 /** Creates a {@link Ledger}; {@link Ledger.run} writes what it takes. */
 export function createLedger(options: LedgerOptions): Ledger {
