@@ -1,5 +1,5 @@
 /** The objects that an informer knows, with indexes, and what changed by each piece of news. */
-import { keyOf, type KubeObject } from "./resource.ts";
+import { keyOf, type KubeObject, parseKey } from "./resource.ts";
 
 /** A change that the cache made. `old` is what it held before. */
 export interface Change<T> {
@@ -38,51 +38,85 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** One index: keys of objects by value. */
-class Index<T> {
-  readonly #keys = new Map<string, Set<string>>();
+/** One index: objects by value. Most values have one object, which then stands there by itself. */
+class Index<T extends object> {
+  readonly #found = new Map<string, T | Set<T>>();
 
   constructor(private readonly valuesOf: (object: T) => string[]) {}
 
-  add(key: string, object: T): void {
+  add(object: T): void {
     for (const value of this.valuesOf(object)) {
-      const keys = this.#keys.get(value) ?? new Set();
-      this.#keys.set(value, keys.add(key));
+      const found = this.#found.get(value);
+      if (found === undefined) this.#found.set(value, object);
+      else if (found instanceof Set) found.add(object);
+      else if (found !== object) this.#found.set(value, new Set([found, object]));
     }
   }
 
-  remove(key: string, object: T): void {
+  remove(object: T): void {
     for (const value of this.valuesOf(object)) {
-      const keys = this.#keys.get(value);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#keys.delete(value);
+      const found = this.#found.get(value);
+      if (found === object) this.#found.delete(value);
+      if (!(found instanceof Set)) continue;
+      found.delete(object);
+      if (found.size === 0) this.#found.delete(value);
     }
   }
 
-  keys(value: string): Iterable<string> {
-    return this.#keys.get(value) ?? [];
+  objects(value: string): T[] {
+    const found = this.#found.get(value);
+    if (found === undefined) return [];
+    return found instanceof Set ? [...found] : [found];
+  }
+}
+
+/** Objects by namespace, then by name: a key for each would be one more string for each. */
+class Shelf<T extends object> {
+  readonly #namespaces = new Map<string, Map<string, T>>();
+
+  get(key: string): T | undefined {
+    const { namespace = "", name } = parseKey(key);
+    return this.#namespaces.get(namespace)?.get(name);
+  }
+
+  set({ metadata }: KubeObject, object: T): void {
+    const { namespace = "", name = "" } = metadata ?? {};
+    const names = this.#namespaces.get(namespace) ?? new Map<string, T>();
+    this.#namespaces.set(namespace, names.set(name, object));
+  }
+
+  delete({ metadata }: KubeObject): void {
+    const { namespace = "", name = "" } = metadata ?? {};
+    const names = this.#namespaces.get(namespace);
+    names?.delete(name);
+    if (names?.size === 0) this.#namespaces.delete(namespace);
+  }
+
+  list(namespace?: string): T[] {
+    return namespace === undefined
+      ? [...this.#namespaces.values()].flatMap((names) => [...names.values()])
+      : [...this.#namespaces.get(namespace)?.values() ?? []];
   }
 }
 
 /** An empty cache. Objects that are put in are frozen. */
 export function createInformerCache<T extends KubeObject>(indexes: Indexes<T>): InformerCache<T> {
-  const objects = new Map<string, T>();
+  const objects = new Shelf<T>();
   const table = new Map(
-    Object.entries({
-      ...indexes,
-      // Its name cannot be one of the caller's.
-      "\0namespace": (object: T) => [object.metadata?.namespace ?? ""],
-    }).map(([name, valuesOf]) => [name, new Index(valuesOf)]),
+    Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf)]),
   );
+  let size = 0;
 
-  function store(key: string, object: T): void {
-    for (const index of table.values()) index.add(key, object);
-    objects.set(key, object);
+  function store(object: T): void {
+    for (const index of table.values()) index.add(object);
+    objects.set(object, object);
+    size++;
   }
 
-  function drop(key: string, old: T): void {
-    for (const index of table.values()) index.remove(key, old);
-    objects.delete(key);
+  function drop(old: T): void {
+    for (const index of table.values()) index.remove(old);
+    objects.delete(old);
+    size--;
   }
 
   function put(given: T): Change<T>[] {
@@ -90,7 +124,7 @@ export function createInformerCache<T extends KubeObject>(indexes: Indexes<T>): 
     const key = keyOf(object);
     const old = objects.get(key);
     if (old === undefined) {
-      store(key, object);
+      store(object);
       return [{ type: "added", object }];
     }
     const [meta, before] = [object.metadata, old.metadata];
@@ -98,40 +132,37 @@ export function createInformerCache<T extends KubeObject>(indexes: Indexes<T>): 
     if (meta?.resourceVersion !== undefined && meta.resourceVersion === before?.resourceVersion) {
       return [];
     }
-    drop(key, old);
-    store(key, object);
+    drop(old);
+    store(object);
     return [{ type: "updated", object, old }];
   }
 
   function remove(key: string, last?: T): Change<T>[] {
     const old = objects.get(key);
     if (old === undefined) return [];
-    drop(key, old);
+    drop(old);
     const sameObject = last?.metadata?.uid === old.metadata?.uid;
     return [{ type: "deleted", object: last && sameObject ? deepFreeze(last) : old, old }];
   }
 
-  function find(index: string, value: string): T[] {
-    const found = table.get(index);
-    if (found === undefined) throw new Error(`there is no index ${index}`);
-    return [...found.keys(value)].flatMap((key) => objects.get(key) ?? []);
-  }
-
   return {
     get: (key) => objects.get(key),
-    list: (namespace) =>
-      namespace === undefined ? [...objects.values()] : find("\0namespace", namespace),
-    byIndex: find,
-    keys: () => [...objects.keys()],
+    list: (namespace) => objects.list(namespace),
+    byIndex(index, value) {
+      const found = table.get(index);
+      if (found === undefined) throw new Error(`there is no index ${index}`);
+      return found.objects(value);
+    },
+    keys: () => objects.list().map(keyOf),
     put,
     remove: (key, last) => remove(key, last),
     replace(given, unreadable) {
       const stay = new Set([...given.map(keyOf), ...unreadable]);
-      const gone = [...objects.keys()].filter((key) => !stay.has(key));
+      const gone = objects.list().map(keyOf).filter((key) => !stay.has(key));
       return [...gone.flatMap((key) => remove(key)), ...given.flatMap(put)];
     },
     get size() {
-      return objects.size;
+      return size;
     },
   };
 }

@@ -36,7 +36,7 @@ export interface ListWatchOptions<T> {
   readonly idleMs?: number;
 }
 
-const PAGE_SIZE = 500;
+const PAGE_SIZE = 100;
 const IDLE_MS = 180_000;
 /** The server is asked to end a watch after a time between these, so that not all end at once. */
 const WATCH_SECONDS = { least: 300, most: 600 } as const;

@@ -22,12 +22,7 @@ export interface SharingOptions {
 /** The runtime itself holds strings up to this length once, where they come from JSON. */
 const SHORT = 10;
 /** Fields whose value no other object has; what has one of them is not looked for. */
-const UNIQUE: ReadonlySet<string> = new Set([
-  "uid",
-  "resourceVersion",
-  "creationTimestamp",
-  "lastTransitionTime",
-]);
+const UNIQUE: ReadonlySet<string> = new Set(["uid", "resourceVersion"]);
 
 /** A part that was met, under a number of its own. */
 interface Part<T> {
