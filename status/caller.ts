@@ -9,7 +9,12 @@ import {
   type Stage,
 } from "./exchange.ts";
 import type { StageParts } from "./stages.ts";
-import { MAX_TOKEN_LENGTH, pushAudience, type UndecidedReason } from "./token_verification.ts";
+import {
+  MAX_TOKEN_LENGTH,
+  pushAudience,
+  type UndecidedReason,
+  type Verification,
+} from "./token_verification.ts";
 
 /**
  * A part of a JWT in the one spelling that base64url has for its bytes: in others the bits of the last
@@ -104,9 +109,7 @@ export function refusedTokens({ verifier }: StageParts): Stage["run"] {
 
 /** Checks the token itself, or knows it. */
 export function identity({ verifier }: StageParts): Stage["run"] {
-  return async (exchange) => {
-    const { hash, token } = tokenOf(exchange);
-    const verification = await verifier.verify(hash, token);
+  const heed = (exchange: Exchange, verification: Verification): Outcome => {
     if (verification.ok) {
       exchange.identity = verification.identity;
       return undefined;
@@ -114,6 +117,13 @@ export function identity({ verifier }: StageParts): Stage["run"] {
     const { why } = verification;
     if (why !== "not_ready" && why !== "not_reviewed") return { why };
     return { why: "unavailable", reason: UNDECIDED[why], retryAfterMs: SOON_MS };
+  };
+  return (exchange) => {
+    const { hash, token } = tokenOf(exchange);
+    const verification = verifier.verify(hash, token);
+    return verification instanceof Promise
+      ? verification.then((settled) => heed(exchange, settled))
+      : heed(exchange, verification);
   };
 }
 
@@ -184,11 +194,11 @@ export function ownershipAgain(parts: StageParts): Stage["run"] {
 
 /** What the API server says of the token: waited for where the job asks for that. */
 export function review({ reviews, awaitsReview }: StageParts): Stage["run"] {
-  return async (exchange) => {
-    if (reviews === undefined) return undefined;
+  async function ask(
+    reviews: NonNullable<StageParts["reviews"]>,
+    exchange: Exchange,
+  ): Promise<Outcome> {
     const { hash, token } = tokenOf(exchange);
-    const known = reviews.known(hash);
-    if (known !== undefined) return known === "refused" ? { why: "revoked" } : undefined;
     const job = found(exchange.job, "job");
     const awaited = awaitsReview({
       ...job,
@@ -208,5 +218,11 @@ export function review({ reviews, awaitsReview }: StageParts): Stage["run"] {
     if (settled === "authenticated") return undefined;
     if (settled === "refused") return { why: "revoked" };
     return { why: "unavailable", reason: UNDECIDED.not_reviewed, retryAfterMs: SOON_MS };
+  }
+  return (exchange) => {
+    if (reviews === undefined) return undefined;
+    const known = reviews.known(tokenOf(exchange).hash);
+    if (known === undefined) return ask(reviews, exchange);
+    return known === "refused" ? { why: "revoked" } : undefined;
   };
 }

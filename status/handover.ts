@@ -111,26 +111,33 @@ function echo({ route, body }: Exchange): Record<string, unknown> {
   return { ...pushed, count: earlier === undefined ? 0 : earlier.length + 1 };
 }
 
+/** Makes the answer of what the owner says. */
+function answer(exchange: Exchange, acceptance: Acceptance, warnings: readonly string[]): Outcome {
+  if (!acceptance.ok) {
+    const { reason, retryAfterMs } = acceptance;
+    return { why: "unavailable", reason, retryAfterMs };
+  }
+  const all = [...warnings, ...acceptance.warnings ?? []];
+  const { control } = acceptance;
+  exchange.response = okResponse({
+    ...echo(exchange),
+    ...(all.length > 0 && { warnings: all }),
+    ...(control && { control }),
+  });
+  return undefined;
+}
+
 /** Hands the push to its owner, and makes the answer of what that says. */
 export function hand(parts: StageParts): Stage["run"] {
-  return async (exchange) => {
+  return (exchange) => {
     const { push, warnings } = pushOf(exchange);
     if (push === undefined) {
       exchange.response = okResponse(echo(exchange));
       return undefined;
     }
-    const acceptance = await acceptanceOf(parts, push);
-    if (!acceptance.ok) {
-      const { reason, retryAfterMs } = acceptance;
-      return { why: "unavailable", reason, retryAfterMs };
-    }
-    const all = [...warnings, ...acceptance.warnings ?? []];
-    const { control } = acceptance;
-    exchange.response = okResponse({
-      ...echo(exchange),
-      ...(all.length > 0 && { warnings: all }),
-      ...(control && { control }),
-    });
-    return undefined;
+    const acceptance = acceptanceOf(parts, push);
+    return acceptance instanceof Promise
+      ? acceptance.then((settled) => answer(exchange, settled, warnings))
+      : answer(exchange, acceptance, warnings);
   };
 }

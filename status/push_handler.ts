@@ -163,6 +163,16 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     return { why: "unavailable", reason, retryAfterMs: 1000 };
   }
 
+  async function judge(exchange: Exchange): Promise<Refusal | undefined> {
+    try {
+      return await runStages(stages, exchange);
+    } catch (error) {
+      return failure(error, exchange);
+    } finally {
+      exchange.release?.();
+    }
+  }
+
   function answer(exchange: Exchange, refusal: Refusal | undefined): PushResponse {
     // Its token is good, and it is part of the job that it speaks of.
     if (exchange.jobUid !== undefined) peers.proved(exchange.peer, exchange.monotonicMs);
@@ -194,9 +204,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
       monotonicMs: clock.monotonic(),
       bearer: readBearer(request),
     };
-    const refusal = await runStages(stages, exchange)
-      .catch((error: unknown) => failure(error, exchange))
-      .finally(() => exchange.release?.());
+    const refusal = await judge(exchange);
     const response = answer(exchange, refusal);
     count(exchange, refusal === undefined ? "accepted" : resultOf(refusal));
     return response;

@@ -199,7 +199,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
     verify(hash, token) {
       const identity = known(hash);
       onCache?.(identity === undefined ? "miss" : "hit");
-      if (identity !== undefined) return Promise.resolve({ ok: true, identity });
+      if (identity !== undefined) return { ok: true, identity };
       return verifyNew(hash, token);
     },
     revoke(hash) {

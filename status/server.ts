@@ -125,7 +125,12 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
     if (closing.signal.aborted) {
       return refusalResponse({ why: "unavailable", reason: "shutting down", retryAfterMs: 1000 });
     }
-    return await handle(requestOf(message));
+    try {
+      return await handle(requestOf(message));
+    } catch (error) {
+      log.error("a request could not be answered", { problem: messageOf(error) });
+      return refusalResponse({ why: "internal" });
+    }
   }
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -136,14 +141,11 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       send(response, faultResponse(400, "BadRequest", doubt), true);
       return await discardRest(message, clock);
     }
-    const answer = await answerTo(message).catch((error: unknown) => {
-      log.error("a request could not be answered", { problem: messageOf(error) });
-      return refusalResponse({ why: "internal" });
-    });
+    const answer = await answerTo(message);
     const { status, headers, stream } = answer;
     if (stream === undefined) send(response, answer, closing.signal.aborted);
     else await serveStream(response, { status, headers, write: stream });
-    await discardRest(message, clock);
+    if (!message.complete) await discardRest(message, clock);
   }
 
   async function serveStream(response: ServerResponse, answer: StreamedAnswer): Promise<void> {

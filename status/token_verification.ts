@@ -129,7 +129,8 @@ export interface TokenVerifier {
   known(hash: string): TokenIdentity | undefined;
   /** Why this very token was refused before, if it was. */
   refused(hash: string): UnauthorizedReason | undefined;
-  verify(hash: string, token: string): Promise<Verification>;
+  /** Answers at once what is known. */
+  verify(hash: string, token: string): Verification | Promise<Verification>;
   /** From now on the token is refused, whatever its signature says. */
   revoke(hash: string): void;
 }
@@ -197,7 +198,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     verify(hash, token) {
       const identity = known(hash);
       onCache?.(identity === undefined ? "miss" : "hit");
-      if (identity !== undefined) return Promise.resolve({ ok: true, identity });
+      if (identity !== undefined) return { ok: true, identity };
       const running = inFlight.get(hash);
       if (running !== undefined) return running;
       const started = verifyNew(hash, token).finally(() => inFlight.delete(hash));
