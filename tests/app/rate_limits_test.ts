@@ -26,6 +26,8 @@ const PEER_BURST = 200;
 interface World {
   readonly client: KubeClient;
   readonly requests: readonly RequestReport[];
+  /** Connections of their own, from a loopback address. */
+  connectFrom(localAddress: string): Deno.HttpClient;
   /** Creates a job, and answers how its pod pushes. */
   job(name: string, namespace?: string): Promise<Pusher>;
 }
@@ -36,8 +38,8 @@ interface Answer {
   readonly message: string | undefined;
 }
 
-/** Pushes a percentage, by default with the job's own token. */
-type Pusher = (percentage: number, token?: string) => Promise<Answer>;
+/** Pushes a percentage, by default with the job's own token. Rejects where the connection is refused. */
+type Pusher = (percentage: number, token?: string, http?: Deno.HttpClient) => Promise<Answer>;
 
 async function tokenOfPod(client: KubeClient, namespace: string, job: string): Promise<string> {
   const labelSelector = `${LABELS.trainJobName}=${job}`;
@@ -53,14 +55,14 @@ async function tokenOfPod(client: KubeClient, namespace: string, job: string): P
 async function pusher(
   manager: Manager,
   http: Deno.HttpClient,
-  [client, namespace, job]: Parameters<typeof tokenOfPod>,
+  [kube, namespace, job]: Parameters<typeof tokenOfPod>,
 ): Promise<Pusher> {
-  const own = await tokenOfPod(client, namespace, job);
+  const own = await tokenOfPod(kube, namespace, job);
   const url = `https://127.0.0.1:${manager.ports.status}${statusPath(namespace, job)}`;
-  return async (percentage, token = own) => {
+  return async (percentage, token = own, client = http) => {
     const answer = await fetch(url, {
       method: "POST",
-      client: http,
+      client,
       headers: { "authorization": `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(progress(percentage)),
       signal: AbortSignal.timeout(60_000),
@@ -105,6 +107,8 @@ async function withLimits(work: (world: World) => Promise<void>): Promise<void> 
   await work({
     client,
     requests,
+    connectFrom: (localAddress) =>
+      Deno.createHttpClient({ caCerts: [manager.caBundle()], localAddress }),
     async job(name, namespace = "default") {
       await client.create(KINDS.trainJob, trainJob(name, "idle", { namespace }));
       return await pusher(manager, http, [client, namespace, name]);
@@ -207,5 +211,31 @@ Deno.test("a flood of forged tokens costs no review, and pods of the same addres
       "shows what its own pod said last",
       (it) => it.status?.trainerStatus?.progressPercentage === 2,
     );
+  });
+});
+
+Deno.test("an attacker with an address of its own is refused connections; pods elsewhere are not", async () => {
+  await withLimits(async ({ client, connectFrom, job }) => {
+    const known = await job("known");
+    const token = await tokenOfPod(client, "default", "known");
+    assert.equal((await known(1, token)).status, 200);
+    using attacker = connectFrom("127.0.0.66");
+    const met: (number | "closed")[] = [];
+    for (let number = 0; !met.includes("closed") && number < 20 * PEER_BURST;) {
+      const tokens = Array.from({ length: 50 }, () => forged(token, number++));
+      const tries = tokens.map((it) => known(99, it, attacker));
+      met.push(
+        ...await Promise.all(
+          tries.map((it) => it.then(({ status }) => status, () => "closed" as const)),
+        ),
+      );
+    }
+    assert.ok(met.includes("closed"), JSON.stringify(met.slice(-50)));
+    assert.ok(met.filter((it) => it === 401).length >= PEER_BURST);
+    assert.ok(!met.includes(200));
+    // New connections from elsewhere are taken, also with the attacker's kind of token.
+    using elsewhere = connectFrom("127.0.0.67");
+    assert.equal((await known(2, token, elsewhere)).status, 200);
+    assert.equal((await known(99, forged(token, -1), elsewhere)).status, 401);
   });
 });

@@ -145,6 +145,18 @@ Deno.test("`startStatusServer()` limits the connections of a peer", async () => 
   await server.close(1000);
 });
 
+Deno.test("`startStatusServer()` limits the new connections of a peer, also where none is held", async () => {
+  const server = await start({ connections: { newPerPeer: { ratePerSecond: 0.001, burst: 2 } } });
+  for (let time = 0; time < 2; time++) {
+    const client = await dial(server.port, post("1"));
+    await client.heard(/"length":1/);
+    client.socket.destroy();
+    await client.closed;
+  }
+  await assert.rejects(dial(server.port));
+  await server.close(1000);
+});
+
 Deno.test("`startStatusServer()` closes new connections that are refused, and keeps those that are there", async () => {
   let shunned = false;
   const asked: string[] = [];
