@@ -27,6 +27,8 @@ export interface Crowd {
   allShown(): boolean;
   /** How many values each job's object has shown so far, of the job with the fewest. */
   fewestShown(): number;
+  /** How many values all objects have shown so far. */
+  valuesShown(): number;
   /** The jobs whose object went back to an older value, by name. */
   wentBack(): string[];
   /** What was acknowledged and is not shown, nor anything newer, compared to a moment. */
@@ -136,6 +138,7 @@ export async function startCrowd(client: KubeClient, names: readonly string[]): 
     },
     allShown: () => names.every((name) => watched.valuesOf(name).at(-1) === lastOf(name)),
     fewestShown: () => Math.min(...names.map((name) => watched.valuesOf(name).length)),
+    valuesShown: () => names.reduce((sum, name) => sum + watched.valuesOf(name).length, 0),
     wentBack: () =>
       names.filter((name) => {
         const values = watched.valuesOf(name);

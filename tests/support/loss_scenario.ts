@@ -114,6 +114,9 @@ export async function playLosses(stage: LossStage): Promise<Losses> {
   // Stopped beyond its lease: another one follows, and it finds out when it wakes.
   const third = await start("third");
   await load(crowd, second, third);
+  // Between two writes: one that is caught on its way to the network arrives after the pause.
+  const values = crowd.valuesShown();
+  await until("a write has landed", () => crowd.valuesShown() > values, { ...LONG, everyMs: 2 });
   const pausedMs = performance.now();
   Deno.kill(second.pid, "SIGSTOP");
   await crowd.pause();
