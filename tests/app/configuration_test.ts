@@ -99,6 +99,14 @@ const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegE
     sources: { environment: { MILEPOST_STATUS_PORT: "65536" } },
     want: /^MILEPOST_STATUS_PORT: must be a port/,
   },
+  "a number of streams below 0": {
+    sources: { flags: { maxStreams: "-1" } },
+    want: /^--max-streams: must be 0 or more$/,
+  },
+  "half a stream, from the environment": {
+    sources: { environment: { MILEPOST_MAX_STREAMS_PER_SUBJECT: "0.5" } },
+    want: /^MILEPOST_MAX_STREAMS_PER_SUBJECT: must be a whole number$/,
+  },
   "an unknown key in the file": {
     sources: { file: { name: "m.yaml", text: "webhokPort: 1\n" } },
     want: /^--config m\.yaml: unknown webhokPort$/,
