@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type ManagerProcess, startManagerProcess } from "../app/manager_process.ts";
 import { type Crowd, type Loss, startCrowd } from "./loss.ts";
@@ -27,7 +26,7 @@ export interface LossStage {
 export interface Losses {
   readonly killed: Loss;
   readonly paused: Loss;
-  readonly ended: Loss;
+  /** How long SIGTERM took; nothing is lost by it. */
   readonly endedMs: number;
   readonly boundMs: number;
 }
@@ -79,6 +78,58 @@ function assertBounded(loss: Loss, boundMs: number, how: string): void {
   );
 }
 
+/** Killed: what it held is gone with it. */
+async function playKill(crowd: Crowd, owner: ManagerProcess, other: ManagerProcess) {
+  await load(crowd, owner, other);
+  const atMs = performance.now();
+  await owner.stop("SIGKILL");
+  await crowd.pause();
+  await owns(other);
+  const loss = await crowd.lossAt(atMs);
+  await assertRepaired(crowd, other);
+  return loss;
+}
+
+/** Stopped beyond its lease: another one follows, and it finds out when it wakes. */
+async function playPause(crowd: Crowd, owner: ManagerProcess, other: ManagerProcess) {
+  await load(crowd, owner, other);
+  // Between two writes: one that is caught on its way to the network arrives after the pause.
+  const values = crowd.valuesShown();
+  await until("a write has landed", () => crowd.valuesShown() > values, { ...LONG, everyMs: 2 });
+  const atMs = performance.now();
+  Deno.kill(owner.pid, "SIGSTOP");
+  await crowd.pause();
+  await owns(other);
+  const loss = await crowd.lossAt(atMs);
+  await crowd.pushOnce(other.status);
+  crowd.report(() => other.status);
+  Deno.kill(owner.pid, "SIGCONT");
+  await until("the woken one knows that it leads no more", async () => !await leads(owner), LONG);
+  await until(
+    "it has dropped what it held",
+    async () => await metricOf(owner, "ledger_pending") === 0,
+    LONG,
+  );
+  await crowd.pause();
+  await owns(other);
+  await assertRepaired(crowd, other);
+  return loss;
+}
+
+/** Told to end: it writes what it holds before it lets go of the lease. Answers how long that took. */
+async function playEnd(crowd: Crowd, owner: ManagerProcess, other: ManagerProcess) {
+  await load(crowd, owner, other);
+  const [{ code, tookMs }] = await Promise.all([owner.stop("SIGTERM"), crowd.pause()]);
+  assert.equal(code, 0, owner.log());
+  assert.ok(tookMs < 10_000, `SIGTERM took ${tookMs} ms`);
+  assert.doesNotMatch(owner.log(), /progress unwritten/);
+  // What a client sent at the very end went to the next owner.
+  await owns(other);
+  assert.deepEqual(await crowd.lossAt(0), { jobs: 0, pushes: 0, longestMs: 0 });
+  await assertRepaired(crowd, other);
+  return tookMs;
+}
+
 /** Plays it, asserts what is promised, and answers what it measured. */
 export async function playLosses(stage: LossStage): Promise<Losses> {
   const { client, kubeconfig, jobs, writesPerSecond } = stage;
@@ -100,58 +151,11 @@ export async function playLosses(stage: LossStage): Promise<Losses> {
   for (const name of names) await client.create(KINDS.trainJob, trainJob(name, "idle"));
   const crowd = await startCrowd(client, names);
   cleanup.defer(() => crowd.stop());
-
-  // Killed: what it held is gone with it.
-  await load(crowd, first, second);
-  const killedMs = performance.now();
-  await first.stop("SIGKILL");
-  await crowd.pause();
-  await owns(second);
-  const killed = await crowd.lossAt(killedMs);
+  const killed = await playKill(crowd, first, second);
   assertBounded(killed, boundMs, "kill -9");
-  await assertRepaired(crowd, second);
-
-  // Stopped beyond its lease: another one follows, and it finds out when it wakes.
   const third = await start("third");
-  await load(crowd, second, third);
-  // Between two writes: one that is caught on its way to the network arrives after the pause.
-  const values = crowd.valuesShown();
-  await until("a write has landed", () => crowd.valuesShown() > values, { ...LONG, everyMs: 2 });
-  const pausedMs = performance.now();
-  Deno.kill(second.pid, "SIGSTOP");
-  await crowd.pause();
-  await owns(third);
-  const paused = await crowd.lossAt(pausedMs);
+  const paused = await playPause(crowd, second, third);
   assertBounded(paused, boundMs, "SIGSTOP");
-  await crowd.pushOnce(third.status);
-  crowd.report(() => third.status);
-  Deno.kill(second.pid, "SIGCONT");
-  await until("the woken one knows that it leads no more", async () => !await leads(second), LONG);
-  await until(
-    "it has dropped what it held",
-    async () => await metricOf(second, "ledger_pending") === 0,
-    LONG,
-  );
-  await crowd.pause();
-  await owns(third);
-  await assertRepaired(crowd, third);
-
-  // Told to end: it writes what it holds before it lets go of the lease.
-  await load(crowd, third, second);
-  const [{ code, tookMs }] = await Promise.all([third.stop("SIGTERM"), crowd.pause()]);
-  const endedMs = performance.now();
-  const ended = await crowd.lossAt(endedMs);
-  assert.equal(code, 0, third.log());
-  assert.ok(tookMs < 10_000, `SIGTERM took ${tookMs} ms`);
-  await owns(second);
-  // What a client sent at the very end went to the next owner.
-  assert.deepEqual(await crowd.lossAt(endedMs), { jobs: 0, pushes: 0, longestMs: 0 });
-  assert.doesNotMatch(third.log(), /progress unwritten/);
-  await assertRepaired(crowd, second);
-  const lease = await client.get(KINDS.lease, {
-    namespace: MANAGER.namespace,
-    name: MANAGER.lease,
-  });
-  assert.equal(lease.spec?.holderIdentity, "second_uid-second");
-  return { killed, paused, ended, endedMs: tookMs, boundMs };
+  const endedMs = await playEnd(crowd, third, second);
+  return { killed, paused, endedMs, boundMs };
 }
