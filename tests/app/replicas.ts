@@ -19,8 +19,8 @@ export interface Replica {
   readonly metrics: Metrics;
   /** Base URL of its status endpoint. */
   readonly status: string;
-  /** From now on the API server does not answer it: reads, writes and leases fail. */
-  cutOff(): void;
+  /** The API server does not answer it, reads, writes and leases fail, until the answer is called. */
+  cutOff(): () => void;
   /** Lets its own time jump, as if it had been paused. */
   pause(ms: number): void;
   /** The value of a series, by the text of its labels. */
@@ -32,8 +32,8 @@ export const ELECTION = { leaseDuration: "4s", renewDeadline: "3s", retryPeriod:
 
 const CALLS: ReadonlySet<string | symbol> = new Set(["get", "create", "replace", "patch", "list"]);
 
-/** The client, and how to cut it off. */
-function cuttable(client: KubeClient): { client: KubeClient; cut: () => void } {
+/** The client, and how to cut it off for a time. */
+function cuttable(client: KubeClient): { client: KubeClient; cut: () => () => void } {
   let isCut = false;
   const proxy = new Proxy(client, {
     get(target, name, receiver) {
@@ -41,7 +41,11 @@ function cuttable(client: KubeClient): { client: KubeClient; cut: () => void } {
       return Reflect.get(target, name, receiver);
     },
   });
-  return { client: proxy, cut: () => isCut = true };
+  const cut = () => {
+    isCut = true;
+    return () => void (isCut = false);
+  };
+  return { client: proxy, cut };
 }
 
 /** A clock that can jump ahead. */
