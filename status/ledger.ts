@@ -32,9 +32,12 @@ export interface LedgerOptions {
    * any span of t seconds at most t + 0.1 times as many begin (at least one). Default 50.
    */
   readonly writesPerSecond?: number;
-  /** Writes a second while {@link Ledger.flush} runs. Default 500. */
+  /** Writes a second while {@link Ledger.flush} runs. Default 500, or `writesPerSecond` if more. */
   readonly flushWritesPerSecond?: number;
-  /** Writes at the same time; twice as many in a flush. Default 16. */
+  /**
+   * Writes at the same time; twice as many in a flush. Default 16, or as many as reach the budget
+   * where a write takes a tenth of a second.
+   */
   readonly maxConcurrent?: number;
   /** Jobs kept, those without pending value included. Default 100000. */
   readonly maxJobs?: number;
@@ -79,8 +82,10 @@ const FLUSH_CONCURRENCY = 2;
 /** Creates a {@link Ledger}; {@link Ledger.run} writes what it takes. */
 export function createLedger(options: LedgerOptions): Ledger {
   const { write, clock, random = Math.random, onWrite, onDrop } = options;
-  const { intervalMs = 1000, writesPerSecond = 50, flushWritesPerSecond = 500 } = options;
-  const { maxConcurrent = 16, maxJobs = 100_000, shown = () => undefined } = options;
+  const { intervalMs = 1000, writesPerSecond = 50 } = options;
+  const { flushWritesPerSecond = Math.max(500, writesPerSecond) } = options;
+  const { maxConcurrent = Math.max(16, Math.ceil(writesPerSecond / 10)) } = options;
+  const { maxJobs = 100_000, shown = () => undefined } = options;
   const report = createWriteLog(clock);
   const queue = createLedgerQueue();
   const writing = new Set<Promise<void>>();

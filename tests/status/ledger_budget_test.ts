@@ -186,6 +186,19 @@ Deno.test("`createLedger()` lets ages grow evenly where the budget is the limit"
   assert.ok((oldest.at(-1) ?? 0) >= roundMs - 1000, `${oldest.at(-1)} ms`);
 });
 
+Deno.test("`createLedger()` reaches a large budget though each write takes a while", async () => {
+  const names = Array.from({ length: 5_000 }, (_, index) => `j${index}`);
+  const world = ledgerWorld({ writesPerSecond: 1000, latencyMs: () => 90 });
+  for (const name of names) world.push(name);
+  await world.clock.advance(2_000);
+  assert.ok(world.writes.length >= 1_950, `${world.writes.length} writes in 2 s`);
+  const ended = world.end();
+  const flushed = world.ledger.flush(5_000);
+  await world.clock.advance(5_000);
+  assert.equal(await flushed, 0);
+  await ended;
+});
+
 /** Bytes of the heap in use after a collection. */
 function heapBytes(): number {
   v8.setFlagsFromString("--expose-gc");
