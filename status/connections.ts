@@ -35,6 +35,16 @@ export interface Connections {
   stop(): Promise<void>;
 }
 
+/**
+ * Requests of a connection that may wait for their answers. Whoever sends more at once does not read the
+ * answers, and the runtime keeps reading, without bound, what nobody takes from it.
+ */
+const MAX_UNANSWERED = 64;
+/** Bytes that may come while an answer is due: the longest body, and some. */
+const MAX_WAITING_BYTES = 4 << 20;
+/** Time for an answer to what is not HTTP to be taken, in milliseconds. */
+const BROKEN_MS = 1000;
+
 interface Connection {
   readonly socket: Socket;
   /** Whether a whole header came. */
@@ -44,7 +54,10 @@ interface Connection {
   /** Monotonic time since which none is in hand. */
   restsSinceMs: number;
   newest?: { readonly message: IncomingMessage; readonly response: ServerResponse };
-  isBroken: boolean;
+  /** Bytes that had come with the newest request. */
+  bytesThen: number;
+  /** Monotonic time since which nothing is HTTP that comes. */
+  brokenSinceMs?: number;
 }
 
 /** The encrypted and the plain socket are two objects; these two numbers are of both. */
@@ -96,7 +109,7 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
       heard: false,
       inHand: 0,
       restsSinceMs: nowMs,
-      isBroken: false,
+      bytesThen: 0,
     };
     connections.set(id, connection);
     socket.once("close", () => {
@@ -113,28 +126,36 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
     connection.heard = true;
     connection.inHand += 1;
     connection.newest = { message, response };
+    connection.bytesThen = connection.socket.bytesRead;
+    if (connection.inHand > MAX_UNANSWERED) message.socket.destroy();
     response.once("close", () => {
       connection.inHand -= 1;
       if (connection.newest?.message === message) connection.newest = undefined;
       if (connection.inHand > 0) return;
       connection.restsSinceMs = clock.monotonic();
-      if (connection.isBroken) message.socket.end();
+      if (connection.brokenSinceMs !== undefined) message.socket.end();
     });
   });
 
   /** Empty lines count for nothing: the runtime would take them for signs of life. */
-  function closeResting(): void {
+  function isOver(connection: Connection, nowMs: number): boolean {
+    const { socket, heard, inHand, restsSinceMs, bytesThen, brokenSinceMs } = connection;
+    if (brokenSinceMs !== undefined && nowMs - brokenSinceMs >= BROKEN_MS) return true;
+    if (inHand > 0) return socket.bytesRead - bytesThen > MAX_WAITING_BYTES;
+    return nowMs - restsSinceMs >= (heard ? idleMs + headerMs : headerMs);
+  }
+
+  function closeThoseThatAreOver(): void {
     const nowMs = clock.monotonic();
-    for (const { socket, heard, inHand, restsSinceMs } of connections.values()) {
-      const mayRestMs = heard ? idleMs + headerMs : headerMs;
-      if (inHand === 0 && nowMs - restsSinceMs >= mayRestMs) socket.destroy();
+    for (const connection of connections.values()) {
+      if (isOver(connection, nowMs)) connection.socket.destroy();
     }
   }
 
   async function keepLooking(): Promise<void> {
     while (!stopped.signal.aborted) {
       await clock.sleep(checkEveryMs, stopped.signal);
-      closeResting();
+      closeThoseThatAreOver();
     }
   }
   const looking = keepLooking();
@@ -143,12 +164,13 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
     open: guard.open,
     broken(socket) {
       const connection = find(socket);
-      if (connection === undefined || connection.inHand === 0) return false;
+      if (connection === undefined) return false;
+      connection.brokenSinceMs = clock.monotonic();
+      if (connection.inHand === 0) return false;
       const { message, response } = connection.newest ?? {};
       const isInBody = message?.complete === false;
       // Of the one request in hand the body is what is wrong: the answer is that request's.
       if (connection.inHand === 1 && isInBody && response?.headersSent === false) return false;
-      connection.isBroken = true;
       // The rest of that body never comes: nobody may wait for it.
       if (isInBody) message.socket.end(() => connection.socket.destroy());
       return true;

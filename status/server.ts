@@ -136,6 +136,8 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     // Who reads the body hears of its errors; without this one they would end the process.
     message.on("error", () => {});
+    // Closed meanwhile: others that came with this one were too many.
+    if (message.socket.destroyed) return;
     const doubt = doubtOf(message);
     if (doubt !== undefined) {
       send(response, faultResponse(400, "BadRequest", doubt), true);

@@ -41,6 +41,8 @@ export function dial({ port, localAddress, ca }: RawTarget): TLSSocket {
   const trust = ca === undefined ? { rejectUnauthorized: false } : { ca };
   const socket = connect({ socket: plain, servername: "localhost", ...trust });
   plain.on("error", (error) => socket.destroy(error));
+  // The runtime does not always tell the encrypted socket.
+  plain.on("close", () => socket.destroy());
   return socket;
 }
 
