@@ -1,15 +1,17 @@
 /** Forwards pushes and reads to the owner. */
 import type { Clock } from "../kube/clock.ts";
 import type { Push } from "./exchange.ts";
+import { createForwardBatches } from "./forward_batches.ts";
 import { createForwardCalls, type ReplicaTls } from "./forward_calls.ts";
 import { decodeReadings, encodeRead, READ_ANSWER_MAX_BYTES, READ_PATH } from "./forward_reading.ts";
 import {
   ANSWER_MAX_BYTES,
-  decodeForwardAnswer,
+  decodeForwardAnswers,
   encodeForwardedPush,
   FORWARD_PATH,
   type ForwardResult,
   type ForwardTarget,
+  joinPushes,
   resultOfAnswer,
 } from "./forwarding.ts";
 import type { CallBounds } from "./owner.ts";
@@ -24,7 +26,7 @@ export interface ForwardClientOptions {
   /** A name that the owner's serving certificate carries. */
   readonly serverName: string;
   readonly clock: Clock;
-  /** Calls under way at a time, of pushes and of reads each. Default 1000. */
+  /** Pushes, and reads, that wait or are under way at a time. Default 1000 each. */
   readonly maxCalls?: number;
   /** Connections, of pushes and of reads each. Default 32. */
   readonly maxConnections?: number;
@@ -61,21 +63,23 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
   const pushes = createForwardCalls({ ...bounded, idleMs: IDLE_MS });
   const reads = createForwardCalls({ ...bounded, idleMs: READ_IDLE_MS });
 
-  async function forward(
-    { address, transitions }: ForwardTarget,
-    push: Push,
+  async function send(
+    address: string,
+    batch: readonly Uint8Array[],
     bounds: CallBounds,
-  ): Promise<ForwardResult> {
-    const body = encodeForwardedPush({ transitions, push });
+  ): Promise<readonly ForwardResult[]> {
+    const body = joinPushes(batch);
     const call = { address, path: FORWARD_PATH, body, maxBytes: ANSWER_MAX_BYTES };
     const answer = await pushes.call(call, bounds);
-    if (answer.bytes === undefined) return { outcome: answer.outcome };
-    return resultOfAnswer(decodeForwardAnswer(answer.bytes));
+    if (answer.bytes === undefined) return batch.map(() => ({ outcome: answer.outcome }));
+    const answers = decodeForwardAnswers(answer.bytes);
+    return batch.map((_, index) => resultOfAnswer(answers?.[index]));
   }
+  const forward = createForwardBatches({ ...bounded, send, maxPushes: bounded.maxCalls });
 
   return {
-    async forward(...parts) {
-      const result = await forward(...parts);
+    async forward({ address, transitions }, push, bounds) {
+      const result = await forward(address, encodeForwardedPush({ transitions, push }), bounds);
       onForward?.(result.outcome);
       return result;
     },

@@ -13,6 +13,8 @@ import {
   FORWARD_MAX_BYTES,
   FORWARD_PATH,
   type ForwardAnswer,
+  type ForwardedPush,
+  splitPushes,
 } from "./forwarding.ts";
 import type { Reading } from "./reading.ts";
 import { discardRest, readBounded } from "./request_body.ts";
@@ -83,24 +85,44 @@ function send(response: ServerResponse, status: number, answer: unknown): void {
 /** What a call is answered with; undefined where it was not understood. */
 type Judge = (bytes: Uint8Array, signal: AbortSignal) => Promise<object | undefined>;
 
-/** Judges one forwarded push. */
+const NOT_UNDERSTOOD: ForwardAnswer = {
+  retryAfterMs: 1000,
+  reason: "the owner does not understand the push: try again soon",
+};
+
+/** Judges the forwarded pushes of a call, each for itself. */
 function createPushJudge(
   { term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions,
 ): Judge {
-  return async (bytes): Promise<ForwardAnswer | undefined> => {
-    const forwarded = decodeForwardedPush(bytes);
-    if (forwarded === undefined) return undefined;
+  async function inTime(acceptance: Promise<ForwardAnswer>, over: AbortController) {
+    const late = clock.sleep(acceptDeadlineMs, over.signal).then(() => LATE);
+    try {
+      return await Promise.race([acceptance, late]);
+    } finally {
+      over.abort("answered");
+    }
+  }
+
+  function judge(forwarded: ForwardedPush | undefined): ForwardAnswer | Promise<ForwardAnswer> {
+    if (forwarded === undefined) return NOT_UNDERSTOOD;
     const refusal = termRefusal(term(), forwarded.transitions);
     if (refusal !== undefined) return refusal;
     const over = new AbortController();
-    const late = clock.sleep(acceptDeadlineMs, over.signal).then(() => LATE);
-    try {
-      const answer = await Promise.race([acceptHere(forwarded.push, over.signal), late]);
-      // An owner that was paused meanwhile neither accepts nor answers.
-      return termRefusal(term(), forwarded.transitions) ?? answer;
-    } finally {
-      over.abort();
-    }
+    const acceptance = acceptHere(forwarded.push, over.signal);
+    return acceptance instanceof Promise ? inTime(acceptance, over) : acceptance;
+  }
+
+  return async (bytes): Promise<{ answers: readonly ForwardAnswer[] } | undefined> => {
+    const pushes = splitPushes(bytes)?.map(decodeForwardedPush) ?? [];
+    if (pushes.every((push) => push === undefined)) return undefined;
+    const answers = await Promise.all(pushes.map(judge));
+    // An owner that was paused meanwhile neither accepts nor answers.
+    return {
+      answers: answers.map((answer, index) => {
+        const transitions = pushes[index]?.transitions;
+        return (transitions === undefined ? undefined : termRefusal(term(), transitions)) ?? answer;
+      }),
+    };
   };
 }
 

@@ -1,4 +1,4 @@
-/** The call by which a replica hands an accepted push to the owner: path, messages, and their bounds. */
+/** The call by which a replica hands accepted pushes to the owner: path, messages, and their bounds. */
 import { z } from "zod";
 import { HISTORY_LIMITS } from "../crds/names.ts";
 import type { Acceptance, Push } from "./exchange.ts";
@@ -6,11 +6,15 @@ import { parseHistory } from "./history.ts";
 import { parsePush } from "./push.ts";
 
 /** Where pushes are forwarded to, with POST. */
-export const FORWARD_PATH = "/forward/v1/push";
-/** Bytes that a forwarded push may have: the longest history, written anew, and whose it is. */
+export const FORWARD_PATH = "/forward/v1/pushes";
+/** Bytes that a call may have: the longest history, written anew, and whose it is. */
 export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 32_768;
+/** Pushes that go in one call. */
+export const MAX_BATCH = 64;
+/** Bytes of several pushes that go in one call. */
+export const MAX_BATCH_BYTES = 262_144;
 /** Bytes that an answer may have. */
-export const ANSWER_MAX_BYTES = 65_536;
+export const ANSWER_MAX_BYTES = 1_048_576;
 
 /** The owner, as the Lease names it. */
 export interface ForwardTarget {
@@ -74,9 +78,40 @@ export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8
   }));
 }
 
+const LINE_END = 10;
+
+/** The bytes of a call: a line for each encoded push. JSON as it is written here has no line ends. */
+export function joinPushes(pushes: readonly Uint8Array[]): Uint8Array {
+  const [first] = pushes;
+  if (pushes.length === 1 && first !== undefined) return first;
+  const all = new Uint8Array(pushes.reduce((sum, push) => sum + push.length + 1, 0));
+  let offset = 0;
+  for (const push of pushes) {
+    all.set(push, offset);
+    all[offset + push.length] = LINE_END;
+    offset += push.length + 1;
+  }
+  return all;
+}
+
+/** Takes a call apart into encoded pushes; undefined where there are too many. */
+export function splitPushes(bytes: Uint8Array): Uint8Array[] | undefined {
+  const pushes: Uint8Array[] = [];
+  for (let start = 0; start < bytes.length;) {
+    if (pushes.length === MAX_BATCH) return undefined;
+    const found = bytes.indexOf(LINE_END, start);
+    const end = found < 0 ? bytes.length : found;
+    pushes.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return pushes;
+}
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
 function jsonOf(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(strictUtf8.decode(bytes));
   } catch {
     return undefined;
   }
@@ -109,10 +144,12 @@ const answerSchema = z.union([
 /** What the owner says; who is none says so. */
 export type ForwardAnswer = Acceptance | { readonly refusal: "not_owner" | "older_transition" };
 
-/** Reads an answer. Undefined where it is none. */
-export function decodeForwardAnswer(bytes: Uint8Array): ForwardAnswer | undefined {
-  const answer = answerSchema.safeParse(jsonOf(bytes));
-  return answer.success ? answer.data : undefined;
+const answersSchema = z.object({ answers: z.array(answerSchema) });
+
+/** Reads what the owner says of each push of a call, in their order. Undefined where it is none. */
+export function decodeForwardAnswers(bytes: Uint8Array): ForwardAnswer[] | undefined {
+  const parsed = answersSchema.safeParse(jsonOf(bytes));
+  return parsed.success ? parsed.data.answers : undefined;
 }
 
 /** The result of a call that was answered. */

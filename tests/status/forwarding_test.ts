@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { Acceptance, Push } from "../../status/exchange.ts";
+import { createForwardCalls } from "../../status/forward_calls.ts";
 import { createForwardClient, type ReplicaTls } from "../../status/forward_client.ts";
 import {
   type ForwardListenerOptions,
@@ -10,11 +11,13 @@ import {
   termRefusal,
 } from "../../status/forward_listener.ts";
 import {
-  decodeForwardAnswer,
+  decodeForwardAnswers,
   decodeForwardedPush,
   encodeForwardedPush,
   FORWARD_MAX_BYTES,
+  FORWARD_PATH,
   type ForwardResult,
+  joinPushes,
   parseAddress,
 } from "../../status/forwarding.ts";
 import { systemClock } from "../../kube/clock.ts";
@@ -115,7 +118,7 @@ for (const [sentence, bytes] of Object.entries(wrongPushes)) {
   });
 }
 
-Deno.test("`decodeForwardAnswer()` reads answers and nothing else", () => {
+Deno.test("`decodeForwardAnswers()` reads answers and nothing else", () => {
   const control = { stop: true, reason: "EarlyStopped", message: "enough" };
   const answers = [
     { ok: true },
@@ -124,9 +127,10 @@ Deno.test("`decodeForwardAnswer()` reads answers and nothing else", () => {
     { refusal: "not_owner" },
     { refusal: "older_transition" },
   ];
-  for (const answer of answers) assert.deepEqual(decodeForwardAnswer(encode(answer)), answer);
+  assert.deepEqual(decodeForwardAnswers(encode({ answers })), answers);
+  assert.equal(decodeForwardAnswers(encode(answers)), undefined);
   for (const other of [{}, { ok: false }, { refusal: "no" }, [], null]) {
-    assert.equal(decodeForwardAnswer(encode(other)), undefined);
+    assert.equal(decodeForwardAnswers(encode({ answers: [other] })), undefined);
   }
 });
 
@@ -184,7 +188,7 @@ async function withOwner(
   work: (set: {
     forward: (tls?: ReplicaTls, deadlineMs?: number) => Promise<ForwardResult>;
     authority: CertificatePair;
-    listener: { updateTls(tls: ReplicaTls): void };
+    listener: { readonly port: number; updateTls(tls: ReplicaTls): void };
     taken: Push[];
     term: { leading: boolean; transitions: number };
   }) => Promise<void>,
@@ -238,6 +242,62 @@ Deno.test("a push reaches the owner, and the owner's answer the replica", async 
       acceptance: { ok: true, warnings: ["heard"] },
     });
     assert.deepEqual(taken, [push]);
+  });
+});
+
+Deno.test("pushes that come at the same time all reach the owner, each with its own answer", async () => {
+  const taken: (number | undefined)[] = [];
+  await withOwner(async ({ authority, listener }) => {
+    const replica = await issueServingCertificate(authority, [REPLICA], Date.now());
+    const tls = tlsOf(replica, authority.certificate);
+    const client = createForwardClient({ tls, serverName: SERVER, clock: systemClock });
+    const target = { address: `127.0.0.1:${listener.port}`, transitions: 3 };
+    const bounds = { deadlineMs: 30_000, signal: new AbortController().signal };
+    const numbers = Array.from({ length: 300 }, (_, index) => index);
+    const results = await Promise.all(
+      numbers.map((sequence) => client.forward(target, { ...push, sequence }, bounds)),
+    );
+    client.close();
+    assert.deepEqual(
+      results.map(({ acceptance }) => acceptance?.ok && acceptance.warnings?.[0]),
+      numbers.map((sequence) => `heard ${sequence}`),
+    );
+    assert.deepEqual(taken.toSorted((a = 0, b = 0) => a - b), numbers);
+  }, {
+    acceptHere: ({ sequence }) => {
+      taken.push(sequence);
+      return { ok: true, warnings: [`heard ${sequence}`] };
+    },
+  });
+});
+
+Deno.test("a push that the owner does not understand is refused by itself", async () => {
+  await withOwner(async ({ authority, listener, taken }) => {
+    const replica = await issueServingCertificate(authority, [REPLICA], Date.now());
+    const calls = createForwardCalls({
+      tls: tlsOf(replica, authority.certificate),
+      serverName: SERVER,
+      clock: systemClock,
+      maxCalls: 1,
+      maxConnections: 1,
+      idleMs: 1000,
+    });
+    const call = (...pushes: Uint8Array[]) =>
+      calls.call({
+        address: `127.0.0.1:${listener.port}`,
+        path: FORWARD_PATH,
+        body: joinPushes(pushes),
+        maxBytes: 100_000,
+      }, { deadlineMs: 30_000, signal: new AbortController().signal });
+    const understood = encodeForwardedPush({ transitions: 3, push });
+    const { bytes = encode("") } = await call(encode({}), understood);
+    const [first, second] = decodeForwardAnswers(bytes) ?? [];
+    assert.match(first && "reason" in first ? first.reason : "", /does not understand/);
+    assert.deepEqual(second, { ok: true, warnings: ["heard"] });
+    assert.equal(taken.length, 1);
+    const { bytes: nothing = encode("") } = await call(encode({}));
+    assert.equal(decodeForwardAnswers(nothing), undefined);
+    calls.close();
   });
 });
 
