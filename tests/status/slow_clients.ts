@@ -1,7 +1,6 @@
-/** Clients that take their time, in three ways, and honest ones beside them. For tests and benchmarks. */
-import assert from "node:assert/strict";
+/** Clients that take their time, in three ways. For tests and benchmarks. */
 import type { TLSSocket } from "node:tls";
-import { answersIn, dial, exchange, type RawTarget } from "./hostile/connection.ts";
+import { dial, type RawTarget } from "./hostile/connection.ts";
 
 /** What a slow client has sent when it stops. */
 export const SLOW_KINDS = ["half a header", "half a body", "an honest push"] as const;
@@ -59,19 +58,4 @@ export async function openSlowClients(options: {
   };
   await Promise.all(Array.from({ length: atOnce }, open));
   return clients;
-}
-
-/** Pushes one after the other, each on a connection of its own, until told to end; answers how many. */
-export async function pushHonestly(
-  target: RawTarget,
-  honest: string,
-  signal: AbortSignal,
-): Promise<number> {
-  let pushes = 0;
-  while (!signal.aborted) {
-    const answers = answersIn(await exchange(target, honest));
-    assert.deepEqual(answers.map(({ code }) => code), [200]);
-    pushes += 1;
-  }
-  return pushes;
 }

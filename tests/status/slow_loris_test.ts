@@ -8,7 +8,8 @@ import { certificate } from "./certificates.ts";
 import { hostileBench } from "./hostile/case.ts";
 import { answersIn, dial, exchange } from "./hostile/connection.ts";
 import { HONEST } from "./hostile/raw_cases.ts";
-import { openSlowClients, pushHonestly, slowClient } from "./slow_clients.ts";
+import { pushHonestly } from "./honest_clients.ts";
+import { openSlowClients, slowClient } from "./slow_clients.ts";
 
 const TLS = await certificate("slow");
 /** Of each kind: 2,000 in all; the benchmark has 2,000 of each. */
