@@ -101,11 +101,14 @@ Deno.test("`createForwardBatches()` leaves out whom nobody waits for, and breaks
   push("a", within(2500, gone.signal));
   for (const name of ["b", "c", "d"]) push(name);
   push("e", within(2500, gone.signal));
-  for (const name of ["f", "g"]) push(name);
+  const later = new AbortController();
+  push("f", within(2500, later.signal));
+  push("g");
   gone.abort();
   calls[1]?.answer(accepted(1));
   await settlePromises();
   assert.deepEqual(calls[4]?.pushes, ["f", "g"]);
+  later.abort();
   assert.deepEqual([calls[0]?.bounds.signal.aborted, calls[4]?.bounds.signal.aborted], [
     true,
     false,
