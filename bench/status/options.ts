@@ -47,6 +47,8 @@ export interface StatusOptions {
   readonly sides: readonly SideName[];
   /** Whether Milepost runs from its source instead of the bundle, as for a profile. */
   readonly fromSource: boolean;
+  /** V8's flags for the bundle, in place of those that are shipped. */
+  readonly v8Flags?: string;
   /** Folder for profiles of Milepost, one a load; without it nothing is profiled. */
   readonly profiles?: string;
 }
@@ -59,7 +61,8 @@ function oneOf<T extends string>(flag: string, all: readonly T[]): (name: string
   };
 }
 
-const FLAGS = "--only ROW,…, --sides SIDE,…, --short, --jobs N, --source and --profile FOLDER";
+const FLAGS =
+  "--only ROW,…, --sides SIDE,…, --short, --jobs N, --source, --v8-flags FLAG,… and --profile FOLDER";
 
 function jobsOf(text: string): number {
   const jobs = Number(text);
@@ -73,15 +76,16 @@ export function readOptions(args: readonly string[]): StatusOptions {
   let jobs: number | undefined;
   const rest = [...args];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    const [flag = "", given] = word.split("=", 2);
-    const value = () => given ?? rest.shift() ?? "";
+    const [flag = "", ...parts] = word.split("=");
+    const value = () => parts.length > 0 ? parts.join("=") : rest.shift() ?? "";
     if (flag === "--only") {
       options = { ...options, rows: value().split(",").map(oneOf(flag, ROWS)) };
     } else if (flag === "--sides") {
       options = { ...options, sides: value().split(",").map(oneOf(flag, SIDES)) };
     } else if (flag === "--profile") {
       options = { ...options, fromSource: true, profiles: value() };
-    } else if (flag === "--short") options = { ...options, sizes: SHORT };
+    } else if (flag === "--v8-flags") options = { ...options, v8Flags: `--v8-flags=${value()}` };
+    else if (flag === "--short") options = { ...options, sizes: SHORT };
     else if (flag === "--source") options = { ...options, fromSource: true };
     else if (flag === "--jobs") jobs = jobsOf(value());
     else throw new Error(`${word}: there are ${FLAGS}`);

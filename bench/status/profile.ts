@@ -49,7 +49,7 @@ export function hottest(value: unknown, count: number): Share[] {
 }
 
 /** A connection to an inspector. */
-async function connect(port: number) {
+export async function connectInspector(port: number) {
   const url = await until("the inspector", async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/json/list`);
     return targetsSchema.parse(await answer.json())[0]?.webSocketDebuggerUrl;
@@ -87,7 +87,7 @@ export async function profiled<T>(
   file: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const inspector = await connect(port);
+  const inspector = await connectInspector(port);
   try {
     await inspector.ask("Profiler.enable");
     await inspector.ask("Profiler.setSamplingInterval", { interval: INTERVAL_US });

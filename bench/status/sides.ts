@@ -35,11 +35,11 @@ export interface Ground {
   readonly profiles?: string | undefined;
 }
 
-/** Runs the bundle as the shipped executable does. */
-export async function shippedProgram(folder: string): Promise<string[]> {
+/** Runs the bundle as the shipped executable does, unless V8 is to have other flags. */
+export async function shippedProgram(folder: string, v8Flags = V8_FLAGS): Promise<string[]> {
   const file = `${folder}/milepost.js`;
   await bundle(file);
-  return ["run", "-A", "--no-config", V8_FLAGS, file];
+  return ["run", "-A", "--no-config", v8Flags, file];
 }
 
 /** Limits that no load reaches: the bench sends more for a pod than a pod ever does. */

@@ -192,7 +192,7 @@ export const status: Benchmark = {
     const source = new URL("../../main.ts", import.meta.url).pathname;
     const program = options.fromSource
       ? ["run", "-A", "--no-check", source]
-      : await shippedProgram(plane.folder);
+      : await shippedProgram(plane.folder, options.v8Flags);
     return await measureAll(
       { plane, installation, program, profiles: options.profiles },
       options,

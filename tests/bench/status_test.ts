@@ -171,6 +171,8 @@ Deno.test("readOptions() takes everything by default, and what it is told", () =
   assert.equal(options.sizes.many.jobs, 12);
   assert.equal(options.sizes.rounds, 1);
   assert.deepEqual(readOptions(["--sides=bare,milepost"]).sides, ["bare", "milepost"]);
+  const { v8Flags } = readOptions(["--v8-flags=--max-semi-space-size=8,--expose-gc"]);
+  assert.equal(v8Flags, "--v8-flags=--max-semi-space-size=8,--expose-gc");
   const { fromSource, profiles } = readOptions(["--profile", "folder"]);
   assert.deepEqual([fromSource, profiles], [true, "folder"]);
 });
