@@ -9,6 +9,7 @@ import { idle } from "./idle.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
+import { soak } from "./soak/soak.ts";
 import { status } from "./status/status.ts";
 import { suite } from "./suite.ts";
 import { warmStart } from "./warm_start.ts";
@@ -23,6 +24,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   attack,
   status,
   fuzz,
+  soak,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */
