@@ -10,12 +10,16 @@ const ROOT = fileURLToPath(new URL("../", import.meta.url));
 export const BUNDLE = `${ROOT}dist/milepost.js`;
 
 /**
- * The flag under which the bundle needs least memory: small code goes before fast code. Measured in
- * MB of RSS after import, with the code that the runtime keeps from the run before: source 96,
- * bundle 90, minified 77, minified with this flag 72; in a first run 90 to 120. `--max-lazy` makes
- * V8 refuse the code that was kept.
+ * How V8 collects: objects that live shortly get 12 MB instead of 96, and the rest is collected when
+ * it has grown by a fifth, not when it is several times as large. `docs/decisions/0019-memory.md` has
+ * what that saves and costs, and why not `--optimize-for-size`.
  */
-export const V8_FLAGS = "--v8-flags=--optimize-for-size";
+export const V8_FLAGS = "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=20";
+/**
+ * Without it the runtime keeps compiled code for the next run, which costs a first run 80 MB that it
+ * does not give back; in a container each run is the first.
+ */
+export const NO_CODE_CACHE = "--no-code-cache";
 
 /**
  * Bundles `main.ts` into `output`, minified, and what tells the lines of a stack trace into

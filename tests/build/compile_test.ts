@@ -40,6 +40,12 @@ Deno.test("compileArguments() takes the names that images give to machines", () 
   assert.deepEqual(args.slice(-2), ["--output=out", "milepost.js"]);
 });
 
+Deno.test("compileArguments() sets how memory is collected, and keeps no compiled code", () => {
+  const args = compileArguments({ source: "milepost.js" });
+  assert.ok(args.includes("--no-code-cache"), args.join(" "));
+  assert.ok(args.includes("--v8-flags=--max-semi-space-size=4,--heap-growing-percent=20"));
+});
+
 Deno.test("compile() takes the runtime that DENORT_BIN names, and puts the program into it", async () => {
   const folder = await Deno.makeTempDir({ prefix: "milepost-compile-" });
   try {
