@@ -9,6 +9,7 @@ import { idle } from "./idle.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
+import { slowLoris } from "./soak/slow_loris.ts";
 import { soak } from "./soak/soak.ts";
 import { status } from "./status/status.ts";
 import { suite } from "./suite.ts";
@@ -25,6 +26,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   status,
   fuzz,
   soak,
+  "slow-loris": slowLoris,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */

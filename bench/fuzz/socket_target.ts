@@ -13,7 +13,6 @@ const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt
 function bytesOf({ method, url, headers, body }: FuzzRequest): Uint8Array | undefined {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const text = [method, url, ...Object.values(headers)].join("");
-  // deno-lint-ignore no-control-regex
   if (/[\r\n\u0100-\uffff]/.test(text)) return undefined;
   const head = `${method} ${url} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n` +
     `${lines.join("")}Content-Length: ${body.length}\r\n\r\n`;

@@ -1,29 +1,11 @@
 /** `deno task bench soak [--minutes N]`: everything at once for half an hour; memory must stay flat. */
 import { parseArgs } from "node:util";
-import { z } from "zod";
-import { KINDS } from "../../crds/kinds.ts";
-import { startControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
-import { install } from "../../tests/cluster/support/installation.ts";
-import { shellRuntime } from "../../tests/support/standalone.ts";
-import { buildGenerator } from "../generator/generator.ts";
-import { rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";
 import { connectInspector } from "../status/profile.ts";
-import { shippedProgram, startMilepost } from "../status/sides.ts";
-import { createPushers } from "../status/world.ts";
 import * as loads from "./loads.ts";
-
-/** Memory of the manager, in megabytes, after a garbage collection that was asked for. */
-export interface Sample {
-  readonly minute: number;
-  readonly rss: number;
-  readonly heap: number;
-  /** Open files and sockets. */
-  readonly files: number;
-}
+import { type ManagerWorld, type Sample, sample, withManager } from "./manager_world.ts";
 
 const JOBS = 64;
-const usageSchema = z.looseObject({ usedSize: z.number() });
 
 /** Means of the third after the warm-up, which is the first third, and of the last; the growth in per cent. */
 export function growth(samples: readonly Sample[], of: "rss" | "heap"): number {
@@ -31,25 +13,6 @@ export function growth(samples: readonly Sample[], of: "rss" | "heap"): number {
   const mean = (some: readonly Sample[]) => some.reduce((sum, it) => sum + it[of], 0) / some.length;
   const [early, late] = [mean(samples.slice(third, 2 * third)), mean(samples.slice(-third))];
   return 100 * (late / early - 1);
-}
-
-async function openFiles(pid: number): Promise<number> {
-  let count = 0;
-  for await (const _ of Deno.readDir(`/proc/${pid}/fd`)) count += 1;
-  return count;
-}
-
-type Inspector = Awaited<ReturnType<typeof connectInspector>>;
-
-async function sample(inspector: Inspector, pid: number, beganMs: number): Promise<Sample> {
-  await inspector.ask("HeapProfiler.collectGarbage");
-  const { usedSize } = usageSchema.parse(await inspector.ask("Runtime.getHeapUsage"));
-  return {
-    minute: (performance.now() - beganMs) / 60_000,
-    rss: await rssMb(pid),
-    heap: usedSize / (1 << 20),
-    files: await openFiles(pid),
-  };
 }
 
 function line({ minute, rss, heap, files }: Sample, counts: loads.SoakCounts): string {
@@ -126,6 +89,34 @@ function measures(samples: readonly Sample[], counts: loads.SoakCounts): Measure
   ];
 }
 
+async function soakFor(
+  minutes: number,
+  ground: ManagerWorld,
+  say: (text: string) => void,
+): Promise<Measure[]> {
+  const stop = new AbortController();
+  const world = { ...ground, signal: stop.signal };
+  const counts = loads.noCounts();
+  const { pushOn, attackOn, dawdleOn, watchOn, churnOn, swapOn } = loads;
+  const running = Promise.all(
+    [pushOn, attackOn, dawdleOn, watchOn, churnOn, swapOn].map((load) => load(world, counts)),
+  );
+  const ended = running.then(() => {
+    throw new Error("the loads ended before the soak did");
+  });
+  try {
+    const watching = watchMemory(world.side, { minutes, counts, say });
+    watching.catch(() => {});
+    const samples = await Promise.race([watching, ended]);
+    stop.abort();
+    await running;
+    return measures(samples, counts);
+  } finally {
+    stop.abort();
+    ended.catch(() => {});
+  }
+}
+
 export const soak: Benchmark = {
   about: "30 minutes of everything at once; memory must stay flat; --minutes N",
   takesOptions: true,
@@ -134,38 +125,6 @@ export const soak: Benchmark = {
       args: [...options],
       options: { minutes: { type: "string", default: "30" } },
     });
-    await buildGenerator();
-    await using cleanup = new AsyncDisposableStack();
-    const plane = await startControlPlane({ scheduler: false, controllerManager: false });
-    cleanup.defer(() => plane.stop());
-    const { client, folder } = plane;
-    const installation = await install(plane);
-    cleanup.defer(() => installation.stop());
-    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("torch-distributed", "true"));
-    const pushers = await createPushers(client, { namespace: "soak", count: JOBS, say });
-    const program = await shippedProgram(folder);
-    const side = await startMilepost({ plane, installation, program, profiles: folder });
-    cleanup.defer(() => side.stop());
-    const stop = new AbortController();
-    const world = { side, client, pushers, signal: stop.signal };
-    const counts = loads.noCounts();
-    const { pushOn, attackOn, dawdleOn, watchOn, churnOn, swapOn } = loads;
-    const running = Promise.all(
-      [pushOn, attackOn, dawdleOn, watchOn, churnOn, swapOn].map((load) => load(world, counts)),
-    );
-    const ended = running.then(() => {
-      throw new Error("the loads ended before the soak did");
-    });
-    try {
-      const watching = watchMemory(side, { minutes: Number(values.minutes), counts, say });
-      watching.catch(() => {});
-      const samples = await Promise.race([watching, ended]);
-      stop.abort();
-      await running;
-      return measures(samples, counts);
-    } finally {
-      stop.abort();
-      ended.catch(() => {});
-    }
+    return await withManager(say, JOBS, (world) => soakFor(Number(values.minutes), world, say));
   },
 };
