@@ -6,6 +6,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { managerLauncher } from "../../tests/support/manager_process.ts";
 import { requestToken, shellRuntime, trainJob } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";
+import { buildGenerator } from "../generator/generator.ts";
 import type { LoadTarget } from "../generator/plan.ts";
 
 /** What is pushed to. */
@@ -15,6 +16,8 @@ export interface Endpoint {
   readonly caPem: string;
   /** A job each, with the token of its pod. */
   readonly targets: readonly LoadTarget[];
+  /** `host:port` where connections are accepted and closed, and nothing else is done. */
+  readonly elsewhere: string;
 }
 
 const NAMESPACE = "default";
@@ -29,6 +32,27 @@ async function tokenOf(client: KubeClient, job: string): Promise<string> {
   const { name = "", uid = "" } = pod.metadata ?? {};
   const account = { namespace: NAMESPACE, name: "default" };
   return await requestToken(client, account, { audience: PUSH_AUDIENCE, pod: { name, uid } });
+}
+
+/** A port of a program that comes after everybody else and closes what it accepts. */
+async function startClosing(cleanup: AsyncDisposableStack): Promise<string> {
+  // A balancer whose one backend is nowhere.
+  const child = new Deno.Command("nice", {
+    args: ["-n", "10", await buildGenerator(), "balance", "127.0.0.1:0", "127.0.0.1:1"],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const lines = child.stdout.pipeThrough(new TextDecoderStream());
+  cleanup.defer(async () => {
+    child.kill("SIGTERM");
+    await child.status;
+    await lines.cancel();
+  });
+  const reader = lines.getReader();
+  const { value = "" } = await reader.read();
+  reader.releaseLock();
+  return value.trim();
 }
 
 /** Runs `work` with a manager, and `count` TrainJobs that have a pod each, which nothing runs. */
@@ -57,5 +81,6 @@ export async function withEndpoint<T>(
   }
   const name = childNames.tlsConfig(jobs[0] ?? "");
   const config = await client.get(KINDS.configMap, { namespace: NAMESPACE, name });
-  return await work({ pid: manager.pid, caPem: config.data?.[CA_KEY] ?? "", targets });
+  const caPem = config.data?.[CA_KEY] ?? "";
+  return await work({ pid: manager.pid, caPem, targets, elsewhere: await startClosing(cleanup) });
 }
