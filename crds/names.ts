@@ -326,8 +326,9 @@ export const HISTORY_LIMITS = {
   bodyBytes: 1_048_576,
   samples: 1000,
   /** Histories of a pod a second, and at once; they count as pushes too. */
-  perSecond: 1,
-  burst: 5,
+  perPod: { ratePerSecond: 1, burst: 5 },
+  /** The same of a service account: the longest costs as much as a thousand pushes. */
+  perSubject: { ratePerSecond: 20, burst: 100 },
   /** In hand at a time on one replica, so that their bodies do not add up. */
   atOnce: 32,
 } as const;

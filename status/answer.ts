@@ -136,7 +136,7 @@ const SHAPES: Readonly<
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
   history_limit: tooMany(
-    "this pod sends histories too often: wait, then send more samples at once",
+    "histories come too often: wait, then send more samples at once",
   ),
   subject_limit: tooMany("pods of this service account push too often: wait, then try again"),
   stream_limit: tooMany("as many streams are open as may be (--max-streams): read without watch"),

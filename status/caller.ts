@@ -148,10 +148,12 @@ export function podRate({ podPushes }: StageParts): Stage["run"] {
   };
 }
 
-/** Histories of a pod, which cost more than pushes. */
-export function historyRate({ podHistories }: StageParts): Stage["run"] {
+/** Histories of a pod, and of a service account: they cost more than pushes. */
+export function historyRate({ podHistories, subjectHistories }: StageParts): Stage["run"] {
   return (exchange) => {
-    const retryAfterMs = podHistories.take(found(exchange.pod, "pod").uid, exchange.monotonicMs);
+    const { pod, identity, monotonicMs } = exchange;
+    const retryAfterMs = podHistories.take(found(pod, "pod").uid, monotonicMs) ||
+      subjectHistories.take(found(identity, "identity").subject, monotonicMs);
     return retryAfterMs > 0 ? { why: "history_limit", retryAfterMs } : undefined;
   };
 }

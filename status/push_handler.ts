@@ -121,10 +121,8 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
   const { failuresPerPeer: failures, maxKeys } = limits;
   const peers = options.peers ?? createPeers({ failures, maxKeys });
   const podPushes = createKeyedBuckets(limits.pushesPerPod, limits.maxKeys);
-  const podHistories = createKeyedBuckets(
-    { ratePerSecond: HISTORY_LIMITS.perSecond, burst: HISTORY_LIMITS.burst },
-    limits.maxKeys,
-  );
+  const podHistories = createKeyedBuckets(HISTORY_LIMITS.perPod, limits.maxKeys);
+  const subjectHistories = createKeyedBuckets(HISTORY_LIMITS.perSubject, limits.maxKeys);
   const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
   const log = getLogger(["milepost", "status"]);
   const stages = createStages({
@@ -140,6 +138,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     podPushes,
     subjectPushes,
     podHistories,
+    subjectHistories,
   });
 
   /** An outage is told once, not once a push; it is over with the next push that is accepted. */

@@ -29,6 +29,7 @@ export interface StageParts {
   readonly podPushes: KeyedBuckets;
   readonly subjectPushes: KeyedBuckets;
   readonly podHistories: KeyedBuckets;
+  readonly subjectHistories: KeyedBuckets;
 }
 
 /** Routes that bring something. */

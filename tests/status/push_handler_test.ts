@@ -569,6 +569,7 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     podPushes: bucket,
     subjectPushes: bucket,
     podHistories: bucket,
+    subjectHistories: bucket,
   });
   assert.deepEqual(stages.map(({ name }) => name), [
     "peer failures",

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../crds/names.ts";
 import type { PushRequest } from "../../status/exchange.ts";
-import { handlerBench, PATH, PUSH, request, type Sent } from "./handler_bench.ts";
-import { NOW_MS } from "./tokens.ts";
+import { handlerBench, KEY, PATH, PUSH, request, type Sent } from "./handler_bench.ts";
+import { owned } from "./ownership_cluster.ts";
+import { bound, claims, NOW_MS, sign } from "./tokens.ts";
 
 const HISTORY = `${PATH}/history`;
 const GZIP = { "content-encoding": "gzip" };
@@ -199,12 +200,35 @@ Deno.test("`createPushHandler()` reads no body before it knows whose it is", asy
 Deno.test("`createPushHandler()` limits the histories of a pod, and goes on taking its pushes", async () => {
   const { send, clock } = handlerBench();
   const history: Sent = { url: HISTORY, body: { samples: [at(1)] } };
-  for (let i = 0; i < HISTORY_LIMITS.burst; i++) assert.equal((await send(history)).status, 200);
+  for (let i = 0; i < HISTORY_LIMITS.perPod.burst; i++) {
+    assert.equal((await send(history)).status, 200);
+  }
   const { status, headers } = await send(history);
   assert.deepEqual([status, headers["Retry-After"]], [429, "1"]);
   assert.equal((await send()).status, 200);
   await clock.advance(1000);
   assert.equal((await send(history)).status, 200);
+});
+
+Deno.test("`createPushHandler()` limits the histories of a service account, and goes on taking its pushes", async () => {
+  const { send, objects } = handlerBench();
+  const first = objects.pod.get("team/job-1-node-0-0-abcde");
+  const { burst: ofPod } = HISTORY_LIMITS.perPod;
+  const { burst: ofSubject } = HISTORY_LIMITS.perSubject;
+  const codes: number[] = [];
+  for (let index = 0; index <= ofSubject / ofPod; index++) {
+    const pod = { name: `job-1-node-0-0-x${index}`, uid: `uid-x${index}` };
+    const owners = first?.metadata?.ownerReferences ?? [];
+    objects.pod.set(`team/${pod.name}`, { ...owned(pod.name, pod.uid, ...owners), status: {} });
+    const token = await sign(KEY, claims({ "kubernetes.io": bound({ pod }) }));
+    for (let one = 0; one < ofPod; one++) {
+      const { status } = await send({ token, url: HISTORY, body: { samples: [at(1)] } });
+      codes.push(status);
+    }
+  }
+  assert.deepEqual(codes.slice(0, ofSubject), Array(ofSubject).fill(200));
+  assert.deepEqual(codes.slice(ofSubject), Array(ofPod).fill(429));
+  assert.equal((await send()).status, 200);
 });
 
 Deno.test("`createPushHandler()` has so many histories in hand at a time, and pushes besides", async () => {
