@@ -118,6 +118,25 @@ function followConnections(server: Server): ReadonlySet<Socket> {
   return sockets;
 }
 
+/**
+ * Requests of a connection that may wait for their answers. The API server sends one after the other;
+ * whoever sends many and reads no answer makes the runtime keep, without bound, what comes.
+ */
+const MAX_UNANSWERED = 64;
+
+function cutThoseThatDoNotRead(server: Server): void {
+  const waiting = new WeakMap<Socket, number>();
+  const add = (socket: Socket, count: number) => {
+    const sum = (waiting.get(socket) ?? 0) + count;
+    waiting.set(socket, sum);
+    return sum;
+  };
+  server.on("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    if (add(socket, 1) > MAX_UNANSWERED) socket.destroy();
+    response.once("close", () => add(socket, -1));
+  });
+}
+
 function closeServer(
   server: Server,
   sockets: ReadonlySet<Socket>,
@@ -165,6 +184,7 @@ export async function startAdmissionServer(
       .catch((error) => log.warn("answer could not be sent", { error }));
   });
   server.maxConnections = limits.connections;
+  cutThoseThatDoNotRead(server);
   const sockets = followConnections(server);
   server.on("tlsClientError", (error) => log.debug("TLS handshake failed", { error }));
   server.on("clientError", (_error, socket) => socket.destroy());

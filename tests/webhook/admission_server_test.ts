@@ -212,3 +212,21 @@ Deno.test("`startAdmissionServer()` says in one line that the port is taken", as
     await server.close();
   }
 });
+
+Deno.test("`startAdmissionServer()` cuts a client that asks a thousand times and reads no answer", async () => {
+  const { server, held } = await start();
+  try {
+    const socket = connect({ host: HOST, port: server.port, rejectUnauthorized: false });
+    const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+    socket.on("error", () => {});
+    socket.resume();
+    await once(socket, "secureConnect");
+    const asked = "GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);
+    const asking = setInterval(() => socket.writable && socket.write(asked), 50);
+    await closed;
+    clearInterval(asking);
+    assert.equal((await post(server.port, held.now.ca, new Agent(), BODY)).code, 200);
+  } finally {
+    await server.close();
+  }
+});

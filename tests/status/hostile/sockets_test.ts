@@ -25,8 +25,13 @@ function serve({ handle }: Bench) {
 
 async function check(one: RawCase, port: number, bench: Bench): Promise<void> {
   const { counts, accepted } = bench;
-  const before = accepted.length;
-  const heard = await exchange({ port }, one.bytes, one.ends);
+  let before = accepted.length;
+  let heard = await exchange({ port }, one.bytes, one.ends);
+  // A connection that is closed with bytes unread may be reset, and the answer lost with it.
+  for (let time = 2; time <= 5 && heard === "" && one.codes.length > 0; time++) {
+    before = accepted.length;
+    heard = await exchange({ port }, one.bytes, one.ends);
+  }
   assert(!heard.includes(TOKEN));
   const answers = answersIn(heard);
   assert.deepEqual(answers.map(({ code }) => code), one.codes);
