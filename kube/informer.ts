@@ -54,7 +54,7 @@ export interface InformerOptions<T> {
   random?: () => number;
   /** Told each time the watch has to begin again by a list, with the cause. */
   onRestart?: (cause: string) => void;
-  /** Objects a page of a list. Default 500. */
+  /** Objects a page of a list. Default 100. */
   pageSize?: number;
   /** A watch on which nothing came for this long is begun anew, in milliseconds. Default 180000. */
   idleMs?: number;

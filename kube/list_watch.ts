@@ -30,7 +30,7 @@ export interface ListWatchOptions<T> {
   readonly random: () => number;
   /** Told each time all is listed again, with the cause. */
   readonly onRestart?: (cause: string) => void;
-  /** Objects a page of a list. Default 500. */
+  /** Objects a page of a list. Default 100. */
   readonly pageSize?: number;
   /** A watch on which nothing came for this long is begun anew, in milliseconds. Default 180000. */
   readonly idleMs?: number;

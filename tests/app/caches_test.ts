@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { createCaches, runCaches, unsynced } from "../../app/caches.ts";
+import { createClient } from "../../kube/client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import { connectionTo } from "../../kube/kubeconfig.ts";
+import { until } from "../support/until.ts";
+
+/** What the API server has of each resource: one of ours, and ConfigMaps of others. */
+const ITEMS: Readonly<Record<string, readonly unknown[]>> = {
+  configmaps: [
+    { metadata: { namespace: "a", name: "j-tls-config", uid: "1" }, data: { "ca.crt": "PEM" } },
+    { metadata: { namespace: "a", name: "huge", uid: "2" }, data: { it: "x".repeat(1000) } },
+  ],
+  pods: [{
+    metadata: { namespace: "a", name: "p", uid: "3", managedFields: [{}] },
+    spec: { containers: [{ name: "node", image: "i" }] },
+    status: { phase: "Running", podIP: "10.0.0.1" },
+  }],
+};
+
+Deno.test("the manager's caches ask for what is its business, and hold what is read of it", async () => {
+  const asked = new Map<string, URLSearchParams>();
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    const { pathname, searchParams } = new URL(request.url);
+    const resource = pathname.split("/").at(-1) ?? "";
+    if (searchParams.get("watch") !== null) {
+      const open = new ReadableStream({ start: (it) => it.enqueue(new Uint8Array([10])) });
+      return new Response(open);
+    }
+    asked.set(resource, searchParams);
+    return Response.json({ metadata: { resourceVersion: "1" }, items: ITEMS[resource] ?? [] });
+  });
+  const client = createClient({
+    connection: connectionTo({ server: `http://127.0.0.1:${server.addr.port}`, token: "t" }),
+  });
+  const caches = createCaches({ client, clock: systemClock, namespace: "me", onRestart() {} });
+  const stop = new AbortController();
+  const running = runCaches(caches, stop.signal);
+  try {
+    await until("all are filled", () => unsynced(caches).length === 0);
+    const labels = (resource: string) => asked.get(resource)?.get("labelSelector");
+    assert.equal(labels("pods"), "trainer.kubeflow.org/trainjob-name");
+    assert.equal(labels("jobs"), "jobset.sigs.k8s.io/jobset-name");
+    assert.equal(labels("configmaps"), null);
+    assert.equal(asked.get("pods")?.get("limit"), "100");
+    assert.deepEqual(caches.configMaps.list().map((it) => it.metadata?.name), ["j-tls-config"]);
+    assert.deepEqual(caches.pods.list(), [
+      { metadata: { namespace: "a", name: "p", uid: "3" }, status: { phase: "Running" } },
+    ]);
+  } finally {
+    stop.abort();
+    await running;
+    client.close();
+  }
+});
