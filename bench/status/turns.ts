@@ -3,7 +3,15 @@ import { statusPath } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { runLoad } from "../generator/generator.ts";
 import type { Load, LoadPlan, LoadTarget } from "../generator/plan.ts";
-import { type Account, accountFor, askedIn, more, type Named, statusWrites } from "./accounting.ts";
+import {
+  type Account,
+  accountFor,
+  askedIn,
+  more,
+  type Named,
+  statusWrites,
+  sumOf,
+} from "./accounting.ts";
 import type { RowName, Sizes } from "./options.ts";
 import { profiled } from "./profile.ts";
 import type { Ground, Side } from "./sides.ts";
@@ -19,6 +27,8 @@ export interface Turn {
   readonly account: Account;
   /** What the managers asked the API server for meanwhile, by verb, resource and answer. */
   readonly asked: Named;
+  /** Pushes that the managers say they have accepted meanwhile. */
+  readonly accepted: number;
 }
 
 /** Addresses that pods have: connections are limited by address, and a cluster's pods are many. */
@@ -78,20 +88,31 @@ async function atRest(client: KubeClient): Promise<void> {
   }
 }
 
-/** What a side's managers have asked for so far. */
-async function askedBy({ managers }: Side): Promise<Named> {
+/** What a side's managers tell of themselves so far. */
+async function toldBy({ managers }: Side): Promise<{ asked: Named; accepted: number }> {
   const texts = await Promise.all(managers.map(async ({ metricsUrl }) => {
     const answer = await fetch(`${metricsUrl}/metrics`);
     return await answer.text();
   }));
-  return askedIn(texts.join("\n"));
+  const all = texts.join("\n");
+  const accepted = sumOf(all, "milepost_pushes_total", { result: "accepted" });
+  return { asked: askedIn(all), accepted };
+}
+
+/** Which load, by whom. */
+export interface Row {
+  readonly name: RowName;
+  readonly sizes: Sizes;
+  readonly pushers: readonly Pusher[];
+  /** Whether the same load goes before it for a moment. Default true. */
+  readonly warms?: boolean;
 }
 
 /** Sends a row's load to a side. `url` is where it goes, if not to the side itself. */
 export async function takeTurn(
   { plane, profiles }: Ground,
   side: Side,
-  row: { readonly name: RowName; readonly sizes: Sizes; readonly pushers: readonly Pusher[] },
+  row: Row,
   url = side.url,
 ): Promise<Turn> {
   const plan: LoadPlan = {
@@ -99,18 +120,20 @@ export async function takeTurn(
     caPem: side.caPem,
     targets: targetsOf(url, row.pushers),
   };
-  if (row.name !== "many-jobs") await warmUp(plan, row.sizes.warmUpMs);
+  if (row.warms ?? true) await warmUp(plan, row.sizes.warmUpMs);
   await atRest(plane.client);
   const work = () => runLoad(plan);
   const send = side.inspector === undefined
     ? work
     : () => profiled(side.inspector ?? 0, `${profiles ?? "."}/${row.name}.cpuprofile`, work);
-  const before = await askedBy(side);
+  const before = await toldBy(side);
   const { result, ...account } = await accountFor(plane, side.pids, send);
-  const asked = more(await askedBy(side), before);
+  const after = await toldBy(side);
+  const asked = more(after.asked, before.asked);
+  const accepted = after.accepted - before.accepted;
   const { cpuSeconds, ...load } = result;
   const cpu = { ...account.cpu, generator: cpuSeconds };
-  return { load, account: { ...account, cpu }, asked };
+  return { load, account: { ...account, cpu }, asked, accepted };
 }
 
 /** One line about a turn, for whoever watches. */

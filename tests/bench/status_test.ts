@@ -27,7 +27,11 @@ import { addresses, shapeOf, targetsOf, type Turn } from "../../bench/status/tur
 
 const QUICK = { count: 10, p50: 1, p90: 2, p99: 4, max: 9, histogram: [] };
 
-function turn(load: Partial<Turn["load"]>, account: Partial<Account> = {}): Turn {
+function turn(
+  load: Partial<Turn["load"]>,
+  account: Partial<Account> = {},
+  accepted = 1000,
+): Turn {
   return {
     load: {
       ...{ name: "a", sent: 1000, unsent: 0, answers: 1000, ok: 1000, byStatus: { 200: 1000 } },
@@ -41,6 +45,7 @@ function turn(load: Partial<Turn["load"]>, account: Partial<Account> = {}): Turn
       ...account,
     },
     asked: {},
+    accepted,
   };
 }
 
@@ -157,10 +162,10 @@ Deno.test("manyJobsRows() misses where anything was refused, late, unsent or abo
 
 Deno.test("replicasRows() counts what was accepted more or less often than answered", () => {
   for (const accepted of [999, 1001]) {
-    const rows = replicasRows(turn({}), 100, accepted);
+    const rows = replicasRows(turn({}, {}, accepted), 100);
     assert.equal(find(rows, "two replicas: lost or answered twice")?.value, 1);
   }
-  const [rate] = replicasRows(turn({ rate: 79 }), 100, 1000);
+  const [rate] = replicasRows(turn({ rate: 79 }), 100);
   assert.equal(rate && isMet(rate), false);
 });
 
