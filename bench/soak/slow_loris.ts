@@ -5,8 +5,9 @@ import { openSlowClients } from "../../tests/status/slow_clients.ts";
 import { runLoad } from "../generator/generator.ts";
 import { rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";
+import { connectInspector } from "../status/profile.ts";
 import { addresses, targetsOf } from "../status/turns.ts";
-import { type ManagerWorld, openFiles, withManager } from "./manager_world.ts";
+import { type ManagerWorld, openFiles, sample, withManager } from "./manager_world.ts";
 
 const COUNT = 2000;
 const SOURCES = Array.from({ length: 8 }, (_, number) => `127.0.3.${number + 1}`);
@@ -35,43 +36,74 @@ async function honest({ side, pushers }: ManagerWorld, durationMs: number) {
   });
 }
 
-async function measure(world: ManagerWorld, say: (text: string) => void): Promise<Measure[]> {
+/** One wave of slow clients, until all are cut: in how many seconds, and what was open meanwhile. */
+async function wave(world: ManagerWorld, filesBefore: number) {
   const { side: { url, pids: [pid = 0] } } = world;
-  await honest(world, 5000);
-  const before = { files: await openFiles(pid), rss: await rssMb(pid) };
-  const pushing = honest(world, CUT_MS);
-  pushing.catch(() => {});
   const target = { port: Number(new URL(url).port) };
   const began = performance.now();
   const options = { target, sources: SOURCES, honest: pushText(world), count: COUNT, atOnce: 32 };
   const clients = await openSlowClients(options);
   const during = { files: await openFiles(pid), rss: await rssMb(pid) };
-  say(`${clients.length} are there, ${during.files} files, ${during.rss.toFixed(0)} MB`);
-  const isBack = async () => await openFiles(pid) < before.files + 50;
+  const isBack = async () => await openFiles(pid) < filesBefore + 50;
   await until("all are cut", isBack, { timeoutMs: CUT_MS, everyMs: 500 });
-  const seconds = (performance.now() - began) / 1000;
   for (const client of clients) client.destroy();
-  const load = await pushing;
-  const again = await honest(world, 5000);
-  const after = { files: await openFiles(pid), rss: await rssMb(pid) };
-  say(`cut: ${after.files} files, ${after.rss.toFixed(0)} MB`);
-  const memory = [before, during, after].map(({ rss }) => `${rss.toFixed(0)} MB`).join(", ");
+  return { seconds: (performance.now() - began) / 1000, count: clients.length, ...during };
+}
+
+/** Two waves, since only the second tells whether the first left something behind. */
+async function measure(world: ManagerWorld, say: (text: string) => void): Promise<Measure[]> {
+  const { side: { pids: [pid = 0], inspector: port = 0 } } = world;
+  const inspector = await connectInspector(port);
+  const look = () => sample(inspector, pid, performance.now());
+  await honest(world, 5000);
+  const looks = [await look()];
+  const waves = [];
+  const pushed = [];
+  for (let number = 1; number <= 2; number++) {
+    const pushing = honest(world, CUT_MS);
+    pushing.catch(() => {});
+    const done = await wave(world, looks[0]?.files ?? 0);
+    waves.push(done);
+    pushed.push(await pushing);
+    looks.push(await look());
+    say(
+      `wave ${number}: ${done.count} connections, ${done.files} files, ${done.rss.toFixed(0)} MB`,
+    );
+  }
+  inspector.close();
+  const [before, first, second] = looks;
+  const sent = pushed.reduce((sum, load) => sum + load.sent, 0);
+  const failed = pushed.reduce((sum, load) => sum + load.sent - load.ok + load.unsent, 0);
+  const memory = (of: "rss" | "heap") => looks.map((it) => it[of].toFixed(0)).join(", ");
   return [
     {
       name: "slow-loris: honest pushes not taken meanwhile",
-      value: load.sent - load.ok + load.unsent,
+      value: failed,
       unit: "",
       goal: { is: "at most", limit: 0 },
-      note: `of ${load.sent}; p99 ${load.latency.p99.toFixed(1)} ms; without them ` +
-        `${again.latency.p99.toFixed(1)} ms`,
+      note: `of ${sent}; p99 ${pushed.map((it) => it.latency.p99.toFixed(1)).join(" and ")} ms`,
     },
     {
       name: "slow-loris: until all are cut",
-      value: seconds,
+      value: Math.max(...waves.map(({ seconds }) => seconds)),
       unit: "s",
       goal: { is: "below", limit: CUT_MS / 1000 },
-      note: `${clients.length} connections; files before, with them, after: ` +
-        `${before.files}, ${during.files}, ${after.files}; memory: ${memory}`,
+      note: `${waves.map(({ count }) => count).join(" and ")} connections; with them ` +
+        `${waves.map(({ files, rss }) => `${files} files, ${rss.toFixed(0)} MB`).join("; ")}`,
+    },
+    {
+      name: "slow-loris: open files that stay",
+      value: (second?.files ?? 0) - (before?.files ?? 0),
+      unit: "",
+      goal: { is: "below", limit: 50 },
+    },
+    {
+      name: "slow-loris: heap that the second wave leaves over the first",
+      value: (second?.heap ?? 0) - (first?.heap ?? 0),
+      unit: "MB",
+      goal: { is: "below", limit: 2 },
+      note: `before, after the first, after the second: heap ${memory("heap")} MB, ` +
+        `RSS ${memory("rss")} MB`,
     },
   ];
 }
