@@ -15,11 +15,6 @@ export const BUNDLE = `${ROOT}dist/milepost.js`;
  * what that saves and costs, and why not `--optimize-for-size`.
  */
 export const V8_FLAGS = "--v8-flags=--max-semi-space-size=4,--heap-growing-percent=20";
-/**
- * Without it the runtime keeps compiled code for the next run, which costs a first run 80 MB that it
- * does not give back; in a container each run is the first.
- */
-export const NO_CODE_CACHE = "--no-code-cache";
 
 /**
  * Bundles `main.ts` into `output`, minified, and what tells the lines of a stack trace into

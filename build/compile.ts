@@ -6,7 +6,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { fileURLToPath } from "node:url";
-import { BUNDLE, bundle, NO_CODE_CACHE, V8_FLAGS } from "./bundle.ts";
+import { BUNDLE, bundle, V8_FLAGS } from "./bundle.ts";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 
@@ -40,7 +40,6 @@ export function compileArguments({ target, output, source }: CompileOptions): st
     "--no-check",
     "--no-remote",
     "--allow-all",
-    NO_CODE_CACHE,
     V8_FLAGS,
     ...(target === undefined ? [] : [`--target=${tripleOf(target)}`]),
     `--output=${output ?? `${DIST}milepost`}`,
