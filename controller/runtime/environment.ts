@@ -1,5 +1,6 @@
 /** Upserts of lists that Kubernetes keys by a field: variables, ports. */
 import type { Container, EnvVar } from "../../crds/kubernetes.ts";
+import { unshared } from "./copy.ts";
 
 /**
  * Puts each variable into the container: where one of its name is, the entire entry is replaced in
@@ -10,7 +11,7 @@ export function upsertEnv(container: Container, variables: readonly EnvVar[]): v
   const env = container.env ?? [];
   for (const variable of variables) {
     const index = env.findIndex(({ name }) => name === variable.name);
-    const copy = structuredClone(variable);
+    const copy = unshared(variable);
     if (index < 0) env.push(copy);
     else env[index] = copy;
   }

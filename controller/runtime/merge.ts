@@ -1,4 +1,5 @@
 /** Strategic merge as Kubernetes does it, for the fields that a runtime patch may touch. Pure. */
+import { unshared } from "./copy.ts";
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -9,7 +10,7 @@ function mergeInto(target: object, patch: object): void {
     if (value === undefined || value === null) continue;
     const old: unknown = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
     if (isObject(old) && isObject(value)) mergeInto(old, value);
-    else Object.defineProperty(target, name, defined(structuredClone(value)));
+    else Object.defineProperty(target, name, defined(unshared(value)));
   }
 }
 
@@ -23,7 +24,7 @@ function defined(value: unknown): PropertyDescriptor {
  * Neither input is changed nor shared with the result.
  */
 export function mergeObjects<T extends object>(target: T | undefined, patch: T): T {
-  const result = structuredClone(target ?? patch);
+  const result = unshared(target ?? patch);
   if (target !== undefined) mergeInto(result, patch);
   return result;
 }
@@ -76,5 +77,5 @@ export function mergeLists<T, P>(
 
 /** Merging by one field of items that are of the same type in target and patch. */
 export function byField<T extends object>(keyOf: (item: T) => string): ListMerge<T, T> {
-  return { keyOf, merge: mergeObjects, create: (item) => structuredClone(item) };
+  return { keyOf, merge: mergeObjects, create: (item) => unshared(item) };
 }

@@ -19,6 +19,7 @@ import {
   trainerOverrides,
 } from "./steps.ts";
 import { unsupportedFeatures } from "./unsupported.ts";
+import { unshared } from "./copy.ts";
 
 /** What is rendered. */
 export interface RenderInput {
@@ -71,7 +72,7 @@ function createDraft({ trainJob, runtime, executor }: RenderInput): Draft {
     mlPolicy: runtime.spec?.mlPolicy,
     executor,
     metadata: { labels: { ...labels }, annotations: { ...annotations } },
-    spec: structuredClone(template?.spec ?? {}),
+    spec: unshared(template?.spec ?? {}),
     counts: new Map(),
   };
 }

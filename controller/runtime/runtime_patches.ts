@@ -10,6 +10,7 @@ import type {
 } from "../../crds/runtime_patch.ts";
 import { type Draft, jobsOf, type Problem, type Stage } from "./draft.ts";
 import { byField, mergeLists, mergeMaps, mergeObjects } from "./merge.ts";
+import { unshared } from "./copy.ts";
 
 const STEP_CONTAINER_NAMES: readonly string[] = Object.values(STEP_CONTAINERS);
 
@@ -21,7 +22,7 @@ function patchMetadata(target: ObjectMeta | undefined, patch: ObjectMeta): Objec
 
 /** A patch's variable takes the place of the whole entry, so that `value` and `valueFrom` never meet. */
 function mergeEnv(target: EnvVar[] | undefined, patch: EnvVar[]): EnvVar[] | undefined {
-  const copy = (item: EnvVar) => structuredClone(item);
+  const copy = (item: EnvVar) => unshared(item);
   return mergeLists(target, patch, {
     keyOf: ({ name }) => name,
     merge: (_old, item) => copy(item),
@@ -69,7 +70,7 @@ function patchPodSpec(spec: PodSpec, patch: PodSpecPatch): PodSpec {
     ...(serviceAccountName && { serviceAccountName }),
     ...(typeof terminationGracePeriodSeconds === "number" && { terminationGracePeriodSeconds }),
     // An empty list says nothing, as upstream's patches can delete nothing.
-    ...(tolerations?.length && { tolerations: structuredClone(tolerations) }),
+    ...(tolerations?.length && { tolerations: unshared(tolerations) }),
     ...(nodeSelector && { nodeSelector: mergeMaps(spec.nodeSelector, nodeSelector) }),
     ...(affinity && { affinity: mergeObjects(spec.affinity, affinity) }),
     ...(securityContext && {

@@ -14,6 +14,7 @@ import {
 } from "./draft.ts";
 import { upsertEnv } from "./environment.ts";
 import { byField, mergeLists, mergeMaps } from "./merge.ts";
+import { unshared } from "./copy.ts";
 
 /** A job that is a step of the TrainJob runs once, whatever its template says. */
 export const singleReplica: Stage = {
@@ -85,7 +86,7 @@ function initialize(container: Container, step: InitializerStep): void {
   }
   upsertEnv(container, env ?? []);
   if (secretRef) {
-    container.envFrom = [...container.envFrom ?? [], { secretRef: structuredClone(secretRef) }];
+    container.envFrom = [...container.envFrom ?? [], { secretRef: unshared(secretRef) }];
   }
 }
 

@@ -6,6 +6,7 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
+import { createSharing } from "../../../kube/sharing.ts";
 import { nodeJob, replicatedJob, runtime, torchRuntime, trainJob } from "../builders.ts";
 import { deepFreeze } from "../memory_view.ts";
 
@@ -15,6 +16,12 @@ function render(
   executor: Executor = "external",
 ): JobSet {
   const rendered = renderJobSet(deepFreeze({ trainJob: job, runtime: from, executor }));
+  // As caches hold them, with equal parts as one.
+  const held = { trainJob: structuredClone(job), runtime: structuredClone(from), executor };
+  const sharing = createSharing();
+  sharing.share(held.trainJob);
+  sharing.share(held.runtime);
+  deepEqual(renderJobSet(held), rendered);
   if ("problem" in rendered) {
     throw new Error(`${rendered.problem.path}: ${rendered.problem.message}`);
   }
@@ -407,4 +414,15 @@ for (const [what, { job, from, want }] of Object.entries(PROBLEMS)) {
 
 Deno.test("renderJobSet() takes the longest name that fits", () => {
   equal(problemOf(trainJob({}, { name: "a".repeat(48) }), runtime()), "none");
+});
+
+Deno.test("renderJobSet() gives each of two jobs that caches hold as one its own counts", () => {
+  const image = "acme/base:1";
+  const jobs = ["node", "more"].map((name) => replicatedJob(name, "trainer", { image }));
+  const from = runtime({ mlPolicy: { numNodes: 2 } }, { replicatedJobs: jobs });
+  const job = trainJob({ trainer: { numNodes: 4 } });
+  const countsOf = ({ spec }: JobSet) =>
+    spec?.replicatedJobs?.map(({ name, template }) => [name, template.spec?.parallelism]);
+  const plain = countsOf(render(job, from));
+  equal(new Set(plain?.map(([, count]) => count)).size, 2, JSON.stringify(plain));
 });
