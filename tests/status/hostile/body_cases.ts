@@ -2,6 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { PATH, PUSH, type Sent } from "../handler_bench.ts";
 import { allWith, type HostileCases } from "./case.ts";
+import { NO_TIMES } from "./times.ts";
 
 const TIME = PUSH.trainerStatus.lastUpdatedTime;
 const GOOD = JSON.stringify(PUSH);
@@ -135,61 +136,6 @@ const WRONG: Record<string, Sent> = {
   "a sequence that loses digits": sequence("9007199254740993"),
 };
 
-/** Times that RFC 3339 does not have, or the API server does not read. */
-const NO_TIMES: Record<string, Sent> = Object.fromEntries(
-  Object.entries({
-    "an empty time": "",
-    "a time that is a number": 1737628245,
-    "a time that is null": null,
-    "a time that is a list": [TIME],
-    "a time that is an object": { time: TIME },
-    "a time that is true": true,
-    "a time of words": "yesterday",
-    "a time in a mail's form": "Thu, 23 Jan 2025 10:30:45 GMT",
-    "a time of seconds": "1737628245",
-    "a time without zone": "2025-01-23T10:30:45",
-    "a time without seconds": "2025-01-23T10:30Z",
-    "a time without a time": "2025-01-23",
-    "a time with a space": "2025-01-23 10:30:45Z",
-    "a time with spaces around it": " 2025-01-23T10:30:45Z ",
-    "a time with a line end": "2025-01-23T10:30:45Z\n",
-    "a time with a null byte": "2025-01-23T10:30:45Z\0",
-    "a time with a comma": "2025-01-23T10:30:45,5Z",
-    "a time with a dot and nothing": "2025-01-23T10:30:45.Z",
-    "the 30th of February": "2025-02-30T10:30:45Z",
-    "the 29th of February of another year": "2025-02-29T10:30:45Z",
-    "the 31st of April": "2025-04-31T10:30:45Z",
-    "the 13th month": "2025-13-01T10:30:45Z",
-    "month zero": "2025-00-01T10:30:45Z",
-    "day zero": "2025-01-00T10:30:45Z",
-    "hour 24": "2025-01-23T24:00:00Z",
-    "hour 25": "2025-01-23T25:00:00Z",
-    "minute 60": "2025-01-23T10:60:45Z",
-    "second 61": "2025-01-23T10:30:61Z",
-    "a leap second": "2016-12-31T23:59:60Z",
-    "a lower-case t": "2025-01-23t10:30:45Z",
-    "a lower-case z": "2025-01-23T10:30:45z",
-    "an offset of 24 hours": "2025-01-23T10:30:45+24:00",
-    "an offset of 60 minutes": "2025-01-23T10:30:45+00:60",
-    "an offset without colon": "2025-01-23T10:30:45+0100",
-    "an offset of hours alone": "2025-01-23T10:30:45+01",
-    "a zone by name": "2025-01-23T10:30:45 Europe/Berlin",
-    "two zones": "2025-01-23T10:30:45Z+01:00",
-    "a minus of another script": "2025-01-23T10:30:45−01:00",
-    "digits of another script": "２０２５-01-23T10:30:45Z",
-    "a week": "2025-W04-4T10:30:45Z",
-    "a day of the year": "2025-023T10:30:45Z",
-    "a year of five digits": "12025-01-23T10:30:45Z",
-    "a year of six digits with a sign": "+012025-01-23T10:30:45Z",
-    "a negative year": "-000001-01-23T10:30:45Z",
-    "a year of two digits": "25-01-23T10:30:45Z",
-    "the year 10000 in UTC": "9999-12-31T23:59:59-01:00",
-    "the year before zero in UTC": "0000-01-01T00:00:00+01:00",
-    "a fraction of 100 digits": `2025-01-23T10:30:45.${"1".repeat(100)}Z`,
-    "a time of 60,000 characters": "2".repeat(60_000),
-  }).map(([sentence, value]) => [sentence, time(value)]),
-);
-
 const history = (samples: unknown): Sent => ({ url: `${PATH}/history`, body: { samples } });
 const sample = (lastUpdatedTime: string) => ({ lastUpdatedTime });
 
@@ -251,7 +197,9 @@ export const BODY_CASES: HostileCases = {
   ...allWith({ code: 422, reason: "Invalid", looksUp: true }, {
     ...NO_JSON,
     ...WRONG,
-    ...NO_TIMES,
+    ...Object.fromEntries(
+      Object.entries(NO_TIMES).map(([sentence, value]) => [sentence, time(value)]),
+    ),
     ...HISTORIES,
     ...PACKED,
   }),
