@@ -1,15 +1,15 @@
 /** Who says whether a token is good, by `--authentication`: keys, TokenReview, or both. */
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import { createJwksSource } from "../status/jwks.ts";
-import { createReviewRequests } from "../status/review_requests.ts";
-import { createReviewVerifier } from "../status/review_verification.ts";
+import { createJwksSource } from "../status/tokens/jwks.ts";
+import { createReviewRequests } from "../status/tokens/review_requests.ts";
+import { createReviewVerifier } from "../status/tokens/review_verification.ts";
 import {
   createReviewCache,
   createTokenReviewer,
   type ReviewCache,
-} from "../status/token_review.ts";
-import { createTokenVerifier, type TokenVerifier } from "../status/token_verification.ts";
+} from "../status/tokens/token_review.ts";
+import { createTokenVerifier, type TokenVerifier } from "../status/tokens/token_verification.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import type { Metrics } from "./metrics.ts";

@@ -3,7 +3,7 @@ import { MANAGER } from "../crds/names.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
 import { createLeaderElector } from "../kube/leader_election.ts";
-import type { OwnerPlace } from "../status/owner.ts";
+import type { OwnerPlace } from "../status/replicas/owner.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 
 /** What a term of leadership is: work that goes on until its signal aborts. */

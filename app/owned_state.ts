@@ -2,11 +2,11 @@
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import type { AcceptPush } from "../status/exchange.ts";
-import { createHeldStatuses, type HeldStatuses } from "../status/held_statuses.ts";
-import { createLedger, type Ledger, type LedgerJob } from "../status/ledger.ts";
-import type { PollOwner } from "../status/status_feeds.ts";
-import { createStatusWriter } from "../status/status_writer.ts";
+import type { AcceptPush } from "../status/chain/exchange.ts";
+import { createHeldStatuses, type HeldStatuses } from "../status/reading/held_statuses.ts";
+import { createLedger, type Ledger, type LedgerJob } from "../status/ledger/ledger.ts";
+import type { PollOwner } from "../status/reading/status_feeds.ts";
+import { createStatusWriter } from "../status/ledger/status_writer.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import type { Metrics } from "./metrics.ts";

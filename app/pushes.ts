@@ -1,8 +1,8 @@
 /** Takes pushes on this replica and brings them to their owner: status endpoint and forwarding. */
 import { MANAGER } from "../crds/names.ts";
-import { createForwardClient, type ReplicaTls } from "../status/forward_client.ts";
-import { startForwardListener } from "../status/forward_listener.ts";
-import { createOwnerRouter, type OwnerPlace } from "../status/owner.ts";
+import { createForwardClient, type ReplicaTls } from "../status/replicas/forward_client.ts";
+import { startForwardListener } from "../status/replicas/forward_listener.ts";
+import { createOwnerRouter, type OwnerPlace } from "../status/replicas/owner.ts";
 import type { ServingCertificates } from "../webhook/certificate_manager.ts";
 import type { Leadership } from "./leadership.ts";
 import type { Foundation, ManagerParts } from "./manager_parts.ts";

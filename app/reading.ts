@@ -1,12 +1,12 @@
 /** Reads of jobs' status on this replica, wherever the owner of all state is. */
 import type { Clock } from "../kube/clock.ts";
-import type { ForwardClient } from "../status/forward_client.ts";
-import { createOwnerRouter, type OwnerPlace } from "../status/owner.ts";
-import { createOwnerPoll } from "../status/owner_poll.ts";
-import type { ReadingParts } from "../status/read_stages.ts";
-import type { JobStatus, Reading, ReadJob } from "../status/reading.ts";
-import { createStatusFeeds } from "../status/status_feeds.ts";
-import { createStreamPlaces } from "../status/stream_limits.ts";
+import type { ForwardClient } from "../status/replicas/forward_client.ts";
+import { createOwnerRouter, type OwnerPlace } from "../status/replicas/owner.ts";
+import { createOwnerPoll } from "../status/replicas/owner_poll.ts";
+import type { ReadingParts } from "../status/reading/read_stages.ts";
+import type { JobStatus, Reading, ReadJob } from "../status/reading/reading.ts";
+import { createStatusFeeds } from "../status/reading/status_feeds.ts";
+import { createStreamPlaces } from "../status/limits/stream_limits.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import { createJobEnds } from "./job_ends.ts";

@@ -6,22 +6,22 @@ import type { Clock } from "../kube/clock.ts";
 import { isNotFound } from "../kube/errors.ts";
 import type { Informer } from "../kube/informer.ts";
 import type { ResourceKind } from "../kube/resource.ts";
-import type { AcceptPush } from "../status/exchange.ts";
-import { createLookup } from "../status/lookups.ts";
+import type { AcceptPush } from "../status/chain/exchange.ts";
+import { createLookup } from "../status/ownership/lookups.ts";
 import {
   createOwnership,
   type Lookup,
   type OwnedObject,
   type OwnershipLookups,
-} from "../status/ownership.ts";
-import type { ReadingParts } from "../status/read_stages.ts";
-import { createPeers, type Peers } from "../status/peers.ts";
+} from "../status/ownership/ownership.ts";
+import type { ReadingParts } from "../status/reading/read_stages.ts";
+import { createPeers, type Peers } from "../status/limits/peers.ts";
 import {
   createPushHandler,
   DEFAULT_RATE_LIMITS,
   type PushHandler,
-} from "../status/push_handler.ts";
-import { createReadBudget, type ReadBudget } from "../status/read_budget.ts";
+} from "../status/chain/push_handler.ts";
+import { createReadBudget, type ReadBudget } from "../status/ownership/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";

@@ -2,7 +2,7 @@
 import { KATIB, LABELS } from "../crds/names.ts";
 import { controllerOf } from "../kube/ownership.ts";
 import type { KubeMeta } from "../kube/resource.ts";
-import type { PushOrigin } from "../status/exchange.ts";
+import type { PushOrigin } from "../status/chain/exchange.ts";
 import type { Caches } from "./caches.ts";
 
 /** Whether a TrainJob is controlled by a Katib Trial. */

@@ -93,12 +93,12 @@ Deno.test("imports go down, never up and never sideways", async () => {
 
 const importCases: Record<string, { from: string; target: string; want: RegExp | undefined }> = {
   "a room may use the floor below": {
-    from: "status/ledger.ts",
+    from: "status/ledger/ledger.ts",
     target: "kube/clock.ts",
     want: undefined,
   },
   "a room may not use its neighbour": {
-    from: "status/ledger.ts",
+    from: "status/ledger/ledger.ts",
     target: "katib/rules.ts",
     want: /sideways/,
   },

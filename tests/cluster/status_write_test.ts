@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import { createStatusWriter } from "../../status/status_writer.ts";
+import { createStatusWriter } from "../../status/ledger/status_writer.ts";
 import { trainJob } from "../support/standalone.ts";
 import { startControlPlane } from "./control_plane/control_plane.ts";
 import { apply, crdsServed } from "./support/installation.ts";

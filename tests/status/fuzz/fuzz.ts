@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
 import fc from "fast-check";
-import type { Push, PushRequest } from "../../../status/exchange.ts";
+import type { Push, PushRequest } from "../../../status/chain/exchange.ts";
 import { assertStatus, hostileBench } from "../hostile/case.ts";
 import { type FuzzRequest, judge, type Verdict } from "./oracle.ts";
 import { requests } from "./requests.ts";

@@ -6,8 +6,8 @@ import { Buffer } from "node:buffer";
 import { createPublicKey, verify } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { type JudgedStatus, judgeStatus } from "./status_oracle.ts";
-import { KEY } from "../handler_bench.ts";
-import { ISSUER, NOW_MS } from "../tokens.ts";
+import { KEY } from "../chain/handler_bench.ts";
+import { ISSUER, NOW_MS } from "../tokens/tokens.ts";
 
 /** A request as bytes and texts. */
 export interface FuzzRequest {

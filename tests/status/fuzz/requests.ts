@@ -1,8 +1,8 @@
 /** Requests of all kinds, most of them a step or two away from an honest one. */
 import fc from "fast-check";
 import { gzipSync } from "node:zlib";
-import { KEY, PATH, PUSH, TOKEN } from "../handler_bench.ts";
-import { bound, claims, forge, NOW_MS, sign, signingKey } from "../tokens.ts";
+import { KEY, PATH, PUSH, TOKEN } from "../chain/handler_bench.ts";
+import { bound, claims, forge, NOW_MS, sign, signingKey } from "../tokens/tokens.ts";
 import type { FuzzRequest } from "./oracle.ts";
 
 const now = NOW_MS / 1000;

@@ -1,6 +1,6 @@
 /** Hostile bodies, each with its answer. */
 import { gzipSync } from "node:zlib";
-import { PATH, PUSH, type Sent } from "../handler_bench.ts";
+import { PATH, PUSH, type Sent } from "../chain/handler_bench.ts";
 import { allWith, type HostileCases } from "./case.ts";
 import { NO_TIMES } from "./times.ts";
 

@@ -1,8 +1,8 @@
 /** What a hostile request is, and what must be true of the answer to any of them. */
 import assert from "node:assert/strict";
 import { z } from "zod";
-import type { PushRateLimits } from "../../../status/push_handler.ts";
-import { type BenchOptions, handlerBench, type Sent, TOKEN } from "../handler_bench.ts";
+import type { PushRateLimits } from "../../../status/chain/push_handler.ts";
+import { type BenchOptions, handlerBench, type Sent, TOKEN } from "../chain/handler_bench.ts";
 
 /** A request, and the one right answer to it. */
 export interface HostileCase {

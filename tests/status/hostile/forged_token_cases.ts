@@ -2,8 +2,8 @@
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { CompactEncrypt } from "jose";
-import { KEY, type Sent, TOKEN } from "../handler_bench.ts";
-import { claims, forge, hmacForged, part, sign, signingKey } from "../tokens.ts";
+import { KEY, type Sent, TOKEN } from "../chain/handler_bench.ts";
+import { claims, forge, hmacForged, part, sign, signingKey } from "../tokens/tokens.ts";
 
 const stranger = await signingKey("k1");
 const ecStranger = await signingKey("k1", "ES256");

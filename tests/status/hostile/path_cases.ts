@@ -1,5 +1,5 @@
 /** Hostile request targets, methods and Authorization headers, each with its answer. */
-import { PATH, type Sent, TOKEN } from "../handler_bench.ts";
+import { PATH, type Sent, TOKEN } from "../chain/handler_bench.ts";
 import { allWith, type HostileCases } from "./case.ts";
 
 const at = (url: string): Sent => ({ url });

@@ -1,5 +1,5 @@
 /** Hostile bytes on a connection, each with the answers to them. */
-import { PATH, PUSH, TOKEN } from "../handler_bench.ts";
+import { PATH, PUSH, TOKEN } from "../chain/handler_bench.ts";
 
 /** Bytes that are sent over one TLS connection, and the codes of all answers to them. */
 export interface RawCase {

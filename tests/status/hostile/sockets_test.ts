@@ -1,9 +1,9 @@
 /** Tests of the endpoint against hostile bytes, over real TLS connections to one server. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../../kube/clock.ts";
-import { startStatusServer } from "../../../status/server.ts";
-import { certificate } from "../certificates.ts";
-import { TOKEN } from "../handler_bench.ts";
+import { startStatusServer } from "../../../status/serving/server.ts";
+import { certificate } from "../serving/certificates.ts";
+import { TOKEN } from "../chain/handler_bench.ts";
 import { assertStatus, hostileBench } from "./case.ts";
 import { answersIn, exchange } from "./connection.ts";
 import { HONEST, RAW_CASES, type RawCase } from "./raw_cases.ts";

@@ -1,5 +1,5 @@
 /** What is no time, or none that the API server reads. */
-import { PUSH } from "../handler_bench.ts";
+import { PUSH } from "../chain/handler_bench.ts";
 
 const TIME = PUSH.trainerStatus.lastUpdatedTime;
 

@@ -1,0 +1,234 @@
+/** What the endpoint answers: the closed set of refusals, and how each looks to the client. */
+import type { StreamLimitReason } from "../limits/stream_limits.ts";
+
+/** An answer as the server sends it. */
+export interface PushResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /**
+   * Of an answer that goes on: writes what there is to tell until it resolves, then the answer ends.
+   * `body` is empty.
+   */
+  readonly stream?: (sink: EventSink) => Promise<void>;
+}
+
+/** Where a streamed answer goes. */
+export interface EventSink {
+  /** Resolves when the client can take more; at once where it has gone. */
+  write(text: string): Promise<void>;
+  /** Aborts when the client has gone, or the endpoint shuts down. */
+  readonly signal: AbortSignal;
+}
+
+/** One thing wrong with a push: the path of the field, and what it must be. */
+export interface Cause {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Why a push was refused. Tests and debug logs match `why`; clients see a terse Status. */
+export type Refusal =
+  | { readonly why: "unknown_path" | "unknown_job" | "no_status" }
+  | { readonly why: "wrong_method"; readonly allow: string }
+  | { readonly why: "body_too_large"; readonly maxBytes: number }
+  | { readonly why: UnauthorizedReason }
+  | { readonly why: ForbiddenReason }
+  | {
+    readonly why: RateReason;
+    readonly retryAfterMs: number;
+    /** Whether the connection is closed after the answer: nothing good comes of it. */
+    readonly closes?: boolean;
+  }
+  | { readonly why: "invalid" | "invalid_query"; readonly causes: readonly Cause[] }
+  | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number }
+  | { readonly why: "internal" };
+
+/** Nothing that proves who calls. */
+export type UnauthorizedReason =
+  | "no_token"
+  | "malformed_token"
+  | "refused_before"
+  | "unknown_key"
+  | "wrong_algorithm"
+  | "bad_signature"
+  | "expired"
+  | "not_yet_valid"
+  | "wrong_issuer"
+  | "wrong_audience"
+  | "revoked";
+
+/** A good token that may not report for this job. */
+export type ForbiddenReason =
+  | "other_namespace"
+  | "not_bound"
+  | "pod_gone"
+  | "pod_finished"
+  | "service_account_gone"
+  | "not_of_this_job";
+
+/** Which limit was passed. */
+export type RateReason =
+  | "peer_limit"
+  | "pod_limit"
+  | "history_limit"
+  | "subject_limit"
+  | StreamLimitReason;
+
+/** Label of `pushes_total{result}`: the reason of the Status in lower case, or `accepted`. */
+export type PushResult =
+  | "accepted"
+  | "unauthorized"
+  | "forbidden"
+  | "notfound"
+  | "methodnotallowed"
+  | "requestentitytoolarge"
+  | "invalid"
+  | "toomanyrequests"
+  | "serviceunavailable"
+  | "internalerror";
+
+interface Shape {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const unauthorized = (message: string): Shape => ({ code: 401, reason: "Unauthorized", message });
+const forbidden = (message: string): Shape => ({ code: 403, reason: "Forbidden", message });
+const notFound = (message: string): Shape => ({ code: 404, reason: "NotFound", message });
+const tooMany = (message: string): Shape => ({ code: 429, reason: "TooManyRequests", message });
+
+const BAD_TOKEN = "the bearer token is not valid here: send the token of the pod's " +
+  "kubeflow-trainer-token volume, read again for each push";
+
+const SHAPES: Readonly<
+  Record<
+    Exclude<Refusal["why"], "invalid" | "invalid_query" | "unavailable" | "body_too_large">,
+    Shape
+  >
+> = {
+  unknown_path: notFound("no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL"),
+  unknown_job: notFound("no TrainJob of that name in the token's namespace"),
+  no_status: notFound("nothing was pushed for this TrainJob yet: push, or wait with ?watch=true"),
+  wrong_method: {
+    code: 405,
+    reason: "MethodNotAllowed",
+    message: "this path does not take that method",
+  },
+  no_token: unauthorized("a push needs the header Authorization: Bearer and the pod's token"),
+  malformed_token: unauthorized(BAD_TOKEN),
+  refused_before: unauthorized(BAD_TOKEN),
+  unknown_key: unauthorized(BAD_TOKEN),
+  wrong_algorithm: unauthorized(BAD_TOKEN),
+  bad_signature: unauthorized(BAD_TOKEN),
+  wrong_issuer: unauthorized(BAD_TOKEN),
+  expired: unauthorized("the bearer token has expired: read the token file again for each push"),
+  not_yet_valid: unauthorized("the bearer token is not valid yet: check the clock of the node"),
+  wrong_audience: unauthorized("the bearer token is for another audience: see KEP-2779"),
+  revoked: unauthorized("the API server no longer accepts the bearer token"),
+  other_namespace: forbidden("the token is of another namespace than the TrainJob"),
+  not_bound: forbidden("the token is not bound to a pod: use the pod's projected token"),
+  pod_gone: forbidden("the pod that the token is bound to does not exist any more"),
+  pod_finished: forbidden("the pod that the token is bound to has finished"),
+  service_account_gone: forbidden("the service account of the token does not exist any more"),
+  not_of_this_job: forbidden("the pod that the token is bound to is not part of this TrainJob"),
+  peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
+  pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
+  history_limit: tooMany(
+    "histories come too often: wait, then send more samples at once",
+  ),
+  subject_limit: tooMany("pods of this service account push too often: wait, then try again"),
+  stream_limit: tooMany("as many streams are open as may be (--max-streams): read without watch"),
+  subject_stream_limit: tooMany(
+    "pods of this service account have as many streams open as they may " +
+      "(--max-streams-per-subject): close one, or read without watch",
+  ),
+  internal: {
+    code: 500,
+    reason: "InternalError",
+    message: "internal error: see the manager's log",
+  },
+};
+
+function shapeOf(refusal: Refusal): Shape {
+  if (refusal.why === "invalid" || refusal.why === "invalid_query") {
+    const subject = refusal.why === "invalid" ? "push" : "query";
+    const what = refusal.causes.map((cause) => `${cause.field || "body"}: ${cause.message}`);
+    const message = `the ${subject} is invalid: ${what.join("; ")}`;
+    return { code: 422, reason: "Invalid", message };
+  }
+  if (refusal.why === "unavailable") {
+    return { code: 503, reason: "ServiceUnavailable", message: refusal.reason };
+  }
+  if (refusal.why === "body_too_large") {
+    const message = `the body must be at most ${refusal.maxBytes} bytes, also when it is unpacked`;
+    return { code: 413, reason: "RequestEntityTooLarge", message };
+  }
+  return SHAPES[refusal.why];
+}
+
+/** What a refusal says to people. */
+export function refusalMessage(refusal: Refusal): string {
+  return shapeOf(refusal).message;
+}
+
+/** The label under which a refusal is counted. */
+export function resultOf(refusal: Refusal): PushResult {
+  const code = shapeOf(refusal).code;
+  if (code === 401) return "unauthorized";
+  if (code === 403) return "forbidden";
+  if (code === 404) return "notfound";
+  if (code === 405) return "methodnotallowed";
+  if (code === 413) return "requestentitytoolarge";
+  if (code === 422) return "invalid";
+  if (code === 429) return "toomanyrequests";
+  return code === 503 ? "serviceunavailable" : "internalerror";
+}
+
+const JSON_TYPE = { "Content-Type": "application/json" } as const;
+
+function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
+  if (code === 401) return { "WWW-Authenticate": "Bearer" };
+  if (refusal.why === "wrong_method") return { "Allow": refusal.allow };
+  if ("retryAfterMs" in refusal) {
+    const after = { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
+    return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
+  }
+  return {};
+}
+
+/** The body of a `metav1.Status` that reports a failure (milepost.md, messages). */
+export function failureStatus(
+  shape: { readonly code: number; readonly reason: string; readonly message: string },
+  causes?: readonly Cause[],
+): string {
+  const { code, reason, message } = shape;
+  const details = causes === undefined ? {} : { details: { causes } };
+  return JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    reason,
+    code,
+    message,
+    ...details,
+  });
+}
+
+/** The answer to a refused push: a `metav1.Status` with the code and headers of milepost.md. */
+export function refusalResponse(refusal: Refusal): PushResponse {
+  const shape = shapeOf(refusal);
+  const causes = "causes" in refusal ? refusal.causes : undefined;
+  return {
+    status: shape.code,
+    headers: { ...JSON_TYPE, ...extraHeaders(refusal, shape.code) },
+    body: failureStatus(shape, causes),
+  };
+}
+
+/** An answer of 200 with `content` as JSON. */
+export function okResponse(content: unknown): PushResponse {
+  return { status: 200, headers: JSON_TYPE, body: JSON.stringify(content) };
+}

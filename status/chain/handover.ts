@@ -1,0 +1,143 @@
+/** What is pushed, and the hand-over to the owner of the job's state. */
+import { HISTORY_LIMITS } from "../../crds/names.ts";
+import { okResponse, type Refusal } from "./answer.ts";
+import { packingOf, unpack } from "./content_encoding.ts";
+import {
+  type Acceptance,
+  type Exchange,
+  found,
+  type Outcome,
+  type Push,
+  type Stage,
+} from "./exchange.ts";
+import { readHistory } from "./history.ts";
+import { plausible } from "./plausible_time.ts";
+import { readPush } from "./push.ts";
+import { maxBodyBytes } from "./routes.ts";
+import type { StageParts } from "./stages.ts";
+
+/** Time after which a client may come again while the owner is slow, or others send histories. */
+const SOON_MS = 1000;
+
+const wrongEncoding = (message: string): Refusal => ({
+  why: "invalid",
+  causes: [{ field: "Content-Encoding", message }],
+});
+const UNKNOWN_ENCODING = wrongEncoding("must be gzip, or absent");
+const BROKEN_GZIP = wrongEncoding("the body must be gzip, whole, and nothing after it");
+
+/** Reads the body, unpacks it, and checks what is in it. */
+async function readBody(exchange: Exchange): Promise<Outcome> {
+  const { request, route } = exchange;
+  const packing = packingOf(request.header("content-encoding"));
+  if (packing === "unknown") return UNKNOWN_ENCODING;
+  const maxBytes = maxBodyBytes(route);
+  const bytes = await request.readBody(maxBytes);
+  if (bytes === undefined) return { why: "body_too_large", maxBytes };
+  const plain = packing === "gzip" ? unpack(bytes, maxBytes) : bytes;
+  if (plain === "too_long") return { why: "body_too_large", maxBytes };
+  if (plain === "broken") return BROKEN_GZIP;
+  const read = route === "history" ? readHistory(plain) : readPush(plain);
+  if (!read.ok) return { why: "invalid", causes: read.causes };
+  exchange.body = read.push;
+  return undefined;
+}
+
+/** Reads and checks the body; only so many histories are in hand at a time. */
+export function body(): Stage["run"] {
+  let histories = 0;
+  return (exchange) => {
+    if (exchange.route !== "history") return readBody(exchange);
+    if (histories >= HISTORY_LIMITS.atOnce) {
+      const reason = "too many histories arrive at once: try again soon";
+      return { why: "unavailable", reason, retryAfterMs: SOON_MS };
+    }
+    histories += 1;
+    exchange.release = () => void histories--;
+    return readBody(exchange);
+  };
+}
+
+/** Nobody looks at it: an error of its own for each push would cost more than the push. */
+const ANSWERED = "answered";
+
+async function inTime(
+  { acceptDeadlineMs, clock }: StageParts,
+  acceptance: Promise<Acceptance>,
+  over: AbortController,
+): Promise<Acceptance> {
+  const late = clock.sleep(acceptDeadlineMs, over.signal).then((): Acceptance => ({
+    retryAfterMs: SOON_MS,
+    reason: "the owner of this job's status did not answer in time: try again soon",
+  }));
+  try {
+    return await Promise.race([acceptance, late]);
+  } finally {
+    over.abort(ANSWERED);
+  }
+}
+
+/** The owner's answer within the deadline; one that comes at once needs no timer. */
+function acceptanceOf(parts: StageParts, push: Push): Acceptance | Promise<Acceptance> {
+  const over = new AbortController();
+  const acceptance = parts.accept(push, over.signal);
+  return acceptance instanceof Promise ? inTime(parts, acceptance, over) : acceptance;
+}
+
+/** What is handed over: the newest sample with a time that can be, and what came before it. */
+function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] } {
+  const { trainerStatus, earlier, sequence } = found(exchange.body, "body");
+  if (trainerStatus === undefined) return { warnings: [] };
+  const { nowMs, podStartMs } = exchange;
+  const { samples, warnings } = plausible([...earlier ?? [], trainerStatus], {
+    nowMs,
+    startMs: podStartMs,
+  });
+  const push: Push = {
+    job: { ...found(exchange.job, "job"), uid: found(exchange.jobUid, "job's UID") },
+    pod: found(exchange.pod, "pod"),
+    trainerStatus: samples.at(-1) ?? trainerStatus,
+    ...(earlier && { earlier: samples.slice(0, -1) }),
+    sequence,
+    receivedMs: nowMs,
+  };
+  return { push, warnings };
+}
+
+/** What a 200 says of what was pushed: that itself; of a history its newest sample, and how many. */
+function echo({ route, body }: Exchange): Record<string, unknown> {
+  const { earlier, ...pushed } = found(body, "body");
+  if (route !== "history") return pushed;
+  return { ...pushed, count: earlier === undefined ? 0 : earlier.length + 1 };
+}
+
+/** Makes the answer of what the owner says. */
+function answer(exchange: Exchange, acceptance: Acceptance, warnings: readonly string[]): Outcome {
+  if (!acceptance.ok) {
+    const { reason, retryAfterMs } = acceptance;
+    return { why: "unavailable", reason, retryAfterMs };
+  }
+  const all = [...warnings, ...acceptance.warnings ?? []];
+  const { control } = acceptance;
+  exchange.response = okResponse({
+    ...echo(exchange),
+    ...(all.length > 0 && { warnings: all }),
+    ...(control && { control }),
+  });
+  return undefined;
+}
+
+/** Hands the push to its owner, and makes the answer of what that says. */
+export function hand(parts: StageParts): Stage["run"] {
+  return (exchange) => {
+    const { push, warnings } = pushOf(exchange);
+    if (push === undefined) {
+      exchange.response = okResponse(echo(exchange));
+      return undefined;
+    }
+    const acceptance = acceptanceOf(parts, push);
+    return acceptance instanceof Promise
+      ? acceptance.then((settled) => answer(exchange, settled, warnings))
+      : answer(exchange, acceptance, warnings);
+  };
+}

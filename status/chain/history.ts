@@ -1,0 +1,59 @@
+/** The body of a history: samples that a client kept while it could not push, in their order. */
+import { z } from "zod";
+import { HISTORY_LIMITS } from "../../crds/names.ts";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { Cause } from "./answer.ts";
+import {
+  causesOf,
+  compactStatus,
+  MAX_CAUSES,
+  type ParsedPush,
+  readJson,
+  trainerStatusSchema,
+} from "./push.ts";
+
+const TOO_MANY =
+  `must be a list of at most ${HISTORY_LIMITS.samples} samples, each a trainerStatus`;
+// Only the frame: the samples of an over-long list are not looked at.
+const frame = z.object(
+  { samples: z.array(z.unknown(), { error: TOO_MANY }).max(HISTORY_LIMITS.samples, TOO_MANY) },
+  { error: "must be a JSON object with samples" },
+);
+
+function backwards(index: number): Cause {
+  return {
+    field: `samples[${index}].lastUpdatedTime`,
+    message: "must not be before that of the sample before it: send samples in order",
+  };
+}
+
+/**
+ * Checks the value of a history's JSON: each sample as a push's `trainerStatus`, and none with an
+ * earlier `lastUpdatedTime` than the one before it. An empty one changes nothing.
+ */
+export function parseHistory(value: unknown): ParsedPush {
+  const framed = frame.safeParse(value);
+  if (!framed.success) return { ok: false, causes: causesOf(framed.error) };
+  const samples: TrainerStatus[] = [];
+  const causes: Cause[] = [];
+  let lastMs = -Infinity;
+  for (const [index, sample] of framed.data.samples.entries()) {
+    const parsed = trainerStatusSchema.safeParse(sample);
+    if (parsed.success) {
+      const status = compactStatus(parsed.data);
+      const timeMs = Date.parse(status.lastUpdatedTime);
+      if (timeMs < lastMs) causes.push(backwards(index));
+      lastMs = timeMs;
+      samples.push(status);
+    } else causes.push(...causesOf(parsed.error, ["samples", index]));
+    if (causes.length >= MAX_CAUSES) break;
+  }
+  if (causes.length > 0) return { ok: false, causes: causes.slice(0, MAX_CAUSES) };
+  const trainerStatus = samples.pop();
+  return { ok: true, push: trainerStatus === undefined ? {} : { trainerStatus, earlier: samples } };
+}
+
+/** Reads the bytes of a history: strict UTF-8, one JSON value, then {@link parseHistory}. */
+export function readHistory(bytes: Uint8Array): ParsedPush {
+  return readJson(bytes, parseHistory);
+}

@@ -1,0 +1,74 @@
+/** Times that cannot be: what comes from the future, or from before its pod. */
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+
+/** Between what moments a sample can have been taken, in milliseconds since the epoch. */
+export interface Bounds {
+  readonly nowMs: number;
+  /** When the pod started, where that is known. */
+  readonly startMs?: number;
+}
+
+/** A status with a time that can be, and which bound it was moved to. */
+interface Moved {
+  readonly status: TrainerStatus;
+  readonly to?: keyof Bounds;
+}
+
+/** TrainJobs hold whole seconds: who is ahead by less is not told of it. */
+const UNNOTICED_MS = 1000;
+
+const WHAT: Readonly<Record<keyof Bounds, { why: string; taken: string }>> = {
+  nowMs: { why: "is in the future", taken: "now" },
+  startMs: { why: "is before the pod's start", taken: "its start" },
+};
+
+function isPlausible({ lastUpdatedTime }: TrainerStatus, bounds: Bounds): boolean {
+  const timeMs = Date.parse(lastUpdatedTime);
+  return timeMs <= bounds.nowMs && timeMs >= Math.min(bounds.startMs ?? -Infinity, bounds.nowMs);
+}
+
+function moved(status: TrainerStatus, { nowMs, startMs = -Infinity }: Bounds): Moved {
+  const timeMs = Date.parse(status.lastUpdatedTime);
+  if (timeMs > nowMs) {
+    const to = timeMs - nowMs < UNNOTICED_MS ? undefined : "nowMs";
+    return { status: { ...status, lastUpdatedTime: new Date(nowMs).toISOString() }, to };
+  }
+  const earliestMs = Math.min(startMs, nowMs);
+  if (timeMs >= earliestMs) return { status };
+  return {
+    status: { ...status, lastUpdatedTime: new Date(earliestMs).toISOString() },
+    to: "startMs",
+  };
+}
+
+function warning(
+  to: keyof Bounds,
+  bounds: Bounds,
+  samples: readonly TrainerStatus[],
+  count: number,
+) {
+  const { why, taken } = WHAT[to];
+  const time = new Date(bounds[to] ?? bounds.nowMs).toISOString();
+  const whose = samples.length === 1
+    ? `lastUpdatedTime ${samples[0]?.lastUpdatedTime ?? ""}`
+    : `lastUpdatedTime of ${count} of ${samples.length} samples`;
+  return `${whose} ${why}, and is taken as ${taken}, ${time}: check the clock of the client`;
+}
+
+/**
+ * The samples of a push, oldest first, with times between the pod's start and now, and a warning for
+ * each kind of time that was moved. The order of times stays.
+ */
+export function plausible(
+  samples: readonly TrainerStatus[],
+  bounds: Bounds,
+): { readonly samples: readonly TrainerStatus[]; readonly warnings: readonly string[] } {
+  // Nearly always.
+  if (samples.every((sample) => isPlausible(sample, bounds))) return { samples, warnings: [] };
+  const all = samples.map((sample) => moved(sample, bounds));
+  const warnings = (["nowMs", "startMs"] as const).flatMap((to) => {
+    const count = all.filter((one) => one.to === to).length;
+    return count === 0 ? [] : [warning(to, bounds, samples, count)];
+  });
+  return { samples: all.map(({ status }) => status), warnings };
+}

@@ -1,0 +1,211 @@
+/** Runs a push through the chain and makes the answer. Knows no socket: tests call it in memory. */
+import { getLogger } from "@logtape/logtape";
+import { HISTORY_LIMITS } from "../../crds/names.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
+import {
+  type PushResponse,
+  type PushResult,
+  type Refusal,
+  refusalResponse,
+  resultOf,
+} from "./answer.ts";
+import {
+  type AcceptPush,
+  ClientGoneError,
+  type Exchange,
+  found,
+  type PushOrigin,
+  type PushRequest,
+  type Stage,
+} from "./exchange.ts";
+import { createBearerReader } from "./caller.ts";
+import type { Ownership } from "../ownership/ownership.ts";
+import { createPeers, type Peers } from "../limits/peers.ts";
+import type { ReadingParts } from "../reading/read_stages.ts";
+import { createStages } from "./stages.ts";
+import { type BucketLimits, createKeyedBuckets } from "../limits/token_bucket.ts";
+import type { ReviewCache } from "../tokens/token_review.ts";
+import type { TokenVerifier } from "../tokens/token_verification.ts";
+
+/** Rates by peer address, pod and subject. */
+export interface PushRateLimits {
+  /** Failed authentications by peer address. Default 20 a second, 200 at once. */
+  readonly failuresPerPeer: BucketLimits;
+  /** Pushes by pod. Default 20 a second, 100 at once (milepost.md, flags). */
+  readonly pushesPerPod: BucketLimits;
+  /** Pushes by service account. Default 2000 a second, 5000 at once (milepost.md, flags). */
+  readonly pushesPerSubject: BucketLimits;
+  /** Peers, pods and subjects remembered, each. Default 50000. */
+  readonly maxKeys: number;
+}
+
+/** What is used where nothing else is asked for. */
+export const DEFAULT_RATE_LIMITS: PushRateLimits = {
+  failuresPerPeer: { ratePerSecond: 20, burst: 200 },
+  pushesPerPod: { ratePerSecond: 20, burst: 100 },
+  pushesPerSubject: { ratePerSecond: 2000, burst: 5000 },
+  maxKeys: 50_000,
+};
+
+/** Refusals for which no signature was checked, or one of the API server's own, once a token. */
+const CHEAP: ReadonlySet<Refusal["why"]> = new Set<Refusal["why"]>([
+  "no_token",
+  "malformed_token",
+  "refused_before",
+  "expired",
+  "not_yet_valid",
+  "wrong_audience",
+  "revoked",
+]);
+
+/** Options of {@link createPushHandler}. */
+export interface PushHandlerOptions {
+  readonly verifier: TokenVerifier;
+  readonly ownership: Pick<Ownership, "decide">;
+  /** Absent: tokens are checked locally only. */
+  readonly reviews?: Pick<ReviewCache, "known" | "review">;
+  /** Whether the review of this push's token is waited for. Default: of none. */
+  readonly awaitsReview?: (origin: PushOrigin) => boolean;
+  readonly accept: AcceptPush;
+  /** How long `accept` may take. Default 3 s: clients give up after 5. */
+  readonly acceptDeadlineMs?: number;
+  /** Absent: nothing can be read. */
+  readonly reading?: ReadingParts;
+  readonly clock: Clock;
+  readonly limits?: Partial<PushRateLimits>;
+  /** What the server goes by, too. Default: peers of this handler's own. */
+  readonly peers?: Peers;
+  /** `pushes_total{result}` and `push_seconds`. */
+  readonly onPush?: (result: PushResult, seconds: number) => void;
+  /** `reads_total{kind,result}`: a read once, or the beginning of a stream. */
+  readonly onRead?: (kind: "read" | "watch", result: PushResult) => void;
+}
+
+/** Answers a request. Never throws. */
+export type PushHandler = (request: PushRequest) => Promise<PushResponse>;
+
+/** An address under which a peer's connections and failures are counted; /64 for IPv6. */
+export function peerKey(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped?.[1] !== undefined) return mapped[1];
+  if (!address.includes(":")) return address;
+  const [head = "", tail] = address.split("::", 2);
+  const before = head === "" ? [] : head.split(":");
+  const after = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  return [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4).join(":") + "::/64";
+}
+
+async function runStages(
+  stages: readonly Stage[],
+  exchange: Exchange,
+): Promise<Refusal | undefined> {
+  for (const stage of stages) {
+    const { routes } = stage;
+    if (routes !== undefined && exchange.route !== undefined && !routes.includes(exchange.route)) {
+      continue;
+    }
+    const outcome = stage.run(exchange);
+    const refusal = outcome instanceof Promise ? await outcome : outcome;
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+/** Creates the handler of pushes. */
+export function createPushHandler(options: PushHandlerOptions): PushHandler {
+  const { clock, onPush, onRead, verifier, ownership, reviews, accept } = options;
+  const { awaitsReview = () => false, acceptDeadlineMs = 3000 } = options;
+  const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
+  const { failuresPerPeer: failures, maxKeys } = limits;
+  const peers = options.peers ?? createPeers({ failures, maxKeys });
+  const podPushes = createKeyedBuckets(limits.pushesPerPod, limits.maxKeys);
+  const podHistories = createKeyedBuckets(HISTORY_LIMITS.perPod, limits.maxKeys);
+  const subjectHistories = createKeyedBuckets(HISTORY_LIMITS.perSubject, limits.maxKeys);
+  const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
+  const log = getLogger(["milepost", "status"]);
+  const stages = createStages({
+    verifier,
+    ownership,
+    reviews,
+    awaitsReview,
+    accept,
+    acceptDeadlineMs,
+    reading: options.reading,
+    clock,
+    peers,
+    podPushes,
+    subjectPushes,
+    podHistories,
+    subjectHistories,
+  });
+
+  /** An outage is told once, not once a push; it is over with the next push that is accepted. */
+  let outage = false;
+
+  /** What no stage foresaw: an API server without answer, a client that went away, a bug. */
+  function failure(error: unknown, exchange: Exchange): Refusal {
+    const { job } = exchange;
+    const isAway = error instanceof KubeError || error instanceof TransportError;
+    if (!isAway && !(error instanceof ClientGoneError)) {
+      log.error("a push could not be handled", { ...job, error });
+      return { why: "internal" };
+    }
+    const level = isAway && !outage ? "warn" : "debug";
+    outage ||= isAway;
+    log[level]("pushes cannot be checked, clients are told to try again", {
+      ...job,
+      problem: messageOf(error),
+    });
+    const reason = "the push could not be checked now: try again soon";
+    return { why: "unavailable", reason, retryAfterMs: 1000 };
+  }
+
+  async function judge(exchange: Exchange): Promise<Refusal | undefined> {
+    try {
+      return await runStages(stages, exchange);
+    } catch (error) {
+      return failure(error, exchange);
+    } finally {
+      exchange.release?.();
+    }
+  }
+
+  function answer(exchange: Exchange, refusal: Refusal | undefined): PushResponse {
+    // Its token is good, and it is part of the job that it speaks of.
+    if (exchange.jobUid !== undefined) peers.proved(exchange.peer, exchange.monotonicMs);
+    if (refusal === undefined) {
+      outage = false;
+      return found(exchange.response, "answer");
+    }
+    if (resultOf(refusal) === "unauthorized") {
+      const cost = CHEAP.has(refusal.why) ? "nothing" : "signature";
+      peers.failed(exchange.peer, exchange.monotonicMs, cost);
+    }
+    const { job, identity } = exchange;
+    log.debug("a push was refused", { ...job, why: refusal.why, subject: identity?.subject });
+    return refusalResponse(refusal);
+  }
+
+  function count({ route, monotonicMs }: Exchange, result: PushResult): void {
+    if (route === "read" || route === "watch") onRead?.(route, result);
+    else onPush?.(result, (clock.monotonic() - monotonicMs) / 1000);
+  }
+
+  const readBearer = createBearerReader((hash) => verifier.known(hash) !== undefined);
+
+  return async (request) => {
+    const exchange: Exchange = {
+      request,
+      peer: peerKey(request.peer),
+      nowMs: clock.now(),
+      monotonicMs: clock.monotonic(),
+      bearer: readBearer(request),
+    };
+    const refusal = await judge(exchange);
+    const response = answer(exchange, refusal);
+    count(exchange, refusal === undefined ? "accepted" : resultOf(refusal));
+    return response;
+  };
+}

@@ -1,0 +1,50 @@
+/** A write of the ledger: how it may end, and what is logged of that. */
+import { getLogger } from "@logtape/logtape";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { LedgerJob } from "./ledger_queue.ts";
+
+/** How a write ended. `gone`: the job is no more, or another one of its name is there. */
+export type WriteOutcome =
+  | { readonly result: "written" | "gone" }
+  | { readonly result: "invalid"; readonly problem: string }
+  | {
+    readonly result: "conflict" | "error";
+    readonly problem: string;
+    /** The API server wants no call for so long. */
+    readonly retryAfterMs?: number;
+  };
+
+/**
+ * Writes a job's status, preconditioned by its UID. Has a deadline of its own, does not retry, and
+ * does not throw.
+ */
+export type WriteStatus = (
+  job: LedgerJob,
+  status: TrainerStatus,
+  signal?: AbortSignal,
+) => Promise<WriteOutcome>;
+
+/** Writes count as well again when none failed for so long, in milliseconds. */
+const WELL_AFTER_MS = 10_000;
+
+/** Says once that writes fail, and once that they have been well for a while. */
+export function createWriteLog(clock: Clock): (job: LedgerJob, outcome: WriteOutcome) => void {
+  const log = getLogger(["milepost", "status"]);
+  let failing = false;
+  let failedAtMs = -Infinity;
+  return ({ namespace, name }, outcome) => {
+    const nowMs = clock.monotonic();
+    if (outcome.result === "invalid") {
+      log.warn("the API server refused a job's progress", { namespace, name, ...outcome });
+    } else if (outcome.result === "error") {
+      failedAtMs = nowMs;
+      if (failing) return;
+      failing = true;
+      log.warn("progress cannot be written, trying again", { namespace, name, ...outcome });
+    } else if (failing && outcome.result === "written" && nowMs - failedAtMs > WELL_AFTER_MS) {
+      failing = false;
+      log.info("progress can be written again", { namespace, name });
+    }
+  };
+}

@@ -1,0 +1,54 @@
+/** How many reads of the API server misses of the caches may cost: by namespace, and in all. */
+import type { Clock } from "../../kube/clock.ts";
+import { TransportError } from "../../kube/errors.ts";
+import {
+  type Bucket,
+  type BucketLimits,
+  createKeyedBuckets,
+  take,
+} from "../limits/token_bucket.ts";
+
+/** No read is left: the push may be checked a moment later. */
+export class ReadBudgetError extends TransportError {
+  constructor(namespace: string) {
+    super(
+      `too many pushes of namespace ${namespace} are about what the caches do not hold: wait a moment`,
+    );
+    this.name = "ReadBudgetError";
+  }
+}
+
+/** Counts reads. */
+export interface ReadBudget {
+  /** Takes a read, or throws a {@link ReadBudgetError}. */
+  take(namespace: string): void;
+}
+
+/** Options of {@link createReadBudget}. */
+export interface ReadBudgetOptions {
+  readonly clock: Clock;
+  /** Of one namespace, so that none takes the reads of the others. Default 50 a second, 200 at once. */
+  readonly perNamespace?: BucketLimits;
+  /** Of all together. Default 100 a second, 400 at once. */
+  readonly total?: BucketLimits;
+  /** Namespaces remembered. Default 10000. */
+  readonly maxNamespaces?: number;
+}
+
+/** Creates a {@link ReadBudget}. A read that its namespace may not have takes none of the others'. */
+export function createReadBudget(options: ReadBudgetOptions): ReadBudget {
+  const { clock, maxNamespaces = 10_000 } = options;
+  const { perNamespace = { ratePerSecond: 50, burst: 200 } } = options;
+  const { total = { ratePerSecond: 100, burst: 400 } } = options;
+  const namespaces = createKeyedBuckets(perNamespace, maxNamespaces);
+  let all: Bucket | undefined;
+  return {
+    take(namespace) {
+      const nowMs = clock.monotonic();
+      if (namespaces.take(namespace, nowMs) > 0) throw new ReadBudgetError(namespace);
+      const taken = take(all, nowMs, total);
+      all = taken.bucket;
+      if (taken.waitMs > 0) throw new ReadBudgetError(namespace);
+    },
+  };
+}

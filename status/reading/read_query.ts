@@ -1,0 +1,40 @@
+/** What a GET of the status path asks for, by its query. Pure. */
+import type { Cause } from "../chain/answer.ts";
+
+/** What is asked for, or what is wrong with the query. */
+export type ReadQuery =
+  | { readonly route: "read" | "watch" }
+  | { readonly causes: readonly Cause[] };
+
+const WATCH = "watch";
+const VALUES: ReadonlyMap<string, "read" | "watch"> = new Map([
+  ["true", "watch"],
+  ["1", "watch"],
+  ["false", "read"],
+  ["0", "read"],
+]);
+/** Most problems that one answer names. */
+const MAX_CAUSES = 20;
+/** What of an unknown name is told back. */
+const MAX_NAME = 64;
+
+/**
+ * Reads a query without its question mark. `watch` alone is known, once, true or false; whatever else
+ * is refused rather than ignored, lest somebody who misspells `watch` waits for events in vain.
+ */
+export function readQuery(query: string): ReadQuery {
+  const parameters = new URLSearchParams(query);
+  const causes = [...new Set(parameters.keys())].filter((name) => name !== WATCH)
+    .map((name): Cause => ({
+      field: name.slice(0, MAX_NAME),
+      message: `is not known here: only ${WATCH} is`,
+    }));
+  const values = parameters.getAll(WATCH);
+  const route = values.length === 0 ? "read" : VALUES.get(values[0] ?? "");
+  if (values.length > 1 || route === undefined) {
+    causes.unshift({ field: WATCH, message: "must be given once, as true or false" });
+  } else if (causes.length === 0) {
+    return { route };
+  }
+  return { causes: causes.slice(0, MAX_CAUSES) };
+}

@@ -1,0 +1,67 @@
+/** What readers of a job's status get, and which of two is newer. Pure. */
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { Refused } from "../replicas/owner.ts";
+
+/** The job that is read: by name where its object is looked at, by UID everywhere else. */
+export interface ReadJob {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** The newest that is known of a job. */
+export interface JobStatus {
+  readonly trainerStatus: TrainerStatus;
+  /** RFC 3339: when a replica took the push; of an object's own status, its `lastUpdatedTime`. */
+  readonly receivedTime: string;
+  /** Name of the pod that pushed it; absent where it is the object's own status. */
+  readonly pod?: string | undefined;
+}
+
+/** The state of one job at its owner. */
+export interface Reading {
+  readonly uid: string;
+  /** Changes with the status, and with the owner; nothing else may be made of it. */
+  readonly cursor: string;
+  /** Absent where nothing was pushed yet. */
+  readonly status?: JobStatus | undefined;
+}
+
+/** What a reader asks of one job: everything, or only what differs from what the cursor stands for. */
+export interface ReadEntry {
+  readonly job: ReadJob;
+  readonly cursor?: string | undefined;
+}
+
+/** The owner's answer to a reader. */
+export type ReadAnswer = { readonly ok: true; readonly status?: JobStatus | undefined } | Refused;
+
+/** Reads a job's newest status wherever its owner is. `signal` aborts when nobody waits any more. */
+export type ReadStatus = (
+  job: ReadJob,
+  signal: AbortSignal,
+) => ReadAnswer | Promise<ReadAnswer>;
+
+/** A status as clients see it (milepost.md, messages). */
+export function statusView({ trainerStatus, receivedTime, pod }: JobStatus) {
+  return { trainerStatus, receivedTime, ...(pod === undefined ? {} : { pod }) };
+}
+
+/** Milliseconds since the epoch, 0 for what is no time. */
+export function timeOf(text: string): number {
+  const ms = Date.parse(text);
+  return Number.isFinite(ms) ? ms : 0;
+}
+
+/**
+ * Whether a reader that has `last` wants `next`. What an owner was pushed is newer than anything
+ * before it, whatever its times say; an object's own status only where its time is later.
+ */
+export function isNews(next: JobStatus, last: JobStatus | undefined): boolean {
+  if (last === undefined) return true;
+  if (next.pod === undefined) {
+    const at = timeOf(next.trainerStatus.lastUpdatedTime);
+    return at > timeOf(last.trainerStatus.lastUpdatedTime);
+  }
+  return JSON.stringify(next) !== JSON.stringify(last);
+}

@@ -1,0 +1,156 @@
+/** Follows the jobs that streams of this replica read: one feed a job, many jobs a call to the owner. */
+import { getLogger } from "@logtape/logtape";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import type { JobStatus, ReadEntry, Reading, ReadJob } from "./reading.ts";
+
+/**
+ * Asks the owner, wherever it is, for what differs from the cursors; it may wait up to `waitMs` until
+ * something does. Undefined where there is no owner, or no answer.
+ */
+export type PollOwner = (
+  entries: readonly ReadEntry[],
+  waitMs: number,
+  signal: AbortSignal,
+) => Promise<readonly Reading[] | undefined>;
+
+/** Options of {@link createStatusFeeds}. */
+export interface StatusFeedsOptions {
+  readonly poll: PollOwner;
+  readonly clock: Clock;
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Jobs of one call. Default 500. */
+  readonly jobsPerCall?: number;
+}
+
+/** Feeds by job. */
+export interface StatusFeeds {
+  /** Hears of the job's status and of each newer one. Answers how to stop that. */
+  follow(job: ReadJob, listener: (status: JobStatus) => void): () => void;
+  /** Jobs that are followed. */
+  jobs(): number;
+  /** Ends every feed; resolves when nothing runs any more. */
+  close(): Promise<void>;
+}
+
+/** How long the owner may wait for news, in milliseconds. */
+const POLL_MS = 10_000;
+/** Between two calls of a group at the least, in milliseconds: news that come together go together. */
+const PACE_MS = 50;
+/** First and longest pause after a call without answer, plus up to as much again, in milliseconds. */
+const RETRY_MS = { first: 100, longest: 2000 } as const;
+
+interface Feed {
+  readonly job: ReadJob;
+  readonly listeners: Set<(status: JobStatus) => void>;
+  cursor?: string;
+  latest?: JobStatus;
+}
+
+/** Jobs that are asked for by one call at a time. */
+interface Group {
+  /** By UID; those that had news last stand last. */
+  readonly feeds: Map<string, Feed>;
+  /** Breaks off the call under way: there is somebody new, or nobody any more. */
+  cut: () => void;
+  isRunning: boolean;
+  running: Promise<void>;
+}
+
+/** Takes an answer: what it brings is passed on, and goes to the end of the line. */
+function deliver(group: Group, readings: readonly Reading[]): void {
+  for (const { uid, cursor, status } of readings) {
+    const feed = group.feeds.get(uid);
+    if (feed === undefined) continue;
+    feed.cursor = cursor;
+    group.feeds.delete(uid);
+    group.feeds.set(uid, feed);
+    if (status === undefined) continue;
+    feed.latest = status;
+    for (const listener of feed.listeners) listener(status);
+  }
+}
+
+/** Creates {@link StatusFeeds}; nothing runs while nobody follows. */
+export function createStatusFeeds(options: StatusFeedsOptions): StatusFeeds {
+  const { poll, clock, random = Math.random, jobsPerCall = 500 } = options;
+  const log = getLogger(["milepost", "status"]);
+  const groups = new Set<Group>();
+  const byUid = new Map<string, { readonly feed: Feed; readonly group: Group }>();
+  const closed = new AbortController();
+
+  /** One call; answers how long to rest after it. */
+  async function round(group: Group, failures: number): Promise<number | undefined> {
+    const over = new AbortController();
+    group.cut = () => over.abort();
+    const entries = [...group.feeds.values()].map(({ job, cursor }) => ({ job, cursor }));
+    const readings = await poll(entries, POLL_MS, over.signal).catch((error: unknown) => {
+      log.error("the owner of the status of jobs could not be asked", {
+        problem: messageOf(error),
+      });
+      return undefined;
+    });
+    if (readings !== undefined) deliver(group, readings);
+    if (readings !== undefined || over.signal.aborted) return undefined;
+    return Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** Math.min(failures, 10));
+  }
+
+  async function run(group: Group): Promise<void> {
+    let failures = 0;
+    while (group.feeds.size > 0 && !closed.signal.aborted) {
+      const pauseMs = await round(group, failures);
+      failures = pauseMs === undefined ? 0 : failures + 1;
+      await clock.sleep(pauseMs === undefined ? PACE_MS : pauseMs * (1 + random()), closed.signal);
+    }
+    group.isRunning = false;
+    groups.delete(group);
+  }
+
+  function groupWithRoom(): Group {
+    for (const group of groups) if (group.feeds.size < jobsPerCall) return group;
+    const group: Group = {
+      feeds: new Map(),
+      cut() {},
+      isRunning: false,
+      running: Promise.resolve(),
+    };
+    groups.add(group);
+    return group;
+  }
+
+  function open(job: ReadJob): { feed: Feed; group: Group } {
+    const feed: Feed = { job, listeners: new Set() };
+    const group = groupWithRoom();
+    group.feeds.set(job.uid, feed);
+    const opened = { feed, group };
+    byUid.set(job.uid, opened);
+    if (group.isRunning) group.cut();
+    else {
+      group.isRunning = true;
+      group.running = run(group);
+    }
+    return opened;
+  }
+
+  return {
+    jobs: () => byUid.size,
+    follow(job, listener) {
+      const { feed, group } = byUid.get(job.uid) ?? open(job);
+      feed.listeners.add(listener);
+      if (feed.latest !== undefined) listener(feed.latest);
+      return () => {
+        feed.listeners.delete(listener);
+        if (feed.listeners.size > 0 || byUid.get(job.uid)?.feed !== feed) return;
+        byUid.delete(job.uid);
+        group.feeds.delete(job.uid);
+        if (group.feeds.size === 0) group.cut();
+      };
+    },
+    async close() {
+      closed.abort();
+      for (const group of groups) group.cut();
+      await Promise.all([...groups].map((group) => group.running));
+    },
+  };
+}

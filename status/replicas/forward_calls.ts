@@ -1,0 +1,162 @@
+/** Calls between replicas: HTTPS with certificates on both sides, bounded in time and number. */
+import type { IncomingMessage } from "node:http";
+import { Agent, request } from "node:https";
+import { getLogger } from "@logtape/logtape";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { parseAddress } from "./forwarding.ts";
+import type { CallBounds } from "./owner.ts";
+import { readBounded } from "../serving/request_body.ts";
+
+/** By what replicas know each other; all PEM. */
+export interface ReplicaTls {
+  readonly cert: string;
+  readonly key: string;
+  /** Every CA that may have signed the other's certificate. */
+  readonly ca: string;
+}
+
+/** Options of {@link createForwardCalls}. */
+export interface ForwardCallsOptions {
+  readonly tls: ReplicaTls;
+  /** A name that the other's serving certificate carries. */
+  readonly serverName: string;
+  readonly clock: Clock;
+  /** Calls under way at a time. */
+  readonly maxCalls: number;
+  /** Connections. */
+  readonly maxConnections: number;
+  /** Time a connection is kept on which nothing comes, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/** What is sent where, and how many bytes of answer are read. */
+export interface ForwardCall {
+  /** `<ip>:<port>`. */
+  readonly address: string;
+  readonly path: string;
+  readonly body: Uint8Array;
+  readonly maxBytes: number;
+}
+
+/** The bytes of an answer, or why there are none. */
+export type CallOutcome =
+  | { readonly bytes: Uint8Array }
+  | { readonly bytes?: undefined; readonly outcome: "unreachable" | "timeout" | "saturated" };
+
+/** Calls other replicas. */
+export interface ForwardCalls {
+  /** Never throws. */
+  call(call: ForwardCall, bounds: CallBounds): Promise<CallOutcome>;
+  /** New calls use these. */
+  updateTls(tls: ReplicaTls): void;
+  /** Closes the connections. */
+  close(): void;
+}
+
+/** One HTTP exchange. Throws where no answer comes, or `signal` aborts. */
+function exchange(
+  agent: Agent,
+  at: { host: string; port: number; servername: string },
+  { path, body, maxBytes }: ForwardCall,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    const call = request({
+      ...at,
+      agent,
+      method: "POST",
+      path,
+      headers: { "content-type": "application/json", "content-length": body.length },
+    }, (message: IncomingMessage) => {
+      readBounded(message, maxBytes).then(resolve, reject);
+    });
+    const cut = () => {
+      const reason = new Error("nobody waits for the answer any more");
+      // The runtime makes a call again that broke off on a connection used before, also this way.
+      call.reusedSocket = false;
+      call.destroy(reason);
+    };
+    signal.addEventListener("abort", cut, { once: true });
+    call.on("close", () => signal.removeEventListener("abort", cut));
+    call.on("error", reject);
+    call.end(body);
+    if (signal.aborted) cut();
+  });
+}
+
+/** Creates {@link ForwardCalls}; connections are made when they are needed. */
+export function createForwardCalls(options: ForwardCallsOptions): ForwardCalls {
+  const { serverName: servername, clock, maxCalls, maxConnections, idleMs } = options;
+  const log = getLogger(["milepost", "status"]);
+  const agentOf = ({ cert, key, ca }: ReplicaTls) =>
+    new Agent({
+      cert,
+      key,
+      ca,
+      minVersion: "TLSv1.3",
+      keepAlive: true,
+      maxSockets: maxConnections,
+      timeout: idleMs,
+    });
+  let agent = agentOf(options.tls);
+  const replaced = new Set<Agent>();
+  const closed = new AbortController();
+  let underWay = 0;
+
+  async function callOnce(call: ForwardCall, signal: AbortSignal): Promise<CallOutcome> {
+    const at = parseAddress(call.address);
+    const bytes = at && await exchange(agent, { ...at, servername }, call, signal);
+    return bytes === undefined ? { outcome: "unreachable" } : { bytes };
+  }
+
+  async function callInTime(call: ForwardCall, bounds: CallBounds): Promise<CallOutcome> {
+    const { deadlineMs, signal } = bounds;
+    const over = new AbortController();
+    const done = new AbortController();
+    const giveUp = () => over.abort();
+    signal.addEventListener("abort", giveUp, { once: true });
+    if (signal.aborted) giveUp();
+    const timer = clock.sleep(deadlineMs, done.signal).then(() => {
+      if (!done.signal.aborted) over.abort();
+    });
+    try {
+      return await callOnce(call, over.signal);
+    } catch (error) {
+      const { address, path } = call;
+      log.debug("another replica gave no answer", { address, path, problem: messageOf(error) });
+      return { outcome: over.signal.aborted ? "timeout" : "unreachable" };
+    } finally {
+      done.abort();
+      signal.removeEventListener("abort", giveUp);
+      await timer;
+    }
+  }
+
+  return {
+    async call(call, bounds) {
+      if (underWay >= maxCalls) return { outcome: "saturated" };
+      underWay += 1;
+      try {
+        return await callInTime(call, bounds);
+      } finally {
+        underWay -= 1;
+      }
+    },
+    updateTls(tls) {
+      const old = agent;
+      agent = agentOf(tls);
+      // Calls under way end on their connections.
+      replaced.add(old);
+      clock.sleep(idleMs, closed.signal).then(() => {
+        old.destroy();
+        replaced.delete(old);
+      });
+    },
+    close() {
+      agent.destroy();
+      for (const old of replaced) old.destroy();
+      closed.abort();
+    },
+  };
+}

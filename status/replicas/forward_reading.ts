@@ -1,0 +1,85 @@
+/** The call by which a replica reads at the owner: path, messages, and their bounds. */
+import { z } from "zod";
+import { trainerStatusSchema } from "../../crds/trainjob.ts";
+import type { PollAsk } from "./owner_poll.ts";
+import type { Reading } from "../reading/reading.ts";
+
+/** Where reads are forwarded to, with POST. */
+export const READ_PATH = "/forward/v1/read";
+/** Bytes that a forwarded read may have. */
+export const READ_MAX_BYTES = 1_048_576;
+/** Bytes of readings that an answer holds before it leaves the rest to the next one. */
+const ANSWER_SOFT_BYTES = 1_048_576;
+/** Bytes that an answer may have: characters may be three bytes, and one reading may be too many. */
+export const READ_ANSWER_MAX_BYTES = 4 * ANSWER_SOFT_BYTES;
+/** Longest time that the owner waits for news, in milliseconds. */
+const MAX_WAIT_MS = 20_000;
+const MAX_ENTRIES = 1000;
+
+const uid = z.string().min(1).max(128);
+const name = z.string().min(1).max(253);
+const cursor = z.string().max(256);
+
+const askSchema = z.object({
+  transitions: z.int().min(0),
+  waitMs: z.number().min(0).max(MAX_WAIT_MS),
+  entries: z.array(
+    z.object({ job: z.object({ namespace: name, name, uid }), cursor: cursor.optional() }),
+  ).max(MAX_ENTRIES),
+});
+
+/** A read on its way, and the owner's term that it is meant for. */
+export interface ForwardedRead extends PollAsk {
+  readonly transitions: number;
+}
+
+/** The bytes of a forwarded read. */
+export function encodeRead({ transitions, waitMs, entries }: ForwardedRead): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ transitions, waitMs, entries }));
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads them; undefined where something is wrong. */
+export function decodeRead(bytes: Uint8Array): ForwardedRead | undefined {
+  const ask = askSchema.safeParse(jsonOf(bytes));
+  return ask.success ? ask.data : undefined;
+}
+
+const answerSchema = z.object({
+  readings: z.array(z.object({
+    uid,
+    cursor,
+    status: z.object({
+      trainerStatus: trainerStatusSchema,
+      receivedTime: z.string().max(64),
+      pod: name.optional(),
+    }).optional(),
+  })).max(MAX_ENTRIES),
+});
+
+/**
+ * The readings that one answer has room for, at least one. Who asks again with the new cursors, and
+ * with those that had news last, gets the rest.
+ */
+export function readingsThatFit(readings: readonly Reading[]): { readings: readonly Reading[] } {
+  let bytes = 0;
+  const end = readings.findIndex((reading) => {
+    if (bytes > ANSWER_SOFT_BYTES) return true;
+    bytes += JSON.stringify(reading).length;
+    return false;
+  });
+  return { readings: end < 0 ? readings : readings.slice(0, end) };
+}
+
+/** Reads an answer; undefined where it has none, such as where the asked one is not the owner. */
+export function decodeReadings(bytes: Uint8Array): readonly Reading[] | undefined {
+  const answer = answerSchema.safeParse(jsonOf(bytes));
+  return answer.success ? answer.data.readings : undefined;
+}

@@ -1,0 +1,167 @@
+/** The call by which a replica hands accepted pushes to the owner: path, messages, and their bounds. */
+import { z } from "zod";
+import { HISTORY_LIMITS } from "../../crds/names.ts";
+import type { Acceptance, Push } from "../chain/exchange.ts";
+import { parseHistory } from "../chain/history.ts";
+import { parsePush } from "../chain/push.ts";
+
+/** Where pushes are forwarded to, with POST. */
+export const FORWARD_PATH = "/forward/v1/pushes";
+/** Bytes that a call may have: the longest history, written anew, and whose it is. */
+export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 32_768;
+/** Pushes that go in one call. */
+export const MAX_BATCH = 64;
+/** Bytes of several pushes that go in one call. */
+export const MAX_BATCH_BYTES = 262_144;
+/** Bytes that an answer may have. */
+export const ANSWER_MAX_BYTES = 1_048_576;
+
+/** The owner, as the Lease names it. */
+export interface ForwardTarget {
+  /** `<ip>:<port>`. */
+  readonly address: string;
+  /** How often the lease changed hands when this owner took it. */
+  readonly transitions: number;
+}
+
+/** How a forwarding call ended: `forwarded_pushes_total{result}`. */
+export type ForwardOutcome =
+  | "accepted"
+  /** The owner answered that the client shall come again. */
+  | "refused"
+  /** Whoever was asked owns nothing. */
+  | "not_owner"
+  /** Whoever was asked knows of a newer owner. */
+  | "older_transition"
+  | "unreachable"
+  | "timeout"
+  /** Too many calls under way. */
+  | "saturated";
+
+/** The owner's acceptance where it gave one. */
+export interface ForwardResult {
+  readonly outcome: ForwardOutcome;
+  readonly acceptance?: Acceptance;
+}
+
+const uid = z.string().min(1).max(128);
+const name = z.string().min(1).max(253);
+
+const envelopeSchema = z.object({
+  transitions: z.int().min(0),
+  job: z.object({ namespace: name, name, uid }),
+  pod: z.object({ name, uid }),
+  receivedMs: z.number(),
+  /** The body of a push, or that of a history. */
+  push: z.unknown().optional(),
+  history: z.unknown().optional(),
+});
+
+/** A push on its way, and the owner's term that it is meant for. */
+export interface ForwardedPush {
+  readonly transitions: number;
+  readonly push: Push;
+}
+
+/** The bytes of a forwarded push. */
+export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8Array {
+  const { job, pod, receivedMs, trainerStatus, earlier, sequence } = push;
+  const { namespace, name, uid } = job;
+  return new TextEncoder().encode(JSON.stringify({
+    transitions,
+    job: { namespace, name, uid },
+    pod: { name: pod.name, uid: pod.uid },
+    receivedMs,
+    ...(earlier
+      ? { history: { samples: [...earlier, trainerStatus] } }
+      : { push: { trainerStatus, sequence } }),
+  }));
+}
+
+const LINE_END = 10;
+
+/** The bytes of a call: a line for each encoded push. JSON as it is written here has no line ends. */
+export function joinPushes(pushes: readonly Uint8Array[]): Uint8Array {
+  const [first] = pushes;
+  if (pushes.length === 1 && first !== undefined) return first;
+  const all = new Uint8Array(pushes.reduce((sum, push) => sum + push.length + 1, 0));
+  let offset = 0;
+  for (const push of pushes) {
+    all.set(push, offset);
+    all[offset + push.length] = LINE_END;
+    offset += push.length + 1;
+  }
+  return all;
+}
+
+/** Takes a call apart into encoded pushes; undefined where there are too many. */
+export function splitPushes(bytes: Uint8Array): Uint8Array[] | undefined {
+  const pushes: Uint8Array[] = [];
+  for (let start = 0; start < bytes.length;) {
+    if (pushes.length === MAX_BATCH) return undefined;
+    const found = bytes.indexOf(LINE_END, start);
+    const end = found < 0 ? bytes.length : found;
+    pushes.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return pushes;
+}
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(strictUtf8.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads them, and checks the push as if it came from a pod; undefined where something is wrong. */
+export function decodeForwardedPush(bytes: Uint8Array): ForwardedPush | undefined {
+  const envelope = envelopeSchema.safeParse(jsonOf(bytes));
+  if (!envelope.success) return undefined;
+  const { transitions, job, pod, receivedMs, push, history } = envelope.data;
+  const read = history === undefined ? parsePush(push) : parseHistory(history);
+  if (!read.ok || read.push.trainerStatus === undefined) return undefined;
+  const { trainerStatus, earlier, sequence } = read.push;
+  return {
+    transitions,
+    push: { job, pod, receivedMs, trainerStatus, ...(earlier && { earlier }), sequence },
+  };
+}
+
+const answerSchema = z.union([
+  z.object({
+    ok: z.literal(true),
+    warnings: z.array(z.string()).optional(),
+    control: z.object({ stop: z.boolean(), reason: z.string(), message: z.string() }).optional(),
+  }),
+  z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
+  z.object({ refusal: z.enum(["not_owner", "older_transition"]) }),
+]);
+
+/** What the owner says; who is none says so. */
+export type ForwardAnswer = Acceptance | { readonly refusal: "not_owner" | "older_transition" };
+
+const answersSchema = z.object({ answers: z.array(answerSchema) });
+
+/** Reads what the owner says of each push of a call, in their order. Undefined where it is none. */
+export function decodeForwardAnswers(bytes: Uint8Array): ForwardAnswer[] | undefined {
+  const parsed = answersSchema.safeParse(jsonOf(bytes));
+  return parsed.success ? parsed.data.answers : undefined;
+}
+
+/** The result of a call that was answered. */
+export function resultOfAnswer(answer: ForwardAnswer | undefined): ForwardResult {
+  if (answer === undefined) return { outcome: "unreachable" };
+  if ("refusal" in answer) return { outcome: answer.refusal };
+  return { outcome: answer.ok ? "accepted" : "refused", acceptance: answer };
+}
+
+/** `<ip>:<port>` taken apart; IPv6 addresses stand in brackets. Undefined where it is none. */
+export function parseAddress(address: string): { host: string; port: number } | undefined {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address) ?? [];
+  const host = bracketed ?? plain;
+  return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
+}

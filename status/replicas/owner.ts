@@ -1,0 +1,144 @@
+/** Whose a request is: answered here, forwarded to the replica that owns the state, or held a moment. */
+import type { Clock } from "../../kube/clock.ts";
+import type { Acceptance, Push } from "../chain/exchange.ts";
+import type { ForwardTarget } from "./forwarding.ts";
+
+/** Where the owner of all state is now (design, decision 7). */
+export type OwnerPlace =
+  | { readonly kind: "here" }
+  | ({ readonly kind: "elsewhere" } & ForwardTarget)
+  | { readonly kind: "nowhere" };
+
+/** Nobody answers for the state now; the client shall come again. */
+export interface Refused {
+  readonly ok?: false;
+  readonly retryAfterMs: number;
+  readonly reason: string;
+}
+
+/** Answers one request of a kind (a push, a read), wherever the owner is; at once where it can. */
+export type AskOwner<Ask, Answer> = (
+  ask: Ask,
+  signal: AbortSignal,
+) => Answer | Refused | Promise<Answer | Refused>;
+
+/** How long a forwarding call may take, and when nobody waits for it any more. */
+export interface CallBounds {
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Options of {@link createOwnerRouter}. */
+export interface OwnerRouterOptions<Ask = Push, Answer = Acceptance> {
+  /**
+   * Where the owner is. "here" only while the last renewal is younger than the renew deadline; asked
+   * before a request is taken, and again before it is answered.
+   */
+  readonly place: () => OwnerPlace;
+  /** Answers from this replica's own state; undefined where it has none. */
+  readonly acceptHere: (
+    ask: Ask,
+    signal: AbortSignal,
+  ) => Answer | undefined | Promise<Answer | undefined>;
+  /** Hands the request to the owner. Never throws. */
+  readonly forward: (
+    target: ForwardTarget,
+    ask: Ask,
+    bounds: CallBounds,
+  ) => Promise<{ readonly acceptance?: Answer | undefined }>;
+  /** Somebody misses the owner: look whether there is another. */
+  readonly lookAgain: () => void;
+  readonly clock: Clock;
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  /** How long a request waits for an owner. Default 2 s: clients give up after 5. */
+  readonly holdMs?: number;
+  /** Requests that wait at a time; more are refused at once. Default 2000. */
+  readonly maxHeld?: number;
+}
+
+/** What a forwarding call may take beyond the time of holding, in milliseconds. */
+const LAST_TRY_MS = 500;
+/** Pause between two looks for an owner, plus up to as much again, in milliseconds. */
+const LOOK_EVERY_MS = 100;
+/** When a client may come again. */
+const RETRY_AFTER_MS = 2000;
+
+const NO_OWNER: Refused = {
+  retryAfterMs: RETRY_AFTER_MS,
+  reason: "no replica owns the status of jobs right now: try again soon",
+};
+const TOO_MANY: Refused = {
+  retryAfterMs: RETRY_AFTER_MS,
+  reason: "too many requests wait for the replica that owns the status of jobs: try again soon",
+};
+
+/**
+ * Answers requests wherever their owner is. What cannot reach it is held and tried again for `holdMs`,
+ * then refused: a push may so come to its owner twice, and is acknowledged at most once.
+ */
+export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
+  options: OwnerRouterOptions<Ask, Answer>,
+): AskOwner<Ask, Answer> {
+  const { place, acceptHere, forward, lookAgain, clock, random = Math.random } = options;
+  const { holdMs = 2000, maxHeld = 2000 } = options;
+  let held = 0;
+
+  /** Who lost the lease meanwhile does not speak for the state any more. */
+  const spoken = (answer: Answer | undefined) => place().kind === "here" ? answer : undefined;
+
+  /** The owner's answer; undefined where there was none. */
+  function attempt(
+    ask: Ask,
+    leftMs: number,
+    signal: AbortSignal,
+  ): Answer | undefined | Promise<Answer | undefined> {
+    const where = place();
+    if (where.kind === "here") {
+      const answer = acceptHere(ask, signal);
+      return answer instanceof Promise ? answer.then(spoken) : spoken(answer);
+    }
+    if (where.kind === "nowhere") return undefined;
+    const bounds = { deadlineMs: leftMs + LAST_TRY_MS, signal };
+    return forward(where, ask, bounds).then(({ acceptance }) => acceptance);
+  }
+
+  async function hold(
+    ask: Ask,
+    untilMs: number,
+    signal: AbortSignal,
+  ): Promise<Answer | Refused> {
+    for (;;) {
+      lookAgain();
+      const leftMs = untilMs - clock.monotonic();
+      if (leftMs <= 0 || signal.aborted) return NO_OWNER;
+      await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS * (1 + random())), signal);
+      const acceptance = await attempt(ask, Math.max(0, untilMs - clock.monotonic()), signal);
+      if (acceptance !== undefined) return acceptance;
+    }
+  }
+
+  async function later(
+    first: Answer | undefined | Promise<Answer | undefined>,
+    ask: Ask,
+    signal: AbortSignal,
+  ): Promise<Answer | Refused> {
+    const untilMs = clock.monotonic() + holdMs;
+    const answer = await first;
+    if (answer !== undefined) return answer;
+    if (held >= maxHeld) return TOO_MANY;
+    held += 1;
+    try {
+      return await hold(ask, untilMs, signal);
+    } finally {
+      held -= 1;
+    }
+  }
+
+  return (ask, signal) => {
+    const first = attempt(ask, holdMs, signal);
+    // Most of all: the owner is here, and takes a push without waiting for anything.
+    if (first !== undefined && !(first instanceof Promise)) return first;
+    return later(first, ask, signal);
+  };
+}

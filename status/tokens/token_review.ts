@@ -1,0 +1,126 @@
+/** TokenReview once a token: what the API server itself says of a token that looks good. */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../kube/clock.ts";
+import {
+  type Asked,
+  createTokenQuestions,
+  type RequestReview,
+  type ReviewResult,
+} from "./review_requests.ts";
+import type { TokenIdentity } from "./token_verification.ts";
+
+/** A token to review. */
+export interface ReviewRequest {
+  /** Hash of the token, under which the outcome is remembered. */
+  readonly hash: string;
+  readonly token: string;
+  readonly audience: string;
+  readonly identity: TokenIdentity;
+  /** Whether somebody waits for it: those come first where the budget is short. */
+  readonly awaited: boolean;
+}
+
+/** What is known of a token: `unavailable` where the API server gave no answer, or no budget is left. */
+export type ReviewOutcome = "authenticated" | "refused" | "unavailable";
+
+/** Asks the API server. False: it does not accept the token. Throws where it gives no answer. */
+export type ReviewToken = (request: ReviewRequest, signal: AbortSignal) => Promise<boolean>;
+
+/** Outcomes by hash, until the token expires. */
+export interface ReviewCache {
+  /** What is known without asking. */
+  known(hash: string): "authenticated" | "refused" | undefined;
+  /** Asks, unless it is known; askers of one token share the question. Never throws. */
+  review(request: ReviewRequest): Promise<ReviewOutcome>;
+  /** Ends what runs, and resolves when nothing does. */
+  close(): Promise<void>;
+}
+
+/** Options of {@link createReviewCache}. */
+export interface ReviewCacheOptions {
+  readonly ask: ReviewToken;
+  readonly clock: Clock;
+  /** Called once for a token that the API server refused, before anybody is told. */
+  readonly onRefused: (hash: string) => void;
+  /** Reviews a second (`--token-review-qps`). Default 50. */
+  readonly reviewsPerSecond?: number;
+  /** Outcomes remembered. Default 20000. */
+  readonly maxTokens?: number;
+  /** How long no question is asked again after one without answer. Default 5 s. */
+  readonly pauseMs?: number;
+  /** `token_reviews_total{result}`. */
+  readonly onReview?: (result: ReviewResult) => void;
+}
+
+interface Entry {
+  readonly outcome: ReviewOutcome;
+  /** Wall-clock time. */
+  readonly untilMs: number;
+}
+
+/** Creates a {@link ReviewCache} with bounded memory and a budget. */
+export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
+  const { ask, clock, onRefused, onReview, maxTokens = 20_000, pauseMs = 5000 } = options;
+  const questions = createTokenQuestions<ReviewOutcome>(clock, options.reviewsPerSecond ?? 50);
+  const entries = new LRUCache<string, Entry>({ max: maxTokens });
+
+  function entryOf(hash: string): Entry | undefined {
+    const entry = entries.get(hash);
+    if (entry === undefined || clock.now() < entry.untilMs) return entry;
+    entries.delete(hash);
+    return undefined;
+  }
+
+  function remember(request: ReviewRequest, outcome: ReviewOutcome): ReviewOutcome {
+    const untilMs = outcome === "unavailable"
+      ? clock.now() + pauseMs
+      : request.identity.expiresMs + 60_000;
+    entries.set(request.hash, { outcome, untilMs });
+    if (outcome === "refused") onRefused(request.hash);
+    onReview?.(outcome);
+    return outcome;
+  }
+
+  /** What could not be asked for lack of budget is asked with the token's next push. */
+  function outcomeOf(asked: Asked<ReviewOutcome>): ReviewOutcome {
+    if (asked.answer === undefined && asked.why === "over_budget") onReview?.("over_budget");
+    return asked.answer ?? "unavailable";
+  }
+
+  return {
+    known(hash) {
+      const outcome = entryOf(hash)?.outcome;
+      return outcome === "unavailable" ? undefined : outcome;
+    },
+    async review(request) {
+      const entry = entryOf(request.hash);
+      if (entry !== undefined) return entry.outcome;
+      const { hash, identity: { subject }, awaited: first } = request;
+      return outcomeOf(
+        await questions.ask({
+          hash,
+          subject,
+          first,
+          ask: async (signal) => {
+            const accepted = await ask(request, signal);
+            return remember(request, accepted ? "authenticated" : "refused");
+          },
+          noAnswer: () => void remember(request, "unavailable"),
+        }),
+      );
+    },
+    close: () => questions.close(),
+  };
+}
+
+/** A {@link ReviewToken}: the very user, audience and pod of the token, or false. */
+export function createTokenReviewer(request: RequestReview): ReviewToken {
+  return async ({ token, audience, identity }, signal) => {
+    const user = await request(token, [audience], signal);
+    if (user === undefined) return false;
+    const { username, uid, audiences, podUids } = user;
+    return username === identity.subject && audiences.includes(audience) &&
+      (uid === undefined || uid === identity.serviceAccount.uid) &&
+      (podUids === undefined || podUids.includes(identity.pod?.uid ?? ""));
+  };
+}

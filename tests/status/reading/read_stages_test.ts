@@ -1,0 +1,314 @@
+/** Tests of reading through the whole chain: who may, what is answered, and how long a stream lasts. */
+import assert from "node:assert/strict";
+import type { EventSink } from "../../../status/chain/answer.ts";
+import type { JobEnd } from "../../../status/reading/event_stream.ts";
+import type { ReadingParts } from "../../../status/reading/read_stages.ts";
+import type { JobStatus, ReadAnswer, ReadJob } from "../../../status/reading/reading.ts";
+import { createStreamPlaces, type StreamLimits } from "../../../status/limits/stream_limits.ts";
+import { settle } from "../../support/fake_clock.ts";
+import {
+  type BenchOptions,
+  handlerBench,
+  KEY,
+  PATH,
+  request,
+  type Sent,
+} from "../chain/handler_bench.ts";
+import { bound, claims, NOW_MS, sign } from "../tokens/tokens.ts";
+
+const STATUS: JobStatus = {
+  trainerStatus: { progressPercentage: 45, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+  receivedTime: "2026-01-01T00:00:00.250Z",
+  pod: "job-1-node-0-0-abcde",
+};
+const JOB: ReadJob = { namespace: "team", name: "job-1", uid: "uid-trainjob" };
+const WATCH = `${PATH}?watch=true`;
+
+/** A handler that reads `answer`, and what it asked for. */
+function readerBench(
+  answer: ReadAnswer | Promise<ReadAnswer> = { ok: true, status: STATUS },
+  options: BenchOptions & { readonly streams?: StreamLimits } = {},
+) {
+  const places = createStreamPlaces(options.streams ?? { total: 1000, perSubject: 20 });
+  const asked: ReadJob[] = [];
+  const reads: string[] = [];
+  const ends = new Set<(end: JobEnd) => void>();
+  const follows = { count: 0 };
+  const reading: ReadingParts = {
+    read: (job) => {
+      asked.push(job);
+      return answer;
+    },
+    feeds: {
+      follow: (_job, listener) => {
+        follows.count += 1;
+        listener(STATUS);
+        return () => void (follows.count -= 1);
+      },
+    },
+    places,
+    onJobEnd: (_job, listener) => {
+      ends.add(listener);
+      return () => void ends.delete(listener);
+    },
+  };
+  const onRead = (kind: string, result: string) => void reads.push(`${kind} ${result}`);
+  const bench = handlerBench({ reading, onRead, ...options });
+  const get = (sent: Sent = {}) => bench.send({ method: "GET", chunks: [], ...sent });
+
+  /** Opens a stream, and answers what it writes. */
+  async function watch(sent: Sent = {}) {
+    const { status, headers, body, stream } = await bench.handle(
+      request({ method: "GET", url: WATCH, chunks: [], ...sent }),
+    );
+    const written: string[] = [];
+    const gone = new AbortController();
+    const sink: EventSink = {
+      signal: gone.signal,
+      write: (text) => Promise.resolve(void written.push(text)),
+    };
+    const done = { is: false };
+    const ended = stream?.(sink).then(() => void (done.is = true));
+    await settle();
+    return { status, headers, body, written, gone, done, ended };
+  }
+  return { ...bench, asked, reads, ends, follows, places, get, watch };
+}
+
+Deno.test("GET answers the owner's newest status, by the UID of the job", async () => {
+  const { get, asked, reads, results } = readerBench();
+  const { status, headers, body } = await get();
+  assert.equal(status, 200);
+  assert.equal(headers["Content-Type"], "application/json");
+  assert.deepEqual(body, {
+    trainerStatus: STATUS.trainerStatus,
+    receivedTime: "2026-01-01T00:00:00.250Z",
+    pod: "job-1-node-0-0-abcde",
+  });
+  assert.deepEqual([asked, reads, results], [[JOB], ["read accepted"], []]);
+});
+
+Deno.test("GET answers 404 where nothing was pushed yet, and says what to do", async () => {
+  const { get, reads } = readerBench({ ok: true });
+  const { status, body } = await get();
+  assert.deepEqual([status, body.reason, reads], [404, "NotFound", ["read notfound"]]);
+  assert.match(body.message, /nothing was pushed for this TrainJob yet: push, or wait/);
+});
+
+Deno.test("GET answers 503 with Retry-After where there is no owner", async () => {
+  const { get } = readerBench({ retryAfterMs: 2000, reason: "no replica owns it" });
+  const { status, headers, body } = await get();
+  assert.deepEqual([status, headers["Retry-After"], body.message], [
+    503,
+    "2",
+    "no replica owns it",
+  ]);
+});
+
+Deno.test("GET answers 503 where the owner does not answer within the deadline", async () => {
+  const { get, clock } = readerBench(new Promise(() => {}));
+  const answered = get();
+  await clock.advance(3000);
+  assert.equal((await answered).status, 503);
+  assert.equal(clock.sleeping, 0);
+});
+
+const refused: Record<string, { sent: () => Sent | Promise<Sent>; want: number }> = {
+  "no token": { sent: () => ({ token: null }), want: 401 },
+  "another key's token": {
+    sent: async () => ({ token: await sign({ ...KEY, kid: "other" }) }),
+    want: 401,
+  },
+  "a token of another namespace": {
+    sent: async () => ({
+      token: await sign(
+        KEY,
+        claims({
+          sub: "system:serviceaccount:other:default",
+          "kubernetes.io": bound({ namespace: "other" }),
+        }),
+      ),
+    }),
+    want: 403,
+  },
+  "a token of a pod that is gone": {
+    sent: async () => ({
+      token: await sign(
+        KEY,
+        claims({ "kubernetes.io": bound({ pod: { name: "gone", uid: "uid-gone" } }) }),
+      ),
+    }),
+    want: 403,
+  },
+  "a job that is not there": {
+    sent: () => ({ url: PATH.replace("job-1", "job-2") }),
+    want: 404,
+  },
+  "a query that is not known": { sent: () => ({ url: `${PATH}?limit=1` }), want: 422 },
+  "a body over the limit": {
+    sent: () => ({ headers: { "content-length": "9999999" } }),
+    want: 413,
+  },
+};
+for (const [sentence, { sent, want }] of Object.entries(refused)) {
+  Deno.test(`GET, once or as a stream, refuses ${sentence} and reads nothing`, async () => {
+    const { get, watch, asked, places, follows } = readerBench();
+    const given = await sent();
+    assert.equal((await get(given)).status, want);
+    const url = given.url ?? PATH;
+    const stream = await watch({
+      ...given,
+      url: url.includes("?") ? `${url}&watch=true` : `${url}?watch=true`,
+    });
+    assert.deepEqual([stream.status, stream.headers["Content-Type"]], [want, "application/json"]);
+    assert.deepEqual([asked, places.open(), follows.count], [[], 0, 0]);
+  });
+}
+
+Deno.test("reads are counted among a pod's pushes by its rate limit", async () => {
+  const { get } = readerBench({ ok: true, status: STATUS }, {
+    limits: { pushesPerPod: { ratePerSecond: 1, burst: 2 } },
+  });
+  assert.deepEqual([(await get()).status, (await get()).status], [200, 200]);
+  const { status, headers } = await get();
+  assert.deepEqual([status, headers["Retry-After"]], [429, "1"]);
+});
+
+for (const method of ["HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+  Deno.test(`${method} of the status path is answered 405`, async () => {
+    const { get, asked } = readerBench();
+    const { status, headers } = await get({ method });
+    assert.deepEqual([status, headers["Allow"], asked], [405, "GET, POST", []]);
+  });
+}
+
+Deno.test("GET of a history is answered 405", async () => {
+  const { status, headers } = await readerBench().get({ url: `${PATH}/history` });
+  assert.deepEqual([status, headers["Allow"]], [405, "POST"]);
+});
+
+Deno.test("a stream begins with the current status and ends with the job", async () => {
+  const { watch, ends, follows, places, reads } = readerBench();
+  const stream = await watch();
+  assert.deepEqual([stream.status, stream.body, stream.headers], [200, "", {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+  }]);
+  assert.match(stream.written.join(""), /event: status\nid: \d+\ndata: .*"progressPercentage":45/);
+  assert.deepEqual([places.open(), reads], [1, ["watch accepted"]]);
+  for (const end of ends) end("Complete");
+  await stream.ended;
+  assert.match(stream.written.at(-1) ?? "", /^event: end/);
+  assert.deepEqual([places.open(), follows.count, ends.size], [0, 0, 0]);
+});
+
+Deno.test("a client that goes away frees its place at once", async () => {
+  const { watch, places, clock } = readerBench();
+  const stream = await watch();
+  stream.gone.abort();
+  await stream.ended;
+  assert.deepEqual([places.open(), clock.sleeping], [0, 0]);
+});
+
+const limits: Record<string, { streams: StreamLimits; message: RegExp }> = {
+  "in all": { streams: { total: 2, perSubject: 20 }, message: /--max-streams\)/ },
+  "of the subject": { streams: { total: 9, perSubject: 2 }, message: /--max-streams-per-subject/ },
+};
+for (const [sentence, { streams, message }] of Object.entries(limits)) {
+  Deno.test(`a stream beyond the limit ${sentence} is answered 429 until one ends`, async () => {
+    const { watch } = readerBench({ ok: true, status: STATUS }, { streams });
+    const open = [await watch(), await watch()];
+    const { status, headers, body } = await watch();
+    assert.deepEqual([status, headers["Retry-After"]], [429, "10"]);
+    assert.match(body, message);
+    assert.match(body, /"reason":"TooManyRequests"/);
+    open[0]?.gone.abort();
+    await open[0]?.ended;
+    const next = await watch();
+    assert.equal(next.status, 200);
+    for (const { gone, ended } of [...open, next]) {
+      gone.abort();
+      await ended;
+    }
+  });
+}
+
+type Bench = ReturnType<typeof readerBench>;
+
+const changes: Record<string, { change: (bench: Bench) => void; last: RegExp }> = {
+  "the pod is gone": {
+    change: ({ objects }) => objects.pod.clear(),
+    last: /^: ended: the pod .* does not exist any more/,
+  },
+  "the service account is gone": {
+    change: ({ objects }) => objects.serviceAccount.clear(),
+    last: /^: ended: the service account/,
+  },
+  "the job is gone": {
+    change: ({ objects }) => objects.trainJob.clear(),
+    last: /^event: end\ndata: {"reason":"Deleted"}/,
+  },
+};
+for (const [sentence, { change, last }] of Object.entries(changes)) {
+  Deno.test(`a stream ends within 60 s after ${sentence}`, async () => {
+    const bench = readerBench();
+    const stream = await bench.watch();
+    await bench.clock.advance(61_000);
+    assert.equal(stream.done.is, false);
+    change(bench);
+    await bench.clock.advance(60_000);
+    await stream.ended;
+    assert.match(stream.written.at(-1) ?? "", last);
+    assert.equal(bench.places.open(), 0);
+  });
+}
+
+Deno.test("a stream ends within 60 s after the API server refused its token", async () => {
+  const bench = readerBench({ ok: true, status: STATUS }, { ask: () => Promise.resolve(false) });
+  const stream = await bench.watch();
+  assert.equal(stream.status, 200);
+  await bench.clock.advance(60_000);
+  await stream.ended;
+  assert.match(stream.written.at(-1) ?? "", /^: ended: the API server no longer accepts/);
+});
+
+Deno.test("a stream goes on while nobody can say whether it may", async () => {
+  const state = { isAway: false };
+  const bench = readerBench({ ok: true, status: STATUS }, {
+    ownership: {
+      decide: () =>
+        state.isAway
+          ? Promise.reject(new Error("away"))
+          : Promise.resolve({ ok: true, trainJobUid: JOB.uid }),
+    },
+  });
+  const stream = await bench.watch();
+  state.isAway = true;
+  await bench.clock.advance(150_000);
+  assert.equal(stream.done.is, false);
+  stream.gone.abort();
+  await stream.ended;
+});
+
+Deno.test("a stream ends where another job has the name now", async () => {
+  const state = { uid: JOB.uid };
+  const bench = readerBench({ ok: true, status: STATUS }, {
+    ownership: { decide: () => Promise.resolve({ ok: true, trainJobUid: state.uid }) },
+  });
+  const stream = await bench.watch();
+  state.uid = "uid-next";
+  await bench.clock.advance(60_000);
+  await stream.ended;
+  assert.match(stream.written.at(-1) ?? "", /^event: end\ndata: {"reason":"Deleted"}/);
+});
+
+Deno.test("a stream ends when its token expires", async () => {
+  const bench = readerBench();
+  const token = await sign(KEY, claims({ exp: NOW_MS / 1000 + 90 }));
+  const stream = await bench.watch({ token });
+  await bench.clock.advance(89_999);
+  assert.equal(stream.done.is, false);
+  await bench.clock.advance(1);
+  await stream.ended;
+  assert.match(stream.written.at(-1) ?? "", /^: ended: the token has expired/);
+});

@@ -1,0 +1,228 @@
+/** Reads between replicas: what is sent, which owner answers, and for how long it waits for news. */
+import assert from "node:assert/strict";
+import { type Clock, systemClock } from "../../../kube/clock.ts";
+import type { Push } from "../../../status/chain/exchange.ts";
+import { createForwardClient } from "../../../status/replicas/forward_client.ts";
+import { startForwardListener } from "../../../status/replicas/forward_listener.ts";
+import {
+  decodeRead,
+  decodeReadings,
+  encodeRead,
+  type ForwardedRead,
+  READ_ANSWER_MAX_BYTES,
+  READ_MAX_BYTES,
+  readingsThatFit,
+} from "../../../status/replicas/forward_reading.ts";
+import { createHeldStatuses } from "../../../status/reading/held_statuses.ts";
+import type { Reading } from "../../../status/reading/reading.ts";
+import {
+  createAuthority,
+  issueServingCertificate,
+} from "../../../webhook/certificate_authority.ts";
+import { until } from "../../support/until.ts";
+
+const SERVER = "trainer.ns.svc";
+const REPLICA = "milepost-replica";
+const job = { namespace: "team", name: "job", uid: "uid-job" };
+const push = (progressPercentage: number): Push => ({
+  job,
+  pod: { name: "pod", uid: "uid-pod" },
+  trainerStatus: { progressPercentage, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+  receivedMs: 1_767_225_600_000 + progressPercentage,
+});
+const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+const ask: ForwardedRead = {
+  transitions: 3,
+  waitMs: 10_000,
+  entries: [{ job, cursor: "t.4" }, { job: { ...job, uid: "uid-other" } }],
+};
+
+Deno.test("`decodeRead()` reads what `encodeRead()` wrote", () => {
+  assert.deepEqual(decodeRead(encodeRead(ask)), ask);
+});
+
+const wrongAsks: Record<string, Uint8Array> = {
+  "no JSON": new TextEncoder().encode("{"),
+  "no UTF-8": new Uint8Array([0xff]),
+  "no term": encode({ ...ask, transitions: undefined }),
+  "a wait without end": encode({ ...ask, waitMs: 3_600_000 }),
+  "a job without UID": encode({ ...ask, entries: [{ job: { namespace: "a", name: "b" } }] }),
+  "a cursor without end": encode({ ...ask, entries: [{ job, cursor: "c".repeat(257) }] }),
+  "too many jobs": encode({ ...ask, entries: Array.from({ length: 1001 }, () => ({ job })) }),
+};
+for (const [sentence, bytes] of Object.entries(wrongAsks)) {
+  Deno.test(`\`decodeRead()\` refuses ${sentence}`, () => {
+    assert.equal(decodeRead(bytes), undefined);
+  });
+}
+
+Deno.test("the longest names of as many jobs as a call has fit when they are read", () => {
+  const long = { namespace: "n".repeat(63), name: "n".repeat(253), uid: "u".repeat(36) };
+  const entries = Array.from({ length: 500 }, () => ({ job: long, cursor: "c".repeat(80) }));
+  assert.ok(encodeRead({ ...ask, entries }).length < READ_MAX_BYTES);
+});
+
+/** As large as a push may be. */
+function largeReading(index: number): Reading {
+  const metrics = Array.from({ length: 256 }, (_, metric) => ({
+    name: `${metric}`.padEnd(64, "\u0001"),
+    value: "\u20ac".repeat(64),
+  }));
+  return {
+    uid: `uid-${index}`,
+    cursor: `t.${index}`,
+    status: {
+      trainerStatus: { metrics, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+      receivedTime: "2026-01-01T00:00:00Z",
+      pod: "pod",
+    },
+  };
+}
+
+Deno.test("`readingsThatFit()` leaves to the next answer what an answer has no room for", () => {
+  const all = Array.from({ length: 200 }, (_, index) => largeReading(index));
+  const first = readingsThatFit(all);
+  assert.ok(first.readings.length > 0 && first.readings.length < all.length);
+  const bytes = encode(first);
+  assert.ok(bytes.length < READ_ANSWER_MAX_BYTES, `${bytes.length} bytes`);
+  assert.deepEqual(decodeReadings(bytes), first.readings);
+  assert.deepEqual(readingsThatFit([]).readings, []);
+});
+
+Deno.test("`decodeReadings()` reads readings and nothing else", () => {
+  for (const other of [{}, { refusal: "not_owner" }, { readings: [{}] }, null, []]) {
+    assert.equal(decodeReadings(encode(other)), undefined);
+  }
+});
+
+/** An owner with what it holds, and a replica that reads there. */
+async function withOwner(
+  work: (set: {
+    read: (waitMs?: number, cursor?: string) => Promise<readonly Reading[] | undefined>;
+    held: ReturnType<typeof createHeldStatuses>;
+    own: { leading: boolean; transitions: number };
+    waits: () => number;
+    close: (drainMs: number) => Promise<void>;
+    gone: AbortController;
+  }) => Promise<void>,
+): Promise<void> {
+  const now = Date.now();
+  const authority = await createAuthority(now);
+  const pairs = {
+    server: await issueServingCertificate(authority, [SERVER], now),
+    client: await issueServingCertificate(authority, [REPLICA], now),
+  };
+  const tls = (pair: typeof authority) => ({
+    cert: pair.certificate,
+    key: pair.key,
+    ca: authority.certificate,
+  });
+  const own = { leading: true, transitions: 3 };
+  let waits = 0;
+  const clock: Clock = {
+    now: systemClock.now,
+    monotonic: systemClock.monotonic,
+    async sleep(ms, signal) {
+      waits += 1;
+      await systemClock.sleep(ms, signal);
+      waits -= 1;
+    },
+  };
+  const held = createHeldStatuses({ shown: () => undefined, clock, term: "t" });
+  const listener = await startForwardListener({
+    port: 0,
+    hostname: "127.0.0.1",
+    tls: tls(pairs.server),
+    clientName: REPLICA,
+    term: () => own,
+    acceptHere: () => Promise.resolve({ ok: true }),
+    pollHere: held.poll,
+    clock: systemClock,
+  });
+  const client = createForwardClient({
+    tls: tls(pairs.client),
+    serverName: SERVER,
+    clock: systemClock,
+  });
+  const gone = new AbortController();
+  try {
+    await work({
+      held,
+      own,
+      gone,
+      waits: () => waits,
+      close: listener.close,
+      read: (waitMs = 0, cursor) =>
+        client.read(
+          { address: `127.0.0.1:${listener.port}`, transitions: 3 },
+          { entries: [{ job, cursor }], waitMs },
+          { deadlineMs: 30_000, signal: gone.signal },
+        ),
+    });
+  } finally {
+    client.close();
+    await listener.close(0);
+  }
+}
+
+const percentage = (readings: readonly Reading[] | undefined) =>
+  readings?.map(({ status }) => status?.trainerStatus.progressPercentage);
+
+Deno.test("a replica reads what the owner holds, and hears of news while it waits", async () => {
+  await withOwner(async ({ read, held, waits }) => {
+    assert.deepEqual(percentage(await read()), [undefined]);
+    held.put(push(5));
+    const [first] = await read() ?? [];
+    assert.equal(first?.status?.trainerStatus.progressPercentage, 5);
+    const waiting = read(20_000, first.cursor);
+    await until("the owner waits", () => waits() === 1);
+    held.put(push(6));
+    assert.deepEqual(percentage(await waiting), [6]);
+  });
+});
+
+const terms: Record<string, { leading: boolean; transitions: number }> = {
+  "a newer owner's term": { leading: true, transitions: 4 },
+  "a replica that owns nothing": { leading: false, transitions: 3 },
+};
+for (const [sentence, now] of Object.entries(terms)) {
+  Deno.test(`a read is not answered by ${sentence}, nor by who became that while it waited`, async () => {
+    await withOwner(async ({ read, held, own, waits }) => {
+      held.put(push(5));
+      const [reading] = await read() ?? [];
+      const waiting = read(20_000, reading?.cursor);
+      await until("the owner waits", () => waits() === 1);
+      Object.assign(own, now);
+      held.put(push(6));
+      assert.equal(await waiting, undefined);
+      assert.equal(await read(), undefined);
+    });
+  });
+}
+
+Deno.test("an owner waits for nobody who has gone, nor beyond its own end", async () => {
+  await withOwner(async ({ read, held, waits, gone, close }) => {
+    held.put(push(5));
+    const [reading] = await read() ?? [];
+    const first = read(20_000, reading?.cursor);
+    await until("the owner waits", () => waits() === 1);
+    gone.abort();
+    assert.equal(await first, undefined);
+    // Less than it would wait for news.
+    await until("the owner waits no more", () => waits() === 0, { timeoutMs: 15_000 });
+    await close(30_000);
+  });
+});
+
+Deno.test("an owner that shuts down answers those that wait at once", async () => {
+  await withOwner(async ({ read, held, waits, close }) => {
+    held.put(push(5));
+    const [reading] = await read() ?? [];
+    const waiting = read(20_000, reading?.cursor);
+    await until("the owner waits", () => waits() === 1);
+    const closed = close(30_000);
+    assert.deepEqual(await waiting, []);
+    await closed;
+  });
+});
