@@ -2,7 +2,7 @@
 
 /** How long to wait, and how often to look, in milliseconds. */
 export interface UntilOptions {
-  /** Default 20000: a bound for a machine under load, not a measure. */
+  /** Default 60000: a bound for a machine under load, not a measure. */
   timeoutMs?: number;
   everyMs?: number;
 }
@@ -14,7 +14,7 @@ export interface UntilOptions {
 export async function until<T>(
   what: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
-  { timeoutMs = 20_000, everyMs = 20 }: UntilOptions = {},
+  { timeoutMs = 60_000, everyMs = 20 }: UntilOptions = {},
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   let last: unknown;

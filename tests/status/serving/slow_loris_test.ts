@@ -18,7 +18,10 @@ const SOURCES = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"];
 const KEPT = HONEST.replace("Connection: close\r\n", "");
 const DEADLINE = { timeoutMs: 60_000 };
 
-function serve(bench: ReturnType<typeof hostileBench>, timeouts: { idleMs: number }) {
+function serve(
+  bench: ReturnType<typeof hostileBench>,
+  timeouts: { idleMs: number; headerMs?: number; requestMs?: number },
+) {
   return startStatusServer({
     port: 0,
     hostname: "127.0.0.1",
@@ -33,7 +36,8 @@ function serve(bench: ReturnType<typeof hostileBench>, timeouts: { idleMs: numbe
 Deno.test("`startStatusServer()` cuts 2,000 clients that take their time, while honest ones push", async () => {
   const bench = hostileBench();
   // The others wait until all are there: they are cut by then, or soon.
-  const server = await serve(bench, { idleMs: 1000 });
+  // Honest ones need some of this time, too, for their handshakes among thousands.
+  const server = await serve(bench, { idleMs: 1000, headerMs: 8000, requestMs: 9000 });
   const stop = new AbortController();
   const target = { port: server.port };
   const honest = pushHonestly(target, HONEST, stop.signal);
@@ -62,6 +66,13 @@ function connected(socket: TLSSocket): Promise<void> {
     socket.once("secureConnect", () => resolve());
     socket.once("close", () => resolve());
   });
+}
+
+/** An honest push is taken; a busy machine may need more than one try within these short times. */
+function pushesStill(server: StatusServer): Promise<boolean> {
+  return until("an honest push", async () => {
+    return answersIn(await exchange({ port: server.port }, HONEST))[0]?.code === 200;
+  }, DEADLINE);
 }
 
 /** What is sent again and again, each longer alive than anybody may be. */
@@ -96,7 +107,7 @@ for (const [sentence, { first, drip }] of Object.entries(DRIPS)) {
     await until("it is closed", () => server.connections() === 0, DEADLINE);
     clearInterval(dripping);
     socket.destroy();
-    assert.equal(answersIn(await exchange({ port: server.port }, HONEST))[0]?.code, 200);
+    await pushesStill(server);
     await server.close(5000);
     await bench.reviews.close();
   });
@@ -121,7 +132,7 @@ Deno.test("`startStatusServer()` cuts a client that pushes a thousand times at o
   const server = await serve(bench, { idleMs: 60_000 });
   await flood(server, KEPT.repeat(1000));
   assert(bench.accepted.length <= 64, String(bench.accepted.length));
-  assert.equal(answersIn(await exchange({ port: server.port }, HONEST))[0]?.code, 200);
+  await pushesStill(server);
   await server.close(5000);
   await bench.reviews.close();
 });
