@@ -2,15 +2,19 @@ import assert from "node:assert/strict";
 import { ALLOWED_JOBSET } from "./allowed_jobset.ts";
 import { JOBSETS, managedByMilepost } from "./cases/jobsets.ts";
 import { ofJobSets } from "./comparable.ts";
-import { compareRuns, describe, judge } from "./compare.ts";
+import { describe } from "./compare.ts";
+import { judgeCases } from "./differential.ts";
 import { performOnBuiltInJobSet, performOnUpstreamJobSet } from "./sides.ts";
 
 const COUNT = Object.keys(JOBSETS).length;
 
 Deno.test(`the built-in executor does what upstream's JobSet controller does, but for what is listed (${COUNT} cases)`, async () => {
-  const upstream = await performOnUpstreamJobSet(JOBSETS);
-  const milepost = await performOnBuiltInJobSet(managedByMilepost(JOBSETS));
-  const judgement = judge(compareRuns(upstream, milepost, ofJobSets), ALLOWED_JOBSET);
+  const judgement = await judgeCases(JOBSETS, {
+    upstream: performOnUpstreamJobSet,
+    milepost: (cases) => performOnBuiltInJobSet(managedByMilepost(cases)),
+    comparable: ofJobSets,
+    allowed: ALLOWED_JOBSET,
+  });
   assert.deepEqual(judgement.unexpected.map(describe).join("\n"), "");
   assert.deepEqual(judgement.unused, [], "listed, but not different any more");
 });

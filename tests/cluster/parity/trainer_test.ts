@@ -9,7 +9,8 @@ import { TEMPLATE } from "./cases/template.ts";
 import { TORCH } from "./cases/torch.ts";
 import { TORCHTUNE } from "./cases/torchtune.ts";
 import { ofTrainer } from "./comparable.ts";
-import { compareRuns, describe, judge } from "./compare.ts";
+import { describe } from "./compare.ts";
+import { judgeCases } from "./differential.ts";
 import { performOnMilepost, performOnUpstreamTrainer } from "./sides.ts";
 
 const CASES = {
@@ -24,9 +25,12 @@ const CASES = {
 };
 
 Deno.test(`Milepost does what upstream's Trainer does, but for what is listed (${Object.keys(CASES).length} cases)`, async () => {
-  const upstream = await performOnUpstreamTrainer(CASES);
-  const milepost = await performOnMilepost(CASES);
-  const judgement = judge(compareRuns(upstream, milepost, ofTrainer), ALLOWED_TRAINER);
+  const judgement = await judgeCases(CASES, {
+    upstream: performOnUpstreamTrainer,
+    milepost: performOnMilepost,
+    comparable: ofTrainer,
+    allowed: ALLOWED_TRAINER,
+  });
   assert.deepEqual(judgement.unexpected.map(describe).join("\n"), "");
   assert.deepEqual(judgement.unused, [], "listed, but not different any more");
 });
