@@ -17,6 +17,7 @@ import {
   splitPushes,
 } from "./forwarding.ts";
 import type { Reading } from "../reading/reading.ts";
+import { closeWithin, listen } from "../serving/listening.ts";
 import { discardRest, readBounded } from "../serving/request_body.ts";
 import type { PollOwner } from "../reading/status_feeds.ts";
 
@@ -215,28 +216,13 @@ export async function startForwardListener(
   server.on("tlsClientError", (error) => {
     log.debug("a replica's handshake failed", { problem: messageOf(error) });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port: options.port, host: options.hostname }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-  const address = server.address();
+  const port = await listen(server, options.port, options.hostname);
   return {
-    port: typeof address === "object" && address !== null ? address.port : options.port,
+    port,
     updateTls: ({ cert, key, ca }) => server.setSecureContext({ cert, key, ca }),
     async close(drainMs) {
       closing.abort();
-      const closed = new AbortController();
-      const done = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const cut = clock.sleep(drainMs, closed.signal).then(() => {
-        if (!closed.signal.aborted) server.closeAllConnections();
-      });
-      await done;
-      closed.abort();
-      await cut;
+      await closeWithin(server, { clock, drainMs });
     },
   };
 }

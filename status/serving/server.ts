@@ -1,7 +1,7 @@
 /** The status endpoint's socket: TLS, time-outs, connection limits and certificates (decision 11). */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
+import { createServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
@@ -10,6 +10,7 @@ import { type PushResponse, refusalResponse } from "../chain/answer.ts";
 import { guardConnections } from "./connections.ts";
 import type { PushRequest } from "../chain/exchange.ts";
 import { doubtOf, faultResponse, refuseFault, refuseRaw, valuesOf } from "./http_faults.ts";
+import { closeWithin, listen } from "./listening.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../limits/peer_guard.ts";
 import type { PushHandler } from "../chain/push_handler.ts";
 import { discardRest, readBounded } from "./request_body.ts";
@@ -103,17 +104,6 @@ function send(response: ServerResponse, answer: PushResponse, closing: boolean):
   response.end(answer.body);
 }
 
-function listen(server: Server, port: number, hostname: string | undefined): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ port, host: hostname }, () => {
-      server.off("error", reject);
-      const address = server.address();
-      resolve(typeof address === "object" && address !== null ? address.port : port);
-    });
-  });
-}
-
 /** Starts the endpoint. Throws where the port cannot be had, or the certificate cannot be used. */
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
   const { handle, clock, tls } = options;
@@ -196,18 +186,9 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
     connections: connections.open,
     async close(drainMs) {
       closing.abort();
-      const closed = new AbortController();
-      const done = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const cut = clock.sleep(drainMs, closed.signal).then(() => {
-        if (closed.signal.aborted) return;
-        server.closeAllConnections();
-        connections.closeAll();
-      });
-      await done;
+      const cutRest = () => connections.closeAll();
+      await closeWithin(server, { clock, drainMs, cutRest });
       await connections.stop();
-      closed.abort();
-      await cut;
     },
   };
 }
