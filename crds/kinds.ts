@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type JobSet, jobSetSchema } from "./jobset.ts";
 import type * as k from "./kubernetes.ts";
-import { JOBSET_GROUP, JOBSET_VERSION, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import { JOBSET_GROUP, JOBSET_VERSION, KATIB, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
 import {
   type ClusterTrainingRuntime,
   clusterTrainingRuntimeSchema,
@@ -10,6 +10,7 @@ import {
   trainingRuntimeSchema,
 } from "./training_runtime.ts";
 import { type TrainJob, trainJobSchema } from "./trainjob.ts";
+import { type Trial, trialSchema } from "./trial.ts";
 
 /** Where objects of one kind live, and how one is read from JSON. */
 export interface Kind<T> {
@@ -63,6 +64,14 @@ export const KINDS = {
     namespaced: true,
     parse: (value: unknown) => jobSetSchema.parse(value),
   } satisfies Kind<JobSet> as Kind<JobSet>,
+  trial: {
+    group: KATIB.group,
+    version: KATIB.version,
+    kind: KATIB.trialKind,
+    plural: "trials",
+    namespaced: true,
+    parse: (value: unknown) => trialSchema.parse(value),
+  } satisfies Kind<Trial> as Kind<Trial>,
   job: builtIn<k.Job>("batch", "Job", "jobs"),
   pod: builtIn<k.Pod>("", "Pod", "pods"),
   service: builtIn<k.Service>("", "Service", "services"),

@@ -28,8 +28,50 @@ export const UPSTREAM_JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 /** Upstream's webhook configuration, by which `--jobset auto` knows that upstream's controller lives here. */
 export const UPSTREAM_JOBSET_WEBHOOK = "jobset-mutating-webhook-configuration";
 
-/** Katib's API group, and its kind that controls the TrainJob of a trial. */
-export const KATIB = { group: "kubeflow.org", trialKind: "Trial" } as const;
+/** Katib's API group, its kind that controls the TrainJob of a trial, and names of its own (contract katib.md). */
+export const KATIB = {
+  group: "kubeflow.org",
+  version: "v1beta1",
+  apiVersion: "kubeflow.org/v1beta1",
+  trialKind: "Trial",
+  /** Label on every pod of a trial: the Trial's name. */
+  trialLabel: "katib.kubeflow.org/trial",
+  /** Variable of the primary container: the Trial's name, read from the label. */
+  trialNameEnv: "KATIB_TRIAL_NAME",
+  /** Its mutating webhook configuration, and the webhook in it that is called for pods. */
+  webhookConfiguration: "katib.kubeflow.org",
+  podWebhook: "mutator.pod.katib.kubeflow.org",
+  /** What a metric's value is where there is none. */
+  unavailable: "unavailable",
+  dbManagerPort: 6789,
+} as const;
+
+/** Istio's switch, as KEP-1214 has it (annotation) and as Katib's users have it today (label). */
+export const ISTIO_INJECT = "sidecar.istio.io/inject";
+
+/** Collector kinds of a Trial (contract katib.md 1.2). */
+export const COLLECTORS = { push: "Push", stdOut: "StdOut", file: "File" } as const;
+
+/** Conditions of a Katib Trial (contract katib.md 1.5). */
+export const TRIAL_CONDITIONS = {
+  created: "Created",
+  running: "Running",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  killed: "Killed",
+  metricsUnavailable: "MetricsUnavailable",
+  earlyStopped: "EarlyStopped",
+} as const;
+/** What an early-stopped Trial's condition says (contract katib.md 5.4). */
+export const TRIAL_EARLY_STOPPED = {
+  reason: "TrialEarlyStopped",
+  message: "Trial is early stopped",
+} as const;
+
+/** Audience of tokens that read observations (milepost.md, names). */
+export const OBSERVATION_AUDIENCE = `observation.${TRAINER_GROUP}`;
+/** Longest grace between the decision to stop and the stop, in milliseconds (milepost.md, names). */
+export const EARLY_STOPPING_GRACE_MAX_MS = 3_600_000;
 
 /** Labels of ours and of upstream Trainer. */
 export const LABELS = {
@@ -156,6 +198,13 @@ export const EVENT_REASONS = {
   notSupported: "NotSupported",
   certificateRotated: "CertificateRotated",
   earlyStopped: "EarlyStopped",
+  ruleInvalid: "RuleInvalid",
+  ruleMetricMissing: "RuleMetricMissing",
+  trialTemplateInvalid: "TrialTemplateInvalid",
+  trialClaimRefused: "TrialClaimRefused",
+  trialNameClash: "TrialNameClash",
+  observationRefused: "ObservationRefused",
+  primaryContainerMissing: "PrimaryContainerMissing",
 } as const;
 
 /** Conditions of a JobSet (contract jobset.md 3.9). */
@@ -312,6 +361,11 @@ export const PORTS = {
   health: 8081,
   forward: 8443,
 } as const;
+
+/** Path of a TrainJob's observation (milepost.md, messages). */
+export function observationPath(namespace: string, trainJob: string): string {
+  return `/apis/${TRAINER_API_VERSION}/namespaces/${namespace}/trainjobs/${trainJob}/observation`;
+}
 
 /** Bounds of a push (contract trainjob.md 1.3 and 7). */
 export const PUSH_LIMITS = {

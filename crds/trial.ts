@@ -1,0 +1,85 @@
+/** Katib's Trial, `kubeflow.org/v1beta1` (contract katib.md 1.4): what is read of it. */
+import { z } from "zod";
+import { KATIB } from "./names.ts";
+import { schemas } from "./kubernetes.ts";
+
+/**
+ * A part that Katib's CRD does not check: what has another shape is as good as absent here, so that one
+ * odd Trial does not break a list of all. Whoever needs the part says what is wrong with it.
+ */
+const lenient = <T>(schema: z.ZodType<T>) => schema.optional().catch(undefined);
+
+const text = lenient(z.string());
+const labels = lenient(z.record(z.string(), z.string()));
+
+export const trialObjectiveSchema = z.looseObject({
+  /** `minimize` or `maximize`. */
+  type: text,
+  goal: lenient(z.number()),
+  objectiveMetricName: text,
+  additionalMetricNames: lenient(z.array(z.string())),
+  metricStrategies: lenient(z.array(z.looseObject({ name: z.string(), value: z.string() }))),
+});
+export type TrialObjective = z.infer<typeof trialObjectiveSchema>;
+
+/** A rule as it stands in the object; its parts may be anything. */
+export const trialRuleSchema = z.looseObject({
+  name: z.unknown(),
+  value: z.unknown(),
+  comparison: z.unknown(),
+  startStep: z.unknown(),
+});
+export type TrialRule = z.infer<typeof trialRuleSchema>;
+
+/** Unlike Kubernetes' conditions, with a time of its last update. */
+export const trialConditionSchema = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  reason: text,
+  message: text,
+  lastUpdateTime: text,
+  lastTransitionTime: text,
+});
+export type TrialCondition = z.infer<typeof trialConditionSchema>;
+
+/** A metric of an observation: all values are strings. */
+export const trialMetricSchema = z.looseObject({
+  name: z.string(),
+  min: text,
+  max: text,
+  latest: text,
+});
+export type TrialMetric = z.infer<typeof trialMetricSchema>;
+
+export const trialSpecSchema = z.looseObject({
+  objective: lenient(trialObjectiveSchema),
+  earlyStoppingRules: lenient(z.array(trialRuleSchema)),
+  /** The job, any object. */
+  runSpec: lenient(z.record(z.string(), z.unknown())),
+  retainRun: lenient(z.boolean()),
+  metricsCollector: lenient(z.looseObject({
+    collector: lenient(z.looseObject({ kind: text })),
+  })),
+  primaryPodLabels: labels,
+  primaryContainerName: text,
+  successCondition: text,
+  failureCondition: text,
+});
+export type TrialSpec = z.infer<typeof trialSpecSchema>;
+
+export const trialStatusSchema = z.looseObject({
+  startTime: text,
+  completionTime: text,
+  conditions: lenient(z.array(trialConditionSchema)),
+  observation: lenient(z.looseObject({ metrics: lenient(z.array(trialMetricSchema)) })),
+});
+export type TrialStatus = z.infer<typeof trialStatusSchema>;
+
+export const trialSchema = z.looseObject({
+  apiVersion: z.literal(KATIB.apiVersion),
+  kind: z.literal(KATIB.trialKind),
+  metadata: schemas.objectMeta,
+  spec: lenient(trialSpecSchema),
+  status: lenient(trialStatusSchema),
+});
+export type Trial = z.infer<typeof trialSchema>;

@@ -1,0 +1,61 @@
+/** Where observations are kept: what every sink promises, and how it says that it cannot. */
+
+/** One value of one metric (contract katib.md 6: MetricLog). */
+export interface ObservationRow {
+  /** RFC 3339 in UTC, six digits of fraction at most: finer ones are lost in Katib's table. */
+  readonly time: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * Whose log it is. Katib's table knows trials by their name alone; all others tell logs apart by all of
+ * this. Of a trial name and UID are the Trial's, of a job without one the TrainJob's.
+ */
+export interface LogKey {
+  readonly kind: "trial" | "job";
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Keeps observation logs. Safe for calls at the same time, also for one log. */
+export interface ObservationSink {
+  /** As metrics name it. */
+  readonly name: "katib" | "grpc" | "sqlite" | "memory";
+  /** Whether it keeps logs of TrainJobs that ask for nothing, too. */
+  readonly keepsPlainJobs: boolean;
+  /** Whether another owner, or the next start, reads what this one wrote. */
+  readonly isShared: boolean;
+  /**
+   * Resolves when the rows are in the log, each exactly once and in their order; a write whose outcome
+   * is not known is looked after before it is tried again. Rejects with a {@link SinkError}, at the
+   * latest when `signal` aborts: then rows may be in the log or not, and the same rows given again are
+   * not doubled.
+   */
+  append(key: LogKey, rows: readonly ObservationRow[], signal: AbortSignal): Promise<void>;
+  /** Every row of the log, by time, ties in the order of writing. Rejects with a {@link SinkError}. */
+  read(key: LogKey, signal: AbortSignal): Promise<readonly ObservationRow[]>;
+  /** Forgets a log. One that is not there is no error. Rejects with a {@link SinkError}. */
+  delete(key: LogKey, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Why a sink could not do what it was asked, in words for a log line. */
+export class SinkError extends Error {
+  /** `unavailable`: down, slow or saturated, try again. `refused`: these rows will never be taken. */
+  readonly kind: "unavailable" | "refused";
+  /** When a client may come again, in milliseconds. */
+  readonly retryAfterMs: number;
+
+  constructor(
+    kind: SinkError["kind"],
+    message: string,
+    options: { cause?: unknown; retryAfterMs?: number } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "SinkError";
+    this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs ?? 1000;
+  }
+}
