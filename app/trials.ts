@@ -1,5 +1,6 @@
 /** Which pushes are a trial's: those whose word stops a training, so that their token is reviewed first. */
-import { KATIB, LABELS } from "../crds/names.ts";
+import { KATIB } from "../crds/katib_names.ts";
+import { LABELS } from "../crds/names.ts";
 import { controllerOf } from "../kube/ownership.ts";
 import type { KubeMeta } from "../kube/resource.ts";
 import type { PushOrigin } from "../status/chain/exchange.ts";

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { type JobSet, jobSetSchema } from "./jobset.ts";
 import type * as k from "./kubernetes.ts";
-import { JOBSET_GROUP, JOBSET_VERSION, KATIB, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import { KATIB } from "./katib_names.ts";
+import { JOBSET_GROUP, JOBSET_VERSION, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
 import {
   type ClusterTrainingRuntime,
   clusterTrainingRuntimeSchema,

@@ -28,46 +28,6 @@ export const UPSTREAM_JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
 /** Upstream's webhook configuration, by which `--jobset auto` knows that upstream's controller lives here. */
 export const UPSTREAM_JOBSET_WEBHOOK = "jobset-mutating-webhook-configuration";
 
-/** Katib's API group, its kind that controls the TrainJob of a trial, and names of its own (contract katib.md). */
-export const KATIB = {
-  group: "kubeflow.org",
-  version: "v1beta1",
-  apiVersion: "kubeflow.org/v1beta1",
-  trialKind: "Trial",
-  /** Label on every pod of a trial: the Trial's name. */
-  trialLabel: "katib.kubeflow.org/trial",
-  /** Variable of the primary container: the Trial's name, read from the label. */
-  trialNameEnv: "KATIB_TRIAL_NAME",
-  /** Its mutating webhook configuration, and the webhook in it that is called for pods. */
-  webhookConfiguration: "katib.kubeflow.org",
-  podWebhook: "mutator.pod.katib.kubeflow.org",
-  /** What a metric's value is where there is none. */
-  unavailable: "unavailable",
-  dbManagerPort: 6789,
-} as const;
-
-/** Istio's switch, as KEP-1214 has it (annotation) and as Katib's users have it today (label). */
-export const ISTIO_INJECT = "sidecar.istio.io/inject";
-
-/** Collector kinds of a Trial (contract katib.md 1.2). */
-export const COLLECTORS = { push: "Push", stdOut: "StdOut", file: "File" } as const;
-
-/** Conditions of a Katib Trial (contract katib.md 1.5). */
-export const TRIAL_CONDITIONS = {
-  created: "Created",
-  running: "Running",
-  succeeded: "Succeeded",
-  failed: "Failed",
-  killed: "Killed",
-  metricsUnavailable: "MetricsUnavailable",
-  earlyStopped: "EarlyStopped",
-} as const;
-/** What an early-stopped Trial's condition says (contract katib.md 5.4). */
-export const TRIAL_EARLY_STOPPED = {
-  reason: "TrialEarlyStopped",
-  message: "Trial is early stopped",
-} as const;
-
 /** Audience of tokens that read observations (milepost.md, names). */
 export const OBSERVATION_AUDIENCE = `observation.${TRAINER_GROUP}`;
 /** Longest grace between the decision to stop and the stop, in milliseconds (milepost.md, names). */
@@ -401,50 +361,3 @@ export const FEATURE_GATES = {
 export const FEATURE_GATE_ALIASES: Readonly<Record<string, string>> = {
   TrainJobStatus: FEATURE_GATES.trainJobProgress,
 };
-
-/** Conditions of a pod that kubelet and scheduler write (Kubernetes core/v1). */
-export const POD_CONDITIONS = {
-  scheduled: "PodScheduled",
-  initialized: "Initialized",
-  containersReady: "ContainersReady",
-  ready: "Ready",
-  disruptionTarget: "DisruptionTarget",
-} as const;
-
-/** Reasons on pods and containers, as Kubernetes' own kubelet and scheduler spell them. */
-export const POD_REASONS = {
-  unschedulable: "Unschedulable",
-  schedulingGated: "SchedulingGated",
-  deadlineExceeded: "DeadlineExceeded",
-  notReady: "ContainersNotReady",
-  notInitialized: "ContainersNotInitialized",
-  completed: "PodCompleted",
-  terminatedByKubelet: "TerminationByKubelet",
-  unsupported: "UnsupportedByKubelet",
-  notEnforced: "NotEnforced",
-  containerCreating: "ContainerCreating",
-  podInitializing: "PodInitializing",
-  crashLoopBackOff: "CrashLoopBackOff",
-  createContainerError: "CreateContainerError",
-  createContainerConfigError: "CreateContainerConfigError",
-  containerCompleted: "Completed",
-  containerError: "Error",
-  startError: "StartError",
-  failedMount: "FailedMount",
-  unhealthy: "Unhealthy",
-  killing: "Killing",
-  started: "Started",
-  backOff: "BackOff",
-} as const;
-
-/** Where the kubelet's heartbeats live, and the label that every node carries. */
-export const NODES = {
-  leaseNamespace: "kube-node-lease",
-  hostnameLabel: "kubernetes.io/hostname",
-  osLabel: "kubernetes.io/os",
-  archLabel: "kubernetes.io/arch",
-  defaultScheduler: "default-scheduler",
-} as const;
-
-/** Variable by which the kubelet finds every process of a container again, whatever its session. */
-export const CONTAINER_MARK_ENV = "MILEPOST_CONTAINER";

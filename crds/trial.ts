@@ -1,6 +1,6 @@
 /** Katib's Trial, `kubeflow.org/v1beta1` (contract katib.md 1.4): what is read of it. */
 import { z } from "zod";
-import { KATIB } from "./names.ts";
+import { KATIB } from "./katib_names.ts";
 import { schemas } from "./kubernetes.ts";
 
 /**

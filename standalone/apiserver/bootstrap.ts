@@ -1,5 +1,5 @@
 /** What is there from the first start: namespaces, roles and bindings, priority classes. */
-import { NODES } from "../../crds/names.ts";
+import { NODES } from "../../crds/pod_names.ts";
 import { bootstrapRbac } from "./auth/bootstrap_roles.ts";
 import { type Call, type Context, systemUser } from "./context.ts";
 import { text } from "./object.ts";

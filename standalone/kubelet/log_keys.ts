@@ -1,6 +1,6 @@
 /** Finds which start of a container a reader of its log means. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
-import { POD_REASONS } from "../../crds/names.ts";
+import { POD_REASONS } from "../../crds/pod_names.ts";
 import type { LogKey } from "./logs.ts";
 
 /** There is no such log. `code` is the HTTP status that fits. */

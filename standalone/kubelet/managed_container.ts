@@ -1,6 +1,6 @@
 /** One container of a pod over all its starts: its process, its probes, its state. */
 import type { Container } from "../../crds/kubernetes.ts";
-import { POD_REASONS } from "../../crds/names.ts";
+import { POD_REASONS } from "../../crds/pod_names.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { superviseProbes } from "./container_probes.ts";
 import type { Launch } from "./launch.ts";

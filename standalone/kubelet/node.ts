@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Node } from "../../crds/kubernetes.ts";
-import { NODES } from "../../crds/names.ts";
+import { NODES } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, rfc3339, rfc3339Micro } from "../../kube/clock.ts";
 import { setCondition } from "../../kube/conditions.ts";

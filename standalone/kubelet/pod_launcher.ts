@@ -1,7 +1,7 @@
 /** Brings a pod's containers to life: its folder, its volumes, its programs. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
-import { POD_REASONS } from "../../crds/names.ts";
+import { POD_REASONS } from "../../crds/pod_names.ts";
 import { isNotFound, messageOf } from "../../kube/errors.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
 import { prepareLaunch } from "./launch.ts";

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
-import { POD_REASONS } from "../../crds/names.ts";
+import { POD_REASONS } from "../../crds/pod_names.ts";
 import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import type { PodAddress } from "./addresses.ts";
 import { ManagedContainer } from "./managed_container.ts";

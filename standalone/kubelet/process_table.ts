@@ -1,5 +1,5 @@
 /** Reads `/proc`: which processes live, since when, of which session, with which mark. */
-import { CONTAINER_MARK_ENV } from "../../crds/names.ts";
+import { CONTAINER_MARK_ENV } from "../../crds/pod_names.ts";
 
 /** What `/proc/<pid>/stat` tells. */
 export interface ProcessFacts {

@@ -1,6 +1,6 @@
 /** Starts programs in sessions of their own and ends them with all their descendants. */
 import { getLogger } from "@logtape/logtape";
-import { CONTAINER_MARK_ENV } from "../../crds/names.ts";
+import { CONTAINER_MARK_ENV } from "../../crds/pod_names.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { findProcesses, processFacts, signal } from "./process_table.ts";
 import { removeIfThere } from "./removal.ts";

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod, PodSpec } from "../../crds/kubernetes.ts";
-import { NODES, POD_CONDITIONS, POD_REASONS } from "../../crds/names.ts";
+import { NODES, POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, rfc3339 } from "../../kube/clock.ts";
 import { findCondition, setCondition } from "../../kube/conditions.ts";

@@ -1,0 +1,41 @@
+/** Names of Katib's that Milepost reads or writes (contract katib.md). */
+
+/** Katib's API group, its kind that controls the TrainJob of a trial, and names of its own (contract katib.md). */
+export const KATIB = {
+  group: "kubeflow.org",
+  version: "v1beta1",
+  apiVersion: "kubeflow.org/v1beta1",
+  trialKind: "Trial",
+  /** Label on every pod of a trial: the Trial's name. */
+  trialLabel: "katib.kubeflow.org/trial",
+  /** Variable of the primary container: the Trial's name, read from the label. */
+  trialNameEnv: "KATIB_TRIAL_NAME",
+  /** Its mutating webhook configuration, and the webhook in it that is called for pods. */
+  webhookConfiguration: "katib.kubeflow.org",
+  podWebhook: "mutator.pod.katib.kubeflow.org",
+  /** What a metric's value is where there is none. */
+  unavailable: "unavailable",
+  dbManagerPort: 6789,
+} as const;
+
+/** Istio's switch, as KEP-1214 has it (annotation) and as Katib's users have it today (label). */
+export const ISTIO_INJECT = "sidecar.istio.io/inject";
+
+/** Collector kinds of a Trial (contract katib.md 1.2). */
+export const COLLECTORS = { push: "Push", stdOut: "StdOut", file: "File" } as const;
+
+/** Conditions of a Katib Trial (contract katib.md 1.5). */
+export const TRIAL_CONDITIONS = {
+  created: "Created",
+  running: "Running",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  killed: "Killed",
+  metricsUnavailable: "MetricsUnavailable",
+  earlyStopped: "EarlyStopped",
+} as const;
+/** What an early-stopped Trial's condition says (contract katib.md 5.4). */
+export const TRIAL_EARLY_STOPPED = {
+  reason: "TrialEarlyStopped",
+  message: "Trial is early stopped",
+} as const;

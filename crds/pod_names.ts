@@ -1,0 +1,48 @@
+/** Names that Kubernetes' kubelet and scheduler write, which our own kubelet writes as they do. */
+
+/** Conditions of a pod that kubelet and scheduler write (Kubernetes core/v1). */
+export const POD_CONDITIONS = {
+  scheduled: "PodScheduled",
+  initialized: "Initialized",
+  containersReady: "ContainersReady",
+  ready: "Ready",
+  disruptionTarget: "DisruptionTarget",
+} as const;
+
+/** Reasons on pods and containers, as Kubernetes' own kubelet and scheduler spell them. */
+export const POD_REASONS = {
+  unschedulable: "Unschedulable",
+  schedulingGated: "SchedulingGated",
+  deadlineExceeded: "DeadlineExceeded",
+  notReady: "ContainersNotReady",
+  notInitialized: "ContainersNotInitialized",
+  completed: "PodCompleted",
+  terminatedByKubelet: "TerminationByKubelet",
+  unsupported: "UnsupportedByKubelet",
+  notEnforced: "NotEnforced",
+  containerCreating: "ContainerCreating",
+  podInitializing: "PodInitializing",
+  crashLoopBackOff: "CrashLoopBackOff",
+  createContainerError: "CreateContainerError",
+  createContainerConfigError: "CreateContainerConfigError",
+  containerCompleted: "Completed",
+  containerError: "Error",
+  startError: "StartError",
+  failedMount: "FailedMount",
+  unhealthy: "Unhealthy",
+  killing: "Killing",
+  started: "Started",
+  backOff: "BackOff",
+} as const;
+
+/** Where the kubelet's heartbeats live, and the label that every node carries. */
+export const NODES = {
+  leaseNamespace: "kube-node-lease",
+  hostnameLabel: "kubernetes.io/hostname",
+  osLabel: "kubernetes.io/os",
+  archLabel: "kubernetes.io/arch",
+  defaultScheduler: "default-scheduler",
+} as const;
+
+/** Variable by which the kubelet finds every process of a container again, whatever its session. */
+export const CONTAINER_MARK_ENV = "MILEPOST_CONTAINER";
