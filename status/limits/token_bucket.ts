@@ -1,5 +1,5 @@
 /** Rate limits as a clockless bucket, and a bounded set of such buckets by key. */
-import { LRUCache } from "lru-cache";
+import { createRecentMemory } from "./recent_memory.ts";
 
 /** How much may pass: `ratePerSecond` in the long run, `burst` (at least 1) at once. */
 export interface BucketLimits {
@@ -60,15 +60,26 @@ export interface KeyedBuckets {
 
 /** Creates {@link KeyedBuckets} with the same limits for each key. */
 export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): KeyedBuckets {
-  const buckets = new LRUCache<string, Bucket>({ max: maxKeys });
+  let latestMs = 0;
+  const buckets = createRecentMemory<Bucket>({
+    now: () => latestMs,
+    max: maxKeys,
+    // After this long it is full again, whatever was taken or owed.
+    idleMs: Math.max(60_000, 2 * limits.burst * 1000 / limits.ratePerSecond),
+  });
   return {
     take(key, nowMs) {
+      latestMs = nowMs;
       const taken = take(buckets.get(key), nowMs, limits);
       buckets.set(key, taken.bucket);
       return taken.waitMs;
     },
-    charge: (key, nowMs) => void buckets.set(key, charge(buckets.get(key), nowMs, limits)),
+    charge(key, nowMs) {
+      latestMs = nowMs;
+      buckets.set(key, charge(buckets.get(key), nowMs, limits));
+    },
     waitMs(key, nowMs) {
+      latestMs = nowMs;
       const bucket = buckets.get(key);
       return bucket === undefined ? 0 : take(bucket, nowMs, limits).waitMs;
     },

@@ -1,7 +1,10 @@
 /** Tokens that were refused, by hash, so that they cost nothing the next time. */
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../kube/clock.ts";
 import type { UnauthorizedReason } from "../chain/answer.ts";
+import { createRecentMemory } from "../limits/recent_memory.ts";
+
+/** How often what is past is looked for, at most, in milliseconds. */
+const SWEEP_MS = 120_000;
 
 /** A bounded memory. It holds no token. */
 export interface RefusedTokens {
@@ -12,7 +15,11 @@ export interface RefusedTokens {
 
 /** Creates it, with room for `max` tokens (default 20000); those unused for longest make place. */
 export function createRefusedTokens(clock: Clock, max = 20_000): RefusedTokens {
-  const entries = new LRUCache<string, { why: UnauthorizedReason; untilMs: number }>({ max });
+  const entries = createRecentMemory<{ why: UnauthorizedReason; untilMs: number }>({
+    now: () => clock.monotonic(),
+    max,
+    idleMs: SWEEP_MS,
+  });
   return {
     why(hash) {
       const entry = entries.get(hash);
@@ -22,7 +29,7 @@ export function createRefusedTokens(clock: Clock, max = 20_000): RefusedTokens {
       return undefined;
     },
     add(hash, why, forMs) {
-      entries.set(hash, { why, untilMs: clock.monotonic() + forMs });
+      entries.set(hash, { why, untilMs: clock.monotonic() + forMs }, forMs);
     },
   };
 }

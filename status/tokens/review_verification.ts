@@ -4,11 +4,11 @@
  * costs no question.
  */
 import { decodeJwt } from "jose";
-import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { PUSH_AUDIENCE, upstreamPushAudience } from "../../crds/names.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { UnauthorizedReason } from "../chain/answer.ts";
+import { createRecentMemory } from "../limits/recent_memory.ts";
 import { isSignatureAlgorithm } from "./jwks.ts";
 import { createRefusedTokens } from "./refused_tokens.ts";
 import {
@@ -21,6 +21,8 @@ import {
   CLOCK_LEEWAY_SECONDS,
   headerOf,
   identityOf,
+  rememberedFirst,
+  TOKEN_IDLE_MS,
   type TokenIdentity,
   type TokenVerifier,
   type Verification,
@@ -133,11 +135,10 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
   const { goodForMs = 600_000, refusedForMs = 60_000, pauseMs = 1000 } = options;
   const questions = createTokenQuestions<Verification>(clock, options.reviewsPerSecond ?? 50);
   const bad = createRefusedTokens(clock, options.maxRefused);
-  const good = new LRUCache<string, { identity: TokenIdentity; untilMs: number }>({
-    max: maxKnown,
-  });
+  const bounds = { now: () => clock.monotonic(), max: maxKnown, idleMs: TOKEN_IDLE_MS };
+  const good = createRecentMemory<{ identity: TokenIdentity; untilMs: number }>(bounds);
   /** Until when, by monotonic time, a token is not asked about. */
-  const paused = new LRUCache<string, number>({ max: maxKnown });
+  const paused = createRecentMemory<{ untilMs: number }>(bounds);
 
   function known(hash: string): TokenIdentity | undefined {
     const entry = good.get(hash);
@@ -172,7 +173,9 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
   async function verifyNew(hash: string, token: string): Promise<Verification> {
     const claimed = claimedBy(token, clock.now());
     if (!claimed.ok) return refuse(hash, claimed.why);
-    if (clock.monotonic() < (paused.get(hash) ?? 0)) return { ok: false, why: "not_reviewed" };
+    if (clock.monotonic() < (paused.get(hash)?.untilMs ?? 0)) {
+      return { ok: false, why: "not_reviewed" };
+    }
     const { identity: { subject, namespace, pod } } = claimed;
     const asked = await questions.ask({
       hash,
@@ -180,7 +183,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
       first: pod !== undefined && isKnownPod(namespace, pod),
       ask: (signal) => review(hash, token, claimed.identity, signal),
       noAnswer: () => {
-        paused.set(hash, clock.monotonic() + pauseMs);
+        paused.set(hash, { untilMs: clock.monotonic() + pauseMs }, pauseMs);
         onReview?.("unavailable");
       },
     });
@@ -190,18 +193,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
   }
 
   return {
-    known,
-    refused(hash) {
-      const why = bad.why(hash);
-      if (why !== undefined) onCache?.("refused");
-      return why;
-    },
-    verify(hash, token) {
-      const identity = known(hash);
-      onCache?.(identity === undefined ? "miss" : "hit");
-      if (identity !== undefined) return { ok: true, identity };
-      return verifyNew(hash, token);
-    },
+    ...rememberedFirst({ known, bad, onCache, verifyNew }),
     revoke(hash) {
       good.delete(hash);
       bad.add(hash, "revoked", Math.max(refusedForMs, goodForMs));

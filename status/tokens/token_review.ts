@@ -1,13 +1,13 @@
 /** TokenReview once a token: what the API server itself says of a token that looks good. */
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../kube/clock.ts";
+import { createRecentMemory } from "../limits/recent_memory.ts";
 import {
   type Asked,
   createTokenQuestions,
   type RequestReview,
   type ReviewResult,
 } from "./review_requests.ts";
-import type { TokenIdentity } from "./token_verification.ts";
+import { TOKEN_IDLE_MS, type TokenIdentity } from "./token_verification.ts";
 
 /** A token to review. */
 export interface ReviewRequest {
@@ -62,7 +62,11 @@ interface Entry {
 export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   const { ask, clock, onRefused, onReview, maxTokens = 20_000, pauseMs = 5000 } = options;
   const questions = createTokenQuestions<ReviewOutcome>(clock, options.reviewsPerSecond ?? 50);
-  const entries = new LRUCache<string, Entry>({ max: maxTokens });
+  const entries = createRecentMemory<Entry>({
+    now: () => clock.monotonic(),
+    max: maxTokens,
+    idleMs: TOKEN_IDLE_MS,
+  });
 
   function entryOf(hash: string): Entry | undefined {
     const entry = entries.get(hash);

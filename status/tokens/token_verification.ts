@@ -1,17 +1,22 @@
 /** Who calls: checks a bearer token against the API server's keys, without asking the API server. */
 import { decodeProtectedHeader, errors, jwtVerify } from "jose";
-import { LRUCache } from "lru-cache";
 import { z } from "zod";
 import { PUSH_AUDIENCE, upstreamPushAudience } from "../../crds/names.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { UnauthorizedReason } from "../chain/answer.ts";
+import { createRecentMemory } from "../limits/recent_memory.ts";
 import type { IssuerKeys } from "./jwks.ts";
-import { createRefusedTokens } from "./refused_tokens.ts";
+import { createRefusedTokens, type RefusedTokens } from "./refused_tokens.ts";
 
 /** Longest bearer token that is looked at; Kubernetes' are about 1,200 characters. */
 export const MAX_TOKEN_LENGTH = 8192;
 /** What clocks of nodes, API server and manager may differ by, in seconds (design, decision 6). */
 export const CLOCK_LEEWAY_SECONDS = 30;
+/**
+ * How long what is known of a token is kept without use, in milliseconds: its pod has most likely gone.
+ * A token that comes again is looked at anew.
+ */
+export const TOKEN_IDLE_MS = 600_000;
 
 const named = z.object({ name: z.string().min(1).max(253), uid: z.string().min(1).max(128) });
 
@@ -154,12 +159,41 @@ function isFinal(why: UnauthorizedReason | UndecidedReason): why is Unauthorized
   return !["not_ready", "not_reviewed", "unknown_key", "not_yet_valid"].includes(why);
 }
 
+/** What the parts of a verifier are, by which it answers: what is remembered first. */
+export interface RememberedTokens extends Pick<TokenVerifier, "known"> {
+  readonly bad: Pick<RefusedTokens, "why">;
+  readonly onCache: TokenVerifierOptions["onCache"];
+  /** Looks at a token that is not known. */
+  readonly verifyNew: TokenVerifier["verify"];
+}
+
+/** Answers from memory where it can, and counts that. */
+export function rememberedFirst(
+  { known, bad, onCache, verifyNew }: RememberedTokens,
+): Pick<TokenVerifier, "known" | "refused" | "verify"> {
+  return {
+    known,
+    refused(hash) {
+      const why = bad.why(hash);
+      if (why !== undefined) onCache?.("refused");
+      return why;
+    },
+    verify(hash, token) {
+      const identity = known(hash);
+      onCache?.(identity === undefined ? "miss" : "hit");
+      return identity === undefined ? verifyNew(hash, token) : { ok: true, identity };
+    },
+  };
+}
+
 /** Creates a {@link TokenVerifier} with bounded memory. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
   const { keys, clock, maxKnown = 20_000, maxRefused = 20_000, onCache } = options;
   const { refusedForMs = 300_000 } = options;
-  const good = new LRUCache<string, { identity: TokenIdentity; trusted: IssuerKeys }>({
+  const good = createRecentMemory<{ identity: TokenIdentity; trusted: IssuerKeys }>({
+    now: () => clock.monotonic(),
     max: maxKnown,
+    idleMs: TOKEN_IDLE_MS,
   });
   const bad = createRefusedTokens(clock, maxRefused);
   const inFlight = new Map<string, Promise<Verification>>();
@@ -188,23 +222,17 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return verification;
   }
 
+  /** Those that come with one token at a time share its verification. */
+  function verifyOnce(hash: string, token: string): Promise<Verification> {
+    const running = inFlight.get(hash);
+    if (running !== undefined) return running;
+    const started = verifyNew(hash, token).finally(() => inFlight.delete(hash));
+    inFlight.set(hash, started);
+    return started;
+  }
+
   return {
-    known,
-    refused(hash) {
-      const why = bad.why(hash);
-      if (why !== undefined) onCache?.("refused");
-      return why;
-    },
-    verify(hash, token) {
-      const identity = known(hash);
-      onCache?.(identity === undefined ? "miss" : "hit");
-      if (identity !== undefined) return { ok: true, identity };
-      const running = inFlight.get(hash);
-      if (running !== undefined) return running;
-      const started = verifyNew(hash, token).finally(() => inFlight.delete(hash));
-      inFlight.set(hash, started);
-      return started;
-    },
+    ...rememberedFirst({ known, bad, onCache, verifyNew: verifyOnce }),
     revoke(hash) {
       const aliveMs = (good.get(hash)?.identity.expiresMs ?? 0) - clock.now();
       good.delete(hash);

@@ -1,0 +1,54 @@
+/** A bounded memory of what was used not long ago: what nobody comes for any more goes by itself. */
+import { LRUCache } from "lru-cache";
+
+/** Bounds of a {@link RecentMemory}. */
+export interface RecentMemoryOptions {
+  /** Monotonic time, in milliseconds. */
+  readonly now: () => number;
+  /** Most entries; those unused for longest make place. */
+  readonly max: number;
+  /** After how long without use an entry goes, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/** Values by key. */
+export interface RecentMemory<V> {
+  /** The value, which counts as used now. */
+  get(key: string): V | undefined;
+  /** `forMs`: how long it is kept at most without use, where that is not the memory's own time. */
+  set(key: string, value: V, forMs?: number): void;
+  delete(key: string): void;
+  /** Entries that take room, past ones too until they are swept. */
+  readonly size: number;
+}
+
+/**
+ * Creates a {@link RecentMemory}. Jobs, pods and tokens come and go for as long as the manager runs: with
+ * a bound on their number alone the memory would fill up to it, however few are alive.
+ */
+export function createRecentMemory<V extends object>(
+  { now, max, idleMs }: RecentMemoryOptions,
+): RecentMemory<V> {
+  const entries = new LRUCache<string, V>({
+    max,
+    ttl: idleMs,
+    updateAgeOnGet: true,
+    // Its own way to save calls of the clock is a timer.
+    ttlResolution: 0,
+    perf: { now },
+  });
+  let sweptMs = now();
+  return {
+    get: (key) => entries.get(key),
+    set(key, value, forMs) {
+      entries.set(key, value, forMs === undefined ? {} : { ttl: forMs });
+      if (now() - sweptMs < idleMs / 2) return;
+      sweptMs = now();
+      entries.purgeStale();
+    },
+    delete: (key) => void entries.delete(key),
+    get size() {
+      return entries.size;
+    },
+  };
+}
