@@ -1,0 +1,18 @@
+/** What the observation API reads: logs at the owner of all state. The adapter implements it. */
+import type { ObservationReader } from "../adapter/adapter.ts";
+
+/**
+ * The reading side of the adapter, for one term. What the API relies on beyond its types:
+ *
+ * - `snapshotOf` and `pageOf` also answer for jobs that have ended, as long as their log is kept, and
+ *   for those that this owner has not been pushed yet: then they read the sink. While a log is being
+ *   replayed or out of reach they reject with a SinkError of kind `unavailable`, and its
+ *   `retryAfterMs` goes to the client; they never answer with less than what was acknowledged.
+ * - Rows of a page stand by time, ties in the order of writing. `pageOf({ since, after })` leaves out
+ *   rows before `since` and the first `after` of the others: a reader that has seen k rows of time t
+ *   comes again with `{ since: t, after: k }`, so that no page depends on the ones before it.
+ * - `onChange` calls its listeners once a row is in the log, or the verdict is there, not before.
+ *
+ * `app/owned_state.ts` hands it out as `observations`, undefined where no term runs on this replica.
+ */
+export type ObservationSource = Pick<ObservationReader, "snapshotOf" | "pageOf" | "onChange">;
