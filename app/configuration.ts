@@ -8,6 +8,12 @@ import { MANAGER, PORTS } from "../crds/names.ts";
 import { ConfigurationError } from "../kube/errors.ts";
 import { parseDuration } from "./duration.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
+import {
+  adoptCollectors,
+  defaultDbManager,
+  katibDbManager,
+  observationSink,
+} from "./observation_settings.ts";
 
 const port = (otherwise: number) =>
   z.coerce.number({ error: "must be a port from 0 to 65535 (0 takes one that is free)" })
@@ -83,6 +89,9 @@ const settings = z.strictObject({
   tokenReviewQps: rate(50),
   maxStreams: count(1000),
   maxStreamsPerSubject: count(20),
+  observationSink,
+  katibDbManager,
+  adoptCollectors,
   logFormat: z.enum(["json", "text"], { error: "must be json or text" }).optional(),
   logLevel: z.enum(["debug", "info", "warning", "error"], {
     error: "must be debug, info, warning or error",
@@ -176,6 +185,7 @@ export function readConfiguration(sources: ConfigurationSources): ManagerConfigu
     if (given !== undefined) raw[setting] = given;
   }
   raw.namespace ??= sources.podNamespace;
+  raw.katibDbManager ??= defaultDbManager(sources.environment);
   if (typeof raw.featureGates === "object" && raw.featureGates !== null) {
     raw.featureGates = Object.entries(raw.featureGates).map((it) => it.join("=")).join(",");
   }

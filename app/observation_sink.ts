@@ -4,11 +4,12 @@ import { createMemorySink } from "../katib/log/memory_sink.ts";
 import type { Clock } from "../kube/clock.ts";
 import { ConfigurationError } from "../kube/errors.ts";
 import type { Metrics } from "./metrics.ts";
+import type { SinkChoice } from "./observation_settings.ts";
 
 /** What a sink is made by. */
 export interface SinkOptions {
   /** `--observation-sink`; undefined where nobody chose. */
-  readonly setting: string | undefined;
+  readonly setting: SinkChoice | undefined;
   /** `--katib-db-manager`, `host:port`. */
   readonly katibDbManager: string;
   /** Whether the cluster has Katib's Trials now: which sink an unset setting means. */
@@ -24,8 +25,10 @@ export interface SinkOptions {
  * ConfigurationError where the setting is wrong.
  */
 export function createSink({ setting }: SinkOptions): Promise<ObservationSink> {
-  if (setting === undefined || setting === "memory") return Promise.resolve(createMemorySink());
+  if (setting === undefined || setting.kind === "memory") {
+    return Promise.resolve(createMemorySink());
+  }
   return Promise.reject(
-    new ConfigurationError(`--observation-sink: "${setting}" is not built yet; use memory`),
+    new ConfigurationError(`--observation-sink: ${setting.kind} is not built yet; use memory`),
   );
 }
