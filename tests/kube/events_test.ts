@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { configure, reset } from "@logtape/logtape";
 import type { Patch } from "../../kube/client.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";
 import type { EventObject } from "../../kube/event_object.ts";
 import { createEventRecorder, type DropCause, type EventText } from "../../kube/events.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 import { FakeClock, settle, until } from "../support/fake_clock.ts";
+import { logged } from "../support/logged.ts";
 
 const JOB = { apiVersion: "batch/v1", kind: "Job", namespace: "ns", name: "job", uid: "u1" };
 const STARTED: EventText = { type: "Normal", reason: "Started", message: "the job started" };
@@ -199,16 +199,7 @@ Deno.test("`run()` settles two seconds after abort though the server is away", a
 });
 
 Deno.test("`flush()` says once that events are refused, until one is written", async () => {
-  const records: string[] = [];
-  await configure({
-    reset: true,
-    sinks: { memory: ({ properties }) => void records.push(String(properties.error)) },
-    loggers: [
-      { category: "milepost", sinks: ["memory"], lowestLevel: "warning" },
-      { category: ["logtape", "meta"], sinks: [] },
-    ],
-  });
-  try {
+  const records = await logged(async () => {
     const { recorder, faults } = world();
     const refusal = new KubeError("events is forbidden", { code: 403, reason: "Forbidden" });
     for (const faulty of [true, true, false, true]) {
@@ -216,8 +207,7 @@ Deno.test("`flush()` says once that events are refused, until one is written", a
       recorder.record(JOB, { ...STARTED, message: crypto.randomUUID() });
       await recorder.flush();
     }
-  } finally {
-    await reset();
-  }
-  assert.deepEqual(records, ["events is forbidden", "events is forbidden"]);
+  }, "warning");
+  const errors = records.map(({ properties }) => String(properties.error));
+  assert.deepEqual(errors, ["events is forbidden", "events is forbidden"]);
 });

@@ -1,5 +1,6 @@
 /** How fast what is deleted is refused: measured from the event that says so, by pushes meanwhile. */
 import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 
@@ -40,12 +41,12 @@ async function pause(): Promise<number> {
 /**
  * Pushes all the time while the object is deleted, until 2 s after the event. No push that begins a
  * second after the event, or later, may be taken; every one before the deletion must be. Time in which
- * this process, and the manager in it, was kept waiting by the machine counts for neither. Answers the
- * codes of the refusals.
+ * this process, and the manager in it, was kept waiting by the machine counts for neither. Every refusal
+ * must say that the token, or its pod, is not good any more (401 or 403).
  */
 export async function refusedWithinASecond<T extends KubeObject>(
   revocation: Revocation<T>,
-): Promise<ReadonlySet<number>> {
+): Promise<void> {
   const { push, remove } = revocation;
   const stop = new AbortController();
   const watching = whenDeleted(revocation, stop.signal);
@@ -54,16 +55,15 @@ export async function refusedWithinASecond<T extends KubeObject>(
   try {
     assert.equal(await push(), 200, "it is taken before");
     await remove();
-    const refusals = new Set<number>();
     const end = performance.now() + 30_000;
     let waitedMs = 0;
     while (performance.now() < end) {
       const begun = performance.now();
       const code = await push();
-      if (code !== 200) refusals.add(code);
+      if (code !== 200) assert(code === 401 || code === 403, `a push was answered ${code}`);
       const after = Math.round(begun - goneAt - waitedMs);
       assert(code !== 200 || after < 1000, `a push ${after} ms after the deletion was taken`);
-      if (after > 2000) return refusals;
+      if (after > 2000) return;
       const late = await pause();
       if (goneAt < Infinity) waitedMs += late;
     }
@@ -72,4 +72,22 @@ export async function refusedWithinASecond<T extends KubeObject>(
     stop.abort();
     await watching.catch(() => {});
   }
+}
+
+/** The same for a service account that is deleted, and made anew under its name. */
+export async function refusedOnceMadeAnew(
+  client: KubeClient,
+  account: { readonly namespace: string; readonly name: string },
+  push: () => Promise<number>,
+): Promise<void> {
+  await refusedWithinASecond({
+    client,
+    kind: KINDS.serviceAccount,
+    object: await client.get(KINDS.serviceAccount, account),
+    remove: async () => {
+      await client.delete(KINDS.serviceAccount, account);
+      await client.create(KINDS.serviceAccount, { metadata: account });
+    },
+    push,
+  });
 }

@@ -1,10 +1,10 @@
 /** Tests of the chain in memory: every refusal, its code and its cost, and what passes. */
 import assert from "node:assert/strict";
-import { configure, type LogRecord, reset } from "@logtape/logtape";
 import fc from "fast-check";
 import { TransportError } from "../../../kube/errors.ts";
 import { peerKey } from "../../../status/chain/push_handler.ts";
 import { createStages } from "../../../status/chain/stages.ts";
+import { logged } from "../../support/logged.ts";
 import { handlerBench, KEY, PATH, PUSH, request, type Sent, TOKEN } from "./handler_bench.ts";
 import { owned } from "../ownership/ownership_cluster.ts";
 import { bound, claims, forge, hmacForged, NOW_MS, sign, signingKey } from "../tokens/tokens.ts";
@@ -497,25 +497,6 @@ Deno.test("`createPushHandler()` answers whatever is sent", async () => {
   );
   for (const push of accepted) assert.equal(typeof push.trainerStatus.lastUpdatedTime, "string");
 });
-
-/** What is logged while `work` goes on. */
-async function logged(work: () => Promise<void>): Promise<LogRecord[]> {
-  const records: LogRecord[] = [];
-  await configure({
-    reset: true,
-    sinks: { memory: (record) => void records.push(record) },
-    loggers: [
-      { category: "milepost", sinks: ["memory"], lowestLevel: "trace" },
-      { category: ["logtape", "meta"], sinks: [] },
-    ],
-  });
-  try {
-    await work();
-  } finally {
-    await reset();
-  }
-  return records;
-}
 
 Deno.test("`createPushHandler()` tells of an API server that is away once, until a push is accepted", async () => {
   let away = true;

@@ -1,8 +1,9 @@
 /** Sends requests of all kinds, and holds each answer against the oracle's verdict. */
 import assert from "node:assert/strict";
-import { configure, type LogRecord, reset } from "@logtape/logtape";
+import type { LogRecord } from "@logtape/logtape";
 import fc from "fast-check";
 import type { Push, PushRequest } from "../../../status/chain/exchange.ts";
+import { withLogs } from "../../support/logged.ts";
 import { assertStatus, hostileBench } from "../hostile/case.ts";
 import { type FuzzRequest, judge, type Verdict } from "./oracle.ts";
 import { requests } from "./requests.ts";
@@ -114,24 +115,6 @@ function checkAccepted(told: readonly Push[], answer: FuzzAnswer, verdict: Verdi
   assert.deepEqual([push.job.uid, push.pod.uid], ["uid-trainjob", "uid-pod-1"]);
 }
 
-/** Collects what is logged while `work` goes on. */
-async function logging<T>(work: (records: LogRecord[]) => Promise<T>): Promise<T> {
-  const records: LogRecord[] = [];
-  await configure({
-    reset: true,
-    sinks: { memory: (record) => void records.push(record) },
-    loggers: [
-      { category: "milepost", sinks: ["memory"], lowestLevel: "trace" },
-      { category: ["logtape", "meta"], sinks: [] },
-    ],
-  });
-  try {
-    return await work(records);
-  } finally {
-    await reset();
-  }
-}
-
 function isTold(secret: string, records: readonly LogRecord[]): boolean {
   return records.some(({ message, properties }) =>
     JSON.stringify([message, properties]).includes(secret)
@@ -152,7 +135,7 @@ export async function fuzz(
 ): Promise<FuzzCounts> {
   const counts: FuzzCounts = {};
   const one = await requests(seed);
-  await logging((records) =>
+  await withLogs((records) =>
     fc.assert(
       fc.asyncProperty(one, async (request) => {
         bench.accepted.length = 0;

@@ -1,10 +1,10 @@
 /** Tests of TokenReviews: once a token, shared, within a budget. */
 import assert from "node:assert/strict";
-import { configure, reset } from "@logtape/logtape";
 import { createReviewRequests } from "../../../status/tokens/review_requests.ts";
 import { createReviewCache, createTokenReviewer } from "../../../status/tokens/token_review.ts";
 import type { TokenIdentity } from "../../../status/tokens/token_verification.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
+import { logged } from "../../support/logged.ts";
 
 const clockStart = Date.parse("2026-01-01T00:00:00Z");
 const identity: TokenIdentity = {
@@ -154,26 +154,15 @@ for (const [sentence, { status, want }] of Object.entries(STATUSES)) {
 }
 
 Deno.test("`review()` tells of an API server that is away once, and of its return", async () => {
-  const records: string[] = [];
-  await configure({
-    reset: true,
-    sinks: { memory: ({ level, rawMessage }) => void records.push(`${level}: ${rawMessage}`) },
-    loggers: [
-      { category: "milepost", sinks: ["memory"], lowestLevel: "info" },
-      { category: ["logtape", "meta"], sinks: [] },
-    ],
-  });
-  try {
+  const records = await logged(async () => {
     let away = true;
     const { cache } = bench(() => away ? Promise.reject(new Error("x")) : Promise.resolve(true));
     for (const hash of ["a", "b", "c"]) await cache.review(review(hash));
     away = false;
     for (const hash of ["d", "e"]) await cache.review(review(hash));
     await cache.close();
-  } finally {
-    await reset();
-  }
-  assert.deepEqual(records, [
+  }, "info");
+  assert.deepEqual(records.map(({ level, rawMessage }) => `${level}: ${rawMessage}`), [
     "warning: tokens cannot be reviewed, trying again",
     "info: tokens can be reviewed again",
   ]);

@@ -1,0 +1,34 @@
+/** What Milepost logs while a test goes on, in memory. */
+import { configure, type LogLevel, type LogRecord, reset } from "@logtape/logtape";
+
+/** Runs `work` with the records of at least that level, which grow as it goes; answers what it answers. */
+export async function withLogs<T>(
+  work: (records: LogRecord[]) => Promise<T>,
+  lowestLevel: LogLevel = "trace",
+): Promise<T> {
+  const records: LogRecord[] = [];
+  await configure({
+    reset: true,
+    sinks: { memory: (record) => void records.push(record) },
+    loggers: [
+      { category: "milepost", sinks: ["memory"], lowestLevel },
+      { category: ["logtape", "meta"], sinks: [] },
+    ],
+  });
+  try {
+    return await work(records);
+  } finally {
+    await reset();
+  }
+}
+
+/** All that is logged while `work` goes on. */
+export async function logged(
+  work: () => Promise<void>,
+  lowestLevel?: LogLevel,
+): Promise<readonly LogRecord[]> {
+  return await withLogs(async (records) => {
+    await work();
+    return records;
+  }, lowestLevel);
+}
