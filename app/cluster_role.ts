@@ -2,6 +2,7 @@
  * What the manager may do: the ClusterRole and the Role that `deploy/` ships and under which
  * `standalone` runs the manager from the first day. Every rule says who needs it.
  */
+import { KATIB } from "../crds/katib_names.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../crds/names.ts";
 
@@ -36,6 +37,9 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [TRAINER_GROUP], resources: ["trainjobs/status"], verbs: ["patch"] },
   // Children carry blockOwnerDeletion, which asks for this where its admission plugin is on.
   { apiGroups: [TRAINER_GROUP], resources: ["trainjobs/finalizers"], verbs: ["update"] },
+  // Trials of Katib's: what a trial's job reports, and that it stopped early (only its status is written).
+  { apiGroups: [KATIB.group], resources: ["trials"], verbs: READ },
+  { apiGroups: [KATIB.group], resources: ["trials/status"], verbs: ["patch"] },
   // TrainJob → JobSet, and the built-in executor's status of it.
   {
     apiGroups: [JOBSET_GROUP],
@@ -56,6 +60,12 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   {
     apiGroups: ["authentication.k8s.io"],
     resources: ["tokenreviews"],
+    verbs: ["create"],
+  },
+  // Who may read a TrainJob's observation.
+  {
+    apiGroups: ["authorization.k8s.io"],
+    resources: ["subjectaccessreviews"],
     verbs: ["create"],
   },
   {

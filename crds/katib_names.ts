@@ -1,4 +1,5 @@
 /** Names of Katib's that Milepost reads or writes (contract katib.md). */
+import { LABELS } from "./names.ts";
 
 /** Katib's API group, its kind that controls the TrainJob of a trial, and names of its own (contract katib.md). */
 export const KATIB = {
@@ -38,4 +39,13 @@ export const TRIAL_CONDITIONS = {
 export const TRIAL_EARLY_STOPPED = {
   reason: "TrialEarlyStopped",
   message: "Trial is early stopped",
+} as const;
+
+/**
+ * The matchCondition that keeps Katib's pod webhook away from the pods whose metrics Milepost takes: those
+ * with the trial label. `deploy/katib/` puts it into Katib's webhook configuration.
+ */
+export const KATIB_KEPT_OUT = {
+  name: "exclude-milepost-trials",
+  expression: `!has(object.metadata.labels) || !("${LABELS.trial}" in object.metadata.labels)`,
 } as const;
