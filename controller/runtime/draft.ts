@@ -14,6 +14,8 @@ export interface Draft {
   readonly runtimeName: string;
   readonly mlPolicy: MlPolicy | undefined;
   readonly executor: Executor;
+  /** The Trial whose metrics the pods push. */
+  readonly trial?: string | undefined;
   /** Labels and annotations of the JobSet. */
   readonly metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   /** Belongs to this draft: stages change it in place. */

@@ -6,7 +6,10 @@ import {
 } from "../../crds/names.ts";
 import { jobsOf, type Stage } from "./draft.ts";
 
-/** The label by which webhook and caches select the pods of a TrainJob (design, decision 3). */
+/**
+ * The labels by which webhook and caches select the pods of a TrainJob, and of a trial (design, decision
+ * 3). A trial's label that stands in a runtime or a patch is nobody's word: it goes.
+ */
 export const podIdentity: Stage = {
   name: "podIdentity",
   apply(draft) {
@@ -14,7 +17,12 @@ export const podIdentity: Stage = {
     for (const job of jobsOf(draft)) {
       const template = job.template.spec?.template;
       if (!template) continue;
-      const labels = { ...template.metadata?.labels, [LABELS.trainJobName]: name };
+      const { [LABELS.trial]: _, ...others } = template.metadata?.labels ?? {};
+      const labels = {
+        ...others,
+        [LABELS.trainJobName]: name,
+        ...(draft.trial === undefined ? {} : { [LABELS.trial]: draft.trial }),
+      };
       template.metadata = { ...template.metadata, labels };
     }
     return undefined;

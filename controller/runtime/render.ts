@@ -26,6 +26,8 @@ export interface RenderInput {
   readonly trainJob: TrainJob;
   readonly runtime: AnyTrainingRuntime;
   readonly executor: Executor;
+  /** The Trial whose metrics the pods push; they carry its name. */
+  readonly trial?: string | undefined;
 }
 
 /**
@@ -63,7 +65,7 @@ export const STAGES: readonly Stage[] = [
   childNameLengths,
 ];
 
-function createDraft({ trainJob, runtime, executor }: RenderInput): Draft {
+function createDraft({ trainJob, runtime, executor, trial }: RenderInput): Draft {
   const template = runtime.spec?.template;
   const { labels, annotations } = template?.metadata ?? {};
   return {
@@ -71,6 +73,7 @@ function createDraft({ trainJob, runtime, executor }: RenderInput): Draft {
     runtimeName: runtime.metadata.name ?? "",
     mlPolicy: runtime.spec?.mlPolicy,
     executor,
+    trial,
     metadata: { labels: { ...labels }, annotations: { ...annotations } },
     spec: unshared(template?.spec ?? {}),
     counts: new Map(),

@@ -23,6 +23,8 @@ import { isFinished, owns, runtimeRefOf } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
 import { reconcileTrainJob } from "./reconcile.ts";
 import { followRunningPods, trainJobKeyOf } from "./running_pods.ts";
+import { createSettling } from "./settling.ts";
+import type { TrialHooks } from "./trials.ts";
 
 /** Where the CA that pods shall trust comes from. */
 export interface ProgressOptions {
@@ -42,6 +44,8 @@ export interface TrainJobControllerOptions {
   readonly executor: () => Executor;
   /** Undefined where the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
+  /** Undefined where no job is anybody's trial. */
+  readonly trials?: TrialHooks | undefined;
   /** TrainJobs reconciled at a time; upstream has 5. */
   readonly workers?: number;
   readonly metrics?: ControllerMetrics;
@@ -154,7 +158,8 @@ async function allSynced(informers: TrainJobInformers, signal: AbortSignal): Pro
  * begins once all of them are synced; whoever composes it runs the informers.
  */
 export function createTrainJobController(options: TrainJobControllerOptions): Controller {
-  const { client, informers, events, clock, executor, progress, workers, metrics } = options;
+  const { client, informers, events, clock, executor, progress, trials, workers, metrics } =
+    options;
   const told = new LRUCache<string, true>({
     max: TOLD_MAX,
     ttl: TOLD_AGAIN_MS,
@@ -163,6 +168,8 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
   });
   const runningPods = followRunningPods(informers.pods);
   const endedJobSets = followEndedJobSets(informers.jobSets);
+  const settling = trials &&
+    createSettling({ settle: trials.settle, clock, wake: (key) => loop.enqueue(key) });
   const reconciler = {
     client,
     informers,
@@ -171,6 +178,8 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     events,
     clock,
     executor,
+    trials,
+    settling,
     caBundle: () => progress?.caBundle(),
     isNews(uid: string, message: string) {
       const key = `${uid} ${message}`;
@@ -197,6 +206,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
         unsubscribe();
         runningPods.end();
         endedJobSets.end();
+        settling?.end();
       }
     },
   };

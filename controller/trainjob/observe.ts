@@ -14,10 +14,12 @@ import { isNotFound } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
-import type { EndedJobSets } from "./ended_jobsets.ts";
-import { isFinished, type Observed, owns, runtimeRefOf, runtimeScope } from "./observed.ts";
+import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
+import { isFinished, isOurs, type Observed, owns, runtimeRefOf, runtimeScope } from "./observed.ts";
 import type { RunningPods } from "./running_pods.ts";
+import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";
+import type { TrialHooks } from "./trials.ts";
 
 /** The caches that the controller reads. */
 export interface TrainJobInformers {
@@ -46,6 +48,8 @@ export interface Sources {
   readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;
   readonly caBundle: () => string | undefined;
+  readonly trials: Pick<TrialHooks, "trialOf"> | undefined;
+  readonly settling: Settling | undefined;
 }
 
 /** How one object is read: from its cache, or from the API server. */
@@ -92,6 +96,24 @@ function lostEnd({ endedJobSets }: Sources, key: string, trainJob: TrainJob): Jo
   return jobSet && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
 }
 
+/** Asked only of a job whose pods are still to be made: what runs keeps the labels that it has. */
+function trialOf(
+  { trials }: Sources,
+  { trainJob, jobSet }: { trainJob: TrainJob; jobSet: JobSet | undefined },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const runs = jobSet !== undefined && jobSet.spec?.suspend !== true;
+  const isOver = !isOurs(trainJob) || isFinished(trainJob.status);
+  if (trials === undefined || runs || isOver) return Promise.resolve(undefined);
+  return trials.trialOf(trainJob, signal);
+}
+
+function isSettled({ settling }: Sources, trainJob: TrainJob, jobSet: JobSet | undefined): boolean {
+  const ends = jobSet !== undefined && owns(trainJob, jobSet.metadata) && hasEnded(jobSet);
+  if (!ends || isFinished(trainJob.status) || settling === undefined) return true;
+  return settling.isSettled(trainJob);
+}
+
 /**
  * What is known of the TrainJob; undefined where there is none. With `fresh` everything but the
  * pods comes from the API server: slower, but no older than the call.
@@ -120,5 +142,7 @@ export async function observe(
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     caBundle: caBundle(),
     executor: executor(),
+    trial: await trialOf(sources, { trainJob, jobSet }, signal),
+    settled: isSettled(sources, trainJob, jobSet),
   };
 }

@@ -29,6 +29,10 @@ export interface Observed {
   /** The CA bundle that pods shall trust; undefined while there is none or progress is off. */
   readonly caBundle: string | undefined;
   readonly executor: Executor;
+  /** The Trial whose metrics the job's pods push. */
+  readonly trial: string | undefined;
+  /** Whether the end of the JobSet may be told: what the job's pods pushed is in the log. */
+  readonly settled: boolean;
 }
 
 /** The kind and group of a runtime reference, with the CRD's defaults. */
@@ -68,6 +72,16 @@ export function isFinished(status: TrainJob["status"]): boolean {
 export function isDeadlineExceeded(status: TrainJob["status"]): boolean {
   const failed = findCondition(status?.conditions, TRAINJOB_CONDITIONS.failed);
   return failed?.status === "True" && failed.reason === TRAINJOB_REASONS.deadlineExceeded;
+}
+
+/** Whether the job ended because the rules of its early stopping were met. */
+export function isEarlyStopped(status: TrainJob["status"]): boolean {
+  return isConditionTrue(status?.conditions, TRAINJOB_CONDITIONS.earlyStopped);
+}
+
+/** Whether the job was ended while its JobSet may still have run: what is left of it has to go. */
+export function wasStopped(status: TrainJob["status"]): boolean {
+  return isDeadlineExceeded(status) || (isEarlyStopped(status) && isFinished(status));
 }
 
 /** Whether the TrainJob controls the object. */

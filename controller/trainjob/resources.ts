@@ -15,7 +15,6 @@ import { renderJobSet } from "../runtime/render.ts";
 import { type JobSetDecision, planJobSet, suspendPlan } from "./jobset_plan.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
-  isDeadlineExceeded,
   isFinished,
   type Observed,
   ownerReferenceTo,
@@ -24,6 +23,7 @@ import {
   type ResourceProblem,
   runtimeRefOf,
   runtimeScope,
+  wasStopped,
 } from "./observed.ts";
 import { createSnapshot, readSnapshot } from "./snapshot.ts";
 
@@ -102,10 +102,10 @@ function sourceOf({ trainJob, snapshot, runtime }: Observed): Source {
 
 /** The children by the rendering; a snapshot is written only of a runtime that can be rendered. */
 function rendered(observed: Observed): Omit<ResourceDecision, "tls"> {
-  const { trainJob, executor } = observed;
+  const { trainJob, executor, trial } = observed;
   const source = sourceOf(observed);
   if ("problem" in source) return { ...source, jobSet: NOTHING.jobSet };
-  const result = renderJobSet({ trainJob, runtime: source.runtime, executor });
+  const result = renderJobSet({ trainJob, runtime: source.runtime, executor, trial });
   if ("problem" in result) {
     const { path, message } = result.problem;
     const text = `${path}: ${message}`;
@@ -123,11 +123,11 @@ function rendered(observed: Observed): Omit<ResourceDecision, "tls"> {
   return { snapshot: source.snapshot, jobSet, ...problem };
 }
 
-/** Of a job that has ended only one thing is left to do: what its deadline stopped has to go. */
+/** Of a job that has ended only one thing is left to do: what its deadline, or its rules, stopped has to go. */
 function afterTheEnd(observed: Observed): ResourceDecision {
   const jobSet = ownJobSet(observed);
   const gone = !jobSet || jobSet.metadata.deletionTimestamp !== undefined;
-  if (gone || !isDeadlineExceeded(observed.trainJob.status)) return NOTHING;
+  if (gone || !wasStopped(observed.trainJob.status)) return NOTHING;
   const { uid } = jobSet.metadata;
   return { ...NOTHING, jobSet: { plan: { kind: "delete", uid, propagation: "Background" } } };
 }

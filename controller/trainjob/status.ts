@@ -18,12 +18,13 @@ import {
   setCondition,
 } from "../../kube/conditions.ts";
 import { deadlineOf } from "./deadline.ts";
+import { hasEnded } from "./ended_jobsets.ts";
 import {
-  isDeadlineExceeded,
   isFinished,
   type Observed,
   ownJobSet,
   type ResourceProblem,
+  wasStopped,
 } from "./observed.ts";
 import { shorten } from "./shorten.ts";
 import { stateOf } from "./state.ts";
@@ -97,7 +98,7 @@ function jobsStatusOf(observed: Observed): JobStatus[] | undefined {
       { name, ready, succeeded, failed, active, suspended }
     )) ?? old;
   }
-  if (!isDeadlineExceeded(observed.trainJob.status)) return old;
+  if (!wasStopped(observed.trainJob.status)) return old;
   return old?.map((job) => ({ ...job, ready: 0, active: 0 }));
 }
 
@@ -136,10 +137,10 @@ export function decideStatus(
   let conditions = withSuspension(old, observed, now);
   conditions = withProblem(conditions, isFinished(trainJob.status) ? undefined : problem, now);
   const jobSet = ownJobSet(observed);
-  if (!isFinished(trainJob.status)) conditions = mirrorEnd(conditions, jobSet);
-  const deadline = isOver(trainJob, conditions)
-    ? { kind: "none" } as const
-    : deadlineOf(trainJob, jobSet, nowMs);
+  const tellsEnd = observed.settled && !isFinished(trainJob.status);
+  if (tellsEnd) conditions = mirrorEnd(conditions, jobSet);
+  const hasEnd = isOver(trainJob, conditions) || (jobSet !== undefined && hasEnded(jobSet));
+  const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(trainJob, jobSet, nowMs);
   if (deadline.kind === "exceeded") {
     conditions = setCondition(conditions, {
       type: TRAINJOB_CONDITIONS.failed,

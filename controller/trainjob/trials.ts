@@ -11,10 +11,11 @@ export interface TrialHooks {
   trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
   /**
    * Told that the TrainJob's JobSet has ended, before the TrainJob says so. Resolves when its accepted
-   * pushes are in the log, and a stop that was decided on has been written. It may be called again for
-   * a job, and is not waited for longer than {@link SETTLE_MS}.
+   * pushes are in the log, and a stop that was decided on has been written; undefined where there is
+   * nothing to wait for. It may be called again for a job, and is not waited for longer than
+   * {@link SETTLE_MS}: then \`signal\` aborts.
    */
-  settle(trainJob: TrainJob, signal: AbortSignal): Promise<void>;
+  settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
 }
 
 /** How long the end of a TrainJob waits for its observation log, in milliseconds. */

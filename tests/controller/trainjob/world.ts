@@ -32,6 +32,10 @@ export class World {
   now = START;
   executor: Executor = "builtin";
   ca: string | undefined;
+  /** The Trial that the TrainJob's pods push for. */
+  trial: string | undefined;
+  /** Whether what the job's pods pushed is in the log. */
+  settled = true;
   readonly options: ReconcilerOptions;
 
   constructor() {
@@ -58,6 +62,8 @@ export class World {
       clock: { now: () => this.now },
       executor: () => this.executor,
       caBundle: () => this.ca,
+      trials: { trialOf: () => Promise.resolve(this.trial) },
+      settling: { isSettled: () => this.settled, end: () => {} },
       isNews(uid, message) {
         const isNew = !told.has(uid + message);
         told.add(uid + message);

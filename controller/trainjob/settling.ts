@@ -1,0 +1,68 @@
+/** The wait between the end of a JobSet and the end of its TrainJob, for what the pods pushed last. */
+import { getLogger } from "@logtape/logtape";
+import { LRUCache } from "lru-cache";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { keyOf } from "../../kube/resource.ts";
+import { SETTLE_MS, type TrialHooks } from "./trials.ts";
+
+const log = getLogger(["milepost", "controller", "trainjob"]);
+
+/** Jobs that are remembered; one that was forgotten is asked about once more. */
+const REMEMBERED = 10_000;
+
+/** Knows which ended jobs have nothing more to wait for. */
+export interface Settling {
+  /**
+   * Whether the job's end may be told. The first question begins the wait, which is never longer than
+   * {@link SETTLE_MS}; at its end the job is woken.
+   */
+  isSettled(trainJob: TrainJob): boolean;
+  /** Waits for nothing any more. */
+  end(): void;
+}
+
+/** What {@link createSettling} is made with. */
+export interface SettlingOptions {
+  readonly settle: TrialHooks["settle"];
+  readonly clock: Pick<Clock, "sleep">;
+  /** Called with the TrainJob's key when its wait is over. */
+  readonly wake: (key: string) => void;
+}
+
+/** Remembers by UID; it holds at most {@link REMEMBERED} jobs. */
+export function createSettling({ settle, clock, wake }: SettlingOptions): Settling {
+  const known = new LRUCache<string, { settled: boolean }>({ max: REMEMBERED });
+  const ending = new AbortController();
+
+  async function wait(trainJob: TrainJob, settled: Promise<void>, over: AbortController) {
+    const signal = AbortSignal.any([over.signal, ending.signal]);
+    const late = clock.sleep(SETTLE_MS, signal).then(() => signal.aborted ? undefined : "late");
+    const outcome = await Promise.race([settled, late]).catch(messageOf);
+    over.abort();
+    if (outcome === undefined || ending.signal.aborted) return;
+    const message = "a TrainJob ends although its observation log may not be complete";
+    const problem = outcome === "late" ? `not complete within ${SETTLE_MS} ms` : outcome;
+    log.warn(message, { trainJob: keyOf(trainJob), problem });
+  }
+
+  return {
+    isSettled(trainJob) {
+      const uid = trainJob.metadata.uid ?? "";
+      const entry = known.get(uid);
+      if (entry !== undefined) return entry.settled;
+      const over = new AbortController();
+      const settled = settle(trainJob, AbortSignal.any([over.signal, ending.signal]));
+      if (settled === undefined) return true;
+      const waiting = { settled: false };
+      known.set(uid, waiting);
+      wait(trainJob, settled, over).finally(() => {
+        waiting.settled = true;
+        if (!ending.signal.aborted) wake(keyOf(trainJob));
+      });
+      return false;
+    },
+    end: () => ending.abort(),
+  };
+}
