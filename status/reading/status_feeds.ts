@@ -14,9 +14,11 @@ export type PollOwner = (
   signal: AbortSignal,
 ) => Promise<readonly Reading[] | undefined>;
 
-/** Options of {@link createStatusFeeds}. */
-export interface StatusFeedsOptions {
+/** Options of {@link createFeeds}. */
+export interface FeedsOptions<Value> {
   readonly poll: PollOwner;
+  /** What followers are told of a reading; undefined: nothing. */
+  readonly valueOf: (reading: Reading) => Value | undefined;
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
@@ -24,10 +26,13 @@ export interface StatusFeedsOptions {
   readonly jobsPerCall?: number;
 }
 
+/** Options of {@link createStatusFeeds}. */
+export type StatusFeedsOptions = Omit<FeedsOptions<JobStatus>, "valueOf">;
+
 /** Feeds by job. */
-export interface StatusFeeds {
-  /** Hears of the job's status and of each newer one. Answers how to stop that. */
-  follow(job: ReadJob, listener: (status: JobStatus) => void): () => void;
+export interface Feeds<Value> {
+  /** Hears of the job's value and of each newer one. Answers how to stop that. */
+  follow(job: ReadJob, listener: (value: Value) => void): () => void;
   /** Jobs that are followed. */
   jobs(): number;
   /** Ends every feed; resolves when nothing runs any more. */
@@ -41,62 +46,76 @@ const PACE_MS = 50;
 /** First and longest pause after a call without answer, plus up to as much again, in milliseconds. */
 const RETRY_MS = { first: 100, longest: 2000 } as const;
 
-interface Feed {
+interface Feed<Value> {
   readonly job: ReadJob;
-  readonly listeners: Set<(status: JobStatus) => void>;
+  readonly listeners: Set<(value: Value) => void>;
   cursor?: string;
-  latest?: JobStatus;
+  latest?: Value;
 }
 
 /** Jobs that are asked for by one call at a time. */
-interface Group {
+interface Group<Value> {
   /** By UID; those that had news last stand last. */
-  readonly feeds: Map<string, Feed>;
+  readonly feeds: Map<string, Feed<Value>>;
   /** Breaks off the call under way: there is somebody new, or nobody any more. */
   cut: () => void;
   isRunning: boolean;
   running: Promise<void>;
 }
 
+/** The newest statuses by job. */
+export type StatusFeeds = Feeds<JobStatus>;
+
+/** Creates {@link StatusFeeds}; nothing runs while nobody follows. */
+export function createStatusFeeds(options: StatusFeedsOptions): StatusFeeds {
+  return createFeeds({ ...options, valueOf: ({ status }) => status });
+}
+
 /** Takes an answer: what it brings is passed on, and goes to the end of the line. */
-function deliver(group: Group, readings: readonly Reading[]): void {
-  for (const { uid, cursor, status } of readings) {
+function deliver<Value>(
+  group: Group<Value>,
+  readings: readonly Reading[],
+  valueOf: FeedsOptions<Value>["valueOf"],
+): void {
+  for (const reading of readings) {
+    const { uid, cursor } = reading;
     const feed = group.feeds.get(uid);
     if (feed === undefined) continue;
     feed.cursor = cursor;
     group.feeds.delete(uid);
     group.feeds.set(uid, feed);
-    if (status === undefined) continue;
-    feed.latest = status;
-    for (const listener of feed.listeners) listener(status);
+    const value = valueOf(reading);
+    if (value === undefined) continue;
+    feed.latest = value;
+    for (const listener of feed.listeners) listener(value);
   }
 }
 
-/** Creates {@link StatusFeeds}; nothing runs while nobody follows. */
-export function createStatusFeeds(options: StatusFeedsOptions): StatusFeeds {
-  const { poll, clock, random = Math.random, jobsPerCall = 500 } = options;
+/** Creates {@link Feeds}; nothing runs while nobody follows. */
+export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
+  const { poll, valueOf, clock, random = Math.random, jobsPerCall = 500 } = options;
   const log = getLogger(["milepost", "status"]);
-  const groups = new Set<Group>();
-  const byUid = new Map<string, { readonly feed: Feed; readonly group: Group }>();
+  const groups = new Set<Group<Value>>();
+  const byUid = new Map<string, { readonly feed: Feed<Value>; readonly group: Group<Value> }>();
   const closed = new AbortController();
 
   /** One call; answers how long to rest after it. */
-  async function round(group: Group, failures: number): Promise<number | undefined> {
+  async function round(group: Group<Value>, failures: number): Promise<number | undefined> {
     const over = new AbortController();
     group.cut = () => over.abort();
     const entries = [...group.feeds.values()].map(({ job, cursor }) => ({ job, cursor }));
     const readings = await poll(entries, POLL_MS, over.signal).catch((error: unknown) => {
-      log.error("the owner of the status of jobs could not be asked", {
+      log.error("the owner of the state of jobs could not be asked", {
         problem: messageOf(error),
       });
       return undefined;
     });
-    if (readings !== undefined) deliver(group, readings);
+    if (readings !== undefined) deliver(group, readings, valueOf);
     if (readings !== undefined || over.signal.aborted) return undefined;
     return Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** Math.min(failures, 10));
   }
 
-  async function run(group: Group): Promise<void> {
+  async function run(group: Group<Value>): Promise<void> {
     let failures = 0;
     while (group.feeds.size > 0 && !closed.signal.aborted) {
       const pauseMs = await round(group, failures);
@@ -107,9 +126,9 @@ export function createStatusFeeds(options: StatusFeedsOptions): StatusFeeds {
     groups.delete(group);
   }
 
-  function groupWithRoom(): Group {
+  function groupWithRoom(): Group<Value> {
     for (const group of groups) if (group.feeds.size < jobsPerCall) return group;
-    const group: Group = {
+    const group: Group<Value> = {
       feeds: new Map(),
       cut() {},
       isRunning: false,
@@ -119,8 +138,8 @@ export function createStatusFeeds(options: StatusFeedsOptions): StatusFeeds {
     return group;
   }
 
-  function open(job: ReadJob): { feed: Feed; group: Group } {
-    const feed: Feed = { job, listeners: new Set() };
+  function open(job: ReadJob): { feed: Feed<Value>; group: Group<Value> } {
+    const feed: Feed<Value> = { job, listeners: new Set() };
     const group = groupWithRoom();
     group.feeds.set(job.uid, feed);
     const opened = { feed, group };

@@ -1,0 +1,70 @@
+/** Who waits at the owner until the state of a job is another than they know: for one term. */
+import type { Clock } from "../../kube/clock.ts";
+import type { ReadEntry, Reading, ReadJob } from "./reading.ts";
+
+/** Answers polls, at once or when something changes. */
+export interface WaitingPolls {
+  /** The state of the job of that UID is another now. */
+  changed(uid: string): void;
+  /**
+   * The jobs whose state is not the one of their cursor; where there are none, waits for up to
+   * `waitMs` milliseconds until there are. Answers what there is when `signal` aborts, or the term
+   * ends. Never throws.
+   */
+  poll(
+    entries: readonly ReadEntry[],
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly Reading[]>;
+  /** The term is over: who waits is answered, and nobody waits any more. */
+  close(): void;
+}
+
+/** Creates {@link WaitingPolls} over what `read` says of a job now. */
+export function createWaitingPolls(
+  { read, clock }: { readonly read: (job: ReadJob) => Reading; readonly clock: Clock },
+): WaitingPolls {
+  /** Who waits for a job, by its UID. */
+  const waiting = new Map<string, Set<() => void>>();
+  const closed = new AbortController();
+
+  const changed = (entries: readonly ReadEntry[]): Reading[] =>
+    entries.flatMap(({ job, cursor }) => {
+      const reading = read(job);
+      return reading.cursor === cursor ? [] : [reading];
+    });
+
+  /** Calls `ring` at the next change of one of the jobs; answers how to stop that. */
+  function listen(entries: readonly ReadEntry[], ring: () => void): () => void {
+    for (const { job: { uid } } of entries) {
+      const rings = waiting.get(uid) ?? new Set();
+      waiting.set(uid, rings.add(ring));
+    }
+    return () => {
+      for (const { job: { uid } } of entries) {
+        const rings = waiting.get(uid);
+        rings?.delete(ring);
+        if (rings?.size === 0) waiting.delete(uid);
+      }
+    };
+  }
+
+  return {
+    changed(uid) {
+      for (const ring of waiting.get(uid) ?? []) ring();
+    },
+    async poll(entries, waitMs, signal) {
+      const now = changed(entries);
+      if (now.length > 0 || waitMs <= 0 || signal.aborted || closed.signal.aborted) return now;
+      const over = new AbortController();
+      const ring = () => over.abort();
+      const stop = listen(entries, ring);
+      for (const early of [signal, closed.signal]) early.addEventListener("abort", ring);
+      await clock.sleep(waitMs, over.signal);
+      for (const early of [signal, closed.signal]) early.removeEventListener("abort", ring);
+      stop();
+      return changed(entries);
+    },
+    close: () => closed.abort(),
+  };
+}
