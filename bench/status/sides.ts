@@ -3,7 +3,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../../crds/names.ts";
 import { bundle, V8_FLAGS } from "../../build/bundle.ts";
 import type { ControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
-import { createDaemon } from "../../tests/cluster/control_plane/daemon.ts";
+import { createDaemon, type Daemon } from "../../tests/cluster/control_plane/daemon.ts";
 import { startUpstreamTrainer } from "../../tests/cluster/parity/upstream_trainer.ts";
 import type { Installation, TestManager } from "../../tests/cluster/support/installation.ts";
 import { freePort } from "../../tests/support/free_port.ts";
@@ -60,6 +60,17 @@ async function listens(port: number): Promise<boolean> {
   return true;
 }
 
+/** What one process serves with a certificate of the control plane's CA. */
+function sideOf(plane: Ground["plane"], port: number, daemon: Daemon): Side {
+  return {
+    url: `https://127.0.0.1:${port}`,
+    caPem: plane.ca.cert,
+    pids: [daemon.pid ?? 0],
+    managers: [],
+    stop: () => daemon.stop(),
+  };
+}
+
 async function startBare({ plane }: Ground): Promise<Side> {
   const port = freePort();
   const { cert, key } = await plane.ca.server("bare-endpoint", ["127.0.0.1"]);
@@ -76,13 +87,7 @@ async function startBare({ plane }: Ground): Promise<Side> {
     isReady: () => listens(port),
   });
   await daemon.start();
-  return {
-    url: `https://127.0.0.1:${port}`,
-    caPem: plane.ca.cert,
-    pids: [daemon.pid ?? 0],
-    managers: [],
-    stop: () => daemon.stop(),
-  };
+  return sideOf(plane, port, daemon);
 }
 
 async function startUpstream(
@@ -97,13 +102,7 @@ async function startUpstream(
     installs: false,
   });
   await until("upstream's status server", () => listens(port), { timeoutMs: 60_000 });
-  return {
-    url: `https://127.0.0.1:${port}`,
-    caPem: plane.ca.cert,
-    pids: [daemon.pid ?? 0],
-    managers: [],
-    stop: () => daemon.stop(),
-  };
+  return sideOf(plane, port, daemon);
 }
 
 const authoritySchema = z.looseObject({ data: z.record(z.string(), z.string()) });

@@ -7,6 +7,7 @@ import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
 import type { KubeClient, RequestReport } from "../../kube/client.ts";
+import { TEST_FLAGS } from "../support/manager_flags.ts";
 import {
   progress,
   requestToken,
@@ -82,14 +83,11 @@ async function withLimits(work: (world: World) => Promise<void>): Promise<void> 
     onManagerRequest: (report) => requests.push(report),
   });
   cleanup.defer(() => plane.stop());
-  const ports = ["webhookPort", "statusPort", "metricsPort", "healthPort", "forwardPort"];
   const manager = await startManager(
     readConfiguration({
       environment: {},
       flags: {
-        ...Object.fromEntries(ports.map((port) => [port, "0"])),
-        bindAddress: "127.0.0.1",
-        featureGates: "TrainJobProgress=true",
+        ...TEST_FLAGS,
         pushQpsPerPod: HARDLY,
         pushBurstPerPod: String(POD_BURST),
         pushQpsPerSubject: HARDLY,

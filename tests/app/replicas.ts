@@ -10,6 +10,7 @@ import { LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
+import { TEST_FLAGS } from "../support/manager_flags.ts";
 import { progress, requestToken, shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 
@@ -77,14 +78,11 @@ async function startReplica(
   const { client, cut } = cuttable(wrap(plane.managerClient));
   const { clock, jump } = jumping();
   const metrics = createMetrics();
-  const ports = ["webhookPort", "statusPort", "metricsPort", "healthPort", "forwardPort"];
   const manager = await startManager(
     readConfiguration({
       environment: {},
       flags: {
-        ...Object.fromEntries(ports.map((port) => [port, "0"])),
-        bindAddress: "127.0.0.1",
-        featureGates: "TrainJobProgress=true",
+        ...TEST_FLAGS,
         ...ELECTION,
         ...flags,
       },
