@@ -1,0 +1,60 @@
+/** Rules as they stand in an object, read one by one: what is wrong with one keeps none of the others. */
+import { readGoFloat } from "../../crds/go_float.ts";
+import type { TrialRule } from "../../crds/trial.ts";
+import type { Comparison, RuleProblem, StoppingRule } from "./rule.ts";
+
+const COMPARISONS: readonly Comparison[] = ["equal", "less", "greater"];
+/** Of a value in a message. */
+const SHOWN_MAX = 80;
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+}
+
+function readValue(value: unknown): { value: number; text: string } | string {
+  if (typeof value !== "string") return `its value ${shown(value)} is no number in a string`;
+  const read = readGoFloat(value);
+  if (read === undefined) return `its value ${shown(value)} is no number`;
+  if (Number.isNaN(read.value)) return `its value ${shown(value)} compares with nothing`;
+  return { value: read.value, text: value };
+}
+
+function readStartStep(value: unknown): number | string {
+  if (value === undefined || value === null) return 0;
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+    ? value
+    : `its startStep ${shown(value)} is no whole number from 0 on`;
+}
+
+/** The rule, or the clause that says what is wrong with it. */
+export function readRule(rule: TrialRule): StoppingRule | string {
+  const { name } = rule;
+  if (typeof name !== "string" || name === "") return "it names no metric";
+  const comparison = COMPARISONS.find((one) => one === rule.comparison);
+  if (comparison === undefined) {
+    return `its comparison ${shown(rule.comparison)} is none of ${COMPARISONS.join(", ")}`;
+  }
+  const value = readValue(rule.value);
+  if (typeof value === "string") return value;
+  const startStep = readStartStep(rule.startStep);
+  if (typeof startStep === "string") return startStep;
+  return { name, ...value, comparison, startStep };
+}
+
+/** All rules that can be applied, in their order, and what is wrong with the others. */
+export function readRules(
+  rules: readonly TrialRule[],
+): { rules: readonly StoppingRule[]; problems: readonly RuleProblem[] } {
+  const good: StoppingRule[] = [];
+  const problems: RuleProblem[] = [];
+  for (const [index, rule] of rules.entries()) {
+    const read = readRule(rule);
+    if (typeof read !== "string") good.push(read);
+    else {
+      const name = typeof rule.name === "string" ? rule.name : shown(rule.name);
+      problems.push({ index, rule: name, why: read });
+    }
+  }
+  return { rules: good, problems };
+}
