@@ -46,6 +46,8 @@ export interface Verdict {
   readonly step: number;
   /** Time of the deciding row, RFC 3339 with microseconds. */
   readonly time: string;
+  /** Metric, value, rule and step in words: for events and answers. */
+  readonly message: string;
 }
 
 /** How a stop ended. */
