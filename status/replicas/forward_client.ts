@@ -1,6 +1,13 @@
 /** Forwards pushes and reads to the owner. */
 import type { Clock } from "../../kube/clock.ts";
 import type { Push } from "../chain/exchange.ts";
+import {
+  ASK_ANSWER_MAX_BYTES,
+  ASK_PATH,
+  CHANGES_PATH,
+  decodeAskAnswer,
+  encodeAsk,
+} from "./forward_asks.ts";
 import { createForwardBatches } from "./forward_batches.ts";
 import { createForwardCalls, type ReplicaTls } from "./forward_calls.ts";
 import { decodeReadings, encodeRead, READ_ANSWER_MAX_BYTES, READ_PATH } from "./forward_reading.ts";
@@ -44,6 +51,10 @@ export interface ForwardClient {
     ask: PollAsk,
     bounds: CallBounds,
   ): Promise<readonly Reading[] | undefined>;
+  /** Asks the owner which observations are others now; as {@link read}. */
+  readChanges: ForwardClient["read"];
+  /** Asks the owner for an observation; undefined where it gave no answer, or is none. Never throws. */
+  ask(target: ForwardTarget, ask: unknown, bounds: CallBounds): Promise<object | undefined>;
   /** New calls use these. */
   updateTls(tls: ReplicaTls): void;
   /** Closes the connections. */
@@ -55,6 +66,9 @@ const IDLE_MS = 15_000;
 /** The same where the owner may wait for news before it answers. */
 const READ_IDLE_MS = 25_000;
 
+/** Connections of questions: their answers are long, and nobody waits for news on them. */
+const ASK_CONNECTIONS = 16;
+
 /** Creates a {@link ForwardClient}. */
 export function createForwardClient(options: ForwardClientOptions): ForwardClient {
   const { onForward } = options;
@@ -62,6 +76,8 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
   // Apart, so that reads that wait for news take no push's connection.
   const pushes = createForwardCalls({ ...bounded, idleMs: IDLE_MS });
   const reads = createForwardCalls({ ...bounded, idleMs: READ_IDLE_MS });
+  const maxConnections = Math.min(ASK_CONNECTIONS, bounded.maxConnections);
+  const asks = createForwardCalls({ ...bounded, maxConnections, idleMs: IDLE_MS });
 
   async function send(
     address: string,
@@ -77,25 +93,39 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
   }
   const forward = createForwardBatches({ ...bounded, send, maxPushes: bounded.maxCalls });
 
+  const readAt = (path: string): ForwardClient["read"] => async (target, ask, bounds) => {
+    const { address, transitions } = target;
+    const body = encodeRead({ transitions, ...ask });
+    const { bytes } = await reads.call(
+      { address, path, body, maxBytes: READ_ANSWER_MAX_BYTES },
+      bounds,
+    );
+    return bytes && decodeReadings(bytes);
+  };
+
   return {
     async forward({ address, transitions }, push, bounds) {
       const result = await forward(address, encodeForwardedPush({ transitions, push }), bounds);
       onForward?.(result.outcome);
       return result;
     },
-    async read({ address, transitions }, ask, bounds) {
-      const body = encodeRead({ transitions, ...ask });
-      const call = { address, path: READ_PATH, body, maxBytes: READ_ANSWER_MAX_BYTES };
-      const { bytes } = await reads.call(call, bounds);
-      return bytes && decodeReadings(bytes);
+    read: readAt(READ_PATH),
+    readChanges: readAt(CHANGES_PATH),
+    async ask({ address, transitions }, ask, bounds) {
+      const body = encodeAsk({ transitions, ask });
+      const call = { address, path: ASK_PATH, body, maxBytes: ASK_ANSWER_MAX_BYTES };
+      const { bytes } = await asks.call(call, bounds);
+      return bytes && decodeAskAnswer(bytes);
     },
     updateTls(tls) {
       pushes.updateTls(tls);
       reads.updateTls(tls);
+      asks.updateTls(tls);
     },
     close() {
       pushes.close();
       reads.close();
+      asks.close();
     },
   };
 }

@@ -6,6 +6,13 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { AcceptPush } from "../chain/exchange.ts";
+import {
+  type AnswerAsk,
+  ASK_MAX_BYTES,
+  ASK_PATH,
+  CHANGES_PATH,
+  createAskJudge,
+} from "./forward_asks.ts";
 import type { ReplicaTls } from "./forward_calls.ts";
 import { decodeRead, READ_MAX_BYTES, READ_PATH, readingsThatFit } from "./forward_reading.ts";
 import {
@@ -16,17 +23,19 @@ import {
   type ForwardedPush,
   splitPushes,
 } from "./forwarding.ts";
+import { NOT_OWNER, type OwnTerm, termRefusal } from "./own_term.ts";
 import type { Reading } from "../reading/reading.ts";
 import { closeWithin, listen } from "../serving/listening.ts";
 import { discardRest, readBounded } from "../serving/request_body.ts";
 import type { PollOwner } from "../reading/status_feeds.ts";
 
-/** What the listener needs of leadership. */
-export interface OwnTerm {
-  /** Whether this replica owns the state, renewed within the renew deadline. */
-  readonly leading: boolean;
-  /** How often the lease changed hands, as last seen. */
-  readonly transitions: number;
+export { type OwnTerm, termRefusal } from "./own_term.ts";
+
+/** What is answered of observations. */
+export interface ForwardedObservations {
+  readonly answerHere: AnswerAsk;
+  /** Says which are others now. */
+  readonly pollHere: PollOwner;
 }
 
 /** Options of {@link startForwardListener}. */
@@ -43,6 +52,8 @@ export interface ForwardListenerOptions {
   readonly acceptHere: AcceptPush;
   /** Reads this replica's own state. */
   readonly pollHere: PollOwner;
+  /** Absent: nobody asks for observations here. */
+  readonly observations?: ForwardedObservations | undefined;
   readonly clock: Clock;
   /** How long `acceptHere` may take. Default 2 s. */
   readonly acceptDeadlineMs?: number;
@@ -58,15 +69,7 @@ export interface ForwardListener {
 
 const CONNECTIONS = 256;
 const TIMES_MS = { headers: 5000, request: 10_000, idle: 30_000, check: 1000 } as const;
-const NOT_OWNER: ForwardAnswer = { refusal: "not_owner" };
 const LATE: ForwardAnswer = { retryAfterMs: 1000, reason: "the owner is slow: try again soon" };
-
-/** Whether the owner of this term takes what was meant for that one (design, decision 7). */
-export function termRefusal(own: OwnTerm, transitions: number): ForwardAnswer | undefined {
-  if (transitions < own.transitions) return { refusal: "older_transition" };
-  // Who names a newer term than ours knows better than we do that we are not the owner.
-  return own.leading && transitions === own.transitions ? undefined : NOT_OWNER;
-}
 
 /** Whether the certificate carries the name, among others or alone. */
 function carries(altNames: string | undefined, name: string): boolean {
@@ -128,7 +131,9 @@ function createPushJudge(
 }
 
 /** Answers one forwarded read, as soon as there is something new. */
-function createReadJudge({ term, pollHere }: ForwardListenerOptions): Judge {
+function createReadJudge(
+  { term, pollHere }: Pick<ForwardListenerOptions, "term" | "pollHere">,
+): Judge {
   return async (
     bytes,
     signal,
@@ -144,16 +149,31 @@ function createReadJudge({ term, pollHere }: ForwardListenerOptions): Judge {
   };
 }
 
+/** The calls that are answered, by path. */
+function callsOf(
+  options: ForwardListenerOptions,
+): Readonly<Record<string, { judge: Judge; maxBytes: number }>> {
+  const { term, observations } = options;
+  const calls = {
+    [FORWARD_PATH]: { judge: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES },
+    [READ_PATH]: { judge: createReadJudge(options), maxBytes: READ_MAX_BYTES },
+  };
+  if (observations === undefined) return calls;
+  const { answerHere, pollHere } = observations;
+  return {
+    ...calls,
+    [ASK_PATH]: { judge: createAskJudge(term, answerHere), maxBytes: ASK_MAX_BYTES },
+    [CHANGES_PATH]: { judge: createReadJudge({ term, pollHere }), maxBytes: READ_MAX_BYTES },
+  };
+}
+
 /** Starts it. Throws where the port cannot be had. */
 export async function startForwardListener(
   options: ForwardListenerOptions,
 ): Promise<ForwardListener> {
   const { clock, clientName, tls } = options;
   const log = getLogger(["milepost", "status"]);
-  const calls: Readonly<Record<string, { judge: Judge; maxBytes: number }>> = {
-    [FORWARD_PATH]: { judge: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES },
-    [READ_PATH]: { judge: createReadJudge(options), maxBytes: READ_MAX_BYTES },
-  };
+  const calls = callsOf(options);
   const closing = new AbortController();
 
   /** Aborts when the other replica waits no longer, or this one shuts down. */

@@ -1,0 +1,58 @@
+/** The call by which a replica asks the owner for an observation: path, envelope, bounds, and its judge. */
+import { z } from "zod";
+import { NOT_OWNER, type OwnTerm, termRefusal } from "./own_term.ts";
+
+/** Where observations are asked for, with POST. */
+export const ASK_PATH = "/forward/v1/observation";
+/** Where it is asked which observations are others now: messages as those of reads. */
+export const CHANGES_PATH = "/forward/v1/observation/changes";
+/** Bytes that a question may have. */
+export const ASK_MAX_BYTES = 16_384;
+/** Bytes that an answer may have: the longest page of a log, and a summary of each of its metrics. */
+export const ASK_ANSWER_MAX_BYTES = 8_388_608;
+
+/**
+ * Answers a question from this replica's own state; undefined where it has none, or does not
+ * understand. What question and answer hold is the business of who asks. Must not throw.
+ */
+export type AnswerAsk = (
+  ask: unknown,
+  signal: AbortSignal,
+) => Promise<object | undefined>;
+
+const askSchema = z.object({ transitions: z.int().min(0), ask: z.unknown() });
+const answerSchema = z.object({ answer: z.looseObject({}) });
+
+/** The bytes of a question to the owner of that term. */
+export function encodeAsk(ask: { readonly transitions: number; readonly ask: unknown }) {
+  return new TextEncoder().encode(JSON.stringify(ask));
+}
+
+function jsonOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads an answer; undefined where it has none, such as where the asked one is not the owner. */
+export function decodeAskAnswer(bytes: Uint8Array): object | undefined {
+  const parsed = answerSchema.safeParse(jsonOf(bytes));
+  return parsed.success ? parsed.data.answer : undefined;
+}
+
+/** Judges a forwarded question. Undefined: it was not understood. */
+export function createAskJudge(term: () => OwnTerm, answerHere: AnswerAsk) {
+  return async (bytes: Uint8Array, signal: AbortSignal): Promise<object | undefined> => {
+    const asked = askSchema.safeParse(jsonOf(bytes));
+    if (!asked.success) return undefined;
+    const { transitions, ask } = asked.data;
+    const refusal = termRefusal(term(), transitions);
+    if (refusal !== undefined) return refusal;
+    const answer = await answerHere(ask, signal);
+    // An owner that was paused meanwhile may know less than the next one.
+    const late = termRefusal(term(), transitions);
+    return late ?? (answer === undefined ? NOT_OWNER : { answer });
+  };
+}
