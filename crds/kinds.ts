@@ -89,6 +89,12 @@ export const KINDS = {
     "tokenreviews",
     false,
   ),
+  subjectAccessReview: builtIn<k.SubjectAccessReview>(
+    "authorization.k8s.io",
+    "SubjectAccessReview",
+    "subjectaccessreviews",
+    false,
+  ),
   mutatingWebhookConfiguration: builtIn<k.MutatingWebhookConfiguration>(
     "admissionregistration.k8s.io",
     "MutatingWebhookConfiguration",

@@ -34,6 +34,7 @@ export type ServiceAccount = Wire<k8s.V1ServiceAccount>;
 export type Volume = Wire<k8s.V1Volume>;
 export type VolumeMount = Wire<k8s.V1VolumeMount>;
 export type TokenReview = Wire<k8s.V1TokenReview>;
+export type SubjectAccessReview = Wire<k8s.V1SubjectAccessReview>;
 export type MutatingWebhookConfiguration = Wire<k8s.V1MutatingWebhookConfiguration>;
 export type ValidatingWebhookConfiguration = Wire<k8s.V1ValidatingWebhookConfiguration>;
 
