@@ -6,6 +6,7 @@ import { jobSetProblems } from "../controller/jobset/controller.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { childNames } from "../crds/names.ts";
 import type { RuntimeRef, TrainJob } from "../crds/trainjob.ts";
+import type { Trial } from "../crds/trial.ts";
 import type { AnyTrainingRuntime } from "../crds/training_runtime.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -14,6 +15,7 @@ import type { Informer } from "../kube/informer.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../kube/resource.ts";
 import type { AdmissionHandlers } from "../webhook/admission_http.ts";
 import { createAdmissionHandlers } from "../webhook/admission_handlers.ts";
+import type { TrialOfPod } from "../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
 import type { Executor } from "./jobset_executor.ts";
 
@@ -28,7 +30,11 @@ export interface AdmissionParts {
   /** Base URL of the status endpoint for pods; undefined with the gate off. */
   readonly endpoint: () => string | undefined;
   readonly executor: () => Executor;
+  /** The Trials that are watched. Absent: each is read. */
+  readonly trials?: Pick<Informer<Trial>, "get">;
 }
+
+const NO_TRIALS = { get: () => undefined };
 
 /** From the cache, else by one read: a runtime that was made a moment ago must not be missed. */
 async function find<T extends KubeObject>(
@@ -50,6 +56,18 @@ async function find<T extends KubeObject>(
     if (isNotFound(error)) return undefined;
     throw error;
   }
+}
+
+/** What the pods of a Trial are given of it; one read where no cache has it: each pod is made once. */
+async function findTrial(
+  { client, trials = NO_TRIALS }: AdmissionParts,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<TrialOfPod | undefined> {
+  const trial = await find(client, KINDS.trial, trials, key, signal);
+  if (trial === undefined) return undefined;
+  const { metadata: { labels }, spec } = trial;
+  return { name: key.name, labels, primaryContainerName: spec?.primaryContainerName };
 }
 
 /** Why the TrainJob cannot become a JobSet that its executor takes. */
@@ -95,6 +113,7 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
       const read = readSnapshot(trainJob, stored);
       return "runtime" in read ? read.runtime : undefined;
     },
+    trial: (key, signal) => findTrial(parts, key, signal),
     render: (trainJob, from) => renderProblems(trainJob, from, executor()),
     unsupported: (spec) => unsupportedFeatures(spec, undefined, executor()),
   });

@@ -21,6 +21,7 @@ import {
 } from "./admission_review.ts";
 import { jsonPatch } from "./json_patch.ts";
 import { injectIdentity, injectionWarnings } from "./pod_injection.ts";
+import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
 import { validateRuntime, type Verdict } from "./runtime_validation.ts";
 import { defaultTrainJob } from "./trainjob_defaulting.ts";
 import {
@@ -62,6 +63,15 @@ export interface AdmissionOptions extends TrainJobRules {
     key: TrainJobKey,
     signal: AbortSignal,
   ) => Eventually<AnyTrainingRuntime | undefined>;
+  /**
+   * The Trial that a pod's label names; undefined where there is none. A cache should be backed by a
+   * read. Rejects where it is not known now: then the pod is not created, but tried again by whoever
+   * does.
+   */
+  readonly trial: (
+    key: Pick<TrainJobKey, "namespace" | "name">,
+    signal: AbortSignal,
+  ) => Eventually<TrialOfPod | undefined>;
 }
 
 const ALLOWED: AdmissionOutcome = { allowed: true };
@@ -98,7 +108,7 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
       metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }),
       spec: z.looseObject({ containers: z.array(z.looseObject({ name: z.string() })) }),
     }).safeParse(value).success, { error: "must be a Pod with metadata and containers" });
-  return (request) => {
+  return async (request, signal) => {
     const endpoint = options.endpoint();
     if (endpoint === undefined || request.operation !== "CREATE") return ALLOWED;
     const pod = podSchema.safeParse(request.object);
@@ -106,8 +116,12 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
     const trainJob = pod.data.metadata?.labels?.[LABELS.trainJobName];
     const namespace = request.namespace ?? pod.data.metadata?.namespace;
     if (!trainJob || !namespace) return ALLOWED;
-    const patched = injectIdentity(pod.data, { namespace, trainJob }, endpoint);
+    const identified = injectIdentity(pod.data, { namespace, trainJob }, endpoint);
     const warnings = injectionWarnings(pod.data);
+    const name = pod.data.metadata?.labels?.[LABELS.trial];
+    const trial = name && await options.trial({ namespace, name }, signal);
+    if (name && !trial) warnings.push(`there is no Trial ${name} that the pod could be of`);
+    const patched = trial ? injectTrial(identified, trial) : identified;
     return { allowed: true, patch: jsonPatch(request.object, patched), warnings };
   };
 }

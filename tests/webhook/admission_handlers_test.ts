@@ -157,6 +157,49 @@ for (const [sentence, { pod, overlay }] of Object.entries(untouched)) {
   });
 }
 
+const trialsPod = podOf({
+  "trainer.kubeflow.org/trainjob-name": "tj",
+  "trainer.kubeflow.org/trial": "t",
+});
+
+Deno.test("admission gives a trial's pod what its Trial says, looked up by the label", async () => {
+  const asked: unknown[] = [];
+  const options = admissionOptions({
+    trial: (key) => {
+      asked.push(key);
+      return Promise.resolve({ name: "t", labels: { team: "x" }, primaryContainerName: "c" });
+    },
+  });
+  const { patch, warnings } = await judge(WEBHOOK_PATHS.mutatePods, trialsPod, ofPod, options);
+  assert.deepEqual(asked, [{ namespace: "ns", name: "t" }]);
+  assert.equal(warnings, undefined);
+  const text = JSON.stringify(operations(patch));
+  assert.match(text, /KATIB_TRIAL_NAME/);
+  assert.match(text, /\/metadata\/labels\/team/);
+  assert.match(text, /KUBEFLOW_TRAINER_STATUS_URL/);
+});
+
+Deno.test("admission gives a pod whose Trial is gone its identity, and says so", async () => {
+  const { allowed, patch, warnings } = await judge(WEBHOOK_PATHS.mutatePods, trialsPod, ofPod);
+  assert.equal(allowed, true);
+  assert.deepEqual(warnings, ["there is no Trial t that the pod could be of"]);
+  const text = JSON.stringify(operations(patch));
+  assert.match(text, /KUBEFLOW_TRAINER_STATUS_URL/);
+  assert.doesNotMatch(text, /KATIB/);
+});
+
+Deno.test("admission does not answer about a trial's pod while its Trial cannot be read", async () => {
+  const options = admissionOptions({ trial: () => Promise.reject(new Error("the API is away")) });
+  const http = createAdmissionHttp(createAdmissionHandlers(options), manualClock());
+  const answer = await http({
+    method: "POST",
+    url: WEBHOOK_PATHS.mutatePods,
+    headers: { "content-type": "application/json" },
+    body: ReadableStream.from([Buffer.from(JSON.stringify(review(trialsPod, ofPod)))]),
+  });
+  assert.equal(answer.status, 500);
+});
+
 Deno.test("admission leaves pods as they are while the feature gate is off", async () => {
   const options = admissionOptions({ endpoint: () => undefined });
   const answer = await judge(WEBHOOK_PATHS.mutatePods, labelled, ofPod, options);

@@ -212,6 +212,7 @@ export function admissionOptions(overlay: Partial<AdmissionOptions> = {}): Admis
     runtime: (ref) => ref.name === "rt" ? runtime() : undefined,
     jobSet: () => undefined,
     snapshot: () => undefined,
+    trial: () => undefined,
     render: () => [],
     unsupported: () => [],
     ...overlay,
