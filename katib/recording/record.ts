@@ -1,0 +1,153 @@
+/** Turns samples into rows: each once, in the order of their times. Pure. */
+import type { ObservationRow } from "../log/sink.ts";
+import { type Content, contentOf, digestOf } from "./content.ts";
+import { microsOf, timeOf } from "./micros.ts";
+import type { Recorded, RecordScope, Sample } from "./sample.ts";
+import { EMPTY_WINDOW, type Entry, exchange, newest, remember, type Window } from "./window.ts";
+
+/** Pods of one log whose last row is remembered; it has one at a time, and a few over its life. */
+const PODS_MAX = 16;
+
+/** What is known of a log. A value: recording makes another. */
+export interface RecordState {
+  readonly scope: RecordScope;
+  /** Of each pod its last row, the pod that recorded last at the end. */
+  readonly pods: ReadonlyMap<string, bigint>;
+  /** The last row that any pod which is not among these may have. */
+  readonly floor?: bigint;
+  /** The newest row of all. */
+  readonly latest?: bigint;
+  readonly window: Window;
+  /** The newest rows that were replayed: their sample may be in the log in part. */
+  readonly tail?: { readonly entry: Entry; readonly content: Content };
+}
+
+/** The state of an empty log. */
+export function startRecord(scope: RecordScope): RecordState {
+  return { scope, pods: new Map(), window: EMPTY_WINDOW };
+}
+
+const ONE = 1n;
+const same = (entry: Entry, time: bigint) => entry.pushed === time;
+const isMoved = (entry: Entry) => entry.recorded > entry.pushed;
+
+/** Whether a replayed entry can be what came with this time: at it, or moved behind another's. */
+function mayStem(entry: Entry, time: bigint): boolean {
+  return entry.isReplayed && (same(entry, time) || (isMoved(entry) && time < entry.pushed));
+}
+
+/** A sample that was read. */
+interface Read {
+  readonly pod: string;
+  readonly time: bigint;
+  /** With pod and sequence, so that it tells pushes apart that say the same. */
+  readonly identity: number;
+  readonly content: Content;
+}
+
+function readSample(sample: Sample, content: Content): Read {
+  const time = microsOf(sample.time);
+  if (time === undefined) throw new RangeError(`"${sample.time}" is no RFC 3339 time`);
+  const { pod, metrics, sequence } = sample;
+  return { pod, time, content, identity: digestOf(metrics, pod, String(sequence ?? "")) };
+}
+
+/** The entry that this sample is a retry of. */
+function earlier(state: RecordState, { time, identity, content }: Read): Entry | undefined {
+  const { window, latest } = state;
+  // Nearly always.
+  if (latest === undefined || time > latest) return undefined;
+  const own = newest(
+    window,
+    (entry) => !entry.isReplayed && same(entry, time) && entry.digest === identity,
+  );
+  if (own !== undefined) return own;
+  const digest = digestOf(content);
+  return newest(window, (entry) => mayStem(entry, time) && entry.digest === digest);
+}
+
+/** The rows of a sample of which the log has some, as the last that its former owner wrote. */
+function missing({ tail }: RecordState, { time, content }: Read): Content | undefined {
+  if (tail === undefined || !mayStem(tail.entry, time)) return undefined;
+  const has = (row: Content[number]) =>
+    tail.content.some((one) => one.name === row.name && one.value === row.value);
+  const rest = content.filter((row) => !has(row));
+  return rest.length === content.length - tail.content.length ? rest : undefined;
+}
+
+/** Its own time where that is after the pod's last row, else the microsecond after that; no other row's. */
+function freeTime({ window, pods, floor, latest }: RecordState, { pod, time }: Read): bigint {
+  const last = pods.get(pod) ?? floor;
+  let free = last === undefined || time > last ? time : last + ONE;
+  const isTaken = (one: bigint) =>
+    latest !== undefined && one <= latest &&
+    newest(window, ({ recorded }) => recorded === one) !== undefined;
+  while (isTaken(free)) free += ONE;
+  return free;
+}
+
+const later = (one: bigint, other: bigint | undefined) =>
+  other === undefined || one > other ? one : other;
+
+/** With a row of the pod at this time; of too many pods the one that was silent longest is forgotten. */
+function withRow(state: RecordState, pod: string, time: bigint): RecordState {
+  const pods = new Map(state.pods);
+  pods.delete(pod);
+  pods.set(pod, later(time, state.pods.get(pod)));
+  const latest = later(time, state.latest);
+  const [silent] = pods;
+  if (pods.size <= PODS_MAX || silent === undefined) return { ...state, pods, latest };
+  pods.delete(silent[0]);
+  return { ...state, pods, latest, floor: later(silent[1], state.floor) };
+}
+
+/** From now on a replayed entry is this sample's: another one of the same content is another. */
+function claimed(state: RecordState, entry: Entry, { time, identity }: Read): RecordState {
+  if (!entry.isReplayed) return state;
+  const own: Entry = {
+    pushed: time,
+    recorded: entry.recorded,
+    digest: identity,
+    isReplayed: false,
+  };
+  const { tail, ...rest } = { ...state, window: exchange(state.window, entry, own) };
+  return tail === undefined || tail.entry.recorded === entry.recorded ? rest : { ...rest, tail };
+}
+
+const rowsAt = (time: bigint, content: Content): ObservationRow[] =>
+  content.map((row) => ({ time: timeOf(time), ...row }));
+
+/**
+ * What becomes of a sample. Its rows carry its time. The same time, sequence and metrics again are a
+ * retry, as long as no {@link REMEMBERED_MIN} samples came in between; else a time that is not after the
+ * pod's last row becomes the microsecond after it. Throws a RangeError where the time is none.
+ */
+export function record(state: RecordState, sample: Sample): Recorded<RecordState> {
+  const { content, reports, warnings } = contentOf(state.scope, sample.metrics);
+  const read = readSample(sample, content);
+  const done = { state, verdict: "new" as const, rows: [], reports: [], warnings };
+  if (content.length === 0) return done;
+  const entry = earlier(state, read);
+  if (entry !== undefined) {
+    return { ...done, state: claimed(state, entry, read), verdict: "retry" };
+  }
+  const rest = missing(state, read);
+  if (rest !== undefined && state.tail !== undefined) {
+    const { entry } = state.tail;
+    return {
+      ...done,
+      state: withRow(claimed(state, entry, read), read.pod, entry.recorded),
+      rows: rowsAt(entry.recorded, rest),
+      reports: reports.filter(({ name }) => rest.some((row) => row.name === name)),
+    };
+  }
+  const time = freeTime(state, read);
+  const added = { pushed: read.time, recorded: time, digest: read.identity, isReplayed: false };
+  return {
+    state: { ...withRow(state, read.pod, time), window: remember(state.window, added) },
+    verdict: "new",
+    rows: rowsAt(time, content),
+    reports,
+    warnings,
+  };
+}

@@ -1,0 +1,51 @@
+/** Records all samples of a push together. Pure. */
+import type { ObservationRow } from "../log/sink.ts";
+import type { Report } from "../rules/rule.ts";
+import { record, type RecordState } from "./record.ts";
+import type { Recorded, Sample } from "./sample.ts";
+
+/** Most warnings of one answer. */
+export const WARNINGS_MAX = 20;
+
+/** A push: one sample, or those of a history, oldest first. */
+export interface SampledPush {
+  /** UID of the pod. */
+  readonly pod: string;
+  readonly samples: readonly Pick<Sample, "time" | "metrics">[];
+  readonly sequence?: number;
+}
+
+function bounded(warnings: ReadonlySet<string>): string[] {
+  const all = [...warnings];
+  if (all.length <= WARNINGS_MAX) return all;
+  const shown = all.slice(0, WARNINGS_MAX - 1);
+  return [...shown, `and ${all.length - shown.length} more warnings about metrics`];
+}
+
+/**
+ * What becomes of a push: `retry` where every sample of it was recorded before. Throws a RangeError
+ * where a time is none.
+ */
+export function recordPush(state: RecordState, push: SampledPush): Recorded<RecordState> {
+  const { pod, samples, sequence } = push;
+  const rows: ObservationRow[] = [];
+  const reports: Report[] = [];
+  const warnings = new Set<string>();
+  let current = state;
+  let isRetry = samples.length > 0;
+  for (const { time, metrics } of samples) {
+    const one = record(current, {
+      pod,
+      time,
+      metrics,
+      ...(sequence !== undefined && { sequence }),
+    });
+    current = one.state;
+    isRetry &&= one.verdict === "retry";
+    rows.push(...one.rows);
+    reports.push(...one.reports);
+    one.warnings.forEach((warning) => warnings.add(warning));
+  }
+  const verdict = isRetry ? "retry" : "new";
+  return { state: current, verdict, rows, reports, warnings: bounded(warnings) };
+}

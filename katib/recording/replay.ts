@@ -1,0 +1,52 @@
+/** What is known of a log by its rows: for an owner who did not write them. Pure. */
+import { readGoFloat } from "../../crds/go_float.ts";
+import type { ObservationRow } from "../log/sink.ts";
+import type { Report } from "../rules/rule.ts";
+import { digestOf } from "./content.ts";
+import { microsOf } from "./micros.ts";
+import { type RecordState, startRecord } from "./record.ts";
+import type { RecordScope } from "./sample.ts";
+import { type Entry, remember, REMEMBERED_MIN } from "./window.ts";
+
+/** The rows of one time: a sample, or what is in the log of it. */
+interface Moment {
+  readonly time: bigint;
+  readonly content: Report[];
+}
+
+/** The newest samples, oldest first. Rows stand by time, as every sink gives them. */
+function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Moment[] {
+  const moments: Moment[] = [];
+  for (let index = rows.length - 1; index >= 0; index--) {
+    const { time: text = "", name = "", value = "" } = rows[index] ?? {};
+    // Such as Katib's own row for a metric that never came.
+    const isForeign = (names !== undefined && !names.has(name)) || readGoFloat(value) === undefined;
+    const time = isForeign ? undefined : microsOf(text);
+    if (time === undefined) continue;
+    const newest = moments.at(-1);
+    if (newest?.time === time) newest.content.push({ name, value });
+    else if (moments.length === REMEMBERED_MIN) break;
+    else moments.push({ time, content: [{ name, value }] });
+  }
+  return moments.reverse();
+}
+
+/**
+ * The state that recording goes on with after these rows, every row of the log by time. Which pod wrote
+ * them is not known: each counts as any pod's, until a sample turns out to be its retry.
+ */
+export function replay(scope: RecordScope, rows: readonly ObservationRow[]): RecordState {
+  const moments = momentsOf(scope, rows);
+  let state = startRecord(scope);
+  let previous: Entry | undefined;
+  for (const { time, content } of moments) {
+    // What had the time of another, or an earlier one, was recorded right behind it.
+    const isMoved = previous !== undefined && time === previous.recorded + 1n;
+    const pushed = isMoved && previous !== undefined ? previous.pushed : time;
+    const entry: Entry = { pushed, recorded: time, digest: digestOf(content), isReplayed: true };
+    const window = remember(state.window, entry);
+    state = { ...state, window, floor: time, latest: time, tail: { entry, content } };
+    previous = entry;
+  }
+  return state;
+}

@@ -1,0 +1,92 @@
+/** What was recorded last, small enough to be kept for every trial: by it a retry is known. Values. */
+
+/** Samples that are remembered at least: more than a history holds, so that a whole one can come again. */
+export const REMEMBERED_MIN = 1536;
+/** Entries that are packed together. */
+const PACK = 64;
+
+/** A sample in the log. */
+export interface Entry {
+  /** The time that it was pushed with; of a replayed one the latest that it may have been. */
+  readonly pushed: bigint;
+  /** The time that it is recorded with. */
+  readonly recorded: bigint;
+  /** Tells it from others of its time: content with pod and sequence; of a replayed one content alone. */
+  readonly digest: number;
+  /** Read from the log: of its push only rows are known. */
+  readonly isReplayed: boolean;
+}
+
+/** Entries in 25 bytes each. */
+interface Pack {
+  readonly pushed: BigInt64Array;
+  readonly recorded: BigInt64Array;
+  readonly digest: Float64Array;
+  readonly isReplayed: Uint8Array;
+}
+
+/** The newest samples, oldest first. */
+export interface Window {
+  readonly packs: readonly Pack[];
+  /** The newest, fewer than fill a pack. */
+  readonly loose: readonly Entry[];
+}
+
+export const EMPTY_WINDOW: Window = { packs: [], loose: [] };
+
+function pack(entries: readonly Entry[]): Pack {
+  return {
+    pushed: BigInt64Array.from(entries, (entry) => entry.pushed),
+    recorded: BigInt64Array.from(entries, (entry) => entry.recorded),
+    digest: Float64Array.from(entries, (entry) => entry.digest),
+    isReplayed: Uint8Array.from(entries, (entry) => entry.isReplayed ? 1 : 0),
+  };
+}
+
+function entryAt(pack: Pack, index: number): Entry {
+  return {
+    pushed: pack.pushed[index] ?? 0n,
+    recorded: pack.recorded[index] ?? 0n,
+    digest: pack.digest[index] ?? 0,
+    isReplayed: pack.isReplayed[index] === 1,
+  };
+}
+
+const unpack = (pack: Pack): Entry[] => Array.from(pack.digest, (_, index) => entryAt(pack, index));
+
+/** With one entry more; what is older than {@link REMEMBERED_MIN} may go. */
+export function remember({ packs, loose }: Window, entry: Entry): Window {
+  const entries = [...loose, entry];
+  if (entries.length < PACK) return { packs, loose: entries };
+  const all = [...packs, pack(entries)];
+  return { packs: all.slice(-REMEMBERED_MIN / PACK), loose: [] };
+}
+
+/** With another entry in the place of one that is there. */
+export function exchange({ packs, loose }: Window, entry: Entry, by: Entry): Window {
+  const isSame = (one: Entry) =>
+    one.recorded === entry.recorded && one.digest === entry.digest &&
+    one.isReplayed === entry.isReplayed;
+  const exchanged = (entries: readonly Entry[]) => entries.map((one) => isSame(one) ? by : one);
+  if (loose.some(isSame)) return { packs, loose: exchanged(loose) };
+  return {
+    packs: packs.map((one) => unpack(one).some(isSame) ? pack(exchanged(unpack(one))) : one),
+    loose,
+  };
+}
+
+/** The newest entry that the test takes. */
+export function newest(
+  { packs, loose }: Window,
+  test: (entry: Entry) => boolean,
+): Entry | undefined {
+  const found = loose.findLast(test);
+  if (found !== undefined) return found;
+  for (const one of packs.toReversed()) {
+    for (let index = one.digest.length - 1; index >= 0; index--) {
+      const entry = entryAt(one, index);
+      if (test(entry)) return entry;
+    }
+  }
+  return undefined;
+}
