@@ -47,7 +47,14 @@ export type Admission = (
 ) => KubeError | undefined;
 
 /** Kinds whose status is written through the subresource alone. */
-const WITH_STATUS = new Set(["TrainJob", "JobSet", "Job", "Pod", "PersistentVolumeClaim"]);
+const WITH_STATUS = new Set([
+  "TrainJob",
+  "JobSet",
+  "Job",
+  "Pod",
+  "PersistentVolumeClaim",
+  "Trial",
+]);
 
 const WRITES = new Set(["create", "replace", "patch", "delete"]);
 

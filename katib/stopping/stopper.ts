@@ -1,0 +1,164 @@
+/** Stops trials: writes the end of the Trial, then of its TrainJob, each once however often it is asked. */
+import { LRUCache } from "lru-cache";
+import { KINDS } from "../../crds/kinds.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isConflict, isNotFound } from "../../kube/errors.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { KubeMeta, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
+import { aboutJob, aboutTrial } from "../trials/notice.ts";
+import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
+
+/** Looks at the world before a stop gives way to others; progress alone is written once a second. */
+const ATTEMPTS = 5;
+/** Stops of which it is remembered that they were begun here and not told yet. */
+const REMEMBERED = 10_000;
+
+/** What stopping needs. */
+export interface StopperOptions {
+  readonly client: Pick<KubeClient, "get" | "patch">;
+  readonly clock: Pick<Clock, "now">;
+  readonly events: Pick<EventRecorder, "record">;
+  /** Whether this owner may still write: asked before each write. */
+  readonly leading: () => boolean;
+  /** Of each call, in milliseconds: shorter than what a lost lease leaves to the next owner (decision 7). */
+  readonly deadlineMs: number;
+}
+
+/** The world of one stop, as read at one moment; what is another's, or on its way out, is absent. */
+interface Seen {
+  readonly trial: Trial | undefined;
+  readonly trainJob: TrainJob | undefined;
+}
+
+/** Somebody changed what this attempt goes by: look anew. */
+const AGAIN = Symbol("again");
+
+function isThere(metadata: KubeMeta, uid: string): boolean {
+  return metadata.uid === uid && metadata.deletionTimestamp === undefined;
+}
+
+class TrialStopper implements Stopper {
+  /** By the UID of the TrainJob: writes whose outcome may not be known, and of which nobody told. */
+  readonly #begun = new LRUCache<string, true>({ max: REMEMBERED });
+
+  constructor(private readonly options: StopperOptions) {}
+
+  async stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const outcome = await this.#attempt(stop, signal);
+      if (outcome !== AGAIN) return outcome;
+    }
+    const { namespace, name } = stop.plan.job;
+    throw new Error(
+      `TrainJob ${namespace}/${name} or its Trial changed at each of ${ATTEMPTS} looks`,
+    );
+  }
+
+  async #attempt(stop: Stop, signal: AbortSignal): Promise<StopOutcome | typeof AGAIN> {
+    const { key } = stop.plan;
+    const seen = await this.#look(stop, signal);
+    if (key.kind === "job") return await this.#stopJob(stop, seen, signal);
+    const { trial, trainJob } = seen;
+    if (trial === undefined) return "gone";
+    const now = this.options.clock.now();
+    const end = trialStop(trial, stop, now);
+    if (end.kind === "finished") return "finished before";
+    if (end.kind === "patch") {
+      // What has ended by itself is for Katib to judge; what is gone has no end to write.
+      if (trainJob === undefined) return "gone";
+      if (jobStop(trainJob, stop, now).kind === "finished") return "finished before";
+      const written = await this.#patch(KINDS.trial, key, stop, end, signal);
+      if (!written) return AGAIN;
+    }
+    const outcome = await this.#stopJob(stop, seen, signal);
+    if (outcome === AGAIN) return AGAIN;
+    // Katib may have deleted the job, or seen it end, between the two writes.
+    if (outcome !== "stopped") this.#tell(stop, seen);
+    return "stopped";
+  }
+
+  async #stopJob(
+    stop: Stop,
+    seen: Seen,
+    signal: AbortSignal,
+  ): Promise<StopOutcome | typeof AGAIN> {
+    if (seen.trainJob === undefined) return "gone";
+    const end = jobStop(seen.trainJob, stop, this.options.clock.now());
+    if (end.kind === "finished") return "finished before";
+    if (end.kind === "patch") {
+      const written = await this.#patch(KINDS.trainJob, stop.plan.job, stop, end, signal);
+      if (!written) return AGAIN;
+    }
+    this.#tell(stop, seen);
+    return "stopped";
+  }
+
+  async #look({ plan: { key, job } }: Stop, signal: AbortSignal): Promise<Seen> {
+    const [trial, trainJob] = await Promise.all([
+      key.kind === "trial" ? this.#get(KINDS.trial, key, signal) : undefined,
+      this.#get(KINDS.trainJob, job, signal),
+    ]);
+    return {
+      trial: trial && isThere(trial.metadata, key.uid) ? trial : undefined,
+      trainJob: trainJob && isThere(trainJob.metadata, job.uid) ? trainJob : undefined,
+    };
+  }
+
+  async #get<T>(
+    kind: ResourceKind<T>,
+    { namespace, name }: ObjectKey,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    const { client, deadlineMs } = this.options;
+    try {
+      return await client.get(kind, { namespace, name }, { signal, deadlineMs });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Answers false where somebody was faster. What else goes wrong may have been written or not. */
+  async #patch(
+    kind: ResourceKind<unknown>,
+    { namespace, name }: ObjectKey,
+    { plan: { job } }: Stop,
+    { body }: Extract<StopWrite, { kind: "patch" }>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { client, deadlineMs, leading } = this.options;
+    if (!leading()) throw new Error("the lease was not renewed in time");
+    const wasBegun = this.#begun.has(job.uid);
+    this.#begun.set(job.uid, true);
+    const options = { subresource: "status", signal, deadlineMs };
+    try {
+      await client.patch(kind, { namespace, name }, { type: "merge", body }, options);
+      return true;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+      // Nothing was written by this call.
+      if (!wasBegun) this.#begun.delete(job.uid);
+      return false;
+    }
+  }
+
+  /** Once, by whoever wrote the end of it: a stop that was found done was told by another. */
+  #tell({ plan: { job }, verdict }: Stop, { trial, trainJob }: Seen): void {
+    if (!this.#begun.delete(job.uid)) return;
+    const { events } = this.options;
+    const message = `stopped early: ${verdict.message}`;
+    const event = { type: "Normal", reason: EVENT_REASONS.earlyStopped, message } as const;
+    if (trial !== undefined) events.record(aboutTrial(trial), event);
+    if (trainJob !== undefined) events.record(aboutJob(trainJob), event);
+  }
+}
+
+/** Creates a {@link Stopper}. It is stateless but for what it still has to tell. */
+export function createStopper(options: StopperOptions): Stopper {
+  return new TrialStopper(options);
+}

@@ -1,0 +1,76 @@
+/** Whether a TrainJob is the trial that it says it is. Pure. */
+import { KATIB } from "../../crds/katib_names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import { controllerOf } from "../../kube/ownership.ts";
+import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
+
+/** What a claim comes to. */
+export type Claim =
+  /** The job claims no Trial. */
+  | { readonly kind: "none" }
+  | { readonly kind: "holds"; readonly trial: Trial }
+  /** `rivals`: the Trials that claim the same job, where that is why. */
+  | { readonly kind: "refused"; readonly why: string; readonly rivals: readonly Trial[] };
+
+/** Everything that a claim is judged by. */
+export interface ClaimView {
+  readonly trainJob: TrainJob;
+  /** The Trial that the job's controller reference names, by its name. */
+  readonly trial: Trial | undefined;
+  /** Trials of the job's namespace that would make a job of its name; see {@link jobKeyOf}. */
+  readonly claimants: readonly Trial[];
+}
+
+/** The reference to the Trial that the object says it is controlled by, of any version. */
+export function trialReference(
+  metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
+): OwnerRef | undefined {
+  const owner = controllerOf(metadata);
+  const isTrial = owner?.kind === KATIB.trialKind && owner.apiVersion.split("/")[0] === KATIB.group;
+  return isTrial ? owner : undefined;
+}
+
+function runNameOf({ spec }: Trial): string | undefined {
+  const metadata = spec?.runSpec?.metadata;
+  if (typeof metadata !== "object" || metadata === null || !("name" in metadata)) return undefined;
+  return typeof metadata.name === "string" ? metadata.name : undefined;
+}
+
+/** `namespace/name` of the job that the Trial makes: Katib looks for it by the name in `spec.runSpec`. */
+export function jobKeyOf(trial: Trial): string {
+  return `${trial.metadata.namespace ?? ""}/${runNameOf(trial) ?? trial.metadata.name ?? ""}`;
+}
+
+function refused(why: string, rivals: readonly Trial[] = []): Claim {
+  return { kind: "refused", why, rivals };
+}
+
+/**
+ * Holds where Katib's guarantees hold: the job's controller reference names the Trial by its UID, its name
+ * is the Trial's, and its kind and apiVersion are those of `spec.runSpec`; and where no other Trial claims
+ * the job (issue 6, part 2).
+ */
+export function judgeClaim({ trainJob, trial, claimants }: ClaimView): Claim {
+  const reference = trialReference(trainJob.metadata);
+  if (reference === undefined) return { kind: "none" };
+  const { name, uid } = reference;
+  if (trial === undefined) return refused(`there is no Trial "${name}"`);
+  if (trial.metadata.uid !== uid) {
+    return refused(`Trial "${name}" has the UID ${trial.metadata.uid}, the job names ${uid}`);
+  }
+  if (trainJob.metadata.name !== trial.metadata.name) {
+    return refused(`the job of Trial "${name}" would have the Trial's name`);
+  }
+  const { kind, apiVersion } = trial.spec?.runSpec ?? {};
+  if (kind !== trainJob.kind || apiVersion !== trainJob.apiVersion) {
+    const made = `${String(apiVersion ?? "nothing")} ${String(kind ?? "")}`.trim();
+    return refused(
+      `the runSpec of Trial "${name}" is a ${made}, no ${trainJob.apiVersion} TrainJob`,
+    );
+  }
+  const rivals = [trial, ...claimants.filter((it) => it.metadata.uid !== uid)];
+  if (rivals.length === 1) return { kind: "holds", trial };
+  const names = rivals.map((it) => `"${it.metadata.name}"`).join(" and ");
+  return refused(`the Trials ${names} claim the same job`, rivals);
+}

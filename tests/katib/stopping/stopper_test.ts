@@ -1,0 +1,344 @@
+/** Tests of stopping: what is written, exactly once, whatever is killed or in the way. */
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { Stop } from "../../../katib/adapter/adapter.ts";
+import { createStopper } from "../../../katib/stopping/stopper.ts";
+import type { ObservationPlan } from "../../../katib/trials/plan.ts";
+import { conflict, MemoryCluster } from "../../controller/memory_cluster.ts";
+import { jobOf, NOW, trial } from "../trials/builders.ts";
+
+const TRIAL = trial();
+const JOB = jobOf(TRIAL);
+
+const PLAN: ObservationPlan = {
+  kind: "plan",
+  key: { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" },
+  job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+  objective: { name: "loss", type: "minimize", additional: ["accuracy"] },
+  records: "named",
+  rules: [],
+  graceMs: 0,
+};
+const STOP: Stop = {
+  plan: PLAN,
+  verdict: {
+    rule: { name: "loss", comparison: "greater", value: "0.5" },
+    value: "0.9",
+    step: 3,
+    time: "2026-01-01T00:00:00.000000Z",
+    message: "loss 0.9 is greater than 0.5, at report 3",
+  },
+  observation: [{ name: "loss", min: "0.9", max: "1.5", latest: "0.9" }],
+};
+/** The same of a job without a trial. */
+const OF_JOB: Stop = {
+  ...STOP,
+  plan: { ...PLAN, key: { kind: "job", ...PLAN.job } },
+};
+
+class World {
+  readonly cluster = new MemoryCluster();
+  readonly events: string[] = [];
+  leading = true;
+
+  constructor() {
+    this.cluster.put(KINDS.trial, TRIAL);
+    this.cluster.put(KINDS.trainJob, JOB);
+  }
+
+  /** A stopper of a new process. */
+  stopper() {
+    return createStopper({
+      client: this.cluster.client(),
+      clock: { now: () => NOW + 60_000 },
+      events: {
+        record: ({ kind, name }, { type, reason, message }) =>
+          void this.events.push(`${kind} ${name}: ${type} ${reason} ${message}`),
+      },
+      leading: () => this.leading,
+      deadlineMs: 1000,
+    });
+  }
+
+  get trial() {
+    return this.cluster.peek(KINDS.trial, "ml/t1");
+  }
+
+  get job() {
+    return this.cluster.peek(KINDS.trainJob, "ml/t1");
+  }
+
+  /** Conditions of the Trial, in their order. */
+  get trialConditions() {
+    return this.trial?.status?.conditions?.map(({ type, status, reason }) =>
+      `${type}=${status}/${reason}`
+    );
+  }
+
+  get jobConditions() {
+    return this.job?.status?.conditions?.map(({ type, status, reason, message }) =>
+      `${type}=${status}/${reason}: ${message}`
+    );
+  }
+
+  end(kind: "trial" | "job", type: string, status = "True"): void {
+    const times = {
+      lastUpdateTime: "2026-01-01T00:00:30Z",
+      lastTransitionTime: "2026-01-01T00:00:30Z",
+    };
+    const condition = { type, status, reason: "R", message: "m", ...times };
+    const old = (kind === "trial" ? this.trial : this.job)?.status?.conditions ?? [];
+    const body = { status: { conditions: [...old, condition] } };
+    if (kind === "trial") this.cluster.edit(KINDS.trial, "ml/t1", body);
+    else this.cluster.edit(KINDS.trainJob, "ml/t1", body);
+  }
+}
+
+const signal = new AbortController().signal;
+
+const TRIAL_STOPPED = [
+  "Created=True/TrialCreated",
+  "Running=True/TrialRunning",
+  "EarlyStopped=True/TrialEarlyStopped",
+];
+const JOB_STOPPED = [
+  "EarlyStopped=True/RulesMet: loss 0.9 is greater than 0.5, at report 3",
+  "Complete=True/EarlyStopped: loss 0.9 is greater than 0.5, at report 3",
+];
+const TOLD = ["Trial", "TrainJob"].map((kind) =>
+  `${kind} t1: Normal EarlyStopped stopped early: loss 0.9 is greater than 0.5, at report 3`
+);
+
+function assertStopped(world: World): void {
+  deepEqual(world.trialConditions, TRIAL_STOPPED);
+  deepEqual(world.jobConditions, JOB_STOPPED);
+  deepEqual(world.trial?.status?.observation, { metrics: STOP.observation });
+  equal(world.trial?.status?.completionTime, "2026-01-01T00:01:00Z");
+}
+
+Deno.test("`stop()` ends the Trial in one patch, then the TrainJob, and tells on both", async () => {
+  const world = new World();
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  assertStopped(world);
+  deepEqual(world.events, TOLD);
+  deepEqual(world.cluster.writes.map(({ kind, subresource }) => [kind, subresource]), [
+    ["Trial", "status"],
+    ["TrainJob", "status"],
+  ]);
+  const last = world.trial?.status?.conditions?.at(-1);
+  equal(last?.message, "Trial is early stopped");
+  equal(last?.lastTransitionTime, "2026-01-01T00:01:00Z");
+  equal(last?.lastUpdateTime, "2026-01-01T00:01:00Z");
+  equal(world.trial?.status?.startTime, "2026-01-01T00:00:00Z");
+});
+
+Deno.test("`stop()` writes nothing, and tells nothing, when it is asked again", async () => {
+  const world = new World();
+  const stopper = world.stopper();
+  await stopper.stop(STOP, signal);
+  equal(await stopper.stop(STOP, signal), "stopped");
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  equal(world.cluster.writes.length, 2);
+  deepEqual(world.events, TOLD);
+});
+
+Deno.test("`stop()` of a job without a trial touches no Trial", async () => {
+  const world = new World();
+  equal(await world.stopper().stop(OF_JOB, signal), "stopped");
+  deepEqual(world.jobConditions, JOB_STOPPED);
+  deepEqual(world.trialConditions, TRIAL_STOPPED.slice(0, 2));
+  deepEqual(world.events, TOLD.slice(1));
+});
+
+for (const when of ["before", "after"] as const) {
+  for (const n of [1, 2]) {
+    Deno.test(`\`stop()\` is done once by another owner when killed ${when} write ${n}`, async () => {
+      const world = new World();
+      let writes = 0;
+      world.cluster.faults.push(({ verb }, phase) =>
+        verb === "patch" && phase === when && ++writes === n ? new Error("killed") : undefined
+      );
+      await rejects(world.stopper().stop(STOP, signal), /killed/);
+      equal(await world.stopper().stop(STOP, signal), "stopped");
+      assertStopped(world);
+      // Who is killed between the last write and the telling tells nothing; nobody tells twice.
+      const isLast = when === "after" && n === 2;
+      deepEqual(world.events, isLast ? [] : TOLD);
+    });
+
+    Deno.test(`\`stop()\` is done and told once when the answer to write ${n} is lost ${when} it`, async () => {
+      const world = new World();
+      let writes = 0;
+      world.cluster.faults.push(({ verb }, phase) =>
+        verb === "patch" && phase === when && ++writes === n ? new Error("no answer") : undefined
+      );
+      const stopper = world.stopper();
+      await rejects(stopper.stop(STOP, signal), /no answer/);
+      equal(await stopper.stop(STOP, signal), "stopped");
+      assertStopped(world);
+      deepEqual(world.events, TOLD);
+    });
+  }
+}
+
+for (const n of [1, 2]) {
+  Deno.test(`\`stop()\` looks anew when write ${n} is refused, since somebody was faster`, async () => {
+    const world = new World();
+    let writes = 0;
+    world.cluster.faults.push(({ verb }, phase) =>
+      verb === "patch" && phase === "before" && ++writes === n ? conflict("t1") : undefined
+    );
+    equal(await world.stopper().stop(STOP, signal), "stopped");
+    assertStopped(world);
+    deepEqual(world.events, TOLD);
+  });
+}
+
+Deno.test("`stop()` writes over progress and labels that are written at the same time", async () => {
+  const world = new World();
+  let version = 0;
+  world.cluster.faults.push(({ verb }, phase) => {
+    if (verb !== "patch" || phase !== "before" || ++version > 3) return undefined;
+    const labels = { v: String(version) };
+    world.cluster.edit(KINDS.trial, "ml/t1", { metadata: { labels } });
+    const trainerStatus = { progressPercentage: version, lastUpdatedTime: "2026-01-01T00:00:00Z" };
+    world.cluster.edit(KINDS.trainJob, "ml/t1", { status: { trainerStatus } });
+    return undefined;
+  });
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  assertStopped(world);
+  equal(world.job?.status?.trainerStatus?.progressPercentage, 3);
+});
+
+Deno.test("`stop()` gives way, and says so, when it never gets its turn", async () => {
+  const world = new World();
+  let version = 0;
+  world.cluster.faults.push(({ verb }, phase) => {
+    if (verb !== "patch" || phase !== "before") return undefined;
+    world.cluster.edit(KINDS.trial, "ml/t1", { metadata: { labels: { v: String(++version) } } });
+    return undefined;
+  });
+  await rejects(world.stopper().stop(STOP, signal), /ml\/t1 or its Trial changed/);
+});
+
+Deno.test("`stop()` by two owners at the same time is written once and told once", async () => {
+  const world = new World();
+  const outcomes = await Promise.all([
+    world.stopper().stop(STOP, signal),
+    world.stopper().stop(STOP, signal),
+  ]);
+  deepEqual(outcomes, ["stopped", "stopped"]);
+  assertStopped(world);
+  deepEqual(world.events, TOLD);
+});
+
+for (const end of ["Succeeded", "Failed", "Killed", "MetricsUnavailable"]) {
+  Deno.test(`\`stop()\` leaves a trial alone that has ended before: ${end}`, async () => {
+    const world = new World();
+    world.end("trial", end);
+    equal(await world.stopper().stop(STOP, signal), "finished before");
+    deepEqual(world.cluster.writes, []);
+    deepEqual(world.events, []);
+  });
+}
+
+Deno.test("`stop()` leaves a trial alone that ends while the stop is on its way", async () => {
+  const world = new World();
+  let isFirst = true;
+  world.cluster.faults.push(({ verb }, phase) => {
+    if (verb === "patch" && phase === "before" && isFirst) {
+      isFirst = false;
+      world.end("trial", "Succeeded");
+    }
+    return undefined;
+  });
+  equal(await world.stopper().stop(STOP, signal), "finished before");
+  deepEqual(world.trialConditions?.at(-1), "Succeeded=True/R");
+  equal(world.jobConditions, undefined);
+  deepEqual(world.events, []);
+});
+
+for (const [sentence, stop] of [["a trial", STOP], ["a job without one", OF_JOB]] as const) {
+  for (const end of ["Complete", "Failed"]) {
+    Deno.test(`\`stop()\` of ${sentence} leaves a job alone that has ended before: ${end}`, async () => {
+      const world = new World();
+      world.end("job", end);
+      equal(await world.stopper().stop(stop, signal), "finished before");
+      deepEqual(world.cluster.writes, []);
+    });
+  }
+}
+
+Deno.test("`stop()` takes an end that says False for none", async () => {
+  const world = new World();
+  world.end("trial", "EarlyStopped", "False");
+  world.end("job", "Complete", "False");
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  deepEqual(world.trialConditions, TRIAL_STOPPED);
+  deepEqual(world.jobConditions?.map((it) => it.split("/")[0]), [
+    "Complete=True",
+    "EarlyStopped=True",
+  ]);
+});
+
+Deno.test("`stop()` keeps the observation when Katib deletes the job at once", async () => {
+  const world = new World();
+  world.cluster.faults.push(({ kind }, phase) => {
+    if (kind === "Trial" && phase === "after" && world.trial?.status?.observation) {
+      world.cluster.remove(KINDS.trainJob, "ml/t1");
+    }
+    return undefined;
+  });
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  equal(world.job, undefined);
+  deepEqual(world.trialConditions, TRIAL_STOPPED);
+  deepEqual(world.trial?.status?.observation, { metrics: STOP.observation });
+  deepEqual(world.events, TOLD.slice(0, 1));
+});
+
+Deno.test("`stop()` keeps parts of the Trial's status that it does not know", async () => {
+  const world = new World();
+  world.cluster.edit(KINDS.trial, "ml/t1", { status: { later: { kept: true } } });
+  await world.stopper().stop(STOP, signal);
+  deepEqual(world.trial?.status?.later, { kept: true });
+});
+
+Deno.test("`stop()` without rows leaves the observation empty", async () => {
+  const world = new World();
+  await world.stopper().stop({ ...STOP, observation: [] }, signal);
+  equal(world.trial?.status?.observation, undefined);
+  deepEqual(world.trialConditions, TRIAL_STOPPED);
+});
+
+const GONE: Record<string, (world: World) => void> = {
+  "the Trial is gone": (world) => world.cluster.remove(KINDS.trial, "ml/t1"),
+  "the Trial is another of the same name": (world) => {
+    world.cluster.remove(KINDS.trial, "ml/t1");
+    world.cluster.put(KINDS.trial, trial({}, { uid: "another" }));
+  },
+  "the job is gone": (world) => world.cluster.remove(KINDS.trainJob, "ml/t1"),
+  "the job is another of the same name": (world) => {
+    world.cluster.remove(KINDS.trainJob, "ml/t1");
+    world.cluster.put(KINDS.trainJob, jobOf(TRIAL, { uid: "another" }));
+  },
+  "the Trial is on its way out": (world) =>
+    void world.cluster.edit(KINDS.trial, "ml/t1", {
+      metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["clean-metrics-in-db"] },
+    }),
+};
+for (const [sentence, change] of Object.entries(GONE)) {
+  Deno.test(`\`stop()\` has nothing to stop where ${sentence}`, async () => {
+    const world = new World();
+    change(world);
+    equal(await world.stopper().stop(STOP, signal), "gone");
+    deepEqual(world.cluster.writes, []);
+    deepEqual(world.events, []);
+  });
+}
+
+Deno.test("`stop()` writes nothing once the lease is not its own any more", async () => {
+  const world = new World();
+  world.leading = false;
+  await rejects(world.stopper().stop(STOP, signal), /lease/);
+  deepEqual(world.cluster.writes, []);
+});
