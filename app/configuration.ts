@@ -6,7 +6,7 @@ import { parse as parseYaml, YAMLParseError } from "yaml";
 import { z } from "zod";
 import { MANAGER, PORTS } from "../crds/names.ts";
 import { ConfigurationError } from "../kube/errors.ts";
-import { parseDuration } from "./duration.ts";
+import { parseDuration } from "../crds/duration.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
 import {
   adoptCollectors,
