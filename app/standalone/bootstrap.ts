@@ -4,6 +4,7 @@ import { z } from "zod";
 import { crdManifests, type CustomResourceDefinition } from "../../crds/manifests.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
+import { trialCrd } from "../../crds/trial_manifest.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isAlreadyExists, isNotFound } from "../../kube/errors.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
@@ -144,9 +145,17 @@ async function isForeign(client: KubeClient, name: string): Promise<boolean> {
     found.metadata.annotations?.[ANNOTATIONS.manifestHash] === undefined;
 }
 
-async function putCrd(client: KubeClient, crd: CustomResourceDefinition): Promise<void> {
+async function putCrd(
+  client: KubeClient,
+  crd: CustomResourceDefinition | ReturnType<typeof trialCrd>,
+): Promise<void> {
   if (await isForeign(client, crd.metadata.name)) return;
   await put(client, CRD, wholeSchema.parse(JSON.parse(JSON.stringify(crd))));
+}
+
+/** Katib's kind Trial, for a control plane without Katib; Katib's own stays as it is. Can be repeated. */
+export function installTrialCrd(client: KubeClient): Promise<void> {
+  return putCrd(client, trialCrd());
 }
 
 /** Brings the API server to where the manager can start. Can be repeated. */
