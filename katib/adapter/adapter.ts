@@ -1,5 +1,6 @@
 /** The adapter's promises: what it is given, what it answers, and whom it asks. */
 import type { TrialMetric } from "../../crds/trial.ts";
+import type { LogKey } from "../log/sink.ts";
 import type { ObservationPlan, ObservedJob, PlanAnswer } from "../trials/plan.ts";
 
 /** One sample of a push: what the pod says was so at that time. */
@@ -82,6 +83,8 @@ export interface Plans {
   planOf(job: ObservedJob, signal: AbortSignal): PlanAnswer | Promise<PlanAnswer>;
   /** The plans of all jobs that have not finished and have rules, for a new owner. */
   open(): readonly ObservationPlan[];
+  /** Whether the job has not finished, so that a stop can still be of use. */
+  isOpen(job: ObservedJob): boolean;
   /** Whether a pod is one that counts for the plan; undefined where that is not known now. */
   isPrimary(
     plan: ObservationPlan,
@@ -157,7 +160,9 @@ export interface Adapter extends ObservationReader {
    */
   settle(job: ObservedJob, signal: AbortSignal): Promise<void>;
   /** The TrainJob is gone: forgets it, and deletes the log where it was the job's own. */
-  forget(jobUid: string): void;
+  forget(job: ObservedJob): void;
+  /** Deletes a log: its Trial is gone, and it is not Katib that would do it. */
+  drop(key: LogKey): void;
   /** Trials that are watched for their rules. */
   open(): number;
   /** Replays and judges every open trial, then stops those that are to be stopped, until `signal` aborts. */

@@ -1,0 +1,252 @@
+/** The adapter: an actor for each log, whoever pushes; rules that are met become stops. For one term. */
+import { getLogger } from "@logtape/logtape";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { inParallel } from "../../kube/parallel.ts";
+import { type LogKey, type ObservationSink, SinkError } from "../log/sink.ts";
+import type { ObservationPlan, ObservedJob, PlanAnswer } from "../trials/plan.ts";
+import { createActors } from "./actors.ts";
+import type {
+  Adapter,
+  Answer,
+  ObservedPush,
+  Plans,
+  Stop,
+  StopOutcome,
+  Stopper,
+} from "./adapter.ts";
+import { createLogActor, type LogActor } from "./log_actor.ts";
+import { pageOf } from "./log_page.ts";
+import { createStops } from "./stops.ts";
+
+/** Options of {@link createAdapter}. */
+export interface AdapterOptions {
+  readonly sink: ObservationSink;
+  readonly plans: Plans;
+  readonly stopper: Stopper;
+  readonly clock: Clock;
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Whether this replica may still act as the owner (design, decision 7). */
+  readonly leading: () => boolean;
+  /** Longest time of one call to the sink, in milliseconds; shorter than what a lost lease leaves. */
+  readonly sinkMs: number;
+  /** A stop is done. */
+  readonly onStop?: (stop: Stop, outcome: StopOutcome) => void;
+  /** What a push brought will never be taken by the sink. */
+  readonly onRefused?: (plan: ObservationPlan, problem: string) => void;
+  /** Logs that are remembered; the longest unused are replayed when they are needed. Default 20000. */
+  readonly maxLogs?: number;
+}
+
+/** Open trials that are replayed at a time. */
+const REPLAYS = 16;
+/** How often it is looked for open trials that were not replayed yet, in milliseconds. */
+const LOOK_EVERY_MS = 5_000;
+/** First pause after replays that failed, in milliseconds; it doubles up to {@link LOOK_EVERY_MS}. */
+const RETRY_MS = 250;
+/** Tries to delete a log. */
+const DELETIONS = 5;
+/** When a client may come again, in milliseconds. */
+const SOON_MS = 1_000;
+
+const CLOSED: Answer = {
+  retryAfterMs: SOON_MS,
+  reason: "this replica does not own the observation log any more: try again soon",
+};
+const WHICH_POD: Answer = {
+  retryAfterMs: SOON_MS,
+  reason: "it is not known yet whether this pod is the trial's primary one: try again soon",
+};
+
+/** Resolves when `work` ends, however, or when `signal` aborts. */
+function orAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+    work.then(end, end);
+  });
+}
+
+/** The stop that the log asks for, where its last rule was met. */
+function stopOf({ plan, state }: LogActor): Stop | undefined {
+  const verdict = state?.verdict;
+  return state && verdict && { plan, verdict, observation: state.observation() };
+}
+
+/** Creates the adapter of one term. */
+export function createAdapter(options: AdapterOptions): Adapter {
+  const { sink, plans, stopper, clock, random = Math.random, leading, sinkMs } = options;
+  const { onStop = () => {}, onRefused = () => {}, maxLogs = 20_000 } = options;
+  const log = getLogger(["milepost", "katib"]);
+  const closed = new AbortController();
+  /** Jobs whose log was replayed in this term. */
+  const judged = new Set<string>();
+  const listeners = new Set<(jobUid: string) => void>();
+  const deletions = new Set<Promise<void>>();
+  let versions = 0;
+
+  const stops = createStops({
+    stopper,
+    clock,
+    random,
+    leading,
+    currentStop: (jobUid) => {
+      const actor = actors.get(jobUid);
+      return actor && stopOf(actor);
+    },
+    onStop,
+  });
+  const actors = createActors({
+    create(plan) {
+      const actor = createLogActor(plan, {
+        sink,
+        clock,
+        sinkMs,
+        leading: () => leading() && !closed.signal.aborted,
+        onChange: () => changed(actor),
+        onRefused,
+      });
+      return actor;
+    },
+    isBusy: (actor) => !actor.idle || stops.pending(actor.plan.job.uid),
+    max: maxLogs,
+  });
+
+  /** Something is new in a log. */
+  function changed(actor: LogActor): number {
+    const stop = stopOf(actor);
+    if (stop !== undefined && plans.isOpen(stop.plan.job)) stops.decided(stop);
+    for (const listener of listeners) listener(actor.plan.job.uid);
+    return ++versions;
+  }
+
+  /** What a pod is told whose pushes are not recorded: to stop, where its trial is to. */
+  function bystander({ job }: ObservationPlan): Answer | undefined {
+    const control = actors.get(job.uid)?.control;
+    return control && { ok: true, control };
+  }
+
+  function hand(
+    plan: ObservationPlan,
+    isPrimary: boolean | undefined,
+    push: ObservedPush,
+    signal: AbortSignal,
+  ): Answer | undefined | Promise<Answer> {
+    if (closed.signal.aborted) return CLOSED;
+    if (isPrimary === undefined) return WHICH_POD;
+    return isPrimary ? actors.of(plan).accept(push, signal) : bystander(plan);
+  }
+
+  function take(plan: PlanAnswer, push: ObservedPush, signal: AbortSignal) {
+    if (plan.kind === "unknown") return { retryAfterMs: SOON_MS, reason: plan.why };
+    if (plan.kind !== "plan") return undefined;
+    const isPrimary = plans.isPrimary(plan, push.pod, signal);
+    return isPrimary instanceof Promise
+      ? isPrimary.then((it) => hand(plan, it, push, signal))
+      : hand(plan, isPrimary, push, signal);
+  }
+
+  /** Undefined where nothing is recorded of the job. */
+  async function planned(job: ObservedJob, signal: AbortSignal) {
+    const plan = await plans.planOf(job, signal);
+    if (plan.kind === "unknown") throw new SinkError("unavailable", plan.why);
+    return plan.kind === "plan" ? plan : undefined;
+  }
+
+  async function deleteLog(key: LogKey): Promise<void> {
+    const { namespace, name } = key;
+    for (let left = DELETIONS; left > 0 && !closed.signal.aborted; left--) {
+      try {
+        return await sink.delete(
+          key,
+          AbortSignal.any([closed.signal, AbortSignal.timeout(sinkMs)]),
+        );
+      } catch (error) {
+        log.debug("a log could not be deleted", { namespace, name, problem: messageOf(error) });
+        await clock.sleep(SOON_MS * (0.5 + random()), closed.signal);
+      }
+    }
+  }
+
+  function drop(key: LogKey): void {
+    const deletion = deleteLog(key).finally(() => deletions.delete(deletion));
+    deletions.add(deletion);
+  }
+
+  /** Replays what is open and was not replayed yet; answers whether all of it could be. */
+  async function judge(signal: AbortSignal): Promise<boolean> {
+    const open = plans.open().filter(({ job }) => !judged.has(job.uid));
+    const errors = await inParallel(open, async (plan) => {
+      await actors.of(plan).load();
+      judged.add(plan.job.uid);
+    }, { limit: REPLAYS, signal });
+    if (errors.length > 0 && !signal.aborted) {
+      const problem = messageOf(errors[0]);
+      log.debug("logs of open trials could not be read; trying again", {
+        trials: errors.length,
+        problem,
+      });
+    }
+    return errors.length === 0;
+  }
+
+  return {
+    accept(push, signal) {
+      if (closed.signal.aborted) return CLOSED;
+      const plan = plans.planOf(push.job, signal);
+      return plan instanceof Promise
+        ? plan.then((it) => take(it, push, signal))
+        : take(plan, push, signal);
+    },
+    async settle(job, signal) {
+      const plan = await plans.planOf(job, signal);
+      if (plan.kind !== "plan") return;
+      const actor = actors.of(plan);
+      await orAborted(actor.drained(), signal);
+      await orAborted(actor.load(), signal);
+      await orAborted(stops.hurry(job.uid), signal);
+    },
+    forget(job) {
+      judged.delete(job.uid);
+      stops.forget(job.uid);
+      const actor = actors.remove(job.uid);
+      const isOwn = actor === undefined ? sink.keepsPlainJobs : actor.plan.key.kind === "job";
+      if (isOwn) drop({ kind: "job", ...job });
+    },
+    drop,
+    open: () => plans.open().length,
+    async run(signal) {
+      let pauseMs = RETRY_MS;
+      while (!signal.aborted) {
+        const isDone = await judge(signal);
+        pauseMs = isDone ? RETRY_MS : Math.min(2 * pauseMs, LOOK_EVERY_MS);
+        await clock.sleep(isDone ? LOOK_EVERY_MS : pauseMs * (0.5 + random() / 2), signal);
+      }
+      closed.abort();
+      await stops.close();
+      await Promise.all(actors.all().map((actor) => actor.drained()));
+      await Promise.all(deletions);
+    },
+    async snapshotOf(job, signal) {
+      const plan = await planned(job, signal);
+      if (plan === undefined) return undefined;
+      const actor = actors.of(plan);
+      const state = await actor.load();
+      const { version, pod: primaryPod } = actor;
+      return { plan, version, ...state.summary(), verdict: state.verdict, primaryPod };
+    },
+    async pageOf(job, query, signal) {
+      const plan = await planned(job, signal);
+      return plan && pageOf(await sink.read(plan.key, signal), query);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

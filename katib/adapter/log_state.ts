@@ -1,0 +1,121 @@
+/** What a log says: what was recorded, how its rules stand, and its metrics in short. No I/O. */
+import type { TrialMetric } from "../../crds/trial.ts";
+import type { ObservationRow } from "../log/sink.ts";
+import { recordPush } from "../recording/record_push.ts";
+import { replay } from "../recording/replay.ts";
+import type { RecordScope } from "../recording/sample.ts";
+import type { MetRule, Report } from "../rules/rule.ts";
+import { applyReport, describeMet, startRules } from "../rules/rules.ts";
+import type { ObservationPlan } from "../trials/plan.ts";
+import type { MetricSummary, ObservedPush, Verdict } from "./adapter.ts";
+import { createSummary } from "./summary.ts";
+
+/** What one sample reported, at the time of its rows. */
+interface TimedReports {
+  readonly time: string;
+  readonly reports: readonly Report[];
+}
+
+/** A push on its way into the log. */
+export interface TakenPush {
+  /** Those that are new; none of a retry. */
+  readonly rows: readonly ObservationRow[];
+  readonly reports: readonly TimedReports[];
+  readonly warnings: readonly string[];
+}
+
+/** The state of one log; after a write of unknown outcome it is made anew from the log. */
+export interface LogState {
+  /** What of a push is to be written; what is taken next is taken behind it. */
+  take(push: ObservedPush): TakenPush;
+  /** It is in the log now: its rules are applied. */
+  commit(taken: TakenPush): void;
+  /** Present once the last rule was met. */
+  readonly verdict: Verdict | undefined;
+  /** What the Trial's status is to say: of each metric min, max and latest. */
+  observation(): readonly TrialMetric[];
+  summary(): { readonly metrics: readonly MetricSummary[]; readonly rows: number };
+}
+
+/** Metrics and objective that are recorded. */
+export function scopeOf({ objective, records, rules }: ObservationPlan): RecordScope {
+  const ruled = rules.flatMap(({ name }) => typeof name === "string" ? [name] : []);
+  const names = new Set([...objective ? [objective.name, ...objective.additional] : [], ...ruled]);
+  return { ...(objective && { objective }), ...(records === "named" && { names }) };
+}
+
+function verdictOf(met: MetRule, time: string): Verdict {
+  const { rule, step, compared } = met;
+  return {
+    rule: { name: rule.name, comparison: rule.comparison, value: rule.text },
+    value: compared,
+    step,
+    time,
+    message: describeMet(met),
+  };
+}
+
+/** Rows of the same time are of one sample; `reports` holds the value of each as it was pushed. */
+function timed(rows: readonly ObservationRow[], reports: readonly Report[]): TimedReports[] {
+  const all: { time: string; reports: Report[] }[] = [];
+  for (const [index, { time }] of rows.entries()) {
+    const report = reports[index];
+    if (report === undefined) continue;
+    const last = all.at(-1);
+    if (last?.time === time) last.reports.push(report);
+    else all.push({ time, reports: [report] });
+  }
+  return all;
+}
+
+/** The samples of a push, oldest first. */
+function samplesOf({ earlier = [], trainerStatus }: ObservedPush) {
+  return [...earlier, trainerStatus].map(({ lastUpdatedTime: time, metrics = [] }) => ({
+    time,
+    metrics,
+  }));
+}
+
+/** The state of a log with these rows. */
+export function createLogState(
+  plan: ObservationPlan,
+  rows: readonly ObservationRow[],
+): LogState {
+  let recorded = replay(scopeOf(plan), rows);
+  let { state: rules } = startRules(plan.objective, plan.rules);
+  let verdict: Verdict | undefined;
+  const summary = createSummary();
+
+  function apply({ time, reports }: TimedReports): void {
+    const applied = applyReport(rules, reports);
+    rules = applied.state;
+    if (applied.stopped !== undefined) verdict ??= verdictOf(applied.stopped, time);
+  }
+
+  timed(rows, rows).forEach(apply);
+  rows.forEach(summary.add);
+
+  return {
+    take(push) {
+      const { pod, sequence } = push;
+      const samples = samplesOf(push);
+      const result = recordPush(recorded, {
+        pod: pod.uid,
+        samples,
+        ...(sequence !== undefined && { sequence }),
+      });
+      recorded = result.state;
+      const { rows, reports, warnings } = result;
+      return { rows, reports: timed(rows, reports), warnings };
+    },
+    commit(taken) {
+      taken.reports.forEach(apply);
+      taken.rows.forEach(summary.add);
+    },
+    get verdict() {
+      return verdict;
+    },
+    observation: () => summary.observation(plan.objective),
+    summary: () => ({ metrics: summary.metrics(), rows: summary.rows() }),
+  };
+}

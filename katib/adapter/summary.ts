@@ -1,0 +1,81 @@
+/** A log in short, row by row: of each metric its minimum, maximum and latest, by Katib's formula (contract katib.md 3). */
+import { readGoFloat } from "../../crds/go_float.ts";
+import { KATIB } from "../../crds/katib_names.ts";
+import type { TrialMetric } from "../../crds/trial.ts";
+import { sortableTime } from "../log/row_time.ts";
+import type { ObservationRow } from "../log/sink.ts";
+import type { PlanObjective } from "../trials/plan.ts";
+import type { MetricSummary } from "./adapter.ts";
+
+/** The rows of a log so far, in short. */
+export interface Summary {
+  add(row: ObservationRow): void;
+  rows(): number;
+  /** By name. */
+  metrics(): readonly MetricSummary[];
+  /** What a Trial's status says: the metrics that its objective names, `unavailable` where there is no row. */
+  observation(objective: PlanObjective | undefined): readonly TrialMetric[];
+}
+
+/** Metrics that are summed up; a job may report names without end. */
+const METRICS_MAX = 1_000;
+
+interface Bound {
+  readonly number: number;
+  readonly text: string;
+}
+
+interface Entry {
+  min?: Bound;
+  max?: Bound;
+  latest: string;
+  latestTime: string;
+}
+
+function addNumber(entry: Entry, number: number, text: string): void {
+  if (entry.min === undefined || entry.max === undefined) {
+    entry.min = entry.max = { number, text };
+  } else if (number < entry.min.number) entry.min = { number, text };
+  else if (number > entry.max.number) entry.max = { number, text };
+}
+
+const shown = (name: string, entry: Entry | undefined): MetricSummary => ({
+  name,
+  min: entry?.min?.text ?? KATIB.unavailable,
+  max: entry?.max?.text ?? KATIB.unavailable,
+  latest: entry?.latest ?? KATIB.unavailable,
+});
+
+/** Creates {@link Summary} of an empty log. */
+export function createSummary(): Summary {
+  const entries = new Map<string, Entry>();
+  let count = 0;
+  return {
+    add({ time, name, value }) {
+      count += 1;
+      const at = sortableTime(time) ?? "";
+      const known = entries.get(name);
+      if (known === undefined && entries.size >= METRICS_MAX) return;
+      const entry = known ?? { latest: value, latestTime: at };
+      entries.set(name, entry);
+      const read = readGoFloat(value);
+      if (read?.isInRange) addNumber(entry, read.value, value);
+      if (at < entry.latestTime) return;
+      entry.latest = value;
+      entry.latestTime = at;
+    },
+    rows: () => count,
+    metrics: () =>
+      [...entries].map(([name, entry]) => shown(name, entry))
+        .sort((one, other) => one.name < other.name ? -1 : 1),
+    observation(objective) {
+      if (objective === undefined) return [];
+      const read = new Set([objective.name, ...objective.additional]);
+      // Those with a strategy, as Katib does it.
+      const kept = new Set(objective.strategies?.map(({ name }) => name) ?? read);
+      return [...kept].map((name) => ({
+        ...shown(name, read.has(name) ? entries.get(name) : undefined),
+      }));
+    },
+  };
+}
