@@ -6,6 +6,7 @@ import type { Clock } from "../kube/clock.ts";
 import type { Controller, ControllerMetrics } from "../kube/controller.ts";
 import { type ConfigurationSync, createConfigurationSync } from "../webhook/configuration_sync.ts";
 import { webhookTarget } from "./endpoints.ts";
+import { watchKatibsWebhook } from "./katib_webhook.ts";
 import type { Foundation, ManagerParts } from "./manager_parts.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -85,6 +86,12 @@ function createWebhookSync({ foundation, parts, webhookPort }: TermOptions): Con
   });
 }
 
+const katibsWebhookParts = ({ foundation, parts }: TermOptions) => ({
+  configurations: parts.caches.mutatingConfigurations,
+  events: parts.events,
+  adopts: foundation.configuration.adoptCollectors,
+});
+
 /** Writes the webhook configurations, again and again until it works or `signal` aborts. */
 async function configure(sync: ConfigurationSync, clock: Clock, signal: AbortSignal) {
   let pause: number = SYNC_RETRY_MS.first;
@@ -136,6 +143,7 @@ export async function runTerm(options: TermOptions, signal: AbortSignal): Promis
     await runTogether([
       (signal) => keepConfigured(options, signal),
       (signal) => owned.run(signal, leading, FLUSH_MS),
+      (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
       ...createControllers(options).map((it) => (signal: AbortSignal) => it.run(signal)),
     ], signal);
   } finally {
