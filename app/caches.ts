@@ -4,14 +4,20 @@ import { JOBSET_KEYS, LABELS, MANAGER } from "../crds/names.ts";
 import { mayBeChild, WATCHED } from "../crds/watched.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
+import { jobKeyOf } from "../katib/trials/claim.ts";
 import { createInformer, type Informer, type InformerOptions } from "../kube/informer.ts";
 import { controllerOf } from "../kube/ownership.ts";
 import type { KubeObject } from "../kube/resource.ts";
+import { createRestingInformer } from "../kube/resting_informer.ts";
 
 /** Names of indexes. */
 export const INDEXES = {
   /** By the UID of the controlling owner. */
   controllerUid: "controllerUid",
+  /** Trials by their name, in whatever namespace. */
+  name: "name",
+  /** Trials by `namespace/name` of the job that they make. */
+  job: "job",
 } as const;
 
 /** What {@link createCaches} is made with. */
@@ -42,6 +48,17 @@ export function createCaches(options: CacheOptions) {
   const owned = { indexes: { [INDEXES.controllerUid]: byController } };
   return {
     trainJobs: cache(WATCHED.trainJob),
+    // Most clusters have no Katib.
+    trials: createRestingInformer({
+      client,
+      clock,
+      kind: WATCHED.trial,
+      onRestart: (cause) => options.onRestart(WATCHED.trial.plural, cause),
+      indexes: {
+        [INDEXES.name]: ({ metadata }) => [metadata.name ?? ""],
+        [INDEXES.job]: (trial) => [jobKeyOf(trial)],
+      },
+    }),
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
     jobSets: cache(KINDS.jobSet),

@@ -9,12 +9,14 @@ import { type ConfigMap, schemas } from "./kubernetes.ts";
 import {
   CA_KEY,
   childNames,
+  JOB_KEYS,
   JOBSET_KEYS,
   LABELS,
   LAST_APPLIED,
   RUNTIME_SNAPSHOT_KEY,
 } from "./names.ts";
 import type { TrainJob } from "./trainjob.ts";
+import type { Trial } from "./trial.ts";
 
 /** Of a map of texts the entries of those names. */
 function entriesOf(names: readonly string[]) {
@@ -44,15 +46,19 @@ const identity = {
 
 const watchedIdentity = z.object({ metadata: z.object(identity) });
 
+/** The labels of a pod that are kept. */
+export const WATCHED_POD_LABELS: readonly string[] = [
+  LABELS.trainJobName,
+  LABELS.trial,
+  JOBSET_KEYS.replicatedJobName,
+  JOBSET_KEYS.jobSetUid,
+  JOB_KEYS.completionIndex,
+];
+
 const watchedPod = z.object({
   metadata: z.object({
     ...identity,
-    labels: entriesOf([
-      LABELS.trainJobName,
-      LABELS.trial,
-      JOBSET_KEYS.replicatedJobName,
-      JOBSET_KEYS.jobSetUid,
-    ]),
+    labels: entriesOf(WATCHED_POD_LABELS),
   }),
   status: z.object({ phase: z.string().optional(), startTime: z.string().optional() }).optional(),
 });
@@ -121,9 +127,24 @@ function parseTrainJob(value: unknown): TrainJob {
   return { ...trainJob, metadata: { ...metadata, ...left } };
 }
 
+const runSpecHead = z.object({
+  apiVersion: z.string().optional().catch(undefined),
+  kind: z.string().optional().catch(undefined),
+  metadata: z.object({ name: z.string().optional() }).optional().catch(undefined),
+});
+
+/** The Trial with no more of its job than what says which one that is: the rest is in the job itself. */
+function parseTrial(value: unknown): Trial {
+  const trial = KINDS.trial.parse(value);
+  if (trial.spec?.runSpec === undefined) return trial;
+  const runSpec = runSpecHead.parse(trial.spec.runSpec);
+  return { ...trial, spec: { ...trial.spec, runSpec } };
+}
+
 /** Kinds of which less than all is kept; their parsers leave the rest out. */
 export const WATCHED = {
   trainJob: { ...KINDS.trainJob, parse: parseTrainJob },
+  trial: { ...KINDS.trial, parse: parseTrial },
   pod: watched(KINDS.pod, watchedPod),
   job: watched(KINDS.job, watchedJob),
   service: watched(KINDS.service, watchedIdentity),
