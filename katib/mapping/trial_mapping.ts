@@ -50,13 +50,3 @@ export type JobOutcome =
   | { readonly state: "Undecided" }
   /** The condition is met by something that is no condition: as Katib, the trial is left as it is. */
   | { readonly problem: string };
-
-/** Reads a template: Trial.spec, or a trial template in either spelling; see `mappingOf()`. */
-export type MappingOf = (template: unknown, job: JobKind) => MappingResult;
-/** Whether a pod with these labels is one that counts; see `isPrimaryPod()`. */
-export type IsPrimaryPod = (
-  mapping: TrialMapping,
-  labels: Readonly<Record<string, string>> | undefined,
-) => boolean;
-/** How a job stands, whatever its kind; see `outcomeOf()`. */
-export type OutcomeOf = (mapping: TrialMapping, job: unknown) => JobOutcome;

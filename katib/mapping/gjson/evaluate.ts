@@ -1,0 +1,234 @@
+/** What a GJSON path finds in a value. */
+import { Budget, BudgetError } from "./budget.ts";
+import { isObject, Members, membersOf, valuesAt } from "./json.ts";
+import { JsonTextError, parseJsonText } from "./json_text.ts";
+import { literalAt } from "./literal.ts";
+import { MODIFIERS } from "./modifiers.ts";
+import type { GjsonPath } from "./path.ts";
+import { fitsPattern } from "./pattern.ts";
+import { lastComponent, parseModifier, parseMultipath, splitPipe } from "./pieces.ts";
+import { meets } from "./query.ts";
+import { type ArrayStep, arrayStep, type KeyStep, keyStep } from "./steps.ts";
+
+/** What a path leads to; `value` is undefined where that is nothing. Objects may be {@link Members}. */
+export type Evaluation = { readonly value: unknown } | { readonly problem: string };
+
+/**
+ * Follows a path as GJSON 1.14.1 does, which Katib evaluates conditions with, on a value that is JSON's.
+ * Ends soon and without an error whatever is given: beyond the bounds of {@link Budget} with a problem,
+ * in words that begin with a verb. Unlike GJSON it never looks for JSON inside a string.
+ */
+export function evaluate(path: GjsonPath, value: unknown): Evaluation {
+  try {
+    return { value: new Walk().get(value, path.text) };
+  } catch (error) {
+    if (error instanceof BudgetError) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** What one path has found so far, while it is followed from one value. */
+interface Search {
+  value: unknown;
+  /** What is to be asked of the value when the search is over. */
+  pipe: string | undefined;
+}
+
+/** One evaluation: its bounds, and the steps that it has read already. */
+class Walk {
+  readonly #budget = new Budget();
+  readonly #keySteps = new Map<string, KeyStep>();
+  readonly #arraySteps = new Map<string, ArrayStep>();
+
+  /** What the path leads to from a value, all its pipes followed. */
+  get(start: unknown, path: string): unknown {
+    return this.#budget.deeper(() => {
+      let value = start;
+      let rest: string | undefined = path;
+      while (rest !== undefined) {
+        this.#budget.spend(1);
+        const made = this.#make(value, rest);
+        if (made !== undefined) {
+          ({ value, rest } = made);
+          continue;
+        }
+        const search: Search = { value: undefined, pipe: undefined };
+        if (rest.startsWith("..")) {
+          this.#inArray(search, value === undefined ? [] : [value], rest.slice(2));
+        } else {
+          this.#within(search, value, rest);
+        }
+        value = search.value;
+        rest = search.pipe;
+      }
+      return value;
+    });
+  }
+
+  /** What begins the path makes a value of its own: a modifier, a literal or a multipath does. */
+  #make(value: unknown, path: string): { value: unknown; rest: string | undefined } | undefined {
+    switch (path.length > 1 ? path[0] : "") {
+      case "@":
+        return this.#modify(value, path);
+      case "!": {
+        const literal = literalAt(path);
+        if (literal === undefined || "problem" in literal) return undefined;
+        return { value: literal.value, rest: follows(path, literal.end) };
+      }
+      case "[":
+      case "{":
+        return this.#select(value, path);
+      default:
+        return undefined;
+    }
+  }
+
+  #modify(value: unknown, path: string): { value: unknown; rest: string | undefined } | undefined {
+    const call = parseModifier(path);
+    const modifier = MODIFIERS.get(call?.name ?? "");
+    if (call === undefined || modifier === undefined) return undefined;
+    const made = modifier(value, jsonOf(call.argument), this.#budget);
+    return { value: made, rest: follows(path, call.end) };
+  }
+
+  #select(value: unknown, path: string): { value: unknown; rest: string | undefined } | undefined {
+    const multipath = parseMultipath(path);
+    if (multipath === undefined) return undefined;
+    const after = path[multipath.end];
+    if (after !== undefined && after !== "|" && after !== ".") return undefined;
+    const found = multipath.selectors
+      .map((it) => [nameOf(it.name, it.path), this.get(value, it.path)] as const)
+      .filter(([, it]) => it !== undefined);
+    const made = path[0] === "{" ? new Members(found) : found.map(([, it]) => it);
+    return { value: made, rest: follows(path, multipath.end) };
+  }
+
+  /** Follows a path into an object or array; whether it has found what ends the search. */
+  #within(search: Search, value: unknown, path: string): boolean {
+    if (Array.isArray(value)) return this.#inArray(search, value, path);
+    return isObject(value) && this.#inObject(search, value, path);
+  }
+
+  #inObject(search: Search, object: object, path: string): boolean {
+    const step = remembered(this.#keySteps, path, keyStep);
+    if (step.pipe !== undefined) search.pipe = step.pipe;
+    return this.#candidates(object, step).some((value) => this.#take(search, value, step.next));
+  }
+
+  #candidates(object: object, step: KeyStep): readonly unknown[] {
+    if (!step.isPattern) return valuesAt(object, step.key, this.#budget);
+    return membersOf(object, this.#budget)
+      .filter(([key]) => fitsPattern(key, step.key, this.#budget))
+      .map(([, value]) => value);
+  }
+
+  /** Ends the search with a value, or follows the rest of the path into it. */
+  #take(search: Search, value: unknown, next: string | undefined): boolean {
+    if (next !== undefined) {
+      return this.#budget.deeper(() => this.#within(search, value, next));
+    }
+    search.value = value;
+    return true;
+  }
+
+  #inArray(search: Search, array: readonly unknown[], path: string): boolean {
+    const step = remembered(this.#arraySteps, path, arrayStep);
+    if (step.pipe !== undefined) search.pipe = step.pipe;
+    switch (step.kind) {
+      case "count":
+        search.value = array.length;
+        return true;
+      case "index":
+        return step.index < array.length && this.#take(search, array[step.index], step.next);
+      case "each":
+        return this.#ofEach(search, array, step.path);
+      case "query":
+        return step.all
+          ? this.#allThatMeet(search, array, step)
+          : this.#firstThatMeets(search, array, step);
+      case "nothing":
+        return false;
+    }
+  }
+
+  #ofEach(search: Search, array: readonly unknown[], path: string): boolean {
+    const split = splitPipe(path);
+    if (split !== undefined) search.pipe = split.right;
+    const wanted = split?.left ?? path;
+    search.value = array.map((it) => this.get(it, wanted)).filter((it) => it !== undefined);
+    return true;
+  }
+
+  #firstThatMeets(
+    search: Search,
+    array: readonly unknown[],
+    step: ArrayStep & { kind: "query" },
+  ): boolean {
+    const index = array.findIndex((it) => this.#meets(it, step));
+    if (index < 0) return false;
+    search.value = this.#answer(search, array[index], step.next);
+    return true;
+  }
+
+  /** Found by trial: such a query does not end the search, and what it found before stays. */
+  #allThatMeet(
+    search: Search,
+    array: readonly unknown[],
+    step: ArrayStep & { kind: "query" },
+  ): boolean {
+    const answers = array
+      .filter((it) => this.#meets(it, step))
+      .map((it) => this.#answer(search, it, step.next))
+      .filter((it) => it !== undefined);
+    if (search.value === undefined) search.value = answers;
+    return false;
+  }
+
+  #meets(element: unknown, { query }: ArrayStep & { kind: "query" }): boolean {
+    if (typeof element === "object" && element !== null) {
+      return meets(this.get(element, query.path), query, this.#budget);
+    }
+    this.#budget.spend(1);
+    return query.path === "" && meets(element, query, this.#budget);
+  }
+
+  /** What the path behind a query finds in an element that meets it; its first pipe is asked of them all. */
+  #answer(search: Search, element: unknown, next: string | undefined): unknown {
+    if (next === undefined) return element;
+    const split = splitPipe(next);
+    if (split !== undefined) search.pipe = split.right;
+    return this.get(element, split?.left ?? next);
+  }
+}
+
+/** What a value that was made is asked: all after the dot or pipe; undefined: nothing. */
+function follows(path: string, end: number): string | undefined {
+  const next = path[end];
+  return next === "." || next === "|" ? path.slice(end + 1) : undefined;
+}
+
+function jsonOf(argument: string): unknown {
+  try {
+    return argument === "" ? undefined : parseJsonText(argument);
+  } catch (error) {
+    if (error instanceof JsonTextError) return undefined;
+    throw error;
+  }
+}
+
+/** The name of a selector's value: given, or that of the path's last component where it is plain. */
+function nameOf(given: string | undefined, path: string): string {
+  if (given !== undefined && given !== "") {
+    const text = given.startsWith('"') ? jsonOf(given) : undefined;
+    return typeof text === "string" ? text : given;
+  }
+  const last = lastComponent(path);
+  // deno-lint-ignore no-control-regex
+  return /[\u0000-\u001f[\]{}()#|!]/.test(last) ? "_" : last;
+}
+
+function remembered<T>(known: Map<string, T>, path: string, read: (path: string) => T): T {
+  const step = known.get(path) ?? read(path);
+  known.set(path, step);
+  return step;
+}

@@ -1,0 +1,101 @@
+/** JSON values as a path meets them: those of an object that came from elsewhere, and those it makes; what is not there is `undefined`. */
+import type { Budget } from "./budget.ts";
+
+/**
+ * An object whose members stand in an order of their own and may repeat: what a multipath, a modifier
+ * or a literal makes. Objects from elsewhere stay as they are and count as sorted by their keys, as the
+ * job's text has them that Katib evaluates.
+ */
+export class Members {
+  readonly list: readonly (readonly [string, unknown])[];
+
+  constructor(list: readonly (readonly [string, unknown])[]) {
+    this.list = list;
+  }
+}
+
+/** An object of either sort. */
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Orders texts as their UTF-8 bytes are ordered, which is what Go does. */
+export function compareText(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const left = a.charCodeAt(at);
+    const right = b.charCodeAt(at);
+    if (left !== right) return codePointRank(left) - codePointRank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates stand for the code points above all others. */
+function codePointRank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
+
+/** Members in their order; of an object from elsewhere sorted, what is `undefined` left out. */
+export function membersOf(object: object, budget: Budget): readonly (readonly [string, unknown])[] {
+  if (object instanceof Members) {
+    budget.spend(object.list.length);
+    return object.list;
+  }
+  const members = Object.entries(object).filter(([, value]) => value !== undefined);
+  budget.spend(members.length);
+  return members.sort(([a], [b]) => compareText(a, b));
+}
+
+/** Values of the members with that key, in their order: an object from elsewhere has one at most. */
+export function valuesAt(object: object, key: string, budget: Budget): readonly unknown[] {
+  budget.spend(1);
+  if (object instanceof Members) {
+    budget.spend(object.list.length);
+    return object.list.filter(([name]) => name === key).map(([, value]) => value);
+  }
+  const own = Object.getOwnPropertyDescriptor(object, key);
+  return own?.value === undefined ? [] : [own.value];
+}
+
+/** As Go writes a string inside JSON for the web: three characters more are escaped than JSON asks for. */
+function quoted(text: string): string {
+  return JSON.stringify(text).replace(
+    /[<>&\u2028\u2029]/g,
+    (it) => `\\u${it.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Compact JSON text of a value. Empty: the value is not there. */
+export function textOf(value: unknown, budget: Budget): string {
+  return budget.deeper(() => {
+    const text = ownText(value, budget);
+    budget.spendText(text.length);
+    return text;
+  });
+}
+
+function ownText(value: unknown, budget: Budget): string {
+  if (Array.isArray(value)) {
+    return `[${value.map((it) => textOf(it, budget)).join(",")}]`;
+  }
+  if (isObject(value)) {
+    const members = membersOf(value, budget);
+    return `{${members.map(([key, it]) => `${quoted(key)}:${textOf(it, budget)}`).join(",")}}`;
+  }
+  budget.spend(1);
+  if (typeof value === "string") return quoted(value);
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value).toLowerCase();
+  return value === undefined ? "" : JSON.stringify(value);
+}
+
+/** Whether all of a value can be written as JSON: a literal may have brought NaN or infinity. */
+export function isValidJson(value: unknown, budget: Budget): boolean {
+  budget.spend(1);
+  if (value === undefined) return false;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value)) {
+    return budget.deeper(() => value.every((it) => isValidJson(it, budget)));
+  }
+  if (!isObject(value)) return true;
+  return budget.deeper(() => membersOf(value, budget).every(([, it]) => isValidJson(it, budget)));
+}

@@ -1,0 +1,141 @@
+/** Reads JSON text with the order of members kept, and with the position of a mistake. */
+import { Members } from "./json.ts";
+
+/** Brackets inside brackets, at most. */
+const DEPTH = 100;
+
+/** A mistake in JSON text. */
+export class JsonTextError extends Error {
+  override name = "JsonTextError";
+  /** Index of the character where reading stopped. */
+  readonly index: number;
+
+  constructor(message: string, index: number) {
+    super(message);
+    this.index = index;
+  }
+}
+
+const SPACE = /[ \t\n\r]*/y;
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ["true", true],
+  ["false", false],
+  ["null", null],
+]);
+
+/** The whole text as one value. Throws a {@link JsonTextError}. */
+export function parseJsonText(text: string): unknown {
+  const reader = new Reader(text);
+  const value = reader.value(0);
+  reader.end();
+  return value;
+}
+
+/** Index of the quote that ends the string which begins at `start`; -1: there is none. */
+function closingQuote(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === '"') return at;
+  }
+  return -1;
+}
+
+/** Reads from left to right; `index` is where it stands. */
+class Reader {
+  readonly #text: string;
+  #index = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  end(): void {
+    this.#space();
+    if (this.#index < this.#text.length) throw this.#mistake("more text after the JSON value");
+  }
+
+  value(depth: number): unknown {
+    if (depth > DEPTH) throw this.#mistake(`more than ${DEPTH} brackets inside each other`);
+    this.#space();
+    const first = this.#text[this.#index];
+    if (first === "{") return this.#object(depth);
+    if (first === "[") return this.#array(depth);
+    if (first === '"') return this.#string();
+    const number = this.#take(NUMBER);
+    if (number !== undefined) return Number(number);
+    for (const [word, value] of WORDS) {
+      if (this.#text.startsWith(word, this.#index)) {
+        this.#index += word.length;
+        return value;
+      }
+    }
+    throw this.#mistake(first === undefined ? "JSON ends too early" : "not JSON");
+  }
+
+  #object(depth: number): Members {
+    const members: [string, unknown][] = [];
+    this.#list("}", () => {
+      this.#space();
+      const key = this.#string();
+      this.#space();
+      if (this.#text[this.#index] !== ":") throw this.#mistake("a colon is missing");
+      this.#index++;
+      members.push([key, this.value(depth + 1)]);
+    });
+    return new Members(members);
+  }
+
+  #array(depth: number): unknown[] {
+    const values: unknown[] = [];
+    this.#list("]", () => values.push(this.value(depth + 1)));
+    return values;
+  }
+
+  /** What stands between the bracket at the index and `end`, separated by commas. */
+  #list(end: string, element: () => void): void {
+    this.#index++;
+    this.#space();
+    if (this.#text[this.#index] === end) {
+      this.#index++;
+      return;
+    }
+    for (;;) {
+      element();
+      this.#space();
+      const next = this.#text[this.#index];
+      if (next !== "," && next !== end) throw this.#mistake(`"," or "${end}" is missing`);
+      this.#index++;
+      if (next === end) return;
+    }
+  }
+
+  #string(): string {
+    const start = this.#index;
+    const end = this.#text[start] === '"' ? closingQuote(this.#text, start) : -1;
+    if (end < 0) throw this.#mistake("a string is missing or not closed");
+    this.#index = end + 1;
+    try {
+      const value: unknown = JSON.parse(this.#text.slice(start, end + 1));
+      if (typeof value === "string") return value;
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+    }
+    throw new JsonTextError("a string that is not JSON's", start);
+  }
+
+  #space(): void {
+    this.#take(SPACE);
+  }
+
+  #take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#index;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#index += found.length;
+    return found;
+  }
+
+  #mistake(message: string): JsonTextError {
+    return new JsonTextError(message, this.#index);
+  }
+}

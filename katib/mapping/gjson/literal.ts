@@ -1,0 +1,45 @@
+/** Literals in a path: `!` and a value that stands for itself. */
+import { JsonTextError, parseJsonText } from "./json_text.ts";
+import { endOfPiece } from "./pieces.ts";
+
+/** A literal's value and where it ends, or what is wrong with it, and where. */
+export type Literal =
+  | { readonly value: unknown; readonly end: number }
+  | { readonly problem: string; readonly index: number };
+
+/** Reads the literal at the start of a text; undefined: GJSON takes this for a key that begins with `!`. */
+export function literalAt(text: string): Literal | undefined {
+  const first = text[1] ?? "";
+  if (first === "{" || first === "[") {
+    const end = endOfPiece(text, 1);
+    if (end === undefined) return { problem: "a bracket is not closed", index: 1 };
+    return jsonLiteral(text, end);
+  }
+  // Found by trial: a text or a number takes in all that follows, so nothing may.
+  if (/[-+\d"]/.test(first)) return jsonLiteral(text, text.length);
+  const end = 1 + text.slice(1).search(/[|.]|$/);
+  const word = text.slice(1, end);
+  switch (word.toLowerCase()) {
+    case "true":
+    case "false":
+    case "null":
+      return word === word.toLowerCase()
+        ? { value: parseJsonText(word), end }
+        : { problem: `this literal is written "${word.toLowerCase()}"`, index: 1 };
+    case "nan":
+      return { value: Number.NaN, end };
+    case "inf":
+      return { value: Infinity, end };
+    default:
+      return undefined;
+  }
+}
+
+function jsonLiteral(text: string, end: number): Literal {
+  try {
+    return { value: parseJsonText(text.slice(1, end)), end };
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error;
+    return { problem: `a literal that is not JSON: ${error.message}`, index: 1 + error.index };
+  }
+}

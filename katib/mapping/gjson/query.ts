@@ -1,0 +1,105 @@
+/** Whether a value meets a query's comparison. */
+import type { Budget } from "./budget.ts";
+import { compareText } from "./json.ts";
+import { fitsPattern } from "./pattern.ts";
+import type { Operator, Query } from "./steps.ts";
+
+/** Whether `~` takes a value for true. */
+export function isTruthy(value: unknown): boolean {
+  if (typeof value === "string") return /^(1|t|true)$/i.test(value);
+  return value === true || (typeof value === "number" && value !== 0);
+}
+
+/**
+ * Whether the value that a query's path led to meets its comparison. Without an operator whatever is
+ * there does; null, arrays and objects meet no comparison, not even `!=`.
+ */
+export function meets(value: unknown, query: Query, budget: Budget): boolean {
+  const isCast = query.value.startsWith("~");
+  const left = isCast ? isTruthy(value) : value;
+  const right = isCast ? query.value.slice(1) : query.value;
+  if (left === undefined) return false;
+  if (query.operator === "") return true;
+  switch (typeof left) {
+    case "string":
+      return textMeets(left, query.operator, right, budget);
+    case "number":
+      return numberMeets(left, query.operator, numberOf(right));
+    case "boolean":
+      return booleanMeets(left, query.operator, right);
+    default:
+      return false;
+  }
+}
+
+function textMeets(left: string, operator: Operator, right: string, budget: Budget): boolean {
+  switch (operator) {
+    case "%":
+      return fitsPattern(left, right, budget);
+    case "!%":
+      return !fitsPattern(left, right, budget);
+    default:
+      return orderMeets(compareText(left, right), operator);
+  }
+}
+
+function numberMeets(left: number, operator: Operator, right: number): boolean {
+  if (Number.isNaN(left) || Number.isNaN(right)) return operator === "!=";
+  return orderMeets(left === right ? 0 : left < right ? -1 : 1, operator);
+}
+
+function orderMeets(order: number, operator: Operator): boolean {
+  switch (operator) {
+    case "=":
+      return order === 0;
+    case "!=":
+      return order !== 0;
+    case "<":
+      return order < 0;
+    case "<=":
+      return order <= 0;
+    case ">":
+      return order > 0;
+    case ">=":
+      return order >= 0;
+    default:
+      return false;
+  }
+}
+
+/** False comes before true; what is neither is unequal to both, and is not asked after for `<=` and `>=`. */
+function booleanMeets(left: boolean, operator: Operator, right: string): boolean {
+  switch (operator) {
+    case "=":
+      return right === String(left);
+    case "!=":
+      return right !== String(left);
+    case ">":
+      return left && right === "false";
+    case "<":
+      return !left && right === "true";
+    case ">=":
+      return left;
+    case "<=":
+      return !left;
+    default:
+      return false;
+  }
+}
+
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const HEXADECIMAL = /^([+-]?)0x(?=\.?[\da-f])([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/i;
+const INFINITY = /^([+-]?)inf(?:inity)?$/i;
+
+/** A number as Go reads it; what is none counts as 0. */
+function numberOf(text: string): number {
+  if (DECIMAL.test(text)) return Number(text);
+  if (/^nan$/i.test(text)) return Number.NaN;
+  const infinity = INFINITY.exec(text);
+  if (infinity !== null) return infinity[1] === "-" ? -Infinity : Infinity;
+  const [, sign, whole = "", fraction = "", exponent] = HEXADECIMAL.exec(text) ?? [];
+  if (exponent === undefined) return 0;
+  const digits = Number(`0x${whole}${fraction}`);
+  const value = digits * 2 ** (Number(exponent) - 4 * fraction.length);
+  return sign === "-" ? -value : value;
+}

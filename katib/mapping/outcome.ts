@@ -1,0 +1,90 @@
+/** How a job stands by its trial's template: succeeded, failed or neither, and which pods count. */
+import { Budget, BudgetError } from "./gjson/budget.ts";
+import { evaluate } from "./gjson/evaluate.ts";
+import { isObject, membersOf } from "./gjson/json.ts";
+import { JsonTextError, parseJsonText } from "./gjson/json_text.ts";
+import type { JobOutcome, JobTest, TrialMapping } from "./trial_mapping.ts";
+
+/**
+ * Whether a pod with these labels counts: it has every label of the template. A template that names
+ * none counts every pod.
+ */
+export function isPrimaryPod(
+  mapping: TrialMapping,
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean {
+  return Object.entries(mapping.primaryPodLabels ?? {})
+    .every(([key, value]) =>
+      labels !== undefined && Object.hasOwn(labels, key) && labels[key] === value
+    );
+}
+
+/**
+ * How a job stands, whatever its kind: the failure is asked first, then the success. A condition is met
+ * where its expression leads to an object or to an array that is not empty; reason and message are those
+ * of the object or of the array's first element (contract katib.md 2.1). Never throws, and ends soon
+ * whatever the job holds: what cannot be decided is a problem, and the job counts as neither.
+ */
+export function outcomeOf(mapping: TrialMapping, job: unknown): JobOutcome {
+  const tests = [["Failed", mapping.failure], ["Succeeded", mapping.success]] as const;
+  for (const [state, test] of tests) {
+    const met = test === undefined ? undefined : meets(test, job);
+    if (met === undefined) continue;
+    if ("problem" in met) return { problem: problemOf(state, test, met.problem) };
+    return { state, ...met };
+  }
+  return { state: "Undecided" };
+}
+
+function problemOf(state: string, test: JobTest | undefined, problem: string): string {
+  const field = state === "Failed" ? "failureCondition" : "successCondition";
+  return `${field} ${test?.expression ?? ""}: ${problem}`;
+}
+
+/** What the object that met a test says of itself. */
+interface Told {
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Undefined: the test is not met. */
+function meets(test: JobTest, job: unknown): Told | { readonly problem: string } | undefined {
+  const found = evaluate(test.path, job);
+  if ("problem" in found) return found;
+  const value = Array.isArray(found.value) ? found.value[0] : found.value;
+  if (Array.isArray(found.value) ? found.value.length === 0 : !isObject(value)) return undefined;
+  const condition = typeof value === "string" ? parsed(value) : value;
+  if (!isObject(condition)) return { problem: "is met by something that is no condition" };
+  return told(condition);
+}
+
+/** Go's decoder is given an element's text, so that a string may hold the JSON of a condition. */
+function parsed(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch (error) {
+    if (error instanceof JsonTextError) return undefined;
+    throw error;
+  }
+}
+
+/** Reads as Go's decoder does: keys in any case, the last one counts, null says nothing. */
+function told(condition: object): Told | { readonly problem: string } {
+  let reason = "";
+  let message = "";
+  try {
+    for (const [key, value] of membersOf(condition, new Budget())) {
+      const name = key.toLowerCase().replaceAll("ſ", "s");
+      if (value === null || !["condition", "reason", "message"].includes(name)) continue;
+      if (typeof value !== "string") {
+        return { problem: `is met by an object whose ${key} is no string` };
+      }
+      if (name === "reason") reason = value;
+      if (name === "message") message = value;
+    }
+  } catch (error) {
+    if (error instanceof BudgetError) return { problem: error.message };
+    throw error;
+  }
+  return { ...(reason === "" ? {} : { reason }), ...(message === "" ? {} : { message }) };
+}
