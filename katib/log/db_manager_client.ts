@@ -1,0 +1,200 @@
+/** Calls a DBManager service: Katib's, or `milepost observation-log`. */
+import { Buffer } from "node:buffer";
+import { type ChannelCredentials, Client, credentials, Metadata, status } from "@grpc/grpc-js";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { type ClientTls, probeProtocol } from "./peer_protocol.ts";
+import {
+  decodeLogReply,
+  encodeGet,
+  encodeReport,
+  type GetRequest,
+  METHODS,
+  type WireRow,
+} from "./wire.ts";
+
+/** What is known of a call that failed. */
+export class CallError extends Error {
+  /** gRPC's status code. */
+  readonly code: number;
+  /** Whether the peer cannot have got it: it may be sent again without looking. */
+  readonly wasNotSent: boolean;
+
+  constructor(code: number, message: string, options: { wasNotSent?: boolean } = {}) {
+    super(message);
+    this.name = "CallError";
+    this.code = code;
+    this.wasNotSent = options.wasNotSent ?? false;
+  }
+}
+
+/** Options of {@link createDbManagerClient}. */
+export interface DbManagerClientOptions {
+  /** `host:port`; an IPv6 address in brackets. */
+  readonly address: string;
+  /** By which TLS is spoken to a peer that speaks it; undefined: plaintext always. Asked at each connection. */
+  readonly tls?: (() => ClientTls) | undefined;
+  readonly clock: Clock;
+  /** Of each call, with connecting, in milliseconds. */
+  readonly deadlineMs: number;
+}
+
+/** The service's calls. Each rejects with a {@link CallError}, also when `signal` aborts. */
+export interface DbManagerClient {
+  report(trialName: string, rows: readonly WireRow[], signal?: AbortSignal): Promise<void>;
+  get(request: GetRequest, signal?: AbortSignal): Promise<WireRow[]>;
+  delete(trialName: string, signal?: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** Answers of one log at most, in bytes: a million rows of usual size. */
+const MAX_REPLY_BYTES = 128 * 1024 * 1024;
+/** Deadlines in a row after which a connection is taken for dead. */
+const DEADLINES_OF_DEAD = 2;
+/** What grpc-js says where it had no connection to send on. */
+const NOT_CONNECTED = /^(No connection established|Failed to connect)/;
+
+const CHANNEL = {
+  "grpc.enable_http_proxy": 0,
+  "grpc.service_config_disable_resolution": 1,
+  // Trying again is the sink's business: it looks first whether the rows are there.
+  "grpc.enable_retries": 0,
+  "grpc.max_receive_message_length": MAX_REPLY_BYTES,
+} as const;
+
+/** One channel, and how many calls use it. */
+interface Channel {
+  readonly client: Client;
+  users: number;
+  isStale: boolean;
+}
+
+function splitAddress(address: string): { host: string; port: number } {
+  const at = address.lastIndexOf(":");
+  return {
+    host: address.slice(0, at).replace(/^\[(.*)\]$/, "$1"),
+    port: Number(address.slice(at + 1)),
+  };
+}
+
+function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
+  return credentials.createSsl(Buffer.from(ca), Buffer.from(key), Buffer.from(cert));
+}
+
+const identity = (bytes: Buffer) => bytes;
+
+/** Creates a client; it connects at the first call. */
+export function createDbManagerClient(options: DbManagerClientOptions): DbManagerClient {
+  const { address, tls, clock, deadlineMs } = options;
+  let channel: Promise<Channel> | undefined;
+  let deadlinesInARow = 0;
+  let closed = false;
+
+  async function open(): Promise<Channel> {
+    const own = tls?.();
+    const probe = { ...splitAddress(address), clock, deadlineMs };
+    const protocol = own && await probeProtocol({ ...probe, tls: own });
+    const client = own === undefined || protocol === "plaintext"
+      ? new Client(address, credentials.createInsecure(), CHANNEL)
+      : new Client(address, credentialsOf(own), {
+        ...CHANNEL,
+        "grpc.ssl_target_name_override": own.serverName,
+      });
+    return { client, users: 0, isStale: false };
+  }
+
+  function closeUnused(it: Channel): void {
+    if (it.isStale && it.users === 0) it.client.close();
+  }
+
+  /** The next call connects anew, and asks anew which protocol is spoken. */
+  function forget(stale: Channel): void {
+    if (stale.isStale) return;
+    stale.isStale = true;
+    channel = undefined;
+    deadlinesInARow = 0;
+    closeUnused(stale);
+  }
+
+  async function connected(): Promise<Channel> {
+    if (closed) throw new CallError(status.CANCELLED, "closed", { wasNotSent: true });
+    const opening = channel ??= open();
+    try {
+      return await opening;
+    } catch (error) {
+      if (channel === opening) channel = undefined;
+      throw new CallError(status.UNAVAILABLE, messageOf(error), { wasNotSent: true });
+    }
+  }
+
+  function judge(it: Channel, code: number): void {
+    deadlinesInARow = code === status.DEADLINE_EXCEEDED ? deadlinesInARow + 1 : 0;
+    const isBroken = code === status.UNAVAILABLE || code === status.PERMISSION_DENIED ||
+      code === status.UNAUTHENTICATED || deadlinesInARow >= DEADLINES_OF_DEAD;
+    if (isBroken) forget(it);
+  }
+
+  function callOn(it: Channel, path: string, body: Buffer, signal: AbortSignal | undefined) {
+    const deadline = clock.now() + deadlineMs;
+    return new Promise<Buffer>((resolve, reject) => {
+      const call = it.client.makeUnaryRequest<Buffer, Buffer>(
+        path,
+        identity,
+        identity,
+        body,
+        new Metadata(),
+        { deadline },
+        (error, reply) => {
+          signal?.removeEventListener("abort", cancel);
+          judge(it, error?.code ?? status.OK);
+          if (error === null && reply !== undefined) return resolve(reply);
+          const { code = status.UNKNOWN, details = "no reply" } = error ?? {};
+          const wasNotSent = code === status.UNAVAILABLE && NOT_CONNECTED.test(details);
+          reject(new CallError(code, `${status[code]}: ${details}`, { wasNotSent }));
+        },
+      );
+      const cancel = () => call.cancel();
+      if (signal?.aborted) cancel();
+      else signal?.addEventListener("abort", cancel, { once: true });
+    });
+  }
+
+  async function call(path: string, body: Buffer, signal: AbortSignal | undefined) {
+    const it = await connected();
+    it.users++;
+    try {
+      return await callOn(it, path, body, signal);
+    } finally {
+      it.users--;
+      closeUnused(it);
+    }
+  }
+
+  const named = (trialName: string): GetRequest => ({
+    trialName,
+    metricName: "",
+    startTime: "",
+    endTime: "",
+  });
+
+  return {
+    async report(trialName, rows, signal) {
+      await call(METHODS.report, encodeReport({ trialName, rows }), signal);
+    },
+    async get(request, signal) {
+      const reply = await call(METHODS.get, encodeGet(request), signal);
+      try {
+        return decodeLogReply(reply);
+      } catch (error) {
+        throw new CallError(status.INTERNAL, `the reply is no log: ${messageOf(error)}`);
+      }
+    },
+    async delete(trialName, signal) {
+      await call(METHODS.delete, encodeGet(named(trialName)), signal);
+    },
+    close() {
+      closed = true;
+      channel?.then(forget, () => {});
+    },
+  };
+}

@@ -1,0 +1,358 @@
+/**
+ * Logs of a DBManager service: Katib's own, or `milepost observation-log`. Appends of a trial that wait
+ * together go in one call; a few calls are under way at a time.
+ */
+import { status } from "@grpc/grpc-js";
+import { getLogger } from "@logtape/logtape";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
+import { CallError, type DbManagerClient } from "./db_manager_client.ts";
+import { type KnownRow, knownRow } from "./known_row.ts";
+import { LogWrites, type PendingAppend } from "./log_writes.ts";
+import { shortTime, sortableTime } from "./row_time.ts";
+import { type LogKey, type ObservationRow, type ObservationSink, SinkError } from "./sink.ts";
+import type { GetRequest, WireRow } from "./wire.ts";
+
+const log = getLogger(["milepost", "katib"]);
+
+/** Options of {@link createGrpcSink}. */
+export interface GrpcSinkOptions {
+  readonly name: "katib" | "grpc";
+  readonly keepsPlainJobs: boolean;
+  readonly client: DbManagerClient;
+  /** Of the peer, for log lines. */
+  readonly address: string;
+  readonly clock: Clock;
+  /** A number from 0 up to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  /** How long after a write of unknown outcome it may still show, in milliseconds. */
+  readonly settleMs: number;
+  /** Default 4: a DB manager takes fewer calls a second when many come at a time. */
+  readonly maxCalls?: number;
+  /** Default 20000: rows that wait; more are refused as unavailable. */
+  readonly maxWaitingRows?: number;
+}
+
+/** Rows of one call at most: a statement of Katib's takes four values a row, and 65,535 in all. */
+const ROWS_PER_CALL = 5000;
+/** Rows of appends that are put together. */
+const ROWS_PER_BATCH = 1000;
+/** Logs that are remembered for rows of unknown outcome. */
+const MAX_LOGS = 10_000;
+const BACKOFF = { firstMs: 100, longestMs: 5000 } as const;
+const LOG_EVERY_MS = 60_000;
+
+/** Errors about the rows themselves: they will not be taken later either. */
+const REFUSALS: ReadonlySet<number> = new Set([status.INVALID_ARGUMENT, status.OUT_OF_RANGE]);
+/** Errors about one call: other trials go on. All others are the peer's. */
+const OF_ONE_CALL: ReadonlySet<number> = new Set([
+  status.UNKNOWN,
+  status.INTERNAL,
+  status.DATA_LOSS,
+  status.ABORTED,
+]);
+
+/** How a log is called in the service: a trial by its name, as Katib's clients ask for it. */
+export function trialNameOf({ kind, namespace, name, uid }: LogKey): string {
+  return kind === "trial" ? name : `${namespace}/${name}/${uid}`;
+}
+
+/** What is not in the log yet may still come, from a write that was given up. */
+class Unsettled extends Error {}
+
+const codeOf = (error: unknown) => error instanceof CallError ? error.code : status.UNKNOWN;
+
+/** Rows as they come from a peer, sorted, each once; what is no row is left out. */
+function rowsOf(wire: readonly WireRow[]): ObservationRow[] {
+  const rows = new Map<string, { at: string; name: string; value: string }>();
+  for (const { time, metric } of wire) {
+    const at = sortableTime(time);
+    if (at === undefined || metric === undefined) continue;
+    rows.set(`${at}\n${metric.name}\n${metric.value}`, { at, ...metric });
+  }
+  return [...rows.values()].sort((a, b) => a.at < b.at ? -1 : a.at > b.at ? 1 : 0)
+    .map(({ at, name, value }) => ({ time: shortTime(at), name, value }));
+}
+
+const wholeLog = (trialName: string): GetRequest => ({
+  trialName,
+  metricName: "",
+  startTime: "",
+  endTime: "",
+});
+
+/** The part of a log in which the rows would be. */
+function rangeOf(trialName: string, rows: readonly KnownRow[]): GetRequest {
+  const times = rows.map(({ at }) => at).sort();
+  return {
+    trialName,
+    metricName: "",
+    startTime: shortTime(times[0] ?? ""),
+    endTime: shortTime(times.at(-1) ?? ""),
+  };
+}
+
+class GrpcSink implements ObservationSink {
+  readonly name: "katib" | "grpc";
+  readonly keepsPlainJobs: boolean;
+  readonly isShared = true;
+  readonly #options: GrpcSinkOptions;
+  readonly #logs = new Map<string, LogWrites>();
+  readonly #queue;
+  readonly #stop = new AbortController();
+  readonly #workers: readonly Promise<void>[];
+  #forgotLogs = false;
+  #waitingRows = 0;
+  /** The peer's troubles: how many in a row, and until when it is left alone. */
+  #failures = 0;
+  #pausedUntil = 0;
+  #problem = "not reached yet";
+  #loggedAt = -Infinity;
+
+  constructor(options: GrpcSinkOptions) {
+    const { name, keepsPlainJobs, clock, maxCalls = 4 } = options;
+    this.#options = options;
+    this.name = name;
+    this.keepsPlainJobs = keepsPlainJobs;
+    this.#queue = createWorkQueue({
+      clock,
+      random: () => this.#random(),
+      backoff: BACKOFF,
+    });
+    this.#workers = Array.from({ length: maxCalls }, () => this.#work());
+  }
+
+  append(key: LogKey, rows: readonly ObservationRow[], signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const known = [...new Map(rows.map(knownRow).map((row) => [row.id, row])).values()];
+      if (known.length === 0) return resolve();
+      this.#assertRoom(known.length, signal);
+      this.#waitingRows += known.length;
+      const abort = () => pending.settle(this.#unavailable("no room in time"));
+      const pending: PendingAppend = {
+        rows: known,
+        alone: false,
+        isOver: false,
+        settle: (error) => {
+          if (pending.isOver) return;
+          pending.isOver = true;
+          this.#waitingRows -= known.length;
+          signal.removeEventListener("abort", abort);
+          if (error === undefined) resolve();
+          else reject(error);
+        },
+      };
+      signal.addEventListener("abort", abort, { once: true });
+      const trialName = trialNameOf(key);
+      this.#logOf(trialName).add(pending);
+      this.#queue.add(trialName);
+    });
+  }
+
+  async read(key: LogKey, signal: AbortSignal): Promise<readonly ObservationRow[]> {
+    const { client } = this.#options;
+    return rowsOf(await this.#again(signal, () => client.get(wholeLog(trialNameOf(key)), signal)));
+  }
+
+  async delete(key: LogKey, signal: AbortSignal): Promise<void> {
+    const trialName = trialNameOf(key);
+    await this.#again(signal, () => this.#options.client.delete(trialName, signal));
+    this.#logs.get(trialName)?.emptied();
+    this.#forgetIdle(trialName);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#queue.shutDown();
+    for (const writes of this.#logs.values()) writes.endAll(this.#unavailable("closing"));
+    await Promise.all(this.#workers);
+    this.#options.client.close();
+  }
+
+  #random(): number {
+    return (this.#options.random ?? Math.random)();
+  }
+
+  #unavailable(why: string): SinkError {
+    const { address, clock } = this.#options;
+    const pause = this.#pausedUntil - clock.monotonic();
+    const cause = this.#failures > 0 ? this.#problem : why;
+    return new SinkError("unavailable", `the DB manager at ${address}: ${cause}`, {
+      retryAfterMs: Math.max(1000, pause),
+    });
+  }
+
+  #assertRoom(rows: number, signal: AbortSignal): void {
+    const { maxWaitingRows = 20_000 } = this.#options;
+    if (signal.aborted || this.#stop.signal.aborted) throw this.#unavailable("out of time");
+    if (this.#waitingRows > 0 && this.#waitingRows + rows > maxWaitingRows) {
+      throw this.#unavailable(`${this.#waitingRows} rows wait already`);
+    }
+  }
+
+  #logOf(trialName: string): LogWrites {
+    const known = this.#logs.get(trialName);
+    if (known !== undefined) return known;
+    if (this.#logs.size >= MAX_LOGS) this.#forgetOldest();
+    const made = new LogWrites(trialName, this.#forgotLogs);
+    this.#logs.set(trialName, made);
+    return made;
+  }
+
+  /** Makes room; from now on each log begins with a look at what is in it. */
+  #forgetOldest(): void {
+    for (const [trialName, writes] of this.#logs) {
+      if (writes.hasWork) continue;
+      this.#logs.delete(trialName);
+      this.#forgotLogs = true;
+      return;
+    }
+  }
+
+  #forgetIdle(trialName: string): void {
+    if (!this.#logs.get(trialName)?.isIdle) return;
+    this.#logs.delete(trialName);
+    this.#queue.forget(trialName);
+  }
+
+  async #work(): Promise<void> {
+    const { clock } = this.#options;
+    for (;;) {
+      await clock.sleep(this.#pausedUntil - clock.monotonic(), this.#stop.signal);
+      const trialName = await this.#queue.take();
+      if (trialName === undefined) return;
+      const writes = this.#logs.get(trialName);
+      if (writes !== undefined) await this.#workOn(writes);
+      this.#queue.done(trialName);
+      this.#forgetIdle(trialName);
+    }
+  }
+
+  /** One batch of one log. Never throws. */
+  async #workOn(writes: LogWrites): Promise<void> {
+    const now = this.#options.clock.monotonic();
+    const wait = Math.max(writes.notBefore, this.#pausedUntil) - now;
+    if (wait > 0) return this.#queue.addAfter(writes.trialName, wait);
+    const batch = writes.takeBatch(ROWS_PER_BATCH);
+    if (batch.length === 0) return;
+    try {
+      const rows = new Map(batch.flatMap((it) => it.rows).map((row) => [row.id, row]));
+      await this.#write(writes, [...rows.values()]);
+      this.#succeeded(writes);
+      writes.written(batch);
+      if (writes.hasWork) this.#queue.add(writes.trialName);
+    } catch (error) {
+      this.#failed(writes, batch, error);
+    }
+  }
+
+  /** Writes rows of which none is twice in the list, and none comes twice into the log. */
+  async #write(writes: LogWrites, rows: readonly KnownRow[]): Promise<void> {
+    const { client, clock, settleMs } = this.#options;
+    const signal = this.#stop.signal;
+    const missing = await this.#missing(writes, rows);
+    for (let at = 0; at < missing.length; at += ROWS_PER_CALL) {
+      const part = missing.slice(at, at + ROWS_PER_CALL);
+      const takeBack = writes.sending(part);
+      try {
+        await client.report(writes.trialName, part.map(({ wire }) => wire), signal);
+      } catch (error) {
+        const wasNotSent = error instanceof CallError &&
+          (error.wasNotSent || REFUSALS.has(error.code));
+        if (wasNotSent) takeBack();
+        else writes.unknownUntil(clock.monotonic() + settleMs);
+        throw error;
+      }
+    }
+  }
+
+  /** Those that are not in the log: known without looking, except after a write of unknown outcome. */
+  async #missing(writes: LogWrites, rows: readonly KnownRow[]): Promise<readonly KnownRow[]> {
+    const { client, clock } = this.#options;
+    const doubtful = writes.doubtful(rows);
+    if (doubtful.length === 0) return rows;
+    // What was settled before the look is told by the look.
+    const isSettled = writes.isSettled(clock.monotonic());
+    const found = await client.get(rangeOf(writes.trialName, doubtful), this.#stop.signal);
+    const there = new Set(
+      rowsOf(found).map(({ time, name, value }) => `${sortableTime(time)}\n${name}\n${value}`),
+    );
+    const missing = rows.filter(({ id }) => !there.has(id));
+    if (!isSettled && doubtful.some(({ id }) => !there.has(id))) throw new Unsettled();
+    return missing;
+  }
+
+  #succeeded(writes: LogWrites): void {
+    this.#queue.forget(writes.trialName);
+    writes.notBefore = 0;
+    if (this.#failures === 0) return;
+    this.#failures = 0;
+    this.#pausedUntil = 0;
+    log.info("observations are written again", this.#place());
+    this.#loggedAt = -Infinity;
+  }
+
+  #failed(writes: LogWrites, batch: readonly PendingAppend[], error: unknown): void {
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    writes.giveBack(batch);
+    if (this.#stop.signal.aborted) return writes.endAll(this.#unavailable("closing"));
+    if (error instanceof Unsettled) {
+      writes.notBefore = now + Math.min(250, writes.unsettledMs(now));
+      return this.#queue.addAfter(writes.trialName, writes.notBefore - now);
+    }
+    const code = codeOf(error);
+    const [first] = batch;
+    if (REFUSALS.has(code) && batch.length === 1 && first !== undefined) {
+      first.settle(new SinkError("refused", `the DB manager: ${messageOf(error)}`));
+    } else if (OF_ONE_CALL.has(code) || REFUSALS.has(code)) {
+      for (const append of batch) append.alone = true;
+    }
+    this.#note(error, REFUSALS.has(code) || OF_ONE_CALL.has(code));
+    const delay = this.#queue.addRateLimited(writes.trialName, this.#pausedUntil - now);
+    writes.notBefore = now + delay;
+  }
+
+  /** The peer is left alone for a while where the trouble is its own; a line a minute says so. */
+  #note(error: unknown, isOfOneCall: boolean): void {
+    const now = this.#options.clock.monotonic();
+    this.#failures++;
+    this.#problem = messageOf(error);
+    if (!isOfOneCall) {
+      this.#pausedUntil = now + backoffMs(this.#failures, BACKOFF, () => this.#random());
+    }
+    if (now - this.#loggedAt < LOG_EVERY_MS) return;
+    this.#loggedAt = now;
+    const waitingRows = this.#waitingRows;
+    log.warn("observations could not be written; trying again", {
+      ...this.#place(),
+      problem: this.#problem,
+      waitingRows,
+    });
+  }
+
+  #place(): { sink: string; address: string } {
+    return { sink: this.name, address: this.#options.address };
+  }
+
+  /** Tries a call that may be repeated until it works or `signal` aborts. */
+  async #again<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    const any = AbortSignal.any([signal, this.#stop.signal]);
+    for (let failures = 1;; failures++) {
+      if (any.aborted) throw this.#unavailable("out of time");
+      try {
+        return await work();
+      } catch (error) {
+        if (!any.aborted) this.#note(error, true);
+        await clock.sleep(backoffMs(failures, BACKOFF, () => this.#random()), any);
+      }
+    }
+  }
+}
+
+/** Creates a sink over the client, which it closes with itself. */
+export function createGrpcSink(options: GrpcSinkOptions): ObservationSink {
+  return new GrpcSink(options);
+}

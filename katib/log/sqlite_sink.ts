@@ -1,0 +1,81 @@
+/** Logs in an SQLite file of this machine, or in memory for the life of this process. */
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { knownRow } from "./known_row.ts";
+import { type LogStore, openLogStore } from "./log_store.ts";
+import { shortTime } from "./row_time.ts";
+import { type LogKey, type ObservationSink, SinkError } from "./sink.ts";
+import { createStoreWriter } from "./store_writer.ts";
+
+/** What makes a sink of a store. */
+export interface StoreSinkOptions {
+  readonly name: "sqlite" | "memory";
+  /** Closed with the sink. */
+  readonly store: LogStore;
+  readonly clock: Clock;
+}
+
+/** A file's commits have a quarter of the time at most. */
+export const PAUSE_PER_COMMIT = 3;
+
+/** Identifies a log among all others. */
+function logOf({ kind, namespace, name, uid }: LogKey): string {
+  return [kind, namespace, name, uid].join("/");
+}
+
+/** Creates a sink that keeps its logs in the store. */
+export function createStoreSink({ name, store, clock }: StoreSinkOptions): ObservationSink {
+  const writer = createStoreWriter({
+    store,
+    clock,
+    pausePerCommit: name === "memory" ? 0 : PAUSE_PER_COMMIT,
+  });
+
+  /** Answers what `work` does; any error of the database is said as a SinkError. */
+  const answer = <T>(signal: AbortSignal, work: () => T): Promise<T> =>
+    new Promise((resolve) => {
+      if (signal.aborted) throw new SinkError("unavailable", "no time left for the log");
+      try {
+        resolve(work());
+      } catch (cause) {
+        const problem = `the log's database: ${messageOf(cause)}`;
+        throw new SinkError("unavailable", problem, { cause });
+      }
+    });
+
+  return {
+    name,
+    keepsPlainJobs: true,
+    isShared: name === "sqlite",
+    async append(key, rows, signal) {
+      const append = { log: logOf(key), isPlain: key.kind === "job", rows: rows.map(knownRow) };
+      if (rows.length > 0) await writer.append(append, signal);
+    },
+    read: (key, signal) =>
+      answer(signal, () =>
+        store.read(logOf(key)).map(({ at, name, value }) => ({
+          time: shortTime(at),
+          name,
+          value,
+        }))),
+    delete: (key, signal) => answer(signal, () => store.delete(logOf(key))),
+    close() {
+      writer.close();
+      store.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/**
+ * A sink that keeps its logs in the file, which is made where it is missing and belongs to one process
+ * at a time. Throws an Error that names the file where it cannot be used.
+ */
+export function createSqliteSink(path: string, clock: Clock): ObservationSink {
+  try {
+    return createStoreSink({ name: "sqlite", store: openLogStore({ path }), clock });
+  } catch (cause) {
+    const problem = `${messageOf(cause)} (is another process using it?)`;
+    throw new Error(`cannot keep observations in ${path}: ${problem}`, { cause });
+  }
+}

@@ -1,0 +1,101 @@
+/** Appends to a store: those that come together are one commit, and commits leave time for the rest. */
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import type { LogStore, StoreAppend } from "./log_store.ts";
+import { SinkError } from "./sink.ts";
+
+/** Options of {@link createStoreWriter}. */
+export interface StoreWriterOptions {
+  readonly store: Pick<LogStore, "append">;
+  readonly clock: Clock;
+  /**
+   * Time after a commit in which there is none, as a multiple of its duration: a commit that waits for
+   * the disk holds up everything else of the process.
+   */
+  readonly pausePerCommit: number;
+  /** Rows that wait; more are refused as unavailable. Default 50000. */
+  readonly maxWaitingRows?: number;
+}
+
+/** Writes to a store. */
+export interface StoreWriter {
+  /** Resolves when the rows are stored. Rejects with a SinkError, at the latest when `signal` aborts. */
+  append(append: StoreAppend, signal: AbortSignal): Promise<void>;
+  /** Writes what waits; later appends are refused. */
+  close(): void;
+}
+
+interface Waiting {
+  readonly append: StoreAppend;
+  readonly settle: (error: SinkError | undefined) => void;
+}
+
+/** Creates a writer; the store stays the caller's. */
+export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
+  const { store, clock, pausePerCommit, maxWaitingRows = 50_000 } = options;
+  const waiting = new Set<Waiting>();
+  const stop = new AbortController();
+  let waitingRows = 0;
+  let freeAt = 0;
+  let isScheduled = false;
+
+  function commit(): void {
+    const batch = [...waiting];
+    if (batch.length === 0) return;
+    const began = clock.monotonic();
+    let failure: SinkError | undefined;
+    try {
+      store.append(batch.map(({ append }) => append));
+    } catch (error) {
+      failure = new SinkError("unavailable", `the log's database: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+    const ended = clock.monotonic();
+    freeAt = ended + (ended - began) * pausePerCommit;
+    for (const { settle } of batch) settle(failure);
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    const pause = freeAt - clock.monotonic();
+    if (pause <= 0) return commit();
+    isScheduled = true;
+    clock.sleep(pause, stop.signal).then(() => {
+      isScheduled = false;
+      commit();
+    });
+  }
+
+  return {
+    append: (append, signal) =>
+      new Promise((resolve, reject) => {
+        const rows = append.rows.length;
+        if (stop.signal.aborted) throw new SinkError("unavailable", "the log is closed");
+        if (signal.aborted) throw new SinkError("unavailable", "no time left to write the log");
+        if (waitingRows > 0 && waitingRows + rows > maxWaitingRows) {
+          throw new SinkError("unavailable", `${waitingRows} rows wait to be written already`);
+        }
+        const late = () =>
+          own.settle(new SinkError("unavailable", "the log was not written in time"));
+        const own: Waiting = {
+          append,
+          settle: (error) => {
+            if (!waiting.delete(own)) return;
+            waitingRows -= rows;
+            signal.removeEventListener("abort", late);
+            if (error === undefined) resolve();
+            else reject(error);
+          },
+        };
+        waiting.add(own);
+        waitingRows += rows;
+        signal.addEventListener("abort", late, { once: true });
+        schedule();
+      }),
+    close() {
+      stop.abort();
+      commit();
+    },
+  };
+}
