@@ -7,11 +7,12 @@
 import { fileURLToPath } from "node:url";
 import { dashboard } from "./dashboard.ts";
 import { helmFiles } from "./helm.ts";
+import { katibFiles } from "./katib.ts";
 import { type Files, kustomizeFiles } from "./kustomize.ts";
 
 const FOLDER = fileURLToPath(new URL("./", import.meta.url));
 /** Folders that hold generated files only: what is there and not expected is stale. */
-const OWN = ["kustomize", "helm/milepost"];
+const OWN = ["kustomize", "katib", "helm/milepost"];
 
 /** All generated files, by their paths below `deploy/`. */
 export function generatedFiles(): Files {
@@ -19,6 +20,7 @@ export function generatedFiles(): Files {
     Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]);
   return Object.fromEntries([
     ...below("kustomize", kustomizeFiles()),
+    ...below("katib", katibFiles()),
     ...below("helm/milepost", helmFiles()),
     ["dashboard.json", `${JSON.stringify(dashboard(), null, 2)}\n`],
   ]);
