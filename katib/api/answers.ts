@@ -1,0 +1,157 @@
+/** What the observation API answers: the closed set of refusals, and how each looks to the client. */
+import type { ApiResponse } from "./http.ts";
+import type { FailureStatus } from "./messages.ts";
+
+/** One thing wrong with a query. */
+export interface QueryCause {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** Why a request was refused. Tests and debug logs match `why`; clients see a terse Status. */
+export type ApiRefusal =
+  | { readonly why: "unknown_path" | "wrong_method" | "internal" }
+  | { readonly why: TokenRefusal }
+  | { readonly why: "forbidden"; readonly subject: string; readonly job: string }
+  | { readonly why: "unknown_job"; readonly job: string }
+  | { readonly why: "invalid_query"; readonly causes: readonly QueryCause[] }
+  | { readonly why: LimitReason; readonly retryAfterMs: number; readonly closes?: boolean }
+  | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number };
+
+/** Nothing that proves who calls. */
+export type TokenRefusal =
+  | "no_token"
+  | "malformed_token"
+  | "expired"
+  | "not_yet_valid"
+  | "wrong_audience"
+  /** The API server does not accept it. */
+  | "refused";
+
+/** Which limit was passed. */
+export type LimitReason = "peer_limit" | "read_limit" | "stream_limit" | "subject_stream_limit";
+
+/** Label of `reads_total{result}`: the reason of the Status in lower case, or `accepted`. */
+export type ApiResult =
+  | "accepted"
+  | "unauthorized"
+  | "forbidden"
+  | "notfound"
+  | "methodnotallowed"
+  | "invalid"
+  | "toomanyrequests"
+  | "serviceunavailable"
+  | "internalerror";
+
+interface Shape {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const unauthorized = (message: string): Shape => ({ code: 401, reason: "Unauthorized", message });
+const tooMany = (message: string): Shape => ({ code: 429, reason: "TooManyRequests", message });
+const notFound = (message: string): Shape => ({ code: 404, reason: "NotFound", message });
+
+const FIXED: Readonly<
+  Record<TokenRefusal | LimitReason | "unknown_path" | "wrong_method" | "internal", Shape>
+> = {
+  unknown_path: notFound("no such path: see GET /openapi/v3"),
+  wrong_method: {
+    code: 405,
+    reason: "MethodNotAllowed",
+    message: "this path does not take that method",
+  },
+  internal: {
+    code: 500,
+    reason: "InternalError",
+    message: "internal error: see the manager's log",
+  },
+  no_token: unauthorized("send the header Authorization: Bearer and a token for this API"),
+  malformed_token: unauthorized("the bearer token is no token of a service account"),
+  expired: unauthorized("the bearer token has expired: ask for a new one"),
+  not_yet_valid: unauthorized("the bearer token is not valid yet: check the clock of the node"),
+  wrong_audience: unauthorized(
+    "the bearer token is for another audience: ask for one with the audience of this API",
+  ),
+  refused: unauthorized("the API server does not accept the bearer token"),
+  peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
+  read_limit: tooMany("too many reads of this subject: wait, or watch"),
+  stream_limit: tooMany("as many streams are open as may be (--max-streams): read without watch"),
+  subject_stream_limit: tooMany(
+    "this subject has as many streams open as it may (--max-streams-per-subject): close one, or " +
+      "read without watch",
+  ),
+};
+
+function shapeOf(refusal: ApiRefusal): Shape {
+  if (refusal.why === "forbidden") {
+    const message = `${refusal.subject} may not get TrainJob ${refusal.job}`;
+    return { code: 403, reason: "Forbidden", message };
+  }
+  if (refusal.why === "unknown_job") return notFound(`there is no TrainJob ${refusal.job}`);
+  if (refusal.why === "invalid_query") {
+    const what = refusal.causes.map(({ field, message }) => `${field}: ${message}`).join("; ");
+    return { code: 422, reason: "Invalid", message: `the query is invalid: ${what}` };
+  }
+  if (refusal.why === "unavailable") {
+    return { code: 503, reason: "ServiceUnavailable", message: refusal.reason };
+  }
+  return FIXED[refusal.why];
+}
+
+/** What a refusal says to people. */
+export function refusalText(refusal: ApiRefusal): string {
+  return shapeOf(refusal).message;
+}
+
+const RESULTS: Readonly<Record<number, ApiResult>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "notfound",
+  405: "methodnotallowed",
+  422: "invalid",
+  429: "toomanyrequests",
+  503: "serviceunavailable",
+};
+
+/** The label under which a refusal is counted. */
+export function resultOf(refusal: ApiRefusal): ApiResult {
+  return RESULTS[shapeOf(refusal).code] ?? "internalerror";
+}
+
+/** Headers of every JSON answer; what is read now is another a moment later. */
+const JSON_HEADERS = { "Content-Type": "application/json", "Cache-Control": "no-store" } as const;
+
+function headersOf(refusal: ApiRefusal, code: number): Record<string, string> {
+  if (code === 401) return { "WWW-Authenticate": "Bearer" };
+  if (code === 405) return { "Allow": "GET" };
+  if (!("retryAfterMs" in refusal)) return {};
+  const after = { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
+  return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
+}
+
+/** The answer to a refused request: a `metav1.Status` with the code and headers of milepost.md. */
+export function refusalResponse(refusal: ApiRefusal): ApiResponse {
+  const { code, reason, message } = shapeOf(refusal);
+  const status: FailureStatus = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    reason,
+    code,
+    message,
+    ...(refusal.why === "invalid_query" && { details: { causes: [...refusal.causes] } }),
+  };
+  return {
+    status: code,
+    headers: { ...JSON_HEADERS, ...headersOf(refusal, code) },
+    body: JSON.stringify(status),
+  };
+}
+
+/** An answer of 200 with `content` as JSON. */
+export function okResponse(content: unknown): ApiResponse {
+  return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(content) };
+}

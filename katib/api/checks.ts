@@ -1,0 +1,126 @@
+/** The checks that a request for an observation goes through, and what they work with. */
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { JobOutcome } from "../mapping/trial_mapping.ts";
+import type { ObservedJob } from "../trials/plan.ts";
+import type { Access, Reader } from "./access.ts";
+import type { ApiRefusal } from "./answers.ts";
+import type { ObservationAnswer, ObservationAsk } from "./exchange.ts";
+import type { ApiRequest } from "./http.ts";
+import type { ObservationQuery } from "./query.ts";
+import type { RunWatch } from "./stream.ts";
+import { type ReaderToken, readerToken } from "./token.ts";
+
+/** A TrainJob by name. */
+export interface JobName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What is known of peer addresses; times are monotonic, in milliseconds. */
+export interface ApiPeers {
+  waitMs(address: string, nowMs: number): number;
+  isShunned(address: string, nowMs: number): boolean;
+  failed(address: string, nowMs: number, cost: "nothing" | "signature"): void;
+  proved(address: string, nowMs: number): void;
+}
+
+/** What the API is made of; `app/` hands it in. */
+export interface ApiParts {
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly peers: ApiPeers;
+  /** Takes a read of a subject: 0, or milliseconds to wait for one. */
+  readonly takeRead: (subject: string, nowMs: number) => number;
+  /** Room for streams, which the streams of statuses share. */
+  readonly places: {
+    take(subject: string): { release(): void } | "stream_limit" | "subject_stream_limit";
+  };
+  /** The TrainJob, by a cache or a bounded read. Throws where that cannot be said now. */
+  readonly findJob: (job: JobName) => TrainJob | undefined | Promise<TrainJob | undefined>;
+  /** The TrainJob as the cache has it now, if it has that very one. */
+  readonly jobNow: (job: ObservedJob) => TrainJob | undefined;
+  /** How the job stands by its trial's template. */
+  readonly outcomeOf: (job: TrainJob) => JobOutcome;
+  /** Asks the owner of all state, wherever it is. Bounded in time. */
+  readonly ask: (
+    ask: ObservationAsk,
+    signal: AbortSignal,
+  ) => ObservationAnswer | Promise<ObservationAnswer>;
+  /** Hears that log or TrainJob may be others, at once and then at each change; stops by the answer. */
+  readonly follow: (job: ObservedJob, listener: () => void) => () => void;
+  /** Hears that the job has ended, at once where it has; stops by the answer. */
+  readonly onJobEnd: (
+    job: ObservedJob,
+    listener: (end: "Complete" | "Failed" | "Deleted") => void,
+  ) => () => void;
+  readonly runWatch: RunWatch;
+  /** How long the owner may take to answer. Default 5 s. */
+  readonly answerDeadlineMs?: number;
+  /** Pages that are read at a time. Default 64. */
+  readonly maxReads?: number;
+}
+
+/** Somebody who may read, and what. */
+export interface Granted {
+  readonly job: JobName;
+  readonly query: ObservationQuery;
+  readonly token: ReaderToken;
+  readonly reader: Reader;
+}
+
+/** Time after which a client may come again while the API server gives no answer. */
+const SOON_MS = 1000;
+const UNCHECKED: ApiRefusal = {
+  why: "unavailable",
+  reason: "the API server cannot be asked about the bearer token now: try again soon",
+  retryAfterMs: SOON_MS,
+};
+
+/** Refuses peers with too many failed authentications, but for tokens that were good before. */
+export function refusalOf(
+  { access, clock, peers }: ApiParts,
+  { peer, header }: ApiRequest,
+): ApiRefusal | undefined {
+  const nowMs = clock.monotonic();
+  const retryAfterMs = peers.waitMs(peer, nowMs);
+  if (retryAfterMs === 0) return undefined;
+  const token = readerToken(header("authorization"), clock.now());
+  if (!("why" in token) && access.wasAccepted(token)) return undefined;
+  return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, nowMs) };
+}
+
+/** Whether the bearer may get the job; also asked again while a stream is open. */
+export async function mayRead(
+  { access }: Pick<ApiParts, "access">,
+  token: ReaderToken,
+  job: JobName,
+): Promise<{ readonly reader: Reader } | ApiRefusal> {
+  const reader = await access.authenticate(token);
+  if (reader === undefined) return UNCHECKED;
+  if (reader === "refused") return { why: "refused" };
+  const may = await access.authorize(reader, job);
+  if (may === undefined) return UNCHECKED;
+  if (may) return { reader };
+  return { why: "forbidden", subject: reader.username, job: `${job.namespace}/${job.name}` };
+}
+
+/** Everything about the bearer: the token's own words, what the API server says, and how often it comes. */
+export async function check(
+  parts: ApiParts,
+  { peer, header }: ApiRequest,
+  asked: Pick<Granted, "job" | "query">,
+): Promise<Granted | ApiRefusal> {
+  const { access, clock, peers, takeRead } = parts;
+  const token = readerToken(header("authorization"), clock.now());
+  if ("why" in token) return token;
+  const reader = await access.authenticate(token);
+  if (reader === undefined) return UNCHECKED;
+  if (reader === "refused") return { why: "refused" };
+  const retryAfterMs = takeRead(reader.username, clock.monotonic());
+  if (retryAfterMs > 0) return { why: "read_limit", retryAfterMs };
+  const may = await mayRead(parts, token, asked.job);
+  if ("why" in may) return may;
+  peers.proved(peer, clock.monotonic());
+  return { ...asked, token, reader };
+}

@@ -1,0 +1,108 @@
+/** What a replica asks the owner of all state, and what it is answered: values, their bytes and bounds. */
+import { z } from "zod";
+import { messageOf } from "../../kube/errors.ts";
+import { type ObservationRow, SinkError } from "../log/sink.ts";
+import type { ObservedJob } from "../trials/plan.ts";
+import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
+import type { Position } from "./position.ts";
+import type { ObservationSource } from "./source.ts";
+
+const uid = z.string().min(1).max(128);
+const name = z.string().min(1).max(253);
+
+const askSchema = z.object({
+  job: z.object({ namespace: name, name, uid }),
+  from: z.object({ time: z.string().max(64), seen: z.int().min(0) }).optional(),
+  limit: z.int().min(1).max(OBSERVATION_LIMITS.maxPage),
+});
+
+/** A page of the log of one job, and what is known of it. */
+export interface ObservationAsk {
+  readonly job: ObservedJob;
+  /** Absent: from the beginning. */
+  readonly from?: Position | undefined;
+  /** 1 to the most rows of a page. */
+  readonly limit: number;
+}
+
+const seenSchema = z.object({
+  trial: name.optional(),
+  primaryPod: name.optional(),
+  metrics: z.array(metricSchema),
+  rows: z.array(logRowSchema),
+  more: z.boolean(),
+});
+const answerSchema = z.union([
+  seenSchema,
+  z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
+]);
+
+/** What the owner knows; of a job of which nothing is recorded it is empty. */
+export type ObservationSeen = z.infer<typeof seenSchema>;
+/** The owner's answer: the log, or when to come again. */
+export type ObservationAnswer = z.infer<typeof answerSchema>;
+
+/** Reads a question that came from another replica; undefined where it is none. */
+export function parseAsk(value: unknown): ObservationAsk | undefined {
+  const parsed = askSchema.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** Reads an answer that came from the owner; undefined where it is none. */
+export function parseAnswer(value: unknown): ObservationAnswer | undefined {
+  const parsed = answerSchema.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** Characters of rows that an answer holds before it leaves the rest to the next page. */
+const PAGE_CHARACTERS = 1_048_576;
+const NOTHING: ObservationSeen = { metrics: [], rows: [], more: false };
+
+/** The rows that one answer has room for, at least one: others than us write to Katib's log, too. */
+function rowsThatFit(rows: readonly ObservationRow[]): ObservationRow[] {
+  let characters = 0;
+  const end = rows.findIndex(({ name, value }, index) => {
+    characters += name.length + value.length + 64;
+    return index > 0 && characters > PAGE_CHARACTERS;
+  });
+  return rows.slice(0, end < 0 ? rows.length : end).map(({ time, name, value }) => ({
+    time,
+    name,
+    value,
+  }));
+}
+
+async function observe(
+  source: ObservationSource,
+  { job, from, limit }: ObservationAsk,
+  signal: AbortSignal,
+): Promise<ObservationSeen> {
+  const page = await source.pageOf(job, { since: from?.time, after: from?.seen, limit }, signal);
+  if (page === undefined) return NOTHING;
+  // After the page: a row that is shown is in its metric's summary.
+  const snapshot = await source.snapshotOf(job, signal);
+  const rows = rowsThatFit(page.rows);
+  const { plan, primaryPod, metrics = [] } = snapshot ?? {};
+  return {
+    ...(plan?.key.kind === "trial" ? { trial: plan.key.name } : {}),
+    ...(primaryPod === undefined ? {} : { primaryPod }),
+    metrics: metrics.map(({ name, latest, min, max }) => ({ name, latest, min, max })),
+    rows,
+    more: page.next !== undefined || rows.length < page.rows.length,
+  };
+}
+
+/** The owner's answer to a question. A log that is out of reach is an answer, too. */
+export async function answerAsk(
+  source: ObservationSource,
+  ask: ObservationAsk,
+  signal: AbortSignal,
+): Promise<ObservationAnswer> {
+  try {
+    return await observe(source, ask, signal);
+  } catch (error) {
+    if (!(error instanceof SinkError)) throw error;
+    const reason = `the observation log is out of reach: ${messageOf(error)}`;
+    return { retryAfterMs: error.retryAfterMs, reason };
+  }
+}

@@ -1,0 +1,97 @@
+/** The messages of the observation API, once: what is answered, and what OpenAPI says of it. */
+import { z } from "zod";
+import { sortableTime } from "../log/row_time.ts";
+import { POSITION_PATTERN } from "./position.ts";
+
+/** Bounds of a read. */
+export const OBSERVATION_LIMITS = {
+  /** Rows of a page where nobody asks for another number. */
+  page: 500,
+  /** Most rows of a page. */
+  maxPage: 5000,
+  /** Characters of a time in a query. */
+  timeLength: 64,
+} as const;
+
+/** States of a TrainJob as trial controllers see it. */
+export const OBSERVATION_STATES = ["Running", "Succeeded", "Failed", "EarlyStopped"] as const;
+
+/** What a name is made of, in a path. */
+export const NAME_PATTERN = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
+const NAME = new RegExp(`^${NAME_PATTERN}$`);
+
+const text = (description: string) => z.string().meta({ description });
+const time = (description: string) => z.string().meta({ format: "date-time", description });
+
+export const metricSchema = z.object({
+  name: z.string(),
+  latest: text("The value with the latest time."),
+  min: text("The smallest number, as it was pushed."),
+  max: text("The largest number, as it was pushed."),
+}).meta({ description: "What is known of a metric over the whole log." });
+
+export const logRowSchema = z.object({
+  time: time("When the pod measured it, in UTC with up to six digits of fraction."),
+  name: z.string(),
+  value: z.string(),
+}).meta({ description: "One value of one metric." });
+
+export const observationSchema = z.object({
+  state: z.enum(OBSERVATION_STATES).meta({
+    description: "Running also before the first pod runs, and while the TrainJob is suspended.",
+  }),
+  reason: text("Of the condition that decides the state.").optional(),
+  message: text("Of the condition that decides the state.").optional(),
+  trial: text("The Katib Trial that the TrainJob is of.").optional(),
+  primaryPod: text("The pod that pushed last of those that count.").optional(),
+  metrics: z.array(metricSchema).meta({ description: "By name." }),
+  log: z.array(logRowSchema).max(OBSERVATION_LIMITS.maxPage).meta({
+    description: "A page of the log, by time.",
+  }),
+  continue: text(
+    "Present where there are more rows: give it back for the next page. In events of a watch: always " +
+      "present once the log has a row, for the next stream to begin behind it.",
+  ).optional(),
+});
+export type Observation = z.infer<typeof observationSchema>;
+
+export const failureSchema = z.object({
+  kind: z.literal("Status"),
+  apiVersion: z.literal("v1"),
+  metadata: z.object({}),
+  status: z.literal("Failure"),
+  reason: z.string(),
+  code: z.int(),
+  message: text("What is wrong, and what to do."),
+  details: z.object({
+    causes: z.array(z.object({ field: z.string(), message: z.string() })),
+  }).optional(),
+}).meta({ description: "Why there is no observation." });
+export type FailureStatus = z.infer<typeof failureSchema>;
+
+const NO_LIMIT = `must be a whole number from 1 to ${OBSERVATION_LIMITS.maxPage}`;
+
+/** The query, of texts. Unknown names are refused: a misspelt `watch` would wait in vain. */
+export const querySchema = z.strictObject({
+  since: z.string().max(OBSERVATION_LIMITS.timeLength).refine(
+    (it) => sortableTime(it) !== undefined,
+    "must be a time as RFC 3339 has it, for example 2025-01-23T10:30:45Z",
+  ).meta({ format: "date-time", description: "Leaves out rows before that time." }).optional(),
+  limit: z.int(NO_LIMIT).min(1, NO_LIMIT).max(OBSERVATION_LIMITS.maxPage, NO_LIMIT).meta({
+    default: OBSERVATION_LIMITS.page,
+    description: "Rows of the page, and of each event of a watch.",
+  }).optional(),
+  continue: z.string().regex(
+    new RegExp(POSITION_PATTERN),
+    "must be what an answer gave as continue",
+  ).meta({ description: "Begins behind what was read before." }).optional(),
+  watch: z.enum(["true", "false", "1", "0"], "must be true or false").meta({
+    description: "Answers with server-sent events.",
+  }).optional(),
+});
+
+/** The path's parameters: names as Kubernetes has them. */
+export const pathSchema = z.object({
+  namespace: z.string().regex(NAME).meta({ description: "Of the TrainJob." }),
+  name: z.string().regex(NAME).meta({ description: "The TrainJob." }),
+});

@@ -1,0 +1,137 @@
+/** The observation API: runs a request through its checks, cheapest first, and makes the answer. */
+import { getLogger } from "@logtape/logtape";
+import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
+import {
+  type ApiRefusal,
+  type ApiResult,
+  okResponse,
+  refusalResponse,
+  resultOf,
+} from "./answers.ts";
+import { type ApiParts, check, type Granted, refusalOf } from "./checks.ts";
+import type { ApiRequest, ApiResponse } from "./http.ts";
+import { readPage, watchResponse } from "./reads.ts";
+import { openApiText } from "./openapi.ts";
+import { jobOfPath, observationQuery, pathOf } from "./query.ts";
+
+/** Where the document stands that describes the API (milepost.md, messages). */
+export const OPENAPI_PATH = "/openapi/v3";
+
+/** `reads_total{kind}`. */
+export type ApiReadKind = "observation" | "observation_watch";
+
+/** Options of {@link createObservationApi}. */
+export interface ObservationApiOptions extends ApiParts {
+  /** A read, or the beginning of a stream, was answered. */
+  readonly onRead?: (kind: ApiReadKind, result: ApiResult) => void;
+}
+
+/** Answers requests. */
+export interface ObservationApi {
+  /** Whether a request is this API's, by its path. */
+  handles(url: string): boolean;
+  /** Never throws. */
+  handle(request: ApiRequest): Promise<ApiResponse>;
+}
+
+/** Pages that are read at a time: they are long. */
+const MAX_READS = 64;
+
+function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
+  let inHand = 0;
+  return async (asked, signal) => {
+    if (inHand >= max) return { retryAfterMs: 1000, reason: "too many logs are read at a time" };
+    inHand += 1;
+    try {
+      return await ask(asked, signal);
+    } finally {
+      inHand -= 1;
+    }
+  };
+}
+
+/** Creates the API. */
+export function createObservationApi(options: ObservationApiOptions): ObservationApi {
+  const { clock, onRead } = options;
+  const log = getLogger(["milepost", "katib"]);
+  const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
+
+  /** What no check foresaw: an API server without answer, or a bug. */
+  function failure(error: unknown, url: string): ApiRefusal {
+    if (error instanceof KubeError || error instanceof TransportError) {
+      log.debug("an observation could not be looked up", { problem: messageOf(error) });
+      const reason = "the TrainJob could not be looked up now: try again soon";
+      return { why: "unavailable", reason, retryAfterMs: 1000 };
+    }
+    log.error("an observation could not be answered", { path: pathOf(url), error });
+    return { why: "internal" };
+  }
+
+  async function observe(granted: Granted): Promise<ApiResponse | ApiRefusal> {
+    const job = await parts.findJob(granted.job);
+    if (job === undefined) {
+      return { why: "unknown_job", job: `${granted.job.namespace}/${granted.job.name}` };
+    }
+    if (granted.query.watch) return watchResponse(parts, granted, job);
+    const page = await readPage(parts, granted, job);
+    return "why" in page ? page : okResponse(page);
+  }
+
+  async function answer(request: ApiRequest): Promise<ApiResponse | ApiRefusal> {
+    const path = pathOf(request.url);
+    const job = jobOfPath(path);
+    if (job === undefined && path !== OPENAPI_PATH) return { why: "unknown_path" };
+    if (request.method !== "GET") return { why: "wrong_method" };
+    if (job === undefined) return documentResponse();
+    const query = observationQuery(request.url.slice(path.length + 1));
+    if ("causes" in query) return { why: "invalid_query", causes: query.causes };
+    const granted = await check(options, request, { job, query });
+    return "why" in granted ? granted : await observe(granted);
+  }
+
+  async function judge(request: ApiRequest): Promise<ApiResponse | ApiRefusal> {
+    const refused = refusalOf(options, request);
+    if (refused !== undefined) return refused;
+    try {
+      return await answer(request);
+    } catch (error) {
+      return failure(error, request.url);
+    }
+  }
+
+  function count({ url }: ApiRequest, result: ApiResult): void {
+    const path = pathOf(url);
+    if (path === OPENAPI_PATH) return;
+    const query = observationQuery(url.slice(path.length + 1));
+    onRead?.("watch" in query && query.watch ? "observation_watch" : "observation", result);
+  }
+
+  return {
+    handles: (url) => pathOf(url) === OPENAPI_PATH || jobOfPath(pathOf(url)) !== undefined,
+    async handle(request) {
+      const nowMs = clock.monotonic();
+      const outcome = await judge(request);
+      if (!("why" in outcome)) {
+        count(request, "accepted");
+        return outcome;
+      }
+      const result = resultOf(outcome);
+      if (result === "unauthorized") {
+        // Only what the API server was asked about has cost something.
+        const cost = outcome.why === "refused" ? "signature" : "nothing";
+        options.peers.failed(request.peer, nowMs, cost);
+      }
+      count(request, result);
+      log.debug("a read of an observation was refused", { why: outcome.why });
+      return refusalResponse(outcome);
+    },
+  };
+}
+
+function documentResponse(): ApiResponse {
+  return {
+    status: 200,
+    headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=300" },
+    body: openApiText(),
+  };
+}

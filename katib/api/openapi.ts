@@ -1,0 +1,114 @@
+/** The OpenAPI document of the observation API, made from the schemas that the API itself goes by. */
+import { z } from "zod";
+import { OBSERVATION_AUDIENCE, observationPath, TRAINER_VERSION } from "../../crds/names.ts";
+import {
+  failureSchema,
+  logRowSchema,
+  metricSchema,
+  observationSchema,
+  pathSchema,
+  querySchema,
+} from "./messages.ts";
+
+/** The schemas that the document names. */
+const NAMED = z.registry<{ id: string }>();
+NAMED.add(observationSchema, { id: "Observation" });
+NAMED.add(metricSchema, { id: "Metric" });
+NAMED.add(logRowSchema, { id: "LogRow" });
+NAMED.add(failureSchema, { id: "Status" });
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const json = (schema: object) => ({ "application/json": { schema } });
+
+/** Refusals by code: what they mean, and the headers that come with them. */
+const REFUSALS: Readonly<Record<number, { description: string; header?: string }>> = {
+  401: {
+    description: "No token, or one that the API server does not accept for this audience.",
+    header: "WWW-Authenticate",
+  },
+  403: { description: "The bearer may not get the TrainJob." },
+  404: { description: "There is no such TrainJob, or no such path." },
+  405: { description: "Only GET is taken.", header: "Allow" },
+  422: { description: "The query is not valid." },
+  429: { description: "Too many reads, streams or failed authentications.", header: "Retry-After" },
+  500: { description: "A fault of the manager; its log says more." },
+  503: { description: "Log or API server are out of reach now.", header: "Retry-After" },
+};
+
+function refusal({ description, header }: { description: string; header?: string }) {
+  const headers = header && { headers: { [header]: { schema: { type: "string" } } } };
+  return { description, ...headers, content: json(ref("Status")) };
+}
+
+/** The properties of an object as parameters, each with its description beside its schema. */
+function parametersOf(schema: z.ZodObject, where: "path" | "query") {
+  const { properties = {} } = z.toJSONSchema(schema, { io: "input" });
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = typeof property === "boolean" ? {} : property;
+    return { name, in: where, required: where === "path", description, schema: rest };
+  });
+}
+
+const EVENTS =
+  "With `watch=true`: `event: observation` with an Observation as data, whose log holds " +
+  "the rows since the event before; `event: end` with a reason once the job has ended.";
+
+/** The document as a value. */
+export function openApiDocument() {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Milepost observations",
+      version: TRAINER_VERSION,
+      description: "What trial controllers learn of TrainJobs: how they stand, and their metrics.",
+    },
+    paths: {
+      [observationPath("{namespace}", "{name}")]: {
+        parameters: [...parametersOf(pathSchema, "path"), ...parametersOf(querySchema, "query")],
+        get: {
+          operationId: "getObservation",
+          summary: "How a TrainJob stands, and a page of its observation log",
+          security: [{ bearer: [] }],
+          responses: {
+            200: {
+              description: `The observation. ${EVENTS}`,
+              content: {
+                ...json(ref("Observation")),
+                "text/event-stream": { schema: { type: "string" } },
+              },
+            },
+            ...Object.fromEntries(
+              Object.entries(REFUSALS).map(([code, one]) => [code, refusal(one)]),
+            ),
+          },
+        },
+      },
+    },
+    components: {
+      schemas: componentSchemas(),
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "JWT",
+          description: `A token of a service account with the audience ${OBSERVATION_AUDIENCE}.`,
+        },
+      },
+    },
+  };
+}
+
+/** The named schemas; what they do not name may be added later. */
+function componentSchemas() {
+  const { schemas } = z.toJSONSchema(NAMED, { io: "input", uri: (id) => ref(id).$ref });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema]),
+  );
+}
+
+let text: string | undefined;
+
+/** The document as JSON; the same text each time. */
+export function openApiText(): string {
+  return text ??= JSON.stringify(openApiDocument());
+}

@@ -1,0 +1,55 @@
+/** A place in a log that holds while the log grows, whichever replica reads on. Pure. */
+import { sortableTime } from "../log/row_time.ts";
+import type { ObservationRow } from "../log/sink.ts";
+import { microsOf, timeOf } from "../recording/micros.ts";
+
+/** Behind the first `seen` rows of those whose time is `time` or later. */
+export interface Position {
+  /** RFC 3339 in UTC, with six digits of fraction: sorts as times do. */
+  readonly time: string;
+  readonly seen: number;
+}
+
+/** How a position is written in `continue`: microseconds since 1970, and rows. */
+export const POSITION_PATTERN = "^-?[0-9]{1,17}\\.[0-9]{1,9}$";
+const POSITION = new RegExp(POSITION_PATTERN);
+
+/** First and last microsecond that RFC 3339 can write. */
+const FIRST = -62_167_219_200_000_000n;
+const LAST = 253_402_300_799_999_999n;
+
+/** A position as clients see it; they make nothing of it. */
+export function positionText({ time, seen }: Position): string {
+  const micros = microsOf(time);
+  if (micros === undefined) throw new RangeError(`${time} is no RFC 3339 time`);
+  return `${micros}.${seen}`;
+}
+
+/** Reads it; undefined for what is none. Any number is a place in the log, if only its end. */
+export function positionOf(text: string): Position | undefined {
+  if (!POSITION.test(text)) return undefined;
+  const [micros = "0", seen = "0"] = text.split(".");
+  const at = BigInt(micros);
+  const time = sortableTime(timeOf(at < FIRST ? FIRST : at > LAST ? LAST : at));
+  return time === undefined ? undefined : { time, seen: Number(seen) };
+}
+
+/** The later of two positions. */
+export function laterOf(one: Position, other: Position | undefined): Position {
+  if (other === undefined || one.time > other.time) return one;
+  if (other.time > one.time) return other;
+  return one.seen >= other.seen ? one : other;
+}
+
+/** The position behind rows that were read from `from` on; `from` itself where there are none. */
+export function behind(
+  rows: readonly Pick<ObservationRow, "time">[],
+  from: Position | undefined,
+): Position | undefined {
+  const last = sortableTime(rows.at(-1)?.time ?? "");
+  if (last === undefined) return from;
+  const first = rows.findIndex(({ time }) => sortableTime(time) === last);
+  const seen = rows.length - first;
+  // Rows of that time that stood on the pages before.
+  return { time: last, seen: last === from?.time ? from.seen + seen : seen };
+}

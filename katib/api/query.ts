@@ -1,0 +1,75 @@
+/** What a GET of an observation asks for, by its path and query. Pure. */
+import { observationPath } from "../../crds/names.ts";
+import { sortableTime } from "../log/row_time.ts";
+import type { QueryCause } from "./answers.ts";
+import { NAME_PATTERN, OBSERVATION_LIMITS, querySchema } from "./messages.ts";
+import { laterOf, type Position, positionOf } from "./position.ts";
+
+/** What is asked for. */
+export interface ObservationQuery {
+  /** Absent: from the beginning of the log. */
+  readonly from?: Position | undefined;
+  readonly limit: number;
+  readonly watch: boolean;
+}
+
+/** The path, where "%" stands for a name: none has one. */
+const SHAPE = observationPath("%", "%").replaceAll(".", "\\.");
+const PATH = new RegExp(`^${SHAPE.replaceAll("%", `(${NAME_PATTERN})`)}$`);
+/** Most problems that one answer names. */
+const MAX_CAUSES = 20;
+/** What of an unknown name is told back. */
+const MAX_NAME = 64;
+
+/** The path without its query. */
+export const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
+
+/** The job that a path is about; undefined where it is no observation's. */
+export function jobOfPath(path: string): { namespace: string; name: string } | undefined {
+  const [, namespace, name] = PATH.exec(path) ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
+}
+
+/** Only what is written as a whole number is one: neither "", "1e3" nor "0x10" are. */
+function valueOf(name: string, value: string): unknown {
+  return name === "limit" && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+}
+
+function fromOf(
+  { since, continue: token }: { since?: string | undefined; continue?: string | undefined },
+): Position | undefined {
+  const start = since === undefined ? undefined : sortableTime(since);
+  const position = token === undefined ? undefined : positionOf(token);
+  return start === undefined ? position : laterOf({ time: start, seen: 0 }, position);
+}
+
+const KNOWN: ReadonlySet<string> = new Set(Object.keys(querySchema.shape));
+const UNKNOWN = `is not known here: ${[...KNOWN].join(", ")} are`;
+
+/** What is wrong with names, whatever their values are. */
+function nameCauses(names: readonly string[]): QueryCause[] {
+  return [...new Set(names)].flatMap((name) => {
+    const field = name.slice(0, MAX_NAME);
+    if (!KNOWN.has(name)) return [{ field, message: UNKNOWN }];
+    const isTwice = names.indexOf(name) !== names.lastIndexOf(name);
+    return isTwice ? [{ field, message: "must be given once" }] : [];
+  });
+}
+
+/** Reads a query without its question mark. */
+export function observationQuery(
+  query: string,
+): ObservationQuery | { readonly causes: readonly QueryCause[] } {
+  const given = [...new URLSearchParams(query)];
+  const known = given.filter(([name]) => KNOWN.has(name))
+    .map(([name, value]) => [name, valueOf(name, value)]);
+  const parsed = querySchema.safeParse(Object.fromEntries(known));
+  const issues = parsed.error?.issues ?? [];
+  const causes = [
+    ...nameCauses(given.map(([name]) => name)),
+    ...issues.map(({ path, message }) => ({ field: String(path[0] ?? ""), message })),
+  ];
+  if (causes.length > 0 || !parsed.success) return { causes: causes.slice(0, MAX_CAUSES) };
+  const { limit = OBSERVATION_LIMITS.page, watch } = parsed.data;
+  return { from: fromOf(parsed.data), limit, watch: watch === "true" || watch === "1" };
+}

@@ -1,0 +1,106 @@
+/** The answers to who may read: a page of an observation, or a stream of them. */
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { ObservedJob } from "../trials/plan.ts";
+import { type ApiRefusal, refusalText } from "./answers.ts";
+import { type ApiParts, type Granted, mayRead } from "./checks.ts";
+import type { ApiResponse } from "./http.ts";
+import { jobState } from "./job_state.ts";
+import type { Observation } from "./messages.ts";
+import { behind, type Position } from "./position.ts";
+import { createWatch, type PageRead, type WatchEnd } from "./stream.ts";
+import { observationOf } from "./view.ts";
+
+/** Time after which there may be room for one more stream. */
+const ROOM_MS = 10_000;
+const LATE = {
+  retryAfterMs: 1000,
+  reason: "the owner of this job's observation log did not answer in time: try again soon",
+};
+
+/** Which TrainJob it is, of those that have had its name. */
+function observed({ metadata: { namespace = "", name = "", uid = "" } }: TrainJob): ObservedJob {
+  return { namespace, name, uid };
+}
+
+/** Reads pages, few at a time, each within a deadline. */
+async function askInTime(
+  parts: ApiParts,
+  job: ObservedJob,
+  { from, limit }: { readonly from?: Position | undefined; readonly limit: number },
+): Promise<PageRead> {
+  const { ask, clock, answerDeadlineMs = 5000 } = parts;
+  const over = new AbortController();
+  const late = clock.sleep(answerDeadlineMs, over.signal).then(() => LATE);
+  try {
+    return await Promise.race([ask({ job, from, limit }, over.signal), late]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** A page of the log, and what is known of the job. */
+export async function readPage(
+  parts: ApiParts,
+  { query: { from, limit } }: Granted,
+  job: TrainJob,
+): Promise<Observation | ApiRefusal> {
+  const page = await askInTime(parts, observed(job), { from, limit });
+  if ("retryAfterMs" in page) return { why: "unavailable", ...page };
+  // What the cache says by now: the job may have ended while its log was read.
+  const now = parts.jobNow(observed(job)) ?? job;
+  const state = jobState(now, parts.outcomeOf(now));
+  return observationOf(state, page, page.more ? behind(page.rows, from) : undefined);
+}
+
+/** Whether the reader of a stream may read on. */
+async function readOn(
+  parts: ApiParts,
+  { token, job }: Granted,
+  uid: string,
+): Promise<WatchEnd | undefined> {
+  const may = await mayRead(parts, token, job);
+  if ("why" in may) {
+    // Nobody can say now: that takes no rights away.
+    return may.why === "unavailable" ? undefined : { kind: "reader", why: refusalText(may) };
+  }
+  const again = await parts.findJob(job);
+  return again?.metadata.uid === uid ? undefined : { kind: "job", reason: "Deleted" };
+}
+
+/** A stream, where there is room for one more. */
+export function watchResponse(
+  parts: ApiParts,
+  granted: Granted,
+  job: TrainJob,
+): ApiResponse | ApiRefusal {
+  const { query: { from, limit }, reader, token } = granted;
+  const { clock, runWatch } = parts;
+  const place = parts.places.take(reader.username);
+  if (typeof place === "string") return { why: place, retryAfterMs: ROOM_MS };
+  const which = observed(job);
+  const watch = createWatch({
+    from,
+    clock,
+    read: (from) => askInTime(parts, which, { from, limit }),
+    state: () => {
+      const now = parts.jobNow(which);
+      return now && jobState(now, parts.outcomeOf(now));
+    },
+    follow: (listener) => parts.follow(which, listener),
+  });
+  return {
+    status: 200,
+    headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
+    body: "",
+    stream: (sink) =>
+      runWatch({
+        ...watch,
+        sink,
+        clock,
+        expiresMs: token.expiresMs,
+        onJobEnd: (listener) => parts.onJobEnd(which, listener),
+        reauthorize: () => readOn(parts, granted, which.uid),
+        // Called once, whatever becomes of the client.
+      }).finally(() => place.release()),
+  };
+}

@@ -1,0 +1,111 @@
+/** An observation as server-sent events: every row of the log once, and each change of the state. */
+import type { Clock } from "../../kube/clock.ts";
+import type { ObservationSeen } from "./exchange.ts";
+import type { ApiSink } from "./http.ts";
+import type { JobState } from "./job_state.ts";
+import type { Observation } from "./messages.ts";
+import { behind, type Position } from "./position.ts";
+import { observationOf } from "./view.ts";
+
+/** Why a stream ends: with its job, or because its reader may have it no longer. */
+export type WatchEnd =
+  | { readonly kind: "job"; readonly reason: "Complete" | "Failed" | "Deleted" }
+  | { readonly kind: "reader"; readonly why: string };
+
+/** Writes to the reader; throws where it does not take it in time. */
+export type WriteText = (text: string) => Promise<void>;
+
+/** The life of a stream, as `app/` hands it in: comments, time-outs, re-authorization, its end. */
+export type RunWatch = (options: {
+  readonly sink: ApiSink;
+  readonly clock: Clock;
+  readonly expiresMs: number;
+  readonly follow: (listener: () => void) => () => void;
+  readonly onJobEnd: (listener: (reason: "Complete" | "Failed" | "Deleted") => void) => () => void;
+  readonly sendNews: (write: WriteText) => Promise<void>;
+  readonly sendLast: (write: WriteText) => Promise<WatchEnd | void>;
+  readonly reauthorize: () => Promise<WatchEnd | undefined>;
+}) => Promise<void>;
+
+/** A page, or when to come again. */
+export type PageRead = ObservationSeen | { readonly retryAfterMs: number; readonly reason: string };
+
+/** Options of {@link createWatch}. */
+export interface WatchOptions {
+  /** Behind what the reader has; absent: from the beginning. */
+  readonly from?: Position | undefined;
+  readonly clock: Clock;
+  /** Reads the rows behind a position. */
+  readonly read: (from: Position | undefined) => Promise<PageRead>;
+  /** How the job stands now; undefined where it is gone. */
+  readonly state: () => JobState | undefined;
+  /** Hears that log or state may be others; answers how to stop that. */
+  readonly follow: (listener: () => void) => () => void;
+}
+
+/** One event: `data` in one line of JSON. */
+function eventText(id: number, observation: Observation): string {
+  return `event: observation\nid: ${id}\ndata: ${JSON.stringify(observation)}\n\n`;
+}
+
+/** How often the end of a job asks for the last rows where the owner has no answer. */
+const LAST_TRIES = 5;
+
+/** The parts of a watch that {@link RunWatch} takes. Its events hold what its reader has not seen yet. */
+export function createWatch(options: WatchOptions) {
+  const { clock, read, state } = options;
+  let { from } = options;
+  let last: string | undefined;
+  let lastId = 0;
+  let ring = () => {};
+  const over = new AbortController();
+
+  /** Sends a page where it, or what else is told, is new; answers whether there are more rows. */
+  async function send(page: ObservationSeen, write: WriteText): Promise<boolean> {
+    const now = state();
+    if (now === undefined) return false;
+    from = behind(page.rows, from);
+    const observation = observationOf(now, page, from);
+    // What is no row: an event that repeats it says nothing.
+    const summary = JSON.stringify({ ...observation, log: [] });
+    if (page.rows.length > 0 || summary !== last) {
+      last = summary;
+      lastId = Math.max(lastId + 1, clock.now());
+      await write(eventText(lastId, observation));
+    }
+    return page.more;
+  }
+
+  /** Sends all that is new; answers when to try again where the owner has no answer. */
+  async function drain(write: WriteText): Promise<number | undefined> {
+    for (;;) {
+      const page = await read(from);
+      if ("retryAfterMs" in page) return page.retryAfterMs;
+      if (!await send(page, write)) return undefined;
+    }
+  }
+
+  return {
+    follow(listener: () => void): () => void {
+      ring = listener;
+      const stop = options.follow(listener);
+      return () => {
+        over.abort();
+        stop();
+      };
+    },
+    async sendNews(write: WriteText): Promise<void> {
+      const retryMs = await drain(write);
+      if (retryMs === undefined) return;
+      clock.sleep(retryMs, over.signal).then(() => over.signal.aborted || ring());
+    },
+    async sendLast(write: WriteText): Promise<WatchEnd | void> {
+      for (let tries = 0; tries < LAST_TRIES; tries++) {
+        const retryMs = await drain(write);
+        if (retryMs === undefined) return;
+        await clock.sleep(retryMs, over.signal);
+      }
+      return { kind: "reader", why: "the end of the log cannot be read now: come again" };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+/** An observation as clients see it (milepost.md, messages). Pure. */
+import type { ObservationSeen } from "./exchange.ts";
+import type { JobState } from "./job_state.ts";
+import type { Observation } from "./messages.ts";
+import { type Position, positionText } from "./position.ts";
+
+/** Puts together how the job stands and what the owner knows. `next`: where to read on, if anywhere. */
+export function observationOf(
+  state: JobState,
+  { trial, primaryPod, metrics, rows }: ObservationSeen,
+  next: Position | undefined,
+): Observation {
+  return {
+    ...state,
+    ...(trial === undefined ? {} : { trial }),
+    ...(primaryPod === undefined ? {} : { primaryPod }),
+    metrics,
+    log: rows,
+    ...(next === undefined ? {} : { continue: positionText(next) }),
+  };
+}
