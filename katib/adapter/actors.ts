@@ -23,6 +23,9 @@ export interface Actors {
   all(): LogActor[];
 }
 
+/** Actors that are looked at each time for one to let go: where many are busy it takes a few times. */
+const LOOK_AT = 32;
+
 function textOf({ kind, namespace, name, uid }: LogKey): string {
   return [kind, namespace, name, uid].join("/");
 }
@@ -40,8 +43,9 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
   }
 
   function makeRoom(): void {
+    let looked = 0;
     for (const [text, actor] of actors) {
-      if (actors.size < max) return;
+      if (actors.size < max || ++looked > LOOK_AT) return;
       if (!isBusy(actor)) letGo(text, actor);
     }
   }
@@ -52,11 +56,11 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
     of(plan) {
       const text = textOf(plan.key);
       const known = actors.get(text);
-      if (known === undefined) makeRoom();
-      else {
+      if (known !== undefined) {
         letGo(text, known);
         known.adopt(plan);
       }
+      makeRoom();
       const actor = known ?? create(plan);
       actors.set(text, actor);
       logs.set(plan.job.uid, text);

@@ -1,0 +1,171 @@
+/** An adapter over a sink in memory that can be down, and a stopper that writes down what it is asked. */
+import type {
+  Adapter,
+  Answer,
+  ObservedPush,
+  Plans,
+  Stop,
+  StopOutcome,
+} from "../../../katib/adapter/adapter.ts";
+import { type AdapterOptions, createAdapter } from "../../../katib/adapter/create_adapter.ts";
+import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+import type { ObservationPlan, PlanAnswer } from "../../../katib/trials/plan.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+
+/** The plan of a trial that stops when its loss is above 0.5 at report 2. */
+export function planOf(name: string, more: Partial<ObservationPlan> = {}): ObservationPlan {
+  return {
+    kind: "plan",
+    key: { kind: "trial", namespace: "default", name, uid: `trial-${name}` },
+    job: { namespace: "default", name, uid: `job-${name}` },
+    objective: { name: "loss", type: "minimize", additional: [] },
+    records: "named",
+    rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 2 }],
+    graceMs: 0,
+    ...more,
+  };
+}
+
+/** A sink that can be made to fail, before or after it has written, or to hang until its signal aborts. */
+export function unsteadySink(inner: ObservationSink = createMemorySink()) {
+  const calls: string[] = [];
+  const faults: ("before" | "after" | "hang" | "refused")[] = [];
+  let down: "before" | "after" | "hang" | undefined;
+  const hang = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => {
+      const end = () => reject(new SinkError("unavailable", "out of time"));
+      signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) end();
+    });
+  async function through<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    calls.push(name);
+    const fault = faults.shift() ?? down;
+    if (fault === "hang") return await hang(signal);
+    if (fault === "refused") throw new SinkError("refused", "no such row");
+    if (fault === "before") throw new SinkError("unavailable", "down", { retryAfterMs: 2_000 });
+    const result = await work();
+    if (fault === "after") throw new SinkError("unavailable", "the answer was lost");
+    return result;
+  }
+  const sink: ObservationSink = {
+    ...inner,
+    append: (key, rows, signal) =>
+      through(`append ${rows.length}`, signal, () => inner.append(key, rows, signal)),
+    read: (key, signal) => through("read", signal, () => inner.read(key, signal)),
+    delete: (key, signal) => through("delete", signal, () => inner.delete(key, signal)),
+  };
+  return {
+    sink,
+    inner,
+    calls,
+    /** What the next calls meet, in their order. */
+    fail: (...next: typeof faults) => void faults.push(...next),
+    /** What every other call meets. */
+    set down(how: typeof down) {
+      down = how;
+    },
+  };
+}
+
+/** One push of a loss. */
+export function pushOf(
+  plan: ObservationPlan,
+  step: number,
+  loss: string,
+  more: Partial<ObservedPush> = {},
+): ObservedPush {
+  return {
+    job: plan.job,
+    pod: { name: `${plan.job.name}-node-0-0`, uid: `pod-${plan.job.name}` },
+    trainerStatus: {
+      metrics: [{ name: "loss", value: loss }],
+      lastUpdatedTime: new Date(Date.UTC(2026, 0, 1) - 60_000 + step * 1000).toISOString(),
+    },
+    receivedMs: Date.UTC(2026, 0, 1),
+    ...more,
+  };
+}
+
+/** What a scene is made with. */
+export interface SceneOptions extends Partial<Omit<AdapterOptions, "plans" | "stopper">> {
+  readonly plans?: readonly ObservationPlan[];
+  readonly isPrimary?: Plans["isPrimary"];
+  /** What the stopper does at its n-th call, from 0. */
+  readonly onStopCall?: (call: number) => StopOutcome | Promise<StopOutcome>;
+}
+
+/** An adapter, its clock, and what the stopper was asked. */
+export interface Scene {
+  readonly adapter: Adapter;
+  readonly clock: FakeClock;
+  /** Each call of the stopper. */
+  readonly stops: readonly Stop[];
+  /** How stops ended. */
+  readonly outcomes: readonly StopOutcome[];
+  /** The plans by the UID of the job; tests change them. */
+  readonly answers: Map<string, PlanAnswer>;
+  push(
+    plan: ObservationPlan,
+    step: number,
+    loss: string,
+    more?: Partial<ObservedPush>,
+  ): Promise<Answer | undefined>;
+  /** Lets all go on that needs no time. */
+  settle(): Promise<void>;
+}
+
+const never = new AbortController().signal;
+
+/** Runs `work` with an adapter whose term runs, and ends that. */
+export async function withAdapter(
+  options: SceneOptions,
+  work: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const settle = () => settlePromises(200);
+  const clock = new FakeClock(undefined, settle);
+  const stops: Stop[] = [];
+  const outcomes: StopOutcome[] = [];
+  const answers = new Map(
+    (options.plans ?? []).map((it): [string, PlanAnswer] => [it.job.uid, it]),
+  );
+  const openPlans = () => [...answers.values()].flatMap((it) => it.kind === "plan" ? [it] : []);
+  const adapter = createAdapter({
+    sink: createMemorySink(),
+    clock,
+    random: () => 0.5,
+    leading: () => true,
+    sinkMs: 2_500,
+    onStop: (_, outcome) => void outcomes.push(outcome),
+    ...options,
+    plans: {
+      planOf: ({ uid }) => answers.get(uid) ?? { kind: "none" },
+      open: openPlans,
+      isOpen: ({ uid }) => answers.has(uid),
+      isPrimary: options.isPrimary ?? (() => true),
+    },
+    stopper: {
+      stop(stop) {
+        stops.push(stop);
+        return Promise.resolve(options.onStopCall?.(stops.length - 1) ?? "stopped");
+      },
+    },
+  });
+  const over = new AbortController();
+  const running = adapter.run(over.signal);
+  try {
+    await work({
+      adapter,
+      clock,
+      stops,
+      outcomes,
+      answers,
+      settle,
+      push: async (plan, step, loss, more) =>
+        await adapter.accept(pushOf(plan, step, loss, more), never),
+    });
+  } finally {
+    over.abort();
+    await running;
+  }
+}

@@ -1,0 +1,369 @@
+/** The adapter: what is acknowledged is in the log, what the log says is judged, and a stop is done once. */
+import assert from "node:assert/strict";
+import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import type { ObservationRow } from "../../../katib/log/sink.ts";
+import { planOf, pushOf, unsteadySink, withAdapter } from "./adapter_scene.ts";
+
+const never = new AbortController().signal;
+const values = (rows: readonly ObservationRow[]) => rows.map(({ value }) => value);
+
+Deno.test("`Adapter.accept()` answers when the rows are in the log, and not before", async () => {
+  const plan = planOf("a");
+  const { sink, inner, fail } = unsteadySink();
+  await withAdapter({ plans: [plan], sink }, async ({ push, clock, settle }) => {
+    await settle();
+    fail("hang");
+    let answered = false;
+    const first = push(plan, 1, "0.4").finally(() => answered = true);
+    await settle();
+    assert.equal(answered, false);
+    await clock.advance(2_600);
+    assert.deepEqual(await first, {
+      retryAfterMs: 1_000,
+      reason: "the observation log is not available: try again soon",
+    });
+    assert.deepEqual(await push(plan, 1, "0.4"), { ok: true });
+    assert.deepEqual(values(await inner.read(plan.key, never)), ["0.4"]);
+  });
+});
+
+Deno.test("`Adapter.accept()` leaves alone what is nobody's trial", async () => {
+  const plan = planOf("a");
+  await withAdapter({ plans: [] }, async ({ push, answers }) => {
+    assert.equal(await push(plan, 1, "1"), undefined);
+    answers.set(plan.job.uid, { kind: "refused", why: "another's" });
+    assert.equal(await push(plan, 1, "1"), undefined);
+    answers.set(plan.job.uid, { kind: "unknown", why: "the cache is behind" });
+    assert.deepEqual(await push(plan, 1, "1"), {
+      retryAfterMs: 1_000,
+      reason: "the cache is behind",
+    });
+  });
+});
+
+Deno.test("`Adapter.accept()` records the primary pod alone, and tells the others to stop, too", async () => {
+  const plan = planOf("a");
+  const sink = createMemorySink();
+  const isPrimary = (_: unknown, { name }: { name: string }) =>
+    name === "unknown" ? undefined : name.endsWith("-0");
+  await withAdapter({ plans: [plan], sink, isPrimary }, async ({ push }) => {
+    const worker = { pod: { name: "a-node-0-1", uid: "worker" } };
+    assert.equal(await push(plan, 1, "9", worker), undefined);
+    assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
+    const unknown = await push(plan, 1, "9", { pod: { name: "unknown", uid: "u" } });
+    assert.ok(unknown?.ok !== true && unknown?.retryAfterMs === 1_000);
+    const met = await push(plan, 2, "0.8");
+    assert.ok(met?.ok && met.control?.stop === true, JSON.stringify(met));
+    const told = await push(plan, 2, "9", worker);
+    assert.deepEqual(told, { ok: true, control: met.control });
+    assert.deepEqual(values(await sink.read(plan.key, never)), ["0.9", "0.8"]);
+  });
+});
+
+Deno.test("a rule that is met stops the trial once, and every later answer says so", async () => {
+  const plan = planOf("a");
+  await withAdapter({ plans: [plan] }, async ({ push, stops, outcomes, settle }) => {
+    assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
+    const deciding = await push(plan, 2, "0.8");
+    const message = "early stopping: loss 0.8 is greater than 0.5, at report 2";
+    const control = { stop: true, reason: "EarlyStopped", message };
+    assert.deepEqual(deciding, { ok: true, control });
+    await settle();
+    assert.deepEqual(await push(plan, 3, "0.1"), { ok: true, control });
+    assert.deepEqual(await push(plan, 2, "0.8"), { ok: true, control });
+    await settle();
+    assert.deepEqual(outcomes, ["stopped"]);
+    assert.equal(stops.length, 1);
+    assert.deepEqual(stops[0]?.observation, [{
+      name: "loss",
+      min: "0.8",
+      max: "0.9",
+      latest: "0.8",
+    }]);
+    assert.equal(stops[0]?.verdict.step, 2);
+  });
+});
+
+Deno.test("a stop waits for its grace, and takes what came meanwhile with it", async () => {
+  const plan = planOf("a", { graceMs: 30_000 });
+  await withAdapter({ plans: [plan] }, async ({ push, stops, clock }) => {
+    await push(plan, 59, "0.9");
+    await push(plan, 60, "0.8");
+    await push(plan, 61, "0.2");
+    await clock.advance(29_000);
+    assert.equal(stops.length, 0);
+    await clock.advance(1_500);
+    assert.equal(stops.length, 1);
+    assert.equal(stops[0]?.observation[0]?.latest, "0.2");
+  });
+});
+
+Deno.test("`Adapter.settle()` ends the grace of a job that has ended by itself", async () => {
+  const plan = planOf("a", { graceMs: 3_600_000 });
+  await withAdapter({ plans: [plan] }, async ({ push, stops, adapter }) => {
+    await push(plan, 59, "0.9");
+    await push(plan, 60, "0.8");
+    await adapter.settle(plan.job, never);
+    assert.equal(stops.length, 1);
+  });
+});
+
+Deno.test("`Adapter.settle()` waits for pushes in hand, and no longer than it may", async () => {
+  const plan = planOf("a");
+  const { sink, fail } = unsteadySink();
+  await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
+    await settle();
+    fail("hang");
+    const first = push(plan, 1, "0.1");
+    await settle();
+    const over = new AbortController();
+    const settled: string[] = [];
+    const short = adapter.settle(plan.job, over.signal).then(() => settled.push("short"));
+    const long = adapter.settle(plan.job, never).then(() => settled.push("long"));
+    await settle();
+    assert.deepEqual(settled, []);
+    over.abort();
+    await short;
+    assert.deepEqual(settled, ["short"]);
+    await clock.advance(2_600);
+    await Promise.all([first, long]);
+    assert.deepEqual(settled, ["short", "long"]);
+  });
+});
+
+Deno.test("a stop that cannot be written is tried again until it is", async () => {
+  const plan = planOf("a");
+  const onStopCall = (call: number) => {
+    if (call < 3) throw new Error("the API server is away");
+    return "stopped" as const;
+  };
+  await withAdapter({ plans: [plan], onStopCall }, async ({ push, stops, outcomes, clock }) => {
+    await push(plan, 1, "0.9");
+    await push(plan, 2, "0.8");
+    await clock.advance(10_000);
+    assert.equal(stops.length, 4);
+    assert.deepEqual(outcomes, ["stopped"]);
+  });
+});
+
+const outages = ["before", "after"] as const;
+for (const outage of outages) {
+  Deno.test(`a write that fails ${outage} it has happened is recorded and counted once when it comes again`, async () => {
+    const plan = planOf("a", {
+      rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
+    });
+    const { sink, inner, fail } = unsteadySink();
+    await withAdapter({ plans: [plan], sink }, async ({ push, settle, stops }) => {
+      await settle();
+      assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
+      fail(outage);
+      const failed = await push(plan, 2, "0.8");
+      assert.ok(failed?.ok !== true && failed !== undefined && failed.retryAfterMs >= 1_000);
+      assert.deepEqual(await push(plan, 2, "0.8"), { ok: true });
+      assert.deepEqual(await push(plan, 2, "0.8"), { ok: true });
+      assert.deepEqual(values(await inner.read(plan.key, never)), ["0.9", "0.8"]);
+      assert.equal(stops.length, 0);
+      const third = await push(plan, 3, "0.7");
+      assert.ok(third?.ok && third.control !== undefined);
+      assert.deepEqual(values(await inner.read(plan.key, never)), ["0.9", "0.8", "0.7"]);
+    });
+  });
+}
+
+Deno.test("a new owner replays and judges open trials without a push, also where the sink comes late", async () => {
+  const [a, b] = [planOf("a"), planOf("b")];
+  const unsteady = unsteadySink();
+  const { sink, inner } = unsteady;
+  const rows = (...losses: string[]) =>
+    losses.map((value, step) => ({ time: `2026-01-01T00:00:0${step}Z`, name: "loss", value }));
+  await inner.append(a.key, rows("0.9", "0.8"), never);
+  await inner.append(b.key, rows("0.9", "0.1"), never);
+  unsteady.down = "before";
+  await withAdapter({ plans: [a, b], sink }, async ({ stops, clock, push }) => {
+    await clock.advance(5_000);
+    assert.equal(stops.length, 0);
+    const refused = await push(a, 61, "0.7");
+    assert.ok(refused?.ok !== true && refused?.retryAfterMs === 2_000);
+    unsteady.down = undefined;
+    await clock.advance(6_000);
+    assert.deepEqual(stops.map(({ plan }) => plan.job.name), ["a"]);
+    assert.equal(stops[0]?.verdict.time, "2026-01-01T00:00:01Z");
+  });
+});
+
+Deno.test("an owner whose lease is late neither writes nor acknowledges nor stops", async () => {
+  const plan = planOf("a", { graceMs: 500 });
+  let leading = true;
+  const { sink, inner, calls } = unsteadySink();
+  await withAdapter({ plans: [plan], sink, leading: () => leading }, async (scene) => {
+    const { push, stops, clock } = scene;
+    await push(plan, 59, "0.9");
+    leading = false;
+    const refused = await push(plan, 60, "0.8");
+    assert.ok(refused?.ok !== true && refused?.retryAfterMs === 1_000);
+    assert.deepEqual(values(await inner.read(plan.key, never)), ["0.9"]);
+    assert.deepEqual(calls.filter((it) => it.startsWith("append")), ["append 1"]);
+    leading = true;
+    await push(plan, 60, "0.8");
+    leading = false;
+    await clock.advance(1_000);
+    assert.equal(stops.length, 0);
+    leading = true;
+    await clock.advance(20_000);
+    assert.equal(stops.length, 1);
+  });
+});
+
+Deno.test("pushes of one log that wait go to the sink together, in their order", async () => {
+  const plan = planOf("a", { rules: [] });
+  const { sink, inner, calls, fail } = unsteadySink();
+  await withAdapter({ plans: [plan], sink }, async ({ push, settle, clock }) => {
+    await settle();
+    fail("hang");
+    const first = push(plan, 1, "1");
+    await settle();
+    const rest = [2, 3, 4, 5].map((step) => push(plan, step, String(step)));
+    await clock.advance(2_600);
+    assert.ok((await first)?.ok !== true);
+    assert.deepEqual((await Promise.all(rest)).map((it) => it?.ok), [true, true, true, true]);
+    assert.deepEqual(calls.filter((it) => it.startsWith("append")), ["append 1", "append 4"]);
+    assert.deepEqual(values(await inner.read(plan.key, never)), ["2", "3", "4", "5"]);
+  });
+});
+
+Deno.test("only so many pushes of one log wait, and those that nobody waits for are not written", async () => {
+  const plan = planOf("a", { rules: [] });
+  const { sink, inner, fail } = unsteadySink();
+  await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
+    await settle();
+    fail("hang");
+    const first = push(plan, 0, "0");
+    await settle();
+    const gone = new AbortController();
+    const left = adapter.accept(pushOf(plan, 1, "1"), gone.signal);
+    gone.abort();
+    const rest = Array.from({ length: 300 }, (_, step) => push(plan, step + 2, String(step)));
+    const tooMany = await rest.at(-1);
+    assert.ok(tooMany?.ok !== true && /too many/.test(tooMany?.reason ?? ""));
+    await clock.advance(2_600);
+    await first;
+    assert.equal((await left)?.ok, undefined);
+    const taken = (await Promise.all(rest)).filter((it) => it?.ok).length;
+    assert.equal(taken, 255);
+    assert.equal((await inner.read(plan.key, never)).length, 255);
+  });
+});
+
+Deno.test("rows that will never be taken are told, and the push comes again later", async () => {
+  const plan = planOf("a");
+  const { sink, fail } = unsteadySink();
+  const told: string[] = [];
+  const onRefused = (_: unknown, problem: string) => void told.push(problem);
+  await withAdapter({ plans: [plan], sink, onRefused }, async ({ push, settle }) => {
+    await settle();
+    fail("refused");
+    const refused = await push(plan, 1, "0.9");
+    assert.ok(refused?.ok !== true && refused?.retryAfterMs === 10_000);
+    assert.deepEqual(told, ["no such row"]);
+  });
+});
+
+const badValues: Record<string, { value: string; rows: string[]; stops: boolean; warns: boolean }> =
+  {
+    "NaN": { value: "NaN", rows: ["0.1", "1.7976931348623157e+308"], stops: true, warns: true },
+    "1e400": { value: "1e400", rows: ["0.1", "1.7976931348623157e+308"], stops: true, warns: true },
+    "-Inf": { value: "-Inf", rows: ["0.1", "1.7976931348623157e+308"], stops: true, warns: true },
+    "hexadecimal": { value: "0x1p-2", rows: ["0.1"], stops: false, warns: true },
+    "text": { value: "much", rows: ["0.1"], stops: false, warns: true },
+    "a number": { value: "0.2", rows: ["0.1", "0.2"], stops: false, warns: false },
+  };
+for (const [sentence, { value, rows, stops: isStopped, warns }] of Object.entries(badValues)) {
+  Deno.test(`an objective that is ${sentence} is recorded and judged the same by the next owner`, async () => {
+    const plan = planOf("a");
+    const sink = createMemorySink();
+    await withAdapter({ plans: [plan], sink }, async ({ push, stops, settle }) => {
+      await push(plan, 1, "0.1");
+      const answer = await push(plan, 2, value);
+      assert.ok(answer?.ok);
+      assert.equal((answer.warnings?.length ?? 0) > 0, warns, JSON.stringify(answer));
+      assert.equal(answer.control !== undefined, isStopped);
+      await settle();
+      assert.equal(stops.length, isStopped ? 1 : 0);
+      assert.deepEqual(values(await sink.read(plan.key, never)), rows);
+    });
+    await withAdapter({ plans: [plan], sink }, async ({ stops, settle, push }) => {
+      await settle();
+      assert.equal(stops.length, isStopped ? 1 : 0);
+      const again = await push(plan, 2, value);
+      assert.equal(again?.ok && again.control !== undefined, isStopped);
+      assert.deepEqual(values(await sink.read(plan.key, never)), rows);
+    });
+  });
+}
+
+Deno.test("`Adapter.forget()` deletes a job's own log, and leaves a trial's to Katib", async () => {
+  const trial = planOf("a");
+  const job = planOf("b", { key: { kind: "job", namespace: "default", name: "b", uid: "job-b" } });
+  const sink = createMemorySink();
+  await withAdapter({ plans: [trial, job], sink }, async ({ push, adapter, settle }) => {
+    for (const plan of [trial, job]) await push(plan, 1, "0.1");
+    for (const plan of [trial, job]) adapter.forget(plan.job);
+    await settle();
+    assert.equal((await sink.read(trial.key, never)).length, 1);
+    assert.equal((await sink.read(job.key, never)).length, 0);
+    adapter.drop(trial.key);
+    await settle();
+    assert.equal((await sink.read(trial.key, never)).length, 0);
+  });
+});
+
+Deno.test("a job that is gone is not stopped any more", async () => {
+  const plan = planOf("a", { graceMs: 60_000 });
+  await withAdapter({ plans: [plan] }, async ({ push, adapter, stops, answers, clock }) => {
+    await push(plan, 59, "0.9");
+    await push(plan, 60, "0.8");
+    answers.delete(plan.job.uid);
+    adapter.forget(plan.job);
+    await clock.advance(120_000);
+    assert.equal(stops.length, 0);
+  });
+});
+
+Deno.test("readers get what is acknowledged: metrics in short, pages, and each change", async () => {
+  const plan = planOf("a", { rules: [], records: "all" });
+  await withAdapter({ plans: [plan] }, async ({ push, adapter }) => {
+    const heard: string[] = [];
+    const stop = adapter.onChange((uid) => heard.push(uid));
+    for (const [step, loss] of ["3", "1", "2"].entries()) await push(plan, step, loss);
+    stop();
+    const before = await adapter.snapshotOf(plan.job, never);
+    assert.deepEqual(before?.metrics, [{ name: "loss", min: "1", max: "3", latest: "2" }]);
+    assert.deepEqual([before?.rows, before?.primaryPod], [3, "a-node-0-0"]);
+    await push(plan, 4, "9");
+    const after = await adapter.snapshotOf(plan.job, never);
+    assert.ok((after?.version ?? 0) > (before?.version ?? 0));
+    assert.ok(heard.length >= 3 && heard.every((uid) => uid === plan.job.uid));
+    const page = await adapter.pageOf(plan.job, { limit: 2 }, never);
+    assert.deepEqual([page?.rows.map(({ value }) => value), page?.next], [["3", "1"], 2]);
+    const since = page?.rows[1]?.time;
+    const rest = await adapter.pageOf(plan.job, { since, after: 1, limit: 9 }, never);
+    assert.deepEqual([rest?.rows.map(({ value }) => value), rest?.next], [["2", "9"], undefined]);
+    assert.equal(await adapter.snapshotOf({ ...plan.job, uid: "other" }, never), undefined);
+  });
+});
+
+Deno.test("logs that are not used are let go and replayed, those of stops in hand are not", async () => {
+  const plans = Array.from({ length: 6 }, (_, index) => planOf(`t${index}`));
+  const { sink, calls } = unsteadySink();
+  await withAdapter({ plans, sink, maxLogs: 2 }, async ({ push, stops, settle }) => {
+    for (const plan of plans) assert.ok((await push(plan, 1, "0.9"))?.ok);
+    const reads = calls.filter((it) => it === "read").length;
+    for (const plan of plans) {
+      const answer = await push(plan, 2, "0.8");
+      assert.ok(answer?.ok && answer.control);
+    }
+    assert.ok(calls.filter((it) => it === "read").length > reads);
+    await settle();
+    assert.equal(stops.length, 6);
+  });
+});
