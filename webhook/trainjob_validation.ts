@@ -31,7 +31,7 @@ import {
   type Verdict,
 } from "./runtime_validation.ts";
 import { samePatches } from "./trainjob_defaulting.ts";
-import { unsupportedFeatures } from "./unsupported_features.ts";
+import { trialAnnotationProblems, trialAnnotationWarnings } from "./trial_annotations.ts";
 
 /** Optional fields that stay as they were created; the schema's own rule misses their coming and going (G3). */
 const FROZEN_FIELDS = ["initializer", "trainer", "activeDeadlineSeconds"] as const;
@@ -215,14 +215,17 @@ export function validateNewTrainJob(
   runtime: AnyTrainingRuntime | undefined,
   rules: TrainJobRules,
 ): Verdict {
-  const features = unsupportedFeatures(job, undefined);
+  const ofTrials = trialAnnotationProblems(job, undefined);
   if (runtime === undefined) {
-    return { problems: [missingRuntimeProblem(job), ...features], warnings: [] };
+    return { problems: [missingRuntimeProblem(job), ...ofTrials], warnings: [] };
   }
-  const warnings = isDeprecated(runtime)
+  const deprecation = isDeprecated(runtime)
     ? [deprecationWarning(`Referenced ${runtime.kind} "${runtime.metadata.name}"`)]
     : [];
-  return { problems: [...features, ...runtimeProblems(job, runtime, true, rules)], warnings };
+  return {
+    problems: [...ofTrials, ...runtimeProblems(job, runtime, true, rules)],
+    warnings: [...deprecation, ...trialAnnotationWarnings(job, undefined)],
+  };
 }
 
 /** Whether an update has to be judged against the runtime: only its patches can have changed. */
@@ -247,8 +250,9 @@ export function validateChangedTrainJob(
   const frozen = FROZEN_FIELDS
     .filter((field) => !isDeepStrictEqual(job.spec[field], old.spec[field]))
     .map((field) => forbidden(`spec.${field}`, "field is immutable"));
-  const problems = [...frozen, ...unsupportedFeatures(job, old)];
-  if (!needsRuntime(job, old)) return { problems, warnings: [] };
+  const problems = [...frozen, ...trialAnnotationProblems(job, old)];
+  const warnings = trialAnnotationWarnings(job, old);
+  if (!needsRuntime(job, old)) return { problems, warnings };
   const { runtime, jobSet } = context;
   return {
     problems: [
@@ -258,6 +262,6 @@ export function validateChangedTrainJob(
         ? [missingRuntimeProblem(job)]
         : runtimeProblems(job, runtime, false, rules)),
     ],
-    warnings: [],
+    warnings,
   };
 }

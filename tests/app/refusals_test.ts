@@ -4,6 +4,7 @@ import { readConfiguration } from "../../app/configuration.ts";
 import { startManager } from "../../app/manager.ts";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { ANNOTATIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -28,6 +29,17 @@ function withPolicy(name: string, mlPolicy: object): ClusterTrainingRuntime {
   const runtime = shellRuntime(name, "true");
   return KINDS.clusterTrainingRuntime.parse({ ...runtime, spec: { ...runtime.spec, mlPolicy } });
 }
+
+function withAnnotations(name: string, annotations: Record<string, string>): TrainJob {
+  return { ...trainJob(name, "shell"), metadata: { name, namespace: "default", annotations } };
+}
+
+const earlyStopping = (value: string) =>
+  JSON.stringify({
+    objective: { name: "loss", type: "minimize" },
+    rules: [{ name: "loss", value, comparison: "greater", startStep: 3 }],
+  });
+const EARLY_STOPPING = earlyStopping("0.5");
 
 const creations: Record<string, { job: TrainJob; code: number; want: RegExp }> = {
   "a runtime that is not there": {
@@ -108,17 +120,51 @@ const creations: Record<string, { job: TrainJob; code: number; want: RegExp }> =
     code: 422,
     want: /numProcPerNode must be greater than or equal to 1/,
   },
-  "early stopping, which nothing executes yet": {
+  "early stopping by a value that is no number": {
+    job: withAnnotations("a", {
+      [ANNOTATIONS.earlyStopping]: JSON.stringify({
+        objective: { name: "loss", type: "minimize" },
+        rules: [{ name: "loss", value: "0.5", comparison: "greater" }, {
+          name: "loss",
+          value: "high",
+          comparison: "greater",
+        }],
+      }),
+    }),
+    code: 403,
+    want: /early-stopping\]\.rules\[1\]\.value: Invalid value: "high": must be a decimal number/,
+  },
+  "early stopping that is no JSON": {
+    job: withAnnotations("a", { [ANNOTATIONS.earlyStopping]: "loss > 0.5" }),
+    code: 403,
+    want: /metadata\.annotations\[.*early-stopping\]: .*must be JSON/,
+  },
+  "early stopping of a trial's job": {
     job: {
-      ...trainJob("a", "shell"),
+      ...withAnnotations("a", { [ANNOTATIONS.earlyStopping]: EARLY_STOPPING }),
       metadata: {
-        name: "a",
-        namespace: "default",
-        annotations: { "trainer.kubeflow.org/early-stopping": "{}" },
+        ...withAnnotations("a", { [ANNOTATIONS.earlyStopping]: EARLY_STOPPING }).metadata,
+        ownerReferences: [{
+          apiVersion: "kubeflow.org/v1beta1",
+          kind: "Trial",
+          name: "a",
+          uid: "11111111-2222-3333-4444-555555555555",
+          controller: true,
+        }],
       },
     },
     code: 403,
-    want: /early-stopping.*not supported yet/,
+    want: /early-stopping\]: Forbidden: this TrainJob is controlled by a Trial/,
+  },
+  "a grace of more than an hour": {
+    job: withAnnotations("a", { [ANNOTATIONS.earlyStoppingGrace]: "2h" }),
+    code: 403,
+    want: /early-stopping-grace\]: Invalid value: "2h": must be a duration from 0s to 1h/,
+  },
+  "a trial template that is no object": {
+    job: withAnnotations("a", { [ANNOTATIONS.trialTemplate]: "[]" }),
+    code: 403,
+    want: /trial-template\]: Invalid value: "\[\]": must be an object/,
   },
 };
 
@@ -167,6 +213,35 @@ Deno.test("what cannot be run is refused at admission, with the field path", asy
         assert.match(refusal.message, want);
       });
     }
+  }, { kubelet: false });
+});
+
+/** A patch of the early-stopping annotation. */
+const annotate = (value: string | null) => ({
+  type: "merge" as const,
+  body: { metadata: { annotations: { [ANNOTATIONS.earlyStopping]: value } } },
+});
+
+Deno.test("the early-stopping annotation may change until the job starts, and never after", async () => {
+  await withStandalone(async ({ client }) => {
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 60"));
+    const job = withAnnotations("a", { [ANNOTATIONS.earlyStopping]: EARLY_STOPPING });
+    await client.create(KINDS.trainJob, { ...job, spec: { ...job.spec, suspend: true } });
+    const other = await client.patch(KINDS.trainJob, key("a"), annotate(earlyStopping("0.6")));
+    assert.equal(
+      other.metadata.annotations?.[ANNOTATIONS.earlyStopping],
+      earlyStopping("0.6"),
+    );
+    await client.patch(KINDS.trainJob, key("a"), suspend(false));
+    for (const value of [EARLY_STOPPING, null]) {
+      const refusal = await refusalOf(client.patch(KINDS.trainJob, key("a"), annotate(value)));
+      assert.equal(refusal.code, 403, refusal.message);
+      assert.match(refusal.message, /early-stopping\]: Forbidden: is immutable once/);
+    }
+    await client.patch(KINDS.trainJob, key("a"), {
+      type: "merge",
+      body: { metadata: { annotations: { [ANNOTATIONS.earlyStoppingGrace]: "5s" } } },
+    });
   }, { kubelet: false });
 });
 

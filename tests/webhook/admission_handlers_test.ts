@@ -57,7 +57,8 @@ Deno.test("admission refuses with 403, the field path and a cause for each probl
   );
   assert.deepEqual(status?.details?.causes.map((cause) => cause.field), [
     "spec.RuntimeRef",
-    "metadata.annotations[trainer.kubeflow.org/early-stopping]",
+    "metadata.annotations[trainer.kubeflow.org/early-stopping].objective",
+    "metadata.annotations[trainer.kubeflow.org/early-stopping].rules",
   ]);
 });
 

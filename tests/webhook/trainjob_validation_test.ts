@@ -157,18 +157,11 @@ const newCases: Record<string, NewCase> = {
       }-node-0-10-xxxxx" has 64 characters, at most 63 are allowed; shorten the TrainJob's name by 1`,
     ],
   },
-  "refuses early stopping by name": {
-    job: trainJob({}, {
-      annotations: {
-        "trainer.kubeflow.org/early-stopping": "{}",
-        "trainer.kubeflow.org/early-stopping-grace": "1s",
-        "trainer.kubeflow.org/trial-template": "{}",
-      },
-    }),
+  "refuses an early-stopping annotation that is not valid": {
+    job: trainJob({}, { annotations: { "trainer.kubeflow.org/early-stopping": "{}" } }),
     want: [
-      "metadata.annotations[trainer.kubeflow.org/early-stopping]: early stopping is not supported yet; remove the annotation",
-      "metadata.annotations[trainer.kubeflow.org/early-stopping-grace]: early stopping is not supported yet; remove the annotation",
-      "metadata.annotations[trainer.kubeflow.org/trial-template]: the trial template is not supported yet; remove the annotation",
+      "metadata.annotations[trainer.kubeflow.org/early-stopping].objective: must be an object with name and type",
+      "metadata.annotations[trainer.kubeflow.org/early-stopping].rules: must be a list of 1 to 64 rules",
     ],
   },
   "refuses a runtime that asks for what nothing executes": {
@@ -287,12 +280,12 @@ const changeCases: Record<string, ChangeCase> = {
       'spec.RuntimeRef: ClusterTrainingRuntime.trainer.kubeflow.org "rt" not found: specified clusterTrainingRuntime must be created before the TrainJob is created',
     ],
   },
-  "refuses early stopping that comes later": {
+  "refuses an annotation that changes under way": {
     old: {},
     spec: {},
-    annotations: { "trainer.kubeflow.org/early-stopping": "{}" },
+    annotations: { "trainer.kubeflow.org/trial-template": "{}" },
     want: [
-      "metadata.annotations[trainer.kubeflow.org/early-stopping]: early stopping is not supported yet; remove the annotation",
+      "metadata.annotations[trainer.kubeflow.org/trial-template]: is immutable once the TrainJob has started: make a new TrainJob",
     ],
   },
 };
@@ -309,7 +302,7 @@ for (const [sentence, one] of Object.entries(changeCases)) {
   });
 }
 
-Deno.test("`validateChangedTrainJob()` lets a job go that has what is not supported", () => {
+Deno.test("`validateChangedTrainJob()` lets a job go whose annotation is not valid", () => {
   const annotations = { "trainer.kubeflow.org/early-stopping": "{}" };
   const old = trainJob({ suspend: true }, { annotations });
   const job = trainJob({ suspend: false }, { annotations, finalizers: [] });

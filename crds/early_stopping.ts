@@ -1,0 +1,142 @@
+/** Annotations of TrainJobs about trials (contract milepost.md, names): what they hold, read from their text. */
+import { z } from "zod";
+import { parseDuration } from "./duration.ts";
+import { readGoFloat } from "./go_float.ts";
+import { EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
+
+/** Most rules of one TrainJob. */
+export const EARLY_STOPPING_RULES_MAX = 64;
+const INT32_MAX = 2_147_483_647;
+/** Of an annotation's text in a message. */
+const SHOWN_MAX = 80;
+
+/** What is wrong with an annotation's value. */
+export interface AnnotationProblem {
+  /** Where in its JSON, such as `rules[0].value`; empty where it is the whole. */
+  readonly path: string;
+  /** What must be there instead. */
+  readonly message: string;
+}
+
+/** What an annotation holds, or everything that is wrong with it. */
+export type ReadAnnotation<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly AnnotationProblem[] };
+
+const METRIC = `must be the name of a metric, 1 to ${PUSH_LIMITS.metricNameLength} characters`;
+// Counted in code points, as a push's.
+const metricName = z.string({ error: METRIC }).refine(
+  (text) =>
+    text !== "" && [...text.slice(0, 2 * PUSH_LIMITS.metricNameLength + 1)].length <=
+      PUSH_LIMITS.metricNameLength,
+  METRIC,
+);
+
+const VALUE = 'must be a decimal number in a string, such as "0.5", and not NaN';
+const ruleValue = z.string({ error: VALUE }).max(PUSH_LIMITS.metricValueLength, VALUE).refine(
+  (text) => !Number.isNaN(readGoFloat(text)?.value ?? NaN),
+  VALUE,
+);
+
+const START_STEP = `must be a whole number from 0 to ${INT32_MAX}`;
+
+const rule = z.strictObject({
+  name: metricName,
+  value: ruleValue,
+  comparison: z.enum(["equal", "less", "greater"], {
+    error: "must be equal, less or greater",
+  }),
+  startStep: z.int({ error: START_STEP }).min(0, START_STEP).max(INT32_MAX, START_STEP).optional(),
+}, { error: shapeError("an object with name, value, comparison and, if wanted, startStep") });
+
+const RULES = `must be a list of 1 to ${EARLY_STOPPING_RULES_MAX} rules`;
+
+/** Value of the annotation `trainer.kubeflow.org/early-stopping`. */
+export const earlyStoppingSchema = z.strictObject({
+  objective: z.strictObject({
+    name: metricName,
+    type: z.enum(["minimize", "maximize"], { error: "must be minimize or maximize" }),
+  }, { error: shapeError("an object with name and type") }),
+  // The length is checked first: the rules of an over-long list are not looked at.
+  rules: z.array(z.unknown(), { error: RULES }).min(1, RULES).max(EARLY_STOPPING_RULES_MAX, RULES)
+    .pipe(z.array(rule)),
+}, { error: shapeError("an object with objective and rules") });
+export type EarlyStopping = z.infer<typeof earlyStoppingSchema>;
+
+const TEXT = "must be a string";
+const text = z.string({ error: TEXT }).optional();
+const labels = z.record(z.string(), z.string({ error: TEXT }), {
+  error: "must be an object of labels",
+}).optional();
+
+/** Value of the annotation `trainer.kubeflow.org/trial-template`: KEP-1214's spelling or today's. */
+export const trialTemplateSchema = z.looseObject({
+  primaryPodLabel: labels,
+  primaryPodLabels: labels,
+  primaryContainerName: text,
+  succeededCondition: text,
+  successCondition: text,
+  failureCondition: text,
+  retain: z.boolean({ error: "must be true or false" }).optional(),
+}, { error: shapeError("an object, as a trialTemplate of Katib") });
+export type TrialTemplate = z.infer<typeof trialTemplateSchema>;
+
+/** Says what is missing or of another type; of unknown fields zod's own issue is read. */
+function shapeError(what: string) {
+  return (issue: { code?: string }) =>
+    issue.code === "unrecognized_keys" ? undefined : `must be ${what}`;
+}
+
+/** A step into an object, as JSON paths write it. */
+function step(part: PropertyKey): string {
+  if (typeof part === "number") return `[${part}]`;
+  const name = String(part);
+  return /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+function pathOf(parts: readonly PropertyKey[]): string {
+  return parts.map(step).join("").replace(/^\./, "");
+}
+
+/** Most problems that are told at once. */
+const PROBLEMS_MAX = 20;
+
+function problemsOf(error: z.ZodError): AnnotationProblem[] {
+  return error.issues.flatMap((issue): AnnotationProblem[] =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: "is not known" }))
+      : [{ path: pathOf(issue.path), message: issue.message }]
+  ).slice(0, PROBLEMS_MAX);
+}
+
+function readJson<T>(text: string, schema: z.ZodType<T>): ReadAnnotation<T> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ok: false, problems: [{ path: "", message: `must be JSON: ${why}` }] };
+  }
+  const parsed = schema.safeParse(json);
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, problems: problemsOf(parsed.error) };
+}
+
+/** Reads the annotation `trainer.kubeflow.org/early-stopping`. */
+export function readEarlyStopping(text: string): ReadAnnotation<EarlyStopping> {
+  return readJson(text, earlyStoppingSchema);
+}
+
+/** Reads the annotation `trainer.kubeflow.org/trial-template`; its expressions are not looked at. */
+export function readTrialTemplate(text: string): ReadAnnotation<TrialTemplate> {
+  return readJson(text, trialTemplateSchema);
+}
+
+/** Reads the annotation `trainer.kubeflow.org/early-stopping-grace`, of a TrainJob or a Trial, in milliseconds. */
+export function readGrace(text: string): ReadAnnotation<number> {
+  const ms = text.length <= SHOWN_MAX ? parseDuration(text) : undefined;
+  if (ms !== undefined && ms <= EARLY_STOPPING_GRACE_MAX_MS) return { ok: true, value: ms };
+  const message = "must be a duration from 0s to 1h, such as 30s or 1m30s";
+  return { ok: false, problems: [{ path: "", message }] };
+}

@@ -1,0 +1,181 @@
+/** Annotations of a TrainJob about trials: what is refused, where, and until when they may change. */
+import assert from "node:assert/strict";
+import type { TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
+import { problemText } from "../../webhook/field_problem.ts";
+import {
+  trialAnnotationProblems,
+  trialAnnotationWarnings,
+} from "../../webhook/trial_annotations.ts";
+import { trainJob } from "./builders.ts";
+
+const EARLY = "trainer.kubeflow.org/early-stopping";
+const GRACE = "trainer.kubeflow.org/early-stopping-grace";
+const TEMPLATE = "trainer.kubeflow.org/trial-template";
+
+const rules = (value: string) =>
+  JSON.stringify({
+    objective: { name: "loss", type: "minimize" },
+    rules: [{ name: "loss", value, comparison: "greater" }],
+  });
+const RULES = rules("0.5");
+
+type Owner = NonNullable<TrainJob["metadata"]["ownerReferences"]>[number];
+const trial: Owner = {
+  apiVersion: "kubeflow.org/v1beta1",
+  kind: "Trial",
+  name: "tj",
+  uid: "t1",
+  controller: true,
+};
+
+/** What a TrainJob is made of here. */
+interface Made {
+  annotations?: Record<string, string>;
+  owner?: Owner;
+  suspend?: boolean;
+  status?: TrainJobStatus;
+}
+
+function made({ annotations = {}, owner, suspend, status }: Made): TrainJob {
+  const job = trainJob({ ...(suspend !== undefined && { suspend }) }, {
+    annotations,
+    ...(owner && { ownerReferences: [owner] }),
+  });
+  return status === undefined ? job : { ...job, status };
+}
+
+const counts = { name: "node", ready: 0, succeeded: 0, failed: 0, active: 0, suspended: 1 };
+const FROZEN = (annotation: string) =>
+  `metadata.annotations[${annotation}]: Forbidden: is immutable once the TrainJob has started: make a new TrainJob`;
+const OF_TRIAL =
+  `metadata.annotations[${EARLY}]: Forbidden: this TrainJob is controlled by a Trial, whose spec.earlyStoppingRules hold: remove the annotation`;
+
+const cases: Record<string, { old?: Made; job: Made; want: string[] }> = {
+  "admits all three": {
+    job: { annotations: { [EARLY]: RULES, [GRACE]: "1h", [TEMPLATE]: "{}" } },
+    want: [],
+  },
+  "names the place in the JSON": {
+    job: { annotations: { [EARLY]: rules("much") } },
+    want: [
+      `metadata.annotations[${EARLY}].rules[0].value: Invalid value: "much": must be a decimal number in a string, such as "0.5", and not NaN`,
+    ],
+  },
+  "refuses what is no JSON": {
+    job: { annotations: { [EARLY]: "loss < 1" } },
+    want: [
+      `metadata.annotations[${EARLY}]: Invalid value: "loss < 1": must be JSON: Unexpected token 'l', "loss < 1" is not valid JSON`,
+    ],
+  },
+  "refuses a grace above the bound": {
+    job: { annotations: { [GRACE]: "61m" } },
+    want: [
+      `metadata.annotations[${GRACE}]: Invalid value: "61m": must be a duration from 0s to 1h, such as 30s or 1m30s`,
+    ],
+  },
+  "refuses a template that is no object, and one of odd types": {
+    job: { annotations: { [TEMPLATE]: "[]" } },
+    want: [
+      `metadata.annotations[${TEMPLATE}]: Invalid value: "[]": must be an object, as a trialTemplate of Katib`,
+    ],
+  },
+  "names a label of a template that is no string": {
+    job: { annotations: { [TEMPLATE]: '{"primaryPodLabels": {"role": 1}}' } },
+    want: [
+      `metadata.annotations[${TEMPLATE}].primaryPodLabels.role: Invalid value: 1: must be a string`,
+    ],
+  },
+  "refuses rules on a trial's job": {
+    job: { annotations: { [EARLY]: RULES }, owner: trial },
+    want: [OF_TRIAL],
+  },
+  "admits grace and template on a trial's job": {
+    job: { annotations: { [GRACE]: "0s", [TEMPLATE]: "{}" }, owner: trial },
+    want: [],
+  },
+  "admits rules beside an owner that is no controller, or of another group": {
+    job: { annotations: { [EARLY]: RULES }, owner: { ...trial, controller: false } },
+    want: [],
+  },
+  "admits rules below a Trial of another group": {
+    job: { annotations: { [EARLY]: RULES }, owner: { ...trial, apiVersion: "acme.io/v1" } },
+    want: [],
+  },
+  "refuses a Trial that takes over a job with rules": {
+    old: { annotations: { [EARLY]: RULES } },
+    job: { annotations: { [EARLY]: RULES }, owner: trial },
+    want: [OF_TRIAL],
+  },
+  "does not judge again what did not change": {
+    old: { annotations: { [EARLY]: "{}" }, owner: trial },
+    job: { annotations: { [EARLY]: "{}" }, owner: trial, suspend: true },
+    want: [],
+  },
+  "refuses other rules of a running job": {
+    old: { annotations: { [EARLY]: RULES } },
+    job: { annotations: { [EARLY]: rules("0.6") } },
+    want: [FROZEN(EARLY)],
+  },
+  "refuses rules that come to a running job": {
+    old: {},
+    job: { annotations: { [EARLY]: RULES, [TEMPLATE]: "{}" } },
+    want: [FROZEN(EARLY), FROZEN(TEMPLATE)],
+  },
+  "refuses rules that go, also with the suspension": {
+    old: { annotations: { [EARLY]: RULES } },
+    job: { suspend: true },
+    want: [FROZEN(EARLY)],
+  },
+  "admits another grace at any time": {
+    old: { annotations: { [GRACE]: "1s" } },
+    job: { annotations: { [GRACE]: "2s" } },
+    want: [],
+  },
+  "admits other rules of a job that was never started": {
+    old: { annotations: { [EARLY]: RULES }, suspend: true, status: { jobsStatus: [counts] } },
+    job: { annotations: { [EARLY]: rules("0.6") }, suspend: true },
+    want: [],
+  },
+  "admits other rules with the first start": {
+    old: { annotations: { [EARLY]: RULES }, suspend: true },
+    job: { annotations: { [EARLY]: rules("0.6") }, suspend: false },
+    want: [],
+  },
+  "refuses other rules of a suspended job that has reported": {
+    old: {
+      annotations: { [EARLY]: RULES },
+      suspend: true,
+      status: { trainerStatus: { lastUpdatedTime: "2026-01-02T03:04:05Z" } },
+    },
+    job: { annotations: { [EARLY]: rules("0.6") }, suspend: true },
+    want: [FROZEN(EARLY)],
+  },
+  "refuses other rules of a suspended job whose pods are still there": {
+    old: {
+      annotations: { [EARLY]: RULES },
+      suspend: true,
+      status: { jobsStatus: [{ ...counts, active: 1 }] },
+    },
+    job: { annotations: { [EARLY]: rules("0.6") }, suspend: true },
+    want: [FROZEN(EARLY)],
+  },
+};
+
+for (const [sentence, { old, job, want }] of Object.entries(cases)) {
+  Deno.test(`\`trialAnnotationProblems()\` ${sentence}`, () => {
+    const problems = trialAnnotationProblems(made(job), old && made(old));
+    assert.deepEqual(problems.map((it) => `${it.field}: ${problemText(it)}`), want);
+  });
+}
+
+Deno.test("`trialAnnotationWarnings()` tells that a trial's job needs no template, once", () => {
+  const job = made({ annotations: { [TEMPLATE]: "{}" }, owner: trial });
+  assert.deepEqual(trialAnnotationWarnings(job, undefined), [
+    `metadata.annotations[${TEMPLATE}] is not read: a Trial controls this TrainJob`,
+  ]);
+  assert.deepEqual(trialAnnotationWarnings(job, job), []);
+  assert.deepEqual(
+    trialAnnotationWarnings(made({ annotations: { [TEMPLATE]: "{}" } }), undefined),
+    [],
+  );
+});

@@ -1,0 +1,114 @@
+/** Annotations of a TrainJob about trials: what they may hold, where, and until when (milepost.md, names). Pure. */
+import {
+  type ReadAnnotation,
+  readEarlyStopping,
+  readGrace,
+  readTrialTemplate,
+} from "../crds/early_stopping.ts";
+import { KATIB } from "../crds/katib_names.ts";
+import { ANNOTATIONS } from "../crds/names.ts";
+import type { TrainJob } from "../crds/trainjob.ts";
+import { type FieldProblem, forbidden, invalid } from "./field_problem.ts";
+
+/** Of an annotation's value in a message, where no part of it is to blame. */
+const fieldOf = (annotation: string) => `metadata.annotations[${annotation}]`;
+
+const READERS: Readonly<Record<string, (text: string) => ReadAnnotation<unknown>>> = {
+  [ANNOTATIONS.earlyStopping]: readEarlyStopping,
+  [ANNOTATIONS.earlyStoppingGrace]: readGrace,
+  [ANNOTATIONS.trialTemplate]: readTrialTemplate,
+};
+
+/** What is decided by these must not change under way: the log holds what was recorded by them. */
+const FROZEN = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate] as const;
+
+function textOf(job: TrainJob | undefined, annotation: string): string | undefined {
+  return job?.metadata.annotations?.[annotation];
+}
+
+/** Whether a Katib Trial controls the job, as far as the job says so itself. */
+function isOfTrial(job: TrainJob | undefined): boolean {
+  return (job?.metadata.ownerReferences ?? []).some((owner) =>
+    owner.controller === true && owner.kind === KATIB.trialKind &&
+    owner.apiVersion === KATIB.apiVersion
+  );
+}
+
+/** The value at a path that {@link readEarlyStopping} and its like gave, for the message. */
+function blamed(text: string, path: string): unknown {
+  if (path === "") return text;
+  const steps = path.match(/[^.[\]"]+/g) ?? [];
+  return steps.reduce<unknown>(
+    (value, step) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, step)
+        ? Reflect.get(value, step)
+        : undefined,
+    JSON.parse(text),
+  );
+}
+
+/** What is wrong with values that came or changed, each at its path in the annotation's JSON. */
+function valueProblems(job: TrainJob, old: TrainJob | undefined): FieldProblem[] {
+  return Object.entries(READERS).flatMap(([annotation, read]) => {
+    const text = textOf(job, annotation);
+    if (text === undefined || text === textOf(old, annotation)) return [];
+    const result = read(text);
+    if (result.ok) return [];
+    return result.problems.map(({ path, message }) => {
+      const dot = path === "" || path.startsWith("[") ? "" : ".";
+      return invalid(`${fieldOf(annotation)}${dot}${path}`, blamed(text, path), message);
+    });
+  });
+}
+
+/** A trial's rules are the Trial's: a second set on its job would be one that nobody applies. */
+function ownerProblems(job: TrainJob, old: TrainJob | undefined): FieldProblem[] {
+  const annotation = ANNOTATIONS.earlyStopping;
+  const text = textOf(job, annotation);
+  if (text === undefined || !isOfTrial(job)) return [];
+  if (isOfTrial(old) && text === textOf(old, annotation)) return [];
+  const detail = "this TrainJob is controlled by a Trial, whose spec.earlyStoppingRules hold: " +
+    "remove the annotation";
+  return [forbidden(fieldOf(annotation), detail)];
+}
+
+/** Whether the job may have run: it is not suspended, or its status tells of pods. */
+function hasStarted({ spec, status }: TrainJob): boolean {
+  if (spec.suspend !== true || status?.trainerStatus !== undefined) return true;
+  return (status?.jobsStatus ?? []).some(({ ready, succeeded, failed, active }) =>
+    ready + succeeded + failed + active > 0
+  );
+}
+
+function changeProblems(job: TrainJob, old: TrainJob): FieldProblem[] {
+  if (!hasStarted(old)) return [];
+  return FROZEN
+    .filter((annotation) => textOf(job, annotation) !== textOf(old, annotation))
+    .map((annotation) =>
+      forbidden(
+        fieldOf(annotation),
+        "is immutable once the TrainJob has started: make a new TrainJob",
+      )
+    );
+}
+
+/** Judges the annotations; of an update only what came or changed. */
+export function trialAnnotationProblems(
+  job: TrainJob,
+  old: TrainJob | undefined,
+): FieldProblem[] {
+  return [
+    ...valueProblems(job, old),
+    ...ownerProblems(job, old),
+    ...(old === undefined ? [] : changeProblems(job, old)),
+  ];
+}
+
+/** What came or changed in vain: a template beside a Trial's own. */
+export function trialAnnotationWarnings(job: TrainJob, old: TrainJob | undefined): string[] {
+  const text = textOf(job, ANNOTATIONS.trialTemplate);
+  if (text === undefined || text === textOf(old, ANNOTATIONS.trialTemplate)) return [];
+  return isOfTrial(job)
+    ? [`${fieldOf(ANNOTATIONS.trialTemplate)} is not read: a Trial controls this TrainJob`]
+    : [];
+}
