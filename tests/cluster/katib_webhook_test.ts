@@ -1,0 +1,163 @@
+/** Beside Katib's webhook on a real API server: the two do not fight, and the shipped patch keeps it away. */
+import assert from "node:assert/strict";
+import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Pod } from "../../crds/kubernetes.ts";
+import { LABELS } from "../../crds/names.ts";
+import { trialCrd } from "../../crds/trial_manifest.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { until } from "../support/until.ts";
+import { apply, type Cluster, crdsServed, withCluster } from "./support/installation.ts";
+import {
+  type KatibsTrial,
+  type KatibsWebhook,
+  startKatibsWebhook,
+} from "./support/katib_webhook.ts";
+
+const PATCH = new URL("../../deploy/katib/patch.yaml", import.meta.url).pathname;
+const INJECTION = "katib.kubeflow.org/metrics-collector-injection=enabled";
+const TRIAL: KatibsTrial = {
+  name: "t1",
+  labels: { "katib.kubeflow.org/experiment": "e" },
+  primaryContainerName: "node",
+};
+const trialPodLabels = { [LABELS.trainJobName]: "t1", [LABELS.trial]: "t1" };
+
+function podOf(name: string, container: string, labels: Record<string, string>): Pod {
+  return {
+    metadata: { name, namespace: "default", labels },
+    spec: { containers: [{ name: container, image: "none", env: [{ name: "A", value: "1" }] }] },
+  };
+}
+
+async function installTrial({ plane }: Pick<Cluster, "plane">): Promise<void> {
+  const crd = trialCrd();
+  await apply(plane, [crd]);
+  await crdsServed(plane, [`crd/${crd.metadata.name}`]);
+  const { name, labels, primaryContainerName } = TRIAL;
+  await plane.client.create(KINDS.trial, {
+    apiVersion: "kubeflow.org/v1beta1",
+    kind: "Trial",
+    metadata: { name, namespace: "default", labels },
+    spec: { primaryContainerName, metricsCollector: { collector: { kind: "Push" } } },
+  });
+}
+
+/** What two admissions come to: without what the API server makes new each time. */
+const injected = ({ metadata, spec }: Pod) => ({
+  labels: metadata?.labels,
+  annotations: metadata?.annotations,
+  env: spec?.containers.map(({ name, env }) => ({ name, env })),
+  mounts: spec?.containers.map(({ volumeMounts }) => volumeMounts?.map((it) => it.mountPath)),
+});
+
+/** What the pod becomes; it does not stay. */
+async function tried(client: KubeClient, pod: Pod): Promise<Pod> {
+  const made = await client.create(KINDS.pod, pod);
+  const key = { namespace: "default", name: made.metadata?.name ?? "" };
+  await client.delete(KINDS.pod, key, { gracePeriodSeconds: 0 });
+  return made;
+}
+
+/** Tries the pod until it becomes what is wanted: webhooks are called some time after they were registered. */
+function createsLater(client: KubeClient, pod: Pod, isSo: (pod: Pod) => boolean): Promise<Pod> {
+  return until(`pod ${pod.metadata?.name} as wanted`, async () => {
+    const made = await tried(client, pod);
+    return isSo(made) ? made : undefined;
+  });
+}
+
+const isOurs = (pod: Pod) =>
+  pod.spec?.containers[0]?.env?.some(({ name }) => name.startsWith("KUBEFLOW_TRAINER")) ?? false;
+
+Deno.test("a trial's pod comes to the same with Katib's webhook before ours, after it, and without", () =>
+  withCluster(async ({ plane }) => {
+    const { client } = plane;
+    await installTrial({ plane });
+    const pod = podOf("p", "node", trialPodLabels);
+    const alone = injected(await createsLater(client, pod, isOurs));
+    assert.equal(alone.env?.[0]?.env?.at(-1)?.name, "KATIB_TRIAL_NAME");
+    await client.patch(KINDS.namespace, { name: "default" }, {
+      type: "merge",
+      body: {
+        metadata: { labels: Object.fromEntries([INJECTION.split("=")]) },
+      },
+    });
+    // Configurations are asked in the order of their names, and ours is named `milepost-mutating`.
+    for (const name of ["katib.kubeflow.org", "zzz.katib.kubeflow.org"]) {
+      const katib = await startKatibsWebhook(plane, TRIAL, name);
+      try {
+        const beside = await createsLater(client, pod, () => katib.asked.length > 0);
+        assert.deepEqual(injected(beside), alone, name);
+        await client.delete(KINDS.mutatingWebhookConfiguration, { name });
+        await until("it is not asked any more", async () => {
+          const asked = katib.asked.length;
+          await tried(client, pod);
+          return katib.asked.length === asked;
+        });
+      } finally {
+        await katib.close();
+      }
+    }
+  }, { node: false, inProcess: true }));
+
+/** Katib's webhook is called for pods that are not Milepost's, and only for them. */
+async function staysAway(client: KubeClient, katib: KatibsWebhook): Promise<void> {
+  await createsLater(client, podOf("initializer", "dataset-initializer", trialPodLabels), isOurs);
+  const asked = katib.asked.length;
+  const made = await client.create(KINDS.pod, podOf("kept", "node", trialPodLabels));
+  assert.equal(katib.asked.length, asked, "not asked about a trial's pod");
+  assert.equal(made.metadata?.labels?.["katib.kubeflow.org/experiment"], "e", "given by ours");
+  await client.create(KINDS.pod, podOf("others", "node", {}));
+  assert.equal(katib.asked.at(-1), "others", "asked about all others");
+}
+
+Deno.test("the shipped patch keeps Katib's webhook away from trial pods, and the manager notices", async (t) => {
+  await withCluster(async ({ plane, manager, kubectl }) => {
+    const { client } = plane;
+    const name = "katib.kubeflow.org";
+    await installTrial({ plane });
+    await kubectl(["label", "namespace", "default", INJECTION]);
+    const katib = await startKatibsWebhook(plane, TRIAL);
+    try {
+      const initializer = podOf("initializer", "dataset-initializer", trialPodLabels);
+      await until("Katib's webhook denies an initializer's pod", async () => {
+        const made = tried(client, initializer);
+        return await made.then(() => false, (error) => /primary container/.test(String(error)));
+      });
+      await t.step("without it the manager says what does not work", async () => {
+        await until(
+          "its log says it",
+          async () => /Katib's webhook is called for the pods of trials/.test(await manager.log()),
+        );
+        await until("an event says it", async () => {
+          const { items } = await client.list(KINDS.event, { namespace: "default" });
+          return items.some(({ reason, involvedObject }) =>
+            reason === "NotSupported" && involvedObject.name === name
+          );
+        });
+      });
+      await t.step("with it Katib's webhook is not called for trial pods", async () => {
+        await kubectl([
+          "patch",
+          "mutatingwebhookconfiguration",
+          name,
+          "--patch-file",
+          PATCH,
+        ]);
+        const { webhooks } = await client.get(KINDS.mutatingWebhookConfiguration, { name });
+        assert.deepEqual(webhooks?.map((it) => it.matchConditions?.map((one) => one.name)), [
+          undefined,
+          [KATIB_KEPT_OUT.name, "exclude-katib-controller"],
+        ]);
+        await staysAway(client, katib);
+        await until(
+          "the manager's log says it",
+          async () => /no webhook of Katib's is called/.test(await manager.log()),
+        );
+      });
+    } finally {
+      await katib.close();
+    }
+  }, { node: false });
+});
