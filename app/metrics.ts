@@ -24,6 +24,8 @@ export interface Metrics {
   readonly tokenReviews: Counter<"result">;
   readonly tokenCache: Counter<"result">;
   readonly jwksRefreshes: Counter<"result">;
+  readonly observations: Counter<"sink" | "result">;
+  readonly observationSeconds: Histogram<"sink">;
   readonly certificateExpiry: Gauge<"name">;
   readonly leader: Gauge;
 }
@@ -79,6 +81,13 @@ export function createMetrics(): Metrics {
     tokenReviews: counter("token_reviews_total", "TokenReviews, by result.", ["result"]),
     tokenCache: counter("token_cache_total", "Look-ups of reviewed tokens.", ["result"]),
     jwksRefreshes: counter("jwks_refreshes_total", "Reads of the API server's keys.", ["result"]),
+    observations: counter("observations_total", "Rows of observation logs, by what came of them.", [
+      "sink",
+      "result",
+    ]),
+    observationSeconds: histogram("observation_seconds", "Time until rows were in their log.", [
+      "sink",
+    ]),
     certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate ends.", [
       "name",
     ]),

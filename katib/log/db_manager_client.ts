@@ -37,6 +37,8 @@ export interface DbManagerClientOptions {
   readonly clock: Clock;
   /** Of each call, with connecting, in milliseconds. */
   readonly deadlineMs: number;
+  /** Asked before rows are sent: whether this process may still write (design, decision 7). */
+  readonly mayWrite?: (() => boolean) | undefined;
 }
 
 /** The service's calls. Each rejects with a {@link CallError}, also when `signal` aborts. */
@@ -81,11 +83,12 @@ function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
   return credentials.createSsl(Buffer.from(ca), Buffer.from(key), Buffer.from(cert));
 }
 
+const NOT_SENT = { wasNotSent: true } as const;
 const identity = (bytes: Buffer) => bytes;
 
 /** Creates a client; it connects at the first call. */
 export function createDbManagerClient(options: DbManagerClientOptions): DbManagerClient {
-  const { address, tls, clock, deadlineMs } = options;
+  const { address, tls, clock, deadlineMs, mayWrite } = options;
   let channel: Promise<Channel> | undefined;
   let deadlinesInARow = 0;
   let closed = false;
@@ -117,13 +120,13 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
   }
 
   async function connected(): Promise<Channel> {
-    if (closed) throw new CallError(status.CANCELLED, "closed", { wasNotSent: true });
+    if (closed) throw new CallError(status.CANCELLED, "closed", NOT_SENT);
     const opening = channel ??= open();
     try {
       return await opening;
     } catch (error) {
       if (channel === opening) channel = undefined;
-      throw new CallError(status.UNAVAILABLE, messageOf(error), { wasNotSent: true });
+      throw new CallError(status.UNAVAILABLE, messageOf(error), NOT_SENT);
     }
   }
 
@@ -134,8 +137,13 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     if (isBroken) forget(it);
   }
 
-  function callOn(it: Channel, path: string, body: Buffer, signal: AbortSignal | undefined) {
-    const deadline = clock.now() + deadlineMs;
+  function callOn(
+    it: Channel,
+    path: string,
+    body: Buffer,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ) {
     return new Promise<Buffer>((resolve, reject) => {
       const call = it.client.makeUnaryRequest<Buffer, Buffer>(
         path,
@@ -160,10 +168,14 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
   }
 
   async function call(path: string, body: Buffer, signal: AbortSignal | undefined) {
+    const deadline = clock.now() + deadlineMs;
     const it = await connected();
+    if (path === METHODS.report && mayWrite?.() === false) {
+      throw new CallError(status.CANCELLED, "this replica may not write any more", NOT_SENT);
+    }
     it.users++;
     try {
-      return await callOn(it, path, body, signal);
+      return await callOn(it, path, body, deadline, signal);
     } finally {
       it.users--;
       closeUnused(it);

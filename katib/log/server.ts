@@ -1,0 +1,97 @@
+/** Serves Katib's DBManager service over a store, for as long as it is not stopped. */
+import { Buffer } from "node:buffer";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import type { Clock } from "../../kube/clock.ts";
+import type { LogStore } from "./log_store.ts";
+import { addObservationService } from "./service.ts";
+import { listenOnSharedPort } from "./shared_port.ts";
+import { PAUSE_PER_COMMIT } from "./sqlite_sink.ts";
+import { createStoreWriter } from "./store_writer.ts";
+
+/** The server's certificate, and the CA of clients that may write; all PEM. */
+export interface ServerTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string;
+}
+
+/** Options of {@link startObservationServer}. */
+export interface ObservationServerOptions {
+  readonly hostname: string;
+  /** 0 takes one that is free. */
+  readonly port: number;
+  /** Undefined: plaintext alone, and nobody may write. */
+  readonly tls?: ServerTls | undefined;
+  /** Stays the caller's. */
+  readonly store: LogStore;
+  readonly clock: Clock;
+  /** Default 1000. */
+  readonly maxConnections?: number;
+}
+
+/** A running server. */
+export interface ObservationServer {
+  readonly port: number;
+  /** New TLS connections use these; those that are there are asked to come again. */
+  updateTls(tls: ServerTls): void;
+  /** Ends calls that are under way within `drainMs`; what was taken is stored. */
+  stop(drainMs: number): Promise<void>;
+}
+
+/** In milliseconds. A ping comes sooner than a connection counts as idle. */
+const TIMES_MS = { firstByte: 5_000, ping: 30_000, pong: 20_000, idle: 90_000 } as const;
+const CHANNEL = {
+  "grpc.max_receive_message_length": 16 * 1024 * 1024,
+  "grpc.max_send_message_length": -1,
+  "grpc.max_concurrent_streams": 100,
+  "grpc.keepalive_time_ms": TIMES_MS.ping,
+  "grpc.keepalive_timeout_ms": TIMES_MS.pong,
+} as const;
+
+function credentialsOf({ cert, key, clientCa }: ServerTls): ServerCredentials {
+  const pair = { private_key: Buffer.from(key), cert_chain: Buffer.from(cert) };
+  return ServerCredentials.createSsl(Buffer.from(clientCa), [pair], true);
+}
+
+/** Starts it. Rejects where the port cannot be had; throws where certificate and key do not fit. */
+export async function startObservationServer(
+  options: ObservationServerOptions,
+): Promise<ObservationServer> {
+  const { hostname, port, store, clock, maxConnections = 1000 } = options;
+  const writer = createStoreWriter({ store, clock, pausePerCommit: PAUSE_PER_COMMIT });
+  const server = new Server(CHANNEL);
+  addObservationService(server, { store, writer });
+  const inject = (it: ServerCredentials) => server.createConnectionInjector(it);
+  const plaintext = inject(ServerCredentials.createInsecure());
+  let secure = options.tls && inject(credentialsOf(options.tls));
+  const listener = await listenOnSharedPort({
+    hostname,
+    port,
+    clock,
+    maxConnections,
+    firstByteMs: TIMES_MS.firstByte,
+    idleMs: TIMES_MS.idle,
+    plaintext: (socket) => plaintext.injectConnection(socket),
+    tls: () => {
+      const current = secure;
+      return current && ((socket) => current.injectConnection(socket));
+    },
+  });
+  return {
+    port: listener.port,
+    updateTls(tls) {
+      const older = secure;
+      secure = inject(credentialsOf(tls));
+      older?.drain(TIMES_MS.firstByte);
+    },
+    async stop(drainMs) {
+      const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      const over = new AbortController();
+      await Promise.race([drained, clock.sleep(drainMs, over.signal)]);
+      over.abort();
+      server.forceShutdown();
+      await listener.close();
+      writer.close();
+    },
+  };
+}
