@@ -34,6 +34,11 @@ export interface ObservationPlan {
   readonly rules: readonly TrialRule[];
   /** Which pods count, and how the job ends. Absent: every pod counts. */
   readonly mapping?: TrialMapping | undefined;
+  /**
+   * Pods without the label `trainer.kubeflow.org/trial` do not count: into those Katib may have put its
+   * own collector. Set where its kind is one that was taken over.
+   */
+  readonly needsLabel?: boolean | undefined;
   /** Between the decision to stop and the stop, in milliseconds (0 to an hour). */
   readonly graceMs: number;
 }

@@ -1,0 +1,86 @@
+/** The plan of a TrainJob without a Trial: by its annotations, or none but to keep what it pushes. Pure. */
+import { readEarlyStopping, readTrialTemplate } from "../../crds/early_stopping.ts";
+import type { AnnotationProblem, ReadAnnotation } from "../../crds/early_stopping.ts";
+import { ANNOTATIONS, EVENT_REASONS, JOB_KEYS } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { TrialMapping } from "../mapping/trial_mapping.ts";
+import { graceOf } from "./grace.ts";
+import { aboutJob, type Notice } from "./notice.ts";
+import { neverSucceeds, readMapping } from "./plan_mapping.ts";
+import type { ObservationPlan } from "./plan.ts";
+
+/** A plan where there is something to keep, and what people are to be told. */
+export interface PlannedJob {
+  readonly plan?: ObservationPlan;
+  readonly notices: readonly Notice[];
+}
+
+/** The webhook refuses such annotations; a job may be older than the webhook. */
+function problemsOf(
+  trainJob: TrainJob,
+  key: string,
+  problems: readonly AnnotationProblem[],
+): Notice {
+  const reason = key === ANNOTATIONS.earlyStopping
+    ? EVENT_REASONS.ruleInvalid
+    : EVENT_REASONS.trialTemplateInvalid;
+  const what = problems.map(({ path, message }) => path === "" ? message : `${path}: ${message}`);
+  const message = `annotation ${key} is not heeded: ${what.join("; ")}`;
+  return { about: aboutJob(trainJob), reason, message };
+}
+
+class Reader {
+  readonly notices: Notice[] = [];
+
+  constructor(private readonly trainJob: TrainJob) {}
+
+  /** What the annotation holds; undefined where it is absent or wrong. */
+  annotation<T>(key: string, read: (text: string) => ReadAnnotation<T>): T | undefined {
+    const text = this.trainJob.metadata.annotations?.[key];
+    if (text === undefined) return undefined;
+    const result = read(text);
+    if (result.ok) return result.value;
+    this.notices.push(problemsOf(this.trainJob, key, result.problems));
+    return undefined;
+  }
+
+  /** By its template; a job without one counts the first pod of whatever trains in it. */
+  mapping(template: Record<string, unknown> | undefined): TrialMapping | undefined {
+    const isTold = ["primaryPodLabels", "primaryPodLabel"].some((it) => template?.[it]);
+    const labels = { [JOB_KEYS.completionIndex]: "0" };
+    const whole = isTold ? template : { ...template, primaryPodLabels: labels };
+    const { mapping, problems } = readMapping(whole, this.trainJob);
+    const told = problems.map((it): AnnotationProblem => ({ path: "", message: it }));
+    if (told.length > 0) {
+      this.notices.push(problemsOf(this.trainJob, ANNOTATIONS.trialTemplate, told));
+    }
+    return mapping ?? neverSucceeds(whole, this.trainJob);
+  }
+}
+
+/**
+ * Every metric of such a job is recorded, in a log of its own. Jobs that have neither annotation are
+ * recorded where `keepsPlainJobs` says so.
+ */
+export function planOfJob(trainJob: TrainJob, keepsPlainJobs: boolean): PlannedJob {
+  const { namespace = "", name = "", uid = "" } = trainJob.metadata;
+  const reader = new Reader(trainJob);
+  const stopping = reader.annotation(ANNOTATIONS.earlyStopping, readEarlyStopping);
+  const template = reader.annotation(ANNOTATIONS.trialTemplate, readTrialTemplate);
+  const asks = stopping !== undefined || template !== undefined;
+  if (!asks && !keepsPlainJobs) return { notices: reader.notices };
+  const mapping = reader.mapping(template);
+  const grace = stopping === undefined ? undefined : graceOf(trainJob, undefined);
+  const job = { namespace, name, uid };
+  const plan: ObservationPlan = {
+    kind: "plan",
+    key: { kind: "job", ...job },
+    job,
+    objective: stopping && { ...stopping.objective, additional: [] },
+    records: "all",
+    rules: stopping?.rules.map((it) => ({ startStep: undefined, ...it })) ?? [],
+    mapping,
+    graceMs: grace?.ms ?? 0,
+  };
+  return { plan, notices: [...reader.notices, ...grace?.notices ?? []] };
+}

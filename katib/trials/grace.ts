@@ -1,0 +1,26 @@
+/** How long a trainer has between the decision to stop it and the stop. Pure. */
+import { readGrace } from "../../crds/early_stopping.ts";
+import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
+
+/**
+ * By the annotation of the TrainJob, else of its Trial, in milliseconds. One that cannot be read is told
+ * and counts as none: what was decided is done at once.
+ */
+export function graceOf(
+  trainJob: TrainJob,
+  trial: Trial | undefined,
+): { readonly ms: number; readonly notices: readonly Notice[] } {
+  const key = ANNOTATIONS.earlyStoppingGrace;
+  const own = trainJob.metadata.annotations?.[key];
+  const text = own ?? trial?.metadata.annotations?.[key];
+  if (text === undefined) return { ms: 0, notices: [] };
+  const read = readGrace(text);
+  if (read.ok) return { ms: read.value, notices: [] };
+  const about = own === undefined && trial !== undefined ? aboutTrial(trial) : aboutJob(trainJob);
+  const why = read.problems.map((it) => it.message).join("; ");
+  const message = `annotation ${key}: ${why}; it is stopped without grace`;
+  return { ms: 0, notices: [{ about, reason: EVENT_REASONS.ruleInvalid, message }] };
+}

@@ -1,0 +1,156 @@
+/** What is to be recorded of a TrainJob, from the job and its Trial as they are. Pure. */
+import { COLLECTORS } from "../../crds/katib_names.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import type { KubeMeta } from "../../kube/resource.ts";
+import { readRules } from "../rules/read_rules.ts";
+import { planOfJob } from "./annotated_job.ts";
+import { judgeClaim } from "./claim.ts";
+import { graceOf } from "./grace.ts";
+import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
+import { neverSucceeds, readMapping } from "./plan_mapping.ts";
+import type { ObservationPlan, PlanAnswer, PlanObjective } from "./plan.ts";
+
+/** Everything that a plan is made from, as read at one moment. */
+export interface PlanView {
+  readonly trainJob: TrainJob;
+  /** The Trial that the job's controller reference names, by its name; undefined where there is none. */
+  readonly trial: Trial | undefined;
+  /** Trials of the job's namespace that would make a job of its name. */
+  readonly claimants: readonly Trial[];
+  /** Trials of the Trial's name in other namespaces. */
+  readonly namesakes: readonly Trial[];
+}
+
+/** What the cluster and its administrator allow. */
+export interface PlanSettings {
+  /** Kinds of collectors that are taken over, besides Push; none while Katib's webhook is not kept out. */
+  readonly adopted: ReadonlySet<string>;
+  /** Whether the log tells trials apart by their name alone, as Katib's table does. */
+  readonly namesOnly: boolean;
+  /** Whether logs of jobs that ask for nothing are kept. */
+  readonly keepsPlainJobs: boolean;
+}
+
+/** The plan, and what people are to be told about what it was made from. */
+export interface Planned {
+  readonly answer: Exclude<PlanAnswer, { kind: "unknown" }>;
+  readonly notices: readonly Notice[];
+}
+
+const NONE: Planned = { answer: { kind: "none" }, notices: [] };
+
+function refused(why: string, notices: readonly Notice[]): Planned {
+  return { answer: { kind: "refused", why }, notices };
+}
+
+/** Katib fills in StdOut where an Experiment names none. */
+function collectorOf({ spec }: Trial): string {
+  return spec?.metricsCollector?.collector?.kind ?? COLLECTORS.stdOut;
+}
+
+/** Whether what the Trial's collector would gather comes by push. */
+export function comesByPush(trial: Trial, { adopted }: Pick<PlanSettings, "adopted">): boolean {
+  const kind = collectorOf(trial);
+  return kind === COLLECTORS.push || adopted.has(kind);
+}
+
+function isOlder(a: KubeMeta, b: KubeMeta): boolean {
+  const text = ({ creationTimestamp = "", namespace = "" }: KubeMeta) =>
+    `${creationTimestamp} ${namespace}`;
+  return text(a) < text(b);
+}
+
+/** Katib's table has one log for a name: the oldest Trial's, as long as it is there. */
+function nameClash(
+  trial: Trial,
+  namesakes: readonly Trial[],
+): { loses: boolean; notices: Notice[] } {
+  if (namesakes.length === 0) return { loses: false, notices: [] };
+  const all = [trial, ...namesakes].sort((a, b) => isOlder(a.metadata, b.metadata) ? -1 : 1);
+  const [oldest] = all;
+  const where = all.map(({ metadata }) => metadata.namespace).join(", ");
+  const message =
+    `Trials of namespaces ${where} have this name, and Katib's log tells them apart by ` +
+    `nothing else; only the one of ${oldest?.metadata.namespace} is recorded, the oldest`;
+  const reason = EVENT_REASONS.trialNameClash;
+  return {
+    loses: oldest?.metadata.uid !== trial.metadata.uid,
+    notices: all.map((it) => ({ about: aboutTrial(it), reason, message })),
+  };
+}
+
+function objectiveOf({ spec }: Trial): PlanObjective | undefined {
+  const { objectiveMetricName: name, type, additionalMetricNames, metricStrategies } =
+    spec?.objective ?? {};
+  if (!name || (type !== "minimize" && type !== "maximize")) return undefined;
+  return { name, type, additional: additionalMetricNames ?? [], strategies: metricStrategies };
+}
+
+function ruleNotices(trial: Trial): Notice[] {
+  const { problems } = readRules(trial.spec?.earlyStoppingRules ?? []);
+  return problems.map(({ index, rule, why }) => ({
+    about: aboutTrial(trial),
+    reason: EVENT_REASONS.ruleInvalid,
+    message: `earlyStoppingRules[${index}] (${rule}) is left out: ${why}`,
+  }));
+}
+
+function templateNotice(trial: Trial, message: string): Notice {
+  return { about: aboutTrial(trial), reason: EVENT_REASONS.trialTemplateInvalid, message };
+}
+
+/** The plan of a trial whose claim holds. */
+function planOfTrial(
+  { trainJob, namesakes }: PlanView,
+  trial: Trial,
+  settings: PlanSettings,
+): Planned {
+  if (!comesByPush(trial, settings)) return NONE;
+  const clash = nameClash(trial, settings.namesOnly ? namesakes : []);
+  if (clash.loses) return refused("another Trial of this name is older", clash.notices);
+  const notices = [...clash.notices];
+  const objective = objectiveOf(trial);
+  if (objective === undefined) {
+    const why = "spec.objective must have objectiveMetricName and type minimize or maximize";
+    return refused(why, [...notices, templateNotice(trial, `${why}; nothing is recorded`)]);
+  }
+  const read = readMapping(trial.spec, trainJob);
+  notices.push(...read.problems.map((it) => templateNotice(trial, `spec.${it}`)));
+  const mapping = read.mapping ?? neverSucceeds(trial.spec, trainJob);
+  if (mapping === undefined) return refused("the Trial's template cannot be read", notices);
+  const grace = graceOf(trainJob, trial);
+  const { namespace = "", name = "", uid = "" } = trial.metadata;
+  const plan: ObservationPlan = {
+    kind: "plan",
+    key: { kind: "trial", namespace, name, uid },
+    job: { namespace, name: trainJob.metadata.name ?? "", uid: trainJob.metadata.uid ?? "" },
+    objective,
+    records: "named",
+    rules: trial.spec?.earlyStoppingRules ?? [],
+    mapping,
+    needsLabel: collectorOf(trial) !== COLLECTORS.push,
+    graceMs: grace.ms,
+  };
+  return { answer: plan, notices: [...notices, ...grace.notices, ...ruleNotices(trial)] };
+}
+
+/**
+ * The plan of a TrainJob. A job of a Trial whose metrics come by push is recorded under the Trial's name,
+ * by the Trial's rules; a claim that does not hold is refused; a job without a Trial goes by its own
+ * annotations, and one without those is recorded where the log keeps such.
+ */
+export function planOf(view: PlanView, settings: PlanSettings): Planned {
+  const { trainJob } = view;
+  const claim = judgeClaim(view);
+  if (claim.kind === "holds") return planOfTrial(view, claim.trial, settings);
+  if (claim.kind === "none") {
+    const { plan, notices } = planOfJob(trainJob, settings.keepsPlainJobs);
+    return { answer: plan ?? { kind: "none" }, notices };
+  }
+  const message = `not recorded as a trial: ${claim.why}`;
+  const about = [aboutJob(trainJob), ...claim.rivals.map(aboutTrial)];
+  const reason = EVENT_REASONS.trialClaimRefused;
+  return refused(claim.why, about.map((it) => ({ about: it, reason, message })));
+}

@@ -1,0 +1,240 @@
+/** Plans of TrainJobs by what the caches hold, and by one read where they are behind. */
+import { LRUCache } from "lru-cache";
+import type { Kind } from "../../crds/kinds.ts";
+import { ANNOTATIONS, LABELS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import { WATCHED } from "../../crds/watched.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isConditionTrue } from "../../kube/conditions.ts";
+import { isNotFound, messageOf } from "../../kube/errors.ts";
+import type { Informer } from "../../kube/informer.ts";
+import { formatKey, type ObjectKey } from "../../kube/resource.ts";
+import type { RestingInformer } from "../../kube/resting_informer.ts";
+import type { Plans } from "../adapter/adapter.ts";
+import { isPrimaryPod } from "../mapping/outcome.ts";
+import { judgeClaim, trialReference } from "./claim.ts";
+import type { Notice } from "./notice.ts";
+import { comesByPush, type Planned, planOf, type PlanSettings, type PlanView } from "./plan_of.ts";
+import type { ObservationPlan, ObservedJob, PlanAnswer } from "./plan.ts";
+import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
+
+/** The cache of Trials with the ways to look into it. */
+export interface TrialCache
+  extends Pick<RestingInformer<Trial>, "get" | "byIndex" | "resting" | "rouse"> {}
+
+/** What {@link createPlans} is made with. */
+export interface PlansOptions {
+  readonly trainJobs: Pick<Informer<TrainJob>, "get" | "list">;
+  readonly trials: TrialCache;
+  readonly pods: PodLabelsOptions["pods"];
+  readonly client: Pick<KubeClient, "get">;
+  /** Names of the indexes of `trials`: by name, and by the job that they make. */
+  readonly indexes: { readonly name: string; readonly job: string };
+  /** Asked for each plan. */
+  readonly settings: () => PlanSettings;
+  /** Told with every new plan; the same may come again. */
+  readonly notify: (notices: readonly Notice[]) => void;
+  /** Of one read, in milliseconds. */
+  readonly deadlineMs: number;
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
+/** What the adapter asks, and what the controller does. */
+export interface TrialPlans extends Plans {
+  /**
+   * The Trial whose metrics the job's pods push, for the label on them. Rejects where that is not known
+   * now.
+   */
+  trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
+}
+
+/** Plans that are remembered; each is made anew when what it was made from has changed. */
+const REMEMBERED = 20_000;
+
+/** Objects that were read besides the caches; each read holds for so long, in milliseconds. */
+const READ = { max: 1000, ttl: 2_000 } as const;
+
+/** A plan with all that it depends on, as one text. */
+interface Remembered {
+  readonly by: string;
+  readonly planned: Planned;
+}
+
+function isFinished({ status }: TrainJob): boolean {
+  const { complete, failed } = TRAINJOB_CONDITIONS;
+  return isConditionTrue(status?.conditions, complete) ||
+    isConditionTrue(status?.conditions, failed);
+}
+
+function versionOf({ metadata: { uid, resourceVersion } }: Trial): string {
+  return `${uid}@${resourceVersion}`;
+}
+
+/** All that a plan may change by; progress of the job is not among it. */
+function fingerprint(view: PlanView, { adopted, namesOnly, keepsPlainJobs }: PlanSettings): string {
+  const { annotations = {}, ownerReferences = [], uid } = view.trainJob.metadata;
+  const { earlyStopping, earlyStoppingGrace, trialTemplate } = ANNOTATIONS;
+  return JSON.stringify([
+    uid,
+    [earlyStopping, earlyStoppingGrace, trialTemplate].map((key) => annotations[key]),
+    ownerReferences,
+    [view.trial ?? [], view.claimants, view.namesakes].flat().map(versionOf),
+    [...adopted],
+    namesOnly,
+    keepsPlainJobs,
+  ]);
+}
+
+class CachedPlans implements TrialPlans {
+  readonly #plans = new LRUCache<string, Remembered>({ max: REMEMBERED });
+  /** An impostor that pushes often, or many at once, cost one read now and then. */
+  readonly #reads: LRUCache<string, Promise<unknown>>;
+  readonly #labels: ReturnType<typeof createPodLabels>;
+
+  constructor(private readonly options: PlansOptions) {
+    const perf = { now: () => options.clock.monotonic() };
+    this.#reads = new LRUCache({ ...READ, ttlResolution: 0, perf });
+    this.#labels = createPodLabels(options);
+  }
+
+  planOf(job: ObservedJob, signal: AbortSignal): PlanAnswer | Promise<PlanAnswer> {
+    const view = this.#cachedView(this.#cachedJob(job));
+    if (view !== undefined) return this.#plan(view).answer;
+    return this.#readView(job, signal).then(
+      (read) => read === undefined ? { kind: "none" } as const : this.#plan(read).answer,
+      (error) => ({ kind: "unknown", why: `the job's Trial is not known: ${messageOf(error)}` }),
+    );
+  }
+
+  open(): readonly ObservationPlan[] {
+    return this.options.trainJobs.list().flatMap((trainJob) => {
+      if (!this.#mayBeOpen(trainJob)) return [];
+      const view = this.#cachedView(trainJob);
+      const answer = view && this.#plan(view).answer;
+      return answer?.kind === "plan" && answer.rules.length > 0 ? [answer] : [];
+    });
+  }
+
+  isOpen(job: ObservedJob): boolean {
+    const trainJob = this.#cachedJob(job);
+    return trainJob !== undefined && !isFinished(trainJob);
+  }
+
+  isPrimary(
+    plan: ObservationPlan,
+    pod: { readonly name: string; readonly uid: string },
+    signal: AbortSignal,
+  ): boolean | undefined | Promise<boolean | undefined> {
+    const { mapping, needsLabel } = plan;
+    const keys = [...Object.keys(mapping?.primaryPodLabels ?? {}), LABELS.trial];
+    const judge = (labels: Readonly<Record<string, string>> | undefined) => {
+      if (labels === undefined) return false;
+      if (needsLabel && labels[LABELS.trial] !== plan.key.name) return false;
+      return mapping === undefined || isPrimaryPod(mapping, labels);
+    };
+    const { namespace } = plan.job;
+    const labels = this.#labels.of({ namespace, ...pod }, keys, signal);
+    if (!(labels instanceof Promise)) return judge(labels);
+    return labels.then(judge, () => undefined);
+  }
+
+  async trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined> {
+    if (trialReference(trainJob.metadata) === undefined) return undefined;
+    const view = this.#cachedView(trainJob) ?? await this.#viewOf(trainJob, signal);
+    // Tells what is wrong, before there is a pod that could push.
+    this.#plan(view);
+    const claim = judgeClaim(view);
+    if (claim.kind !== "holds" || !comesByPush(claim.trial, this.options.settings())) {
+      return undefined;
+    }
+    return claim.trial.metadata.name;
+  }
+
+  #cachedJob({ namespace, name, uid }: ObservedJob): TrainJob | undefined {
+    const trainJob = this.options.trainJobs.get({ namespace, name });
+    return trainJob?.metadata.uid === uid ? trainJob : undefined;
+  }
+
+  /** Only these can have rules. */
+  #mayBeOpen(trainJob: TrainJob): boolean {
+    const asks = trainJob.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
+      trialReference(trainJob.metadata) !== undefined;
+    return asks && !isFinished(trainJob);
+  }
+
+  /** Undefined where the caches may be behind: the job, or the very Trial that it names, is not in them. */
+  #cachedView(trainJob: TrainJob | undefined): PlanView | undefined {
+    if (trainJob === undefined) return undefined;
+    const reference = trialReference(trainJob.metadata);
+    if (reference === undefined) return this.#view(trainJob, undefined);
+    const { namespace } = trainJob.metadata;
+    const trial = this.options.trials.get({ namespace, name: reference.name });
+    return trial?.metadata.uid === reference.uid ? this.#view(trainJob, trial) : undefined;
+  }
+
+  #view(trainJob: TrainJob, trial: Trial | undefined): PlanView {
+    if (trial === undefined) return { trainJob, trial, claimants: [], namesakes: [] };
+    const { trials, indexes } = this.options;
+    const { namespace = "", name = "" } = trainJob.metadata;
+    return {
+      trainJob,
+      trial,
+      claimants: trials.byIndex(indexes.job, formatKey({ namespace, name })),
+      namesakes: trials.byIndex(indexes.name, trial.metadata.name ?? "")
+        .filter(({ metadata }) => metadata.namespace !== trial.metadata.namespace),
+    };
+  }
+
+  async #readView(job: ObservedJob, signal: AbortSignal): Promise<PlanView | undefined> {
+    const trainJob = this.#cachedJob(job) ?? await this.#read(WATCHED.trainJob, job);
+    if (trainJob?.metadata.uid !== job.uid) return undefined;
+    return await this.#viewOf(trainJob, signal);
+  }
+
+  async #viewOf(trainJob: TrainJob, signal: AbortSignal): Promise<PlanView> {
+    const reference = trialReference(trainJob.metadata);
+    if (reference === undefined) return this.#view(trainJob, undefined);
+    const { trials } = this.options;
+    // Where a job has a Trial there are Trials.
+    if (trials.resting) trials.rouse();
+    const key = { namespace: trainJob.metadata.namespace, name: reference.name };
+    const trial = await this.#read(WATCHED.trial, key);
+    signal.throwIfAborted();
+    return this.#view(trainJob, trial);
+  }
+
+  /** One read for all who ask about an object. Undefined where it is not there. */
+  async #read<T>(kind: Kind<T>, { namespace, name }: ObjectKey): Promise<T | undefined> {
+    const id = `${kind.plural} ${formatKey({ namespace, name })}`;
+    const { client, deadlineMs } = this.options;
+    const reading = this.#reads.get(id) ??
+      client.get(kind, { namespace, name }, { deadlineMs, heedRetryAfter: false })
+        .catch((error) => {
+          if (isNotFound(error)) return undefined;
+          this.#reads.delete(id);
+          throw error;
+        });
+    if (!this.#reads.has(id)) this.#reads.set(id, reading);
+    const object = await reading;
+    return object === undefined ? undefined : kind.parse(object);
+  }
+
+  #plan(view: PlanView): Planned {
+    const settings = this.options.settings();
+    const by = fingerprint(view, settings);
+    const uid = view.trainJob.metadata.uid ?? "";
+    const known = this.#plans.get(uid);
+    if (known?.by === by) return known.planned;
+    const planned = planOf(view, settings);
+    this.#plans.set(uid, { by, planned });
+    this.options.notify(planned.notices);
+    return planned;
+  }
+}
+
+/** Creates the plans of one term. */
+export function createPlans(options: PlansOptions): TrialPlans {
+  return new CachedPlans(options);
+}

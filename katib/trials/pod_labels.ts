@@ -1,0 +1,73 @@
+/** Labels of pods: from the cache where it keeps the ones that are asked for, else by one read a pod. */
+import { LRUCache } from "lru-cache";
+import { KINDS } from "../../crds/kinds.ts";
+import { WATCHED_POD_LABELS, type WatchedPod } from "../../crds/watched.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isNotFound } from "../../kube/errors.ts";
+import type { Informer } from "../../kube/informer.ts";
+
+/** A pod by its name and UID. */
+export interface PodIdentity {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Answers what labels a pod has. */
+export interface PodLabels {
+  /**
+   * Those of the pod, at least the ones of `keys` that it has; undefined where the very pod is gone.
+   * Rejects where they cannot be read now.
+   */
+  of(
+    pod: PodIdentity,
+    keys: readonly string[],
+    signal: AbortSignal,
+  ): Labels | undefined | Promise<Labels | undefined>;
+}
+
+/** What {@link createPodLabels} is made with. */
+export interface PodLabelsOptions {
+  readonly pods: Pick<Informer<WatchedPod>, "get">;
+  readonly client: Pick<KubeClient, "get">;
+  /** Of one read, in milliseconds. */
+  readonly deadlineMs: number;
+}
+
+/** Pods whose labels were read. Which labels a pod was made with does not change. */
+const REMEMBERED = 20_000;
+
+/** Creates {@link PodLabels}. */
+export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions): PodLabels {
+  const known = new LRUCache<string, Labels>({ max: REMEMBERED });
+  const reads = new Map<string, Promise<Labels | undefined>>();
+
+  async function read({ namespace, name, uid }: PodIdentity): Promise<Labels | undefined> {
+    try {
+      const bounds = { deadlineMs, heedRetryAfter: false };
+      const { metadata } = await client.get(KINDS.pod, { namespace, name }, bounds);
+      if (metadata?.uid !== uid) return undefined;
+      const labels = metadata.labels ?? {};
+      known.set(uid, labels);
+      return labels;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    of(pod, keys) {
+      const held = known.get(pod.uid);
+      if (held !== undefined) return held;
+      const cached = pods.get({ namespace: pod.namespace, name: pod.name });
+      const suffices = keys.every((key) => WATCHED_POD_LABELS.includes(key));
+      if (suffices && cached?.metadata?.uid === pod.uid) return cached.metadata.labels ?? {};
+      const running = reads.get(pod.uid) ?? read(pod).finally(() => reads.delete(pod.uid));
+      reads.set(pod.uid, running);
+      return running;
+    },
+  };
+}
