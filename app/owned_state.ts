@@ -1,8 +1,12 @@
-/** What the owner of all state holds for one term: the ledger, fenced by the lease (decision 7). */
+/** What the owner of all state holds for one term: ledger and trials, fenced by the lease (decision 7). */
 import { getLogger } from "@logtape/logtape";
+import type { ObservationSource } from "../katib/api/source.ts";
+import type { TrainJob } from "../crds/trainjob.ts";
+import type { Adapter, ObservationReader } from "../katib/adapter/adapter.ts";
+import type { ObservationSink } from "../katib/log/sink.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import type { AcceptPush } from "../status/chain/exchange.ts";
+import type { Acceptance, AcceptPush, Push } from "../status/chain/exchange.ts";
 import { createHeldStatuses, type HeldStatuses } from "../status/reading/held_statuses.ts";
 import { createLedger, type Ledger, type LedgerJob } from "../status/ledger/ledger.ts";
 import type { PollOwner } from "../status/reading/status_feeds.ts";
@@ -10,6 +14,7 @@ import { createStatusWriter } from "../status/ledger/status_writer.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import type { Metrics } from "./metrics.ts";
+import { followTrials, type TrialAdapter } from "./trial_adapter.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
@@ -26,6 +31,22 @@ export interface OwnedStateParts {
     "statusWriteInterval" | "statusWritesQps" | "leaderElect" | "leaseDuration" | "renewDeadline"
   >;
   readonly metrics: Metrics;
+  /** Absent: nothing is recorded. */
+  readonly trials?: TrialParts | undefined;
+}
+
+/** What trials are recorded with. */
+export interface TrialParts {
+  readonly adapter: Pick<TrialAdapter, "begin">;
+  readonly sink: Pick<ObservationSink, "name">;
+  readonly cache: Pick<Caches["trials"], "onChange">;
+}
+
+/** What there is for one term. */
+interface TermState {
+  readonly ledger: Ledger;
+  readonly held: HeldStatuses;
+  readonly adapter: Adapter | undefined;
 }
 
 /** The state of whoever leads; empty on the others. */
@@ -35,6 +56,14 @@ export interface OwnedState {
   readonly accept: AcceptPush;
   /** What jobs' newest status is; undefined where no term runs here. */
   readonly poll: PollOwner;
+  /** Logs of trials and jobs; undefined where no term runs here. */
+  readonly observations?: ObservationSource | undefined;
+  /** What is recorded of jobs; undefined where no term runs here, or nothing is recorded. */
+  readonly observations: ObservationReader | undefined;
+  /** Trials that may be stopped by their rules. */
+  openTrials(): number;
+  /** The job has ended by itself; see {@link Adapter.settle}. Undefined: there is nothing to wait for. */
+  settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
   /** Jobs with progress that is not written. */
   pending(): number;
   /** Age of the longest waiting one, in seconds. */
@@ -52,11 +81,22 @@ function writeDeadlineMs({ configuration }: OwnedStateParts): number {
   return leaderElect ? Math.min(WRITE_MS, (leaseDuration - renewDeadline) * 0.8) : WRITE_MS;
 }
 
+/** What the adapter says, where the push is its business. */
+function observed(
+  adapter: Adapter,
+  push: Push,
+  signal: AbortSignal,
+  otherwise: Acceptance,
+): Acceptance | Promise<Acceptance> {
+  const answer = adapter.accept(push, signal);
+  return answer instanceof Promise ? answer.then((it) => it ?? otherwise) : answer ?? otherwise;
+}
+
 /** Creates the state; it takes nothing before a term runs. */
 export function createOwnedState(parts: OwnedStateParts): OwnedState {
   const { client, caches, clock, configuration, metrics } = parts;
   const write = createStatusWriter(client, writeDeadlineMs(parts));
-  let current: { readonly ledger: Ledger; readonly held: HeldStatuses } | undefined;
+  let current: TermState | undefined;
 
   /** What the job's object shows, where the cache has that very job. */
   function shown({ uid, namespace, name }: LedgerJob) {
@@ -78,6 +118,20 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
       onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
     });
 
+  /** Forgets what is gone; answers how to stop that. */
+  function follow(ledger: Ledger, held: HeldStatuses, adapter: Adapter | undefined): () => void {
+    const stops = [caches.trainJobs.onChange(({ type, object: { metadata } }) => {
+      const { namespace = "", name = "", uid } = metadata;
+      if (type !== "deleted" || uid === undefined) return;
+      ledger.forget(uid);
+      held.forget(uid);
+      adapter?.forget({ namespace, name, uid });
+    })];
+    const { trials } = parts;
+    if (adapter && trials) stops.push(followTrials(trials.cache, trials.sink, adapter.drop));
+    return () => stops.forEach((stop) => stop());
+  }
+
   async function end(ledger: Ledger, running: Promise<void>, leads: boolean, flushMs: number) {
     if (!leads) {
       const left = ledger.abandon();
@@ -92,15 +146,24 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
     get open() {
       return current !== undefined;
     },
-    accept(push) {
+    accept(push, signal) {
       if (current === undefined) {
         const reason = "this replica does not own the status of jobs";
         return { retryAfterMs: 1000, reason };
       }
-      const acceptance = current.ledger.submit(push.job, push.trainerStatus);
-      if (acceptance.ok) current.held.put(push);
-      return acceptance;
+      const { ledger, held, adapter } = current;
+      // First, so that progress is shown also while the observation log is down.
+      const acceptance = ledger.submit(push.job, push.trainerStatus);
+      if (!acceptance.ok) return acceptance;
+      held.put(push);
+      return adapter === undefined ? acceptance : observed(adapter, push, signal, acceptance);
     },
+    get observations() {
+      return current?.adapter;
+    },
+    openTrials: () => current?.adapter?.open() ?? 0,
+    settle: ({ metadata: { namespace = "", name = "", uid = "" } }, signal) =>
+      current?.adapter?.settle({ namespace, name, uid }, signal),
     poll: (entries, waitMs, signal) =>
       current?.held.poll(entries, waitMs, signal) ?? Promise.resolve(undefined),
     pending: () => current?.ledger.pending() ?? 0,
@@ -108,24 +171,21 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
     async run(signal, leading, flushMs) {
       const ledger = createTermLedger(leading);
       const held = createHeldStatuses({ shown, clock, term: crypto.randomUUID() });
-      const forget = caches.trainJobs.onChange(({ type, object }) => {
-        const uid = object.metadata.uid;
-        if (type !== "deleted" || uid === undefined) return;
-        ledger.forget(uid);
-        held.forget(uid);
-      });
+      const adapter = parts.trials?.adapter.begin(leading);
+      const forget = follow(ledger, held, adapter);
       const ended = Promise.withResolvers<void>();
       const close = () => {
         current = undefined;
         held.close();
         end(ledger, running, leading(), flushMs).then(ended.resolve, ended.reject);
       };
-      current = { ledger, held };
+      current = { ledger, held, adapter };
       const running = ledger.run(signal);
+      const recording = adapter?.run(signal);
       signal.addEventListener("abort", close, { once: true });
       if (signal.aborted) close();
       try {
-        await ended.promise;
+        await Promise.all([ended.promise, recording]);
       } finally {
         forget();
       }

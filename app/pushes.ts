@@ -1,5 +1,7 @@
 /** Takes pushes on this replica and brings them to their owner: status endpoint and forwarding. */
 import { MANAGER } from "../crds/names.ts";
+import type { ObservationApi } from "../katib/api/observation_api.ts";
+import type { PushHandler } from "../status/chain/push_handler.ts";
 import { createForwardClient, type ReplicaTls } from "../status/replicas/forward_client.ts";
 import { startForwardListener } from "../status/replicas/forward_listener.ts";
 import { createOwnerRouter, type OwnerPlace } from "../status/replicas/owner.ts";
@@ -7,9 +9,11 @@ import type { ServingCertificates } from "../webhook/certificate_manager.ts";
 import type { Leadership } from "./leadership.ts";
 import type { Foundation, ManagerParts } from "./manager_parts.ts";
 import { addressText } from "./replica.ts";
+import { serveObservations } from "./observations.ts";
+import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";
 import { serveReads } from "./reading.ts";
 import { orNameTheFlag, serveStatus } from "./serving.ts";
-import { createStatusEndpoint } from "./status_endpoint.ts";
+import { createStatusEndpoint, trainJobLookup } from "./status_endpoint.ts";
 
 /** Pushes are taken, and forwarded where that is needed. */
 export interface PushServing {
@@ -49,7 +53,7 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 });
 
 /** Listens for pushes that other replicas forward. */
-async function listenForForwards(options: PushServingOptions) {
+async function listenForForwards(options: PushServingOptions, here: ObservationsHere) {
   const { foundation: { configuration, clock }, parts, leadership } = options;
   const { certificates, owned } = parts;
   const listener = await orNameTheFlag(
@@ -67,6 +71,7 @@ async function listenForForwards(options: PushServingOptions) {
         }),
         acceptHere: owned.accept,
         pollHere: owned.poll,
+        observations: { answerHere: here.answerForwarded, pollHere: here.poll },
         clock,
       }),
   );
@@ -89,13 +94,20 @@ function createForwarder(
   return { client, stop };
 }
 
+/** What is about observations goes to their API, everything else to the chain of pushes. */
+function byPath(api: ObservationApi, pushes: PushHandler): PushHandler {
+  return (request) => api.handles(request.url) ? api.handle(request) : pushes(request);
+}
+
 /** Starts to take pushes. Leaves nothing running where it throws. */
 export async function servePushes(options: PushServingOptions): Promise<PushServing> {
   const { foundation, parts, leadership } = options;
   const { configuration, clock } = foundation;
   const { owned } = parts;
   await using cleanup = new AsyncDisposableStack();
-  const forwards = configuration.leaderElect ? await listenForForwards(options) : undefined;
+  const here = createObservationsHere(() => owned.observations, clock);
+  cleanup.defer(here.close);
+  const forwards = configuration.leaderElect ? await listenForForwards(options, here) : undefined;
   let closeMs = 0;
   cleanup.defer(() => forwards?.listener.close(closeMs));
   const forwarder = createForwarder(options);
@@ -121,7 +133,21 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     reading,
   });
   cleanup.defer(() => endpoint.close());
-  const server = await serveStatus({ ...foundation, ...parts }, endpoint);
+  const api = serveObservations({
+    ...foundation,
+    ...parts,
+    ...owner,
+    ...reading,
+    peers: endpoint.peers,
+    findJob: trainJobLookup({ ...foundation, ...parts }),
+    here,
+    forward: forwarder.client,
+  });
+  cleanup.defer(() => api.close());
+  const server = await serveStatus({ ...foundation, ...parts }, {
+    handler: byPath(api, endpoint.handler),
+    refuses: endpoint.peers.refuses,
+  });
   const started = cleanup.move();
   return {
     port: server.port,

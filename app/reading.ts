@@ -9,7 +9,7 @@ import { createStatusFeeds } from "../status/reading/status_feeds.ts";
 import { createStreamPlaces } from "../status/limits/stream_limits.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
-import { createJobEnds } from "./job_ends.ts";
+import { createJobEnds, type JobEnds } from "./job_ends.ts";
 import type { Metrics } from "./metrics.ts";
 import type { OwnedState } from "./owned_state.ts";
 
@@ -28,6 +28,8 @@ export interface ReadServingOptions {
 
 /** Reads that are served. */
 export interface ReadServing extends ReadingParts {
+  /** When jobs end. */
+  readonly ends: Pick<JobEnds, "on">;
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
 }
@@ -64,6 +66,7 @@ export function serveReads(options: ReadServingOptions): ReadServing {
       { total: configuration.maxStreams, perSubject: configuration.maxStreamsPerSubject },
       (open) => metrics.openStreams.set(open),
     ),
+    ends,
     onJobEnd: ends.on,
     async close() {
       ends.close();

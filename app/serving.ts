@@ -37,7 +37,10 @@ export async function orNameTheFlag<T>(
 /** Serves pushes. Takes new certificates as they come. */
 export async function serveStatus(
   { configuration, certificates, clock }: ServingParts,
-  { handler: handle, refuses }: Pick<StatusEndpoint, "handler" | "refuses">,
+  { handler: handle, refuses }: {
+    readonly handler: StatusEndpoint["handler"];
+    readonly refuses: StatusEndpoint["peers"]["refuses"];
+  },
 ): Promise<StatusServer> {
   const { bindAddress: hostname, statusPort: port } = configuration;
   const server = await orNameTheFlag(

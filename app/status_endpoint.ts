@@ -47,8 +47,8 @@ export interface StatusParts {
 /** The endpoint without its server. */
 export interface StatusEndpoint {
   readonly handler: PushHandler;
-  /** Whether a peer's new connections are not worth a handshake. */
-  readonly refuses: Peers["refuses"];
+  /** What is known of peer addresses; whether their new connections are not worth a handshake. */
+  readonly peers: Peers;
   /** Whether tokens can be verified. */
   ready(): boolean;
   /** Keeps what that needs until `signal` aborts. */
@@ -59,7 +59,7 @@ export interface StatusEndpoint {
 
 /** A cache with a read of the API server behind it. */
 function lookup<T extends OwnedObject>(
-  parts: StatusParts,
+  parts: Pick<StatusParts, "client" | "clock">,
   kind: ResourceKind<T>,
   cache: Pick<Informer<T>, "get">,
   budget: ReadBudget,
@@ -80,6 +80,12 @@ function lookup<T extends OwnedObject>(
     },
     clock: parts.clock,
   });
+}
+
+/** TrainJobs for readers of observations, with a budget of reads of its own. */
+export function trainJobLookup(parts: Pick<StatusParts, "client" | "caches" | "clock">) {
+  const budget = createReadBudget({ clock: parts.clock });
+  return lookup(parts, WATCHED.trainJob, parts.caches.trainJobs, budget);
 }
 
 /** Where the objects of chains are found; all share one budget of reads. */
@@ -135,7 +141,7 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
   });
   return {
     handler,
-    refuses: peers.refuses,
+    peers,
     ready: authentication.ready,
     run: authentication.run,
     close: async () => {

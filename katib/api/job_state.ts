@@ -1,6 +1,9 @@
 /** How a TrainJob stands, as trial controllers see it. Pure. */
-import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { ANNOTATIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import type { TrialSpec } from "../../crds/trial.ts";
+import { outcomeOf } from "../mapping/outcome.ts";
+import { mappingOf } from "../mapping/template.ts";
 import type { JobOutcome } from "../mapping/trial_mapping.ts";
 import type { Observation } from "./messages.ts";
 
@@ -9,6 +12,27 @@ export type JobState = Pick<Observation, "state" | "reason" | "message">;
 
 function condition({ status }: TrainJob, type: string) {
   return status?.conditions?.find((it) => it.type === type && it.status === "True");
+}
+
+/** The template that the TrainJob's annotation holds; undefined where it is no JSON. */
+function annotated({ metadata: { annotations } }: TrainJob): unknown {
+  try {
+    return JSON.parse(annotations?.[ANNOTATIONS.trialTemplate] ?? "{}");
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * How the job stands by its template: the Trial's that it is of, else that of its annotation, else
+ * Katib's defaults. By a template that cannot be read it never succeeds.
+ */
+export function outcomeByTemplate(job: TrainJob, trial: TrialSpec | undefined): JobOutcome {
+  const { apiVersion, kind } = job;
+  const read = mappingOf(trial ?? annotated(job), { apiVersion, kind });
+  if (read.ok) return outcomeOf(read.mapping, job);
+  const what = read.problems.map(({ field, message }) => `${field || "it"}: ${message}`);
+  return { problem: `the trial's template cannot be read: ${what.join("; ")}` };
 }
 
 /** Reason and message, without what is empty. */
