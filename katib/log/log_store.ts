@@ -176,7 +176,7 @@ class SqliteLogStore implements LogStore {
   }
 
   close(): void {
-    this.#database.close();
+    if (this.#database.isOpen) this.#database.close();
   }
 
   #prepare() {

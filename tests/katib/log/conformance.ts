@@ -1,0 +1,185 @@
+/** What every sink promises (`katib/log/sink.ts`), as cases that run against each. */
+import assert from "node:assert/strict";
+import { type LogKey, type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+
+/** A sink under test, and what it stands on. */
+export interface SinkUnderTest {
+  readonly sink: ObservationSink;
+  /** Ends what the sink stands on; the sink is closed before. */
+  end(): Promise<void>;
+}
+
+/** Bound of a call, for a machine under load. */
+const long = () => AbortSignal.timeout(60_000);
+
+/** A trial's key. */
+export const trial = (name: string): LogKey => ({
+  kind: "trial",
+  namespace: "ml",
+  name,
+  uid: `uid-of-${name}`,
+});
+const job = (name: string, uid = `uid-of-${name}`): LogKey => ({
+  kind: "job",
+  namespace: "ml",
+  name,
+  uid,
+});
+
+const at = (second: number, fraction = "") =>
+  `2026-01-01T00:00:${String(second).padStart(2, "0")}${fraction}Z`;
+const row = (time: string, value: string, name = "loss") => ({ time, name, value });
+
+type Case = (sink: ObservationSink) => Promise<void>;
+
+async function refuses(work: Promise<unknown>, kind: SinkError["kind"]): Promise<void> {
+  await assert.rejects(work, (error: unknown) => {
+    assert.ok(error instanceof SinkError, String(error));
+    assert.equal(error.kind, kind, error.message);
+    assert.ok(error.retryAfterMs > 0);
+    return true;
+  });
+}
+
+/** Rows of one append, none equal. */
+const many = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => {
+    const n = from + index;
+    return row(new Date(Date.UTC(2026, 0, 1) + n * 10).toISOString(), String(n));
+  });
+
+/** The cases by what they say. */
+export const SINK_CASES: Readonly<Record<string, Case>> = {
+  "a log that nobody wrote is empty": async (sink) => {
+    assert.deepEqual(await sink.read(trial("a"), long()), []);
+    await sink.delete(trial("a"), long());
+  },
+  "rows are read by time, those of one time as they were written": async (sink) => {
+    await sink.append(trial("a"), [row(at(5), "5"), row(at(5), "7", "accuracy")], long());
+    await sink.append(trial("a"), [row(at(1), "1"), row(at(5), "6", "zeta")], long());
+    const read = await sink.read(trial("a"), long());
+    assert.deepEqual(read[0], row(at(1), "1"));
+    assert.deepEqual(read.slice(1), [
+      row(at(5), "5"),
+      row(at(5), "7", "accuracy"),
+      row(at(5), "6", "zeta"),
+    ]);
+  },
+  "times keep their microseconds, and what no log holds is cut off": async (sink) => {
+    await sink.append(trial("a"), [
+      row(at(1, ".123456"), "a"),
+      row(at(1, ".1234567"), "b"),
+      row(at(2, ".500000"), "c"),
+      row("2026-01-01T02:00:03+02:00", "d"),
+    ], long());
+    assert.deepEqual(await sink.read(trial("a"), long()), [
+      row(at(1, ".123456"), "a"),
+      row(at(1, ".123456"), "b"),
+      row(at(2, ".5"), "c"),
+      row(at(3), "d"),
+    ]);
+  },
+  "values and names are kept to the letter": async (sink) => {
+    const odd = [
+      "",
+      " 1 ",
+      "NaN",
+      "1e400",
+      "0x10",
+      "ü🚂",
+      "a\nb",
+      "'; DROP TABLE rows",
+      "x".repeat(300),
+    ];
+    const rows = odd.map((value, index) => row(at(index), value, `eval/${value.slice(0, 9)}.p-99`));
+    await sink.append(trial("a"), rows, long());
+    assert.deepEqual(await sink.read(trial("a"), long()), rows);
+  },
+  "the same rows twice in one append are there once": async (sink) => {
+    await sink.append(trial("a"), [row(at(1), "1"), row(at(1), "1")], long());
+    assert.deepEqual(await sink.read(trial("a"), long()), [row(at(1), "1")]);
+  },
+  "the same rows appended at the same time are there once": async (sink) => {
+    const rows = many(20);
+    await Promise.all(Array.from({ length: 8 }, () => sink.append(trial("a"), rows, long())));
+    assert.deepEqual(await sink.read(trial("a"), long()), await expected(rows));
+  },
+  "rows given again after their caller went away are there once": async (sink) => {
+    const rows = many(5);
+    const gone = new AbortController();
+    const first = sink.append(trial("a"), rows, gone.signal);
+    gone.abort();
+    await first.catch(() => {});
+    await sink.append(trial("a"), rows, long());
+    assert.deepEqual(await sink.read(trial("a"), long()), await expected(rows));
+  },
+  "appends of many logs at the same time are all there": async (sink) => {
+    const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
+    await Promise.all(
+      names.flatMap((name) =>
+        Array.from({ length: 10 }, (_, part) => sink.append(trial(name), many(3, part * 3), long()))
+      ),
+    );
+    for (const name of names) {
+      assert.deepEqual(await sink.read(trial(name), long()), await expected(many(30)), name);
+    }
+  },
+  "a long history is taken whole": async (sink) => {
+    const rows = many(6000);
+    await sink.append(trial("a"), rows, long());
+    assert.equal((await sink.read(trial("a"), long())).length, 6000);
+  },
+  "logs of jobs are apart by UID, and from a trial's of the same name": async (sink) => {
+    await sink.append(job("a", "one"), [row(at(1), "1")], long());
+    await sink.append(job("a", "two"), [row(at(1), "2")], long());
+    await sink.append(trial("a"), [row(at(1), "3")], long());
+    assert.deepEqual(await sink.read(job("a", "one"), long()), [row(at(1), "1")]);
+    assert.deepEqual(await sink.read(job("a", "two"), long()), [row(at(1), "2")]);
+    assert.deepEqual(await sink.read(trial("a"), long()), [row(at(1), "3")]);
+  },
+  "a log that was deleted is empty, and can be written again": async (sink) => {
+    await sink.append(trial("a"), [row(at(1), "1")], long());
+    await sink.append(trial("b"), [row(at(1), "1")], long());
+    await sink.delete(trial("a"), long());
+    assert.deepEqual(await sink.read(trial("a"), long()), []);
+    assert.equal((await sink.read(trial("b"), long())).length, 1);
+    await sink.append(trial("a"), [row(at(1), "1")], long());
+    assert.deepEqual(await sink.read(trial("a"), long()), [row(at(1), "1")]);
+  },
+  "what no log can hold is refused, and the log stays usable": async (sink) => {
+    const wrong = [
+      row("yesterday", "1"),
+      row("2026-02-30T00:00:00Z", "1"),
+      row("2026-01-01 00:00:00Z", "1"),
+      row(at(1), "1", ""),
+      row(at(1), "1", "n".repeat(256)),
+      row(at(1), "v".repeat(65_536)),
+      row(at(1), "a\0b"),
+    ];
+    for (const it of wrong) await refuses(sink.append(trial("a"), [it], long()), "refused");
+    await sink.append(trial("a"), [row(at(1), "1", "n".repeat(255))], long());
+    assert.equal((await sink.read(trial("a"), long())).length, 1);
+  },
+  "no rows are no work": async (sink) => {
+    await sink.append(trial("a"), [], long());
+    assert.deepEqual(await sink.read(trial("a"), long()), []);
+  },
+  "who has no time left gets nothing done": async (sink) => {
+    const over = AbortSignal.abort();
+    await refuses(sink.append(trial("a"), [row(at(1), "1")], over), "unavailable");
+    await refuses(sink.read(trial("a"), over), "unavailable");
+    await refuses(sink.delete(trial("a"), over), "unavailable");
+    assert.deepEqual(await sink.read(trial("a"), long()), []);
+  },
+  "a sink that was closed takes nothing": async (sink) => {
+    await sink.close();
+    await refuses(sink.append(trial("a"), [row(at(1), "1")], long()), "unavailable");
+    await refuses(sink.read(trial("a"), long()), "unavailable");
+  },
+};
+
+/** Rows as every sink reads them. */
+async function expected(rows: readonly { time: string; name: string; value: string }[]) {
+  const { shortTime, sortableTime } = await import("../../../katib/log/row_time.ts");
+  return rows.map(({ time, ...rest }) => ({ time: shortTime(sortableTime(time) ?? ""), ...rest }));
+}
