@@ -26,6 +26,8 @@ export interface Metrics {
   readonly jwksRefreshes: Counter<"result">;
   readonly observations: Counter<"sink" | "result">;
   readonly observationSeconds: Histogram<"sink">;
+  readonly trialsOpen: Gauge;
+  readonly trialsStopped: Counter;
   readonly certificateExpiry: Gauge<"name">;
   readonly leader: Gauge;
 }
@@ -88,6 +90,8 @@ export function createMetrics(): Metrics {
     observationSeconds: histogram("observation_seconds", "Time until rows were in their log.", [
       "sink",
     ]),
+    trialsOpen: gauge("trials_open", "Jobs with early-stopping rules that have not ended.", []),
+    trialsStopped: counter("trials_stopped_total", "Jobs that were stopped early.", []),
     certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate ends.", [
       "name",
     ]),

@@ -1,8 +1,8 @@
 /** What the owner of all state holds for one term: ledger and trials, fenced by the lease (decision 7). */
 import { getLogger } from "@logtape/logtape";
-import type { ObservationSource } from "../katib/api/source.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
-import type { Adapter, ObservationReader } from "../katib/adapter/adapter.ts";
+import type { Adapter } from "../katib/adapter/adapter.ts";
+import type { ObservationSource } from "../katib/api/source.ts";
 import type { ObservationSink } from "../katib/log/sink.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -56,10 +56,8 @@ export interface OwnedState {
   readonly accept: AcceptPush;
   /** What jobs' newest status is; undefined where no term runs here. */
   readonly poll: PollOwner;
-  /** Logs of trials and jobs; undefined where no term runs here. */
+  /** Logs of trials and jobs; undefined where no term runs here, or nothing is recorded. */
   readonly observations?: ObservationSource | undefined;
-  /** What is recorded of jobs; undefined where no term runs here, or nothing is recorded. */
-  readonly observations: ObservationReader | undefined;
   /** Trials that may be stopped by their rules. */
   openTrials(): number;
   /** The job has ended by itself; see {@link Adapter.settle}. Undefined: there is nothing to wait for. */

@@ -156,9 +156,10 @@ export interface Adapter extends ObservationReader {
   ): undefined | Answer | Promise<Answer | undefined>;
   /**
    * The job has ended by itself: resolves when the pushes in hand are in the log or given up, and a stop
-   * that waits for its grace is done with at once. Bounded by `signal`.
+   * that waits for its grace is done with at once. Bounded by `signal`. Undefined: nothing is in hand,
+   * and nothing can be decided.
    */
-  settle(job: ObservedJob, signal: AbortSignal): Promise<void>;
+  settle(job: ObservedJob, signal: AbortSignal): Promise<void> | undefined;
   /** The TrainJob is gone: forgets it, and deletes the log where it was the job's own. */
   forget(job: ObservedJob): void;
   /** Deletes a log: its Trial is gone, and it is not Katib that would do it. */

@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { inParallel } from "../../kube/parallel.ts";
-import { type LogKey, type ObservationSink, SinkError } from "../log/sink.ts";
+import { type ObservationSink, SinkError } from "../log/sink.ts";
 import type { ObservationPlan, ObservedJob, PlanAnswer } from "../trials/plan.ts";
 import { createActors } from "./actors.ts";
 import type {
@@ -15,6 +15,7 @@ import type {
   StopOutcome,
   Stopper,
 } from "./adapter.ts";
+import { createDeletions } from "./deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
 import { createStops } from "./stops.ts";
@@ -35,6 +36,8 @@ export interface AdapterOptions {
   readonly onStop?: (stop: Stop, outcome: StopOutcome) => void;
   /** What a push brought will never be taken by the sink. */
   readonly onRefused?: (plan: ObservationPlan, problem: string) => void;
+  /** A job has ended that never pushed these metrics, which rules name. */
+  readonly onUnreported?: (plan: ObservationPlan, names: readonly string[]) => void;
   /** Logs that are remembered; the longest unused are replayed when they are needed. Default 20000. */
   readonly maxLogs?: number;
 }
@@ -45,8 +48,6 @@ const REPLAYS = 16;
 const LOOK_EVERY_MS = 5_000;
 /** First pause after replays that failed, in milliseconds; it doubles up to {@link LOOK_EVERY_MS}. */
 const RETRY_MS = 250;
-/** Tries to delete a log. */
-const DELETIONS = 5;
 /** When a client may come again, in milliseconds. */
 const SOON_MS = 1_000;
 
@@ -81,13 +82,13 @@ function stopOf({ plan, state }: LogActor): Stop | undefined {
 /** Creates the adapter of one term. */
 export function createAdapter(options: AdapterOptions): Adapter {
   const { sink, plans, stopper, clock, random = Math.random, leading, sinkMs } = options;
-  const { onStop = () => {}, onRefused = () => {}, maxLogs = 20_000 } = options;
+  const { onStop = () => {}, onRefused = () => {}, onUnreported = () => {} } = options;
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
   /** Jobs whose log was replayed in this term. */
   const judged = new Set<string>();
   const listeners = new Set<(jobUid: string) => void>();
-  const deletions = new Set<Promise<void>>();
+  const deletions = createDeletions({ sink, clock, random, sinkMs });
   let versions = 0;
 
   const stops = createStops({
@@ -114,7 +115,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       return actor;
     },
     isBusy: (actor) => !actor.idle || stops.pending(actor.plan.job.uid),
-    max: maxLogs,
+    max: options.maxLogs ?? 20_000,
   });
 
   /** Something is new in a log. */
@@ -151,31 +152,29 @@ export function createAdapter(options: AdapterOptions): Adapter {
       : hand(plan, isPrimary, push, signal);
   }
 
+  async function end(plan: ObservationPlan, signal: AbortSignal): Promise<void> {
+    const actor = actors.of(plan);
+    await orAborted(actor.drained(), signal);
+    const loaded = actor.load();
+    await orAborted(loaded, signal);
+    await orAborted(stops.hurry(plan.job.uid), signal);
+    if (signal.aborted) return;
+    const { verdict, unreported } = await loaded;
+    if (verdict === undefined && unreported().length > 0) onUnreported(plan, unreported());
+  }
+
+  /** What is to be waited for at the end of a job. */
+  function ending(plan: PlanAnswer, signal: AbortSignal): Promise<void> | undefined {
+    if (plan.kind !== "plan") return undefined;
+    const isInHand = actors.get(plan.job.uid)?.idle === false;
+    return isInHand || plan.rules.length > 0 ? end(plan, signal) : undefined;
+  }
+
   /** Undefined where nothing is recorded of the job. */
   async function planned(job: ObservedJob, signal: AbortSignal) {
     const plan = await plans.planOf(job, signal);
     if (plan.kind === "unknown") throw new SinkError("unavailable", plan.why);
     return plan.kind === "plan" ? plan : undefined;
-  }
-
-  async function deleteLog(key: LogKey): Promise<void> {
-    const { namespace, name } = key;
-    for (let left = DELETIONS; left > 0 && !closed.signal.aborted; left--) {
-      try {
-        return await sink.delete(
-          key,
-          AbortSignal.any([closed.signal, AbortSignal.timeout(sinkMs)]),
-        );
-      } catch (error) {
-        log.debug("a log could not be deleted", { namespace, name, problem: messageOf(error) });
-        await clock.sleep(SOON_MS * (0.5 + random()), closed.signal);
-      }
-    }
-  }
-
-  function drop(key: LogKey): void {
-    const deletion = deleteLog(key).finally(() => deletions.delete(deletion));
-    deletions.add(deletion);
   }
 
   /** Replays what is open and was not replayed yet; answers whether all of it could be. */
@@ -203,22 +202,18 @@ export function createAdapter(options: AdapterOptions): Adapter {
         ? plan.then((it) => take(it, push, signal))
         : take(plan, push, signal);
     },
-    async settle(job, signal) {
-      const plan = await plans.planOf(job, signal);
-      if (plan.kind !== "plan") return;
-      const actor = actors.of(plan);
-      await orAborted(actor.drained(), signal);
-      await orAborted(actor.load(), signal);
-      await orAborted(stops.hurry(job.uid), signal);
+    settle(job, signal) {
+      const plan = plans.planOf(job, signal);
+      return plan instanceof Promise ? plan.then((it) => ending(it, signal)) : ending(plan, signal);
     },
     forget(job) {
       judged.delete(job.uid);
       stops.forget(job.uid);
       const actor = actors.remove(job.uid);
       const isOwn = actor === undefined ? sink.keepsPlainJobs : actor.plan.key.kind === "job";
-      if (isOwn) drop({ kind: "job", ...job });
+      if (isOwn) deletions.drop({ kind: "job", ...job });
     },
-    drop,
+    drop: deletions.drop,
     open: () => plans.open().length,
     async run(signal) {
       let pauseMs = RETRY_MS;
@@ -230,7 +225,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       closed.abort();
       await stops.close();
       await Promise.all(actors.all().map((actor) => actor.drained()));
-      await Promise.all(deletions);
+      await deletions.close();
     },
     async snapshotOf(job, signal) {
       const plan = await planned(job, signal);

@@ -5,7 +5,7 @@ import { recordPush } from "../recording/record_push.ts";
 import { replay } from "../recording/replay.ts";
 import type { RecordScope } from "../recording/sample.ts";
 import type { MetRule, Report } from "../rules/rule.ts";
-import { applyReport, describeMet, startRules } from "../rules/rules.ts";
+import { applyReport, describeMet, startRules, unreportedMetrics } from "../rules/rules.ts";
 import type { ObservationPlan } from "../trials/plan.ts";
 import type { MetricSummary, ObservedPush, Verdict } from "./adapter.ts";
 import { createSummary } from "./summary.ts";
@@ -32,6 +32,8 @@ export interface LogState {
   commit(taken: TakenPush): void;
   /** Present once the last rule was met. */
   readonly verdict: Verdict | undefined;
+  /** Metrics of rules that no row holds. */
+  unreported(): readonly string[];
   /** What the Trial's status is to say: of each metric min, max and latest. */
   observation(): readonly TrialMetric[];
   summary(): { readonly metrics: readonly MetricSummary[]; readonly rows: number };
@@ -115,6 +117,7 @@ export function createLogState(
     get verdict() {
       return verdict;
     },
+    unreported: () => unreportedMetrics(rules),
     observation: () => summary.observation(plan.objective),
     summary: () => ({ metrics: summary.metrics(), rows: summary.rows() }),
   };
