@@ -28,12 +28,10 @@ export function startRecord(scope: RecordScope): RecordState {
 }
 
 const ONE = 1n;
-const same = (entry: Entry, time: bigint) => entry.pushed === time;
-const isMoved = (entry: Entry) => entry.recorded > entry.pushed;
 
-/** Whether a replayed entry can be what came with this time: at it, or moved behind another's. */
-function mayStem(entry: Entry, time: bigint): boolean {
-  return entry.isReplayed && (same(entry, time) || (isMoved(entry) && time < entry.pushed));
+/** Whether a replayed entry can be what came with this time: at it, or moved behind a row that was later. */
+function mayStem({ isReplayed, pushed, recorded }: Entry, time: bigint): boolean {
+  return isReplayed && (time === recorded || (pushed < recorded && time <= pushed));
 }
 
 /** A sample that was read. */
@@ -59,7 +57,7 @@ function earlier(state: RecordState, { time, identity, content }: Read): Entry |
   if (latest === undefined || time > latest) return undefined;
   const own = newest(
     window,
-    (entry) => !entry.isReplayed && same(entry, time) && entry.digest === identity,
+    (entry) => !entry.isReplayed && entry.pushed === time && entry.digest === identity,
   );
   if (own !== undefined) return own;
   const digest = digestOf(content);

@@ -38,15 +38,15 @@ function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Mom
 export function replay(scope: RecordScope, rows: readonly ObservationRow[]): RecordState {
   const moments = momentsOf(scope, rows);
   let state = startRecord(scope);
-  let previous: Entry | undefined;
+  let previous: bigint | undefined;
   for (const { time, content } of moments) {
     // What had the time of another, or an earlier one, was recorded right behind it.
-    const isMoved = previous !== undefined && time === previous.recorded + 1n;
-    const pushed = isMoved && previous !== undefined ? previous.pushed : time;
+    const isMoved = previous !== undefined && time === previous + 1n;
+    const pushed = isMoved ? time - 1n : time;
     const entry: Entry = { pushed, recorded: time, digest: digestOf(content), isReplayed: true };
     const window = remember(state.window, entry);
     state = { ...state, window, floor: time, latest: time, tail: { entry, content } };
-    previous = entry;
+    previous = time;
   }
   return state;
 }

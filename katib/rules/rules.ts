@@ -128,6 +128,8 @@ export function describeMet({ rule, value, compared, step, isLost }: MetRule): s
   if (isLost) {
     return `${rule.name} ${value} counts as the worst value (rule: ${limit}), at report ${step}`;
   }
-  const best = Number(compared) === readGoFloat(value)?.value ? "" : `, at best ${compared},`;
+  const best = readGoFloat(compared)?.value === readGoFloat(value)?.value
+    ? ""
+    : `, at best ${compared},`;
   return `${rule.name} ${value}${best} is ${limit}, at report ${step}`;
 }
