@@ -7,6 +7,7 @@ import {
   runDemo,
   runManager,
   runNode,
+  runObservationLog,
   runStandalone,
   runVersion,
 } from "./app/commands.ts";
@@ -49,6 +50,17 @@ function program(): Command {
     .option("--tls-key <file>")
     .option("--client-ca <file>", "CA of clients of the log endpoint; tokens alone without it")
     .action(runNode);
+
+  root.command("observation-log")
+    .description("keep observations for Katib and for managers, without MySQL or Postgres")
+    .option("--data-dir <folder>", "where the database is kept; in memory without it")
+    .option("--bind-address <address>", "address to listen on", "0.0.0.0")
+    .option("--port <port>", "port of the DBManager service, TLS and plaintext", "6789")
+    .option("--tls-cert <file>", "certificate of the port; nobody can write without it")
+    .option("--tls-key <file>")
+    .option("--client-ca <files>", "CAs of clients that may write, by commas")
+    .option("--log-level <level>", "debug, info, warning or error", "info")
+    .action(runObservationLog);
 
   root.command("demo")
     .description("train on this machine, and watch")

@@ -12,6 +12,7 @@ import { startLogging, stopLogging } from "./logging.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";
 import { giveUpPermissions } from "./permissions.ts";
+import { addressText } from "./replica.ts";
 import { aborted, stopSignal } from "./signals.ts";
 import { versionText } from "./version.ts";
 
@@ -91,6 +92,7 @@ export async function runManager({ config, ...flags }: Options): Promise<void> {
   log.info("settings", { ...configuration });
   const gaveUp = await giveUpPermissions({
     runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
+    writesFiles: configuration.observationSink?.kind === "sqlite",
   });
   log.debug("gave up permissions", { gaveUp });
   const metrics = createMetrics();
@@ -160,6 +162,28 @@ export async function runNode(options: Options): Promise<void> {
   });
   await aborted(signal);
   await node.stop();
+  await stopLogging();
+}
+
+/** `milepost observation-log`: Katib's DB manager on SQLite, until it is told to stop. */
+export async function runObservationLog(options: Options): Promise<void> {
+  const port = portOf("--port", options.port);
+  const { dataDir, tlsCert, tlsKey, clientCa, bindAddress = "0.0.0.0" } = options;
+  await startLogging({ level: levelOf(options.logLevel) });
+  const signal = stopSignal();
+  await giveUpPermissions({ runsCredentialPlugin: false, writesFiles: true });
+  const { startObservationLog } = await import("./observation_log.ts");
+  const running = await startObservationLog({
+    bindAddress,
+    port,
+    ...(dataDir === undefined ? {} : { dataDir }),
+    ...(tlsCert === undefined ? {} : { tlsCert }),
+    ...(tlsKey === undefined ? {} : { tlsKey }),
+    ...(clientCa === undefined ? {} : { clientCa }),
+  });
+  print(`ready: ${addressText(bindAddress, running.port)}\n`);
+  await aborted(signal);
+  await running.stop();
   await stopLogging();
 }
 

@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { messageOf } from "../../kube/errors.ts";
 import type { KnownRow } from "./known_row.ts";
 
 /** Rows for one log. */
@@ -253,7 +254,13 @@ class SqliteLogStore implements LogStore {
   }
 }
 
-/** Opens the database. Throws what SQLite or the file system says, such as that it is locked. */
+/** Opens the database. Throws an Error that names the file where it cannot be used. */
 export function openLogStore(options: LogStoreOptions = {}): LogStore {
-  return new SqliteLogStore(options);
+  try {
+    return new SqliteLogStore(options);
+  } catch (cause) {
+    const why = messageOf(cause);
+    const hint = /locked/.test(why) ? " (another process is using it)" : "";
+    throw new Error(`cannot keep observations in ${options.path}: ${why}${hint}`, { cause });
+  }
 }

@@ -72,10 +72,5 @@ export function createStoreSink({ name, store, clock }: StoreSinkOptions): Obser
  * at a time. Throws an Error that names the file where it cannot be used.
  */
 export function createSqliteSink(path: string, clock: Clock): ObservationSink {
-  try {
-    return createStoreSink({ name: "sqlite", store: openLogStore({ path }), clock });
-  } catch (cause) {
-    const problem = `${messageOf(cause)} (is another process using it?)`;
-    throw new Error(`cannot keep observations in ${path}: ${problem}`, { cause });
-  }
+  return createStoreSink({ name: "sqlite", store: openLogStore({ path }), clock });
 }

@@ -56,12 +56,16 @@ Deno.test("`addressText()` puts IPv6 addresses in brackets", () => {
 
 const permissions: Record<string, { needs: string; want: string }> = {
   "what no part needs": {
-    needs: "false",
+    needs: "runsCredentialPlugin: false, writesFiles: false",
     want: "ffi write run: run prompt write prompt read granted",
   },
   "all but programs where the kubeconfig needs one": {
-    needs: "true",
+    needs: "runsCredentialPlugin: true, writesFiles: false",
     want: "ffi write: run granted write prompt read granted",
+  },
+  "all but the writing of files where observations are in one": {
+    needs: "runsCredentialPlugin: false, writesFiles: true",
+    want: "ffi run: run prompt write granted read granted",
   },
 };
 for (const [sentence, { needs, want }] of Object.entries(permissions)) {
@@ -69,7 +73,7 @@ for (const [sentence, { needs, want }] of Object.entries(permissions)) {
     const module = new URL("../../app/permissions.ts", import.meta.url);
     const program = `
       const { giveUpPermissions } = await import("${module}");
-      const gaveUp = await giveUpPermissions({ runsCredentialPlugin: ${needs} });
+      const gaveUp = await giveUpPermissions({ ${needs} });
       const left = ["run", "write", "read"].map((name) =>
         name + " " + Deno.permissions.querySync({ name }).state);
       console.log(gaveUp.join(" ") + ": " + left.join(" "));`;
