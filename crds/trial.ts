@@ -22,12 +22,12 @@ export const trialObjectiveSchema = z.looseObject({
 });
 export type TrialObjective = z.infer<typeof trialObjectiveSchema>;
 
-/** A rule as it stands in the object; its parts may be anything. */
+/** A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. */
 export const trialRuleSchema = z.looseObject({
-  name: z.unknown(),
-  value: z.unknown(),
-  comparison: z.unknown(),
-  startStep: z.unknown(),
+  name: z.unknown().optional(),
+  value: z.unknown().optional(),
+  comparison: z.unknown().optional(),
+  startStep: z.unknown().optional(),
 });
 export type TrialRule = z.infer<typeof trialRuleSchema>;
 

@@ -1,0 +1,14 @@
+/** `trialSchema`: what is read of a Trial, whatever else is in it. */
+import assert from "node:assert/strict";
+import { trialSchema } from "../../crds/trial.ts";
+
+Deno.test("trialSchema keeps rules that leave parts out, as Katib does a start step of 0", () => {
+  const rules = [{ name: "loss", value: "0.5", comparison: "less" }, {}];
+  const trial = trialSchema.parse({
+    apiVersion: "kubeflow.org/v1beta1",
+    kind: "Trial",
+    metadata: { name: "t" },
+    spec: { earlyStoppingRules: rules },
+  });
+  assert.deepEqual(trial.spec?.earlyStoppingRules, rules);
+});
