@@ -12,14 +12,14 @@ import type {
 
 /** Both spellings' fields, each of whatever shape; Trial.spec has `retainRun` where templates have `retain`. */
 const templateSchema = z.looseObject({
-  primaryPodLabels: z.unknown(),
-  primaryPodLabel: z.unknown(),
-  primaryContainerName: z.unknown(),
-  successCondition: z.unknown(),
-  succeededCondition: z.unknown(),
-  failureCondition: z.unknown(),
-  retain: z.unknown(),
-  retainRun: z.unknown(),
+  primaryPodLabels: z.unknown().optional(),
+  primaryPodLabel: z.unknown().optional(),
+  primaryContainerName: z.unknown().optional(),
+  successCondition: z.unknown().optional(),
+  succeededCondition: z.unknown().optional(),
+  failureCondition: z.unknown().optional(),
+  retain: z.unknown().optional(),
+  retainRun: z.unknown().optional(),
 });
 type Template = z.infer<typeof templateSchema>;
 

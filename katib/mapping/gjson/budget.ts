@@ -1,7 +1,7 @@
 /** Bounds of one evaluation: whatever path and object say, it ends soon and takes little memory. */
 
-/** Values that one evaluation looks at, at most: a list of 300,000 conditions is still gone through. */
-const STEPS = 2_000_000;
+/** Values that one evaluation looks at, at most: a list of 50,000 conditions is still gone through. */
+const STEPS = 250_000;
 /** Characters of JSON text that one evaluation makes or reads, at most. */
 const TEXT = 4_000_000;
 /** Nesting of calls, at most; the stack of the runtime takes several times as many. */

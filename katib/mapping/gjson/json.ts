@@ -74,6 +74,11 @@ export function textOf(value: unknown, budget: Budget): string {
   });
 }
 
+/** As literals write what JSON cannot. */
+function notFinite(value: number): string {
+  return Number.isNaN(value) ? "nan" : "inf";
+}
+
 function ownText(value: unknown, budget: Budget): string {
   if (Array.isArray(value)) {
     return `[${value.map((it) => textOf(it, budget)).join(",")}]`;
@@ -84,7 +89,7 @@ function ownText(value: unknown, budget: Budget): string {
   }
   budget.spend(1);
   if (typeof value === "string") return quoted(value);
-  if (typeof value === "number" && !Number.isFinite(value)) return String(value).toLowerCase();
+  if (typeof value === "number" && !Number.isFinite(value)) return notFinite(value);
   return value === undefined ? "" : JSON.stringify(value);
 }
 

@@ -35,7 +35,7 @@ function option(argument: unknown, name: string, budget: Budget): boolean {
 }
 
 function sorted(value: unknown, budget: Budget): unknown {
-  budget.spend(1);
+  budget.spend(4);
   if (Array.isArray(value)) {
     return budget.deeper(() => value.map((it) => sorted(it, budget)));
   }

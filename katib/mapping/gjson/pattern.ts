@@ -1,31 +1,30 @@
 /** Patterns with `*` and `?`, of keys and of the operators `%` and `!%`. */
 import type { Budget } from "./budget.ts";
 
-/** A character, or one of the two wildcards. */
-type Part = { readonly char: string } | "one" | "many";
+/** A character as its code point, or one of the two wildcards. */
+type Part = number | "one" | "many";
 
 function partsOf(pattern: string): Part[] | undefined {
   const parts: Part[] = [];
-  const chars = [...pattern];
-  for (let at = 0; at < chars.length; at++) {
-    let char = chars[at] ?? "";
-    if (char === "*") {
-      if (parts.at(-1) !== "many") parts.push("many");
-      continue;
-    }
-    if (char === "?") {
+  let isEscaped = false;
+  for (const char of pattern) {
+    if (isEscaped || !"*?\\".includes(char)) {
+      parts.push(char.codePointAt(0) ?? 0);
+      isEscaped = false;
+    } else if (char === "\\") {
+      isEscaped = true;
+    } else if (char === "?") {
       parts.push("one");
-      continue;
+    } else if (parts.at(-1) !== "many") {
+      parts.push("many");
     }
-    if (char === "\\") {
-      at++;
-      const escaped = chars[at];
-      if (escaped === undefined) return undefined;
-      char = escaped;
-    }
-    parts.push({ char });
   }
-  return parts;
+  return isEscaped ? undefined : parts;
+}
+
+/** Index of the character after the one at `at`. */
+function after(text: string, at: number): number {
+  return at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
 }
 
 /**
@@ -34,26 +33,26 @@ function partsOf(pattern: string): Part[] | undefined {
  */
 export function fitsPattern(text: string, pattern: string, budget: Budget): boolean {
   const parts = partsOf(pattern);
+  budget.spend(1 + pattern.length / 16);
   if (parts === undefined) return false;
-  const chars = [...text];
-  budget.spend(1 + (chars.length + parts.length) / 16);
   let part = 0;
   let at = 0;
   // Where to go on from when a later part does not fit: the last `*` takes one character more.
   let lastMany = -1;
   let retryAt = 0;
-  while (at < chars.length) {
+  while (at < text.length) {
     budget.spend(1 / 16);
     const wanted = parts[part];
     if (wanted === "many") {
       lastMany = part++;
       retryAt = at;
-    } else if (wanted === "one" || (wanted !== undefined && wanted.char === chars[at])) {
+    } else if (wanted === "one" || (wanted !== undefined && wanted === text.codePointAt(at))) {
       part++;
-      at++;
+      at = after(text, at);
     } else if (lastMany >= 0) {
       part = lastMany + 1;
-      at = ++retryAt;
+      retryAt = after(text, retryAt);
+      at = retryAt;
     } else {
       return false;
     }
