@@ -1,0 +1,158 @@
+/** What holds of every log: nothing lost, nothing doubled, times that increase; whoever owns it. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { ObservationRow } from "../../../katib/log/sink.ts";
+import { microsOf, timeOf } from "../../../katib/recording/micros.ts";
+import { record, type RecordState, startRecord } from "../../../katib/recording/record.ts";
+import { recordPush } from "../../../katib/recording/record_push.ts";
+import { replay } from "../../../katib/recording/replay.ts";
+import type { Sample } from "../../../katib/recording/sample.ts";
+import { applyReport, startRules } from "../../../katib/rules/rules.ts";
+
+const SCOPE = { objective: { name: "loss", type: "minimize" as const } };
+const START = microsOf("2026-01-02T03:04:05Z") ?? 0n;
+
+function byTime(one: ObservationRow, other: ObservationRow): number {
+  return Number((microsOf(one.time) ?? 0n) - (microsOf(other.time) ?? 0n));
+}
+
+/** Each sample's objective says which it is; the rest may be alike. */
+const sampleOf = (index: number, micros: number, pod = "p"): Sample => ({
+  pod,
+  time: timeOf(START + BigInt(micros)),
+  metrics: [{ name: "loss", value: String(index) }, { name: "acc", value: "1" }],
+});
+
+/** Few times, so that they often collide, a microsecond apart or many. */
+const anyTime = fc.oneof(fc.nat({ max: 4 }), fc.nat({ max: 4 }).map((it) => it * 1_000_000));
+
+/** What happens to a log: sample `index` arrives, for the first time or again, or the owner changes. */
+type Happening = { arrives: number } | "another owner";
+const happenings = (samples: number, owners: boolean) =>
+  fc.array(
+    fc.oneof(
+      { weight: 9, arbitrary: fc.record({ arrives: fc.nat({ max: samples - 1 }) }) },
+      { weight: owners ? 1 : 0, arbitrary: fc.constant("another owner" as const) },
+    ),
+    { maxLength: 60 },
+  );
+
+/** Lets all that happen, and ends with every sample once more. */
+function logOf(samples: readonly Sample[], story: readonly Happening[]): ObservationRow[] {
+  let state: RecordState = startRecord(SCOPE);
+  const log: ObservationRow[] = [];
+  for (const one of [...story, ...samples.keys().map((arrives) => ({ arrives }))]) {
+    if (one === "another owner") {
+      state = replay(SCOPE, log.toSorted(byTime));
+      continue;
+    }
+    const sample = samples[one.arrives];
+    assert.ok(sample !== undefined);
+    const recorded = record(state, sample);
+    state = recorded.state;
+    log.push(...recorded.rows);
+  }
+  return log;
+}
+
+const namesAndValues = (rows: readonly ObservationRow[]) =>
+  rows.map(({ name, value }) => `${name} ${value}`).sort();
+const metricsOf = (samples: readonly Sample[]) =>
+  samples.flatMap(({ metrics }) => metrics.map(({ name, value }) => `${name} ${value}`)).sort();
+
+Deno.test("every sample is recorded once, whatever its time, however often it comes, over owners", () => {
+  const runs = fc.array(anyTime, { minLength: 1, maxLength: 12 }).chain((times) =>
+    fc.record({
+      samples: fc.constant(times.map((micros, index) => sampleOf(index, micros))),
+      story: happenings(times.length, true),
+    })
+  );
+  fc.assert(
+    fc.property(runs, ({ samples, story }) => {
+      const log = logOf(samples, story);
+      assert.deepEqual(namesAndValues(log), metricsOf(samples));
+      const loss = log.filter(({ name }) => name === "loss").map(({ time }) =>
+        microsOf(time) ?? 0n
+      );
+      assert.ok(loss.every((time, index) => index === 0 || time > (loss[index - 1] ?? 0n)));
+      for (const { time, value } of log.filter(({ name }) => name === "loss")) {
+        const pushed = microsOf(samples[Number(value)]?.time ?? "") ?? 0n;
+        assert.ok((microsOf(time) ?? 0n) >= pushed, "no row is before its sample");
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("every sample of several pods is recorded once, and no two rows have name and time in common", () => {
+  const pods = fc.constantFrom("a", "b", "c");
+  const runs = fc.array(fc.tuple(anyTime, pods), { minLength: 1, maxLength: 12 }).chain((all) =>
+    fc.record({
+      samples: fc.constant(all.map(([micros, pod], index) => sampleOf(index, micros, pod))),
+      story: happenings(all.length, false),
+    })
+  );
+  fc.assert(fc.property(runs, ({ samples, story }) => {
+    const log = logOf(samples, story);
+    assert.deepEqual(namesAndValues(log), metricsOf(samples));
+    const keys = new Set(log.map(({ time, name }) => `${time} ${name}`));
+    assert.equal(keys.size, log.length);
+  }));
+});
+
+const valueText = fc.constantFrom("0.1", "0.5", "NaN", "inf", "-1e400", "2", "high", "1_0");
+const runOfSamples = fc.array(
+  fc.record({ step: fc.integer({ min: 1, max: 3_000_000 }), loss: valueText, acc: valueText }),
+  { maxLength: 20 },
+).map((all) => {
+  let micros = 0;
+  return all.map(({ step, loss, acc }): Sample => ({
+    pod: "p",
+    time: timeOf(START + BigInt(micros += step)),
+    metrics: [{ name: "loss", value: loss }, { name: "acc", value: acc }],
+  }));
+});
+
+function recordAll(state: RecordState, samples: readonly Sample[]) {
+  return recordPush(state, { pod: "p", samples });
+}
+
+Deno.test("an owner who replays goes on as the former one would have, where times increase", () => {
+  fc.assert(fc.property(runOfSamples, fc.nat({ max: 20 }), (samples, cut) => {
+    const whole = recordAll(startRecord(SCOPE), samples);
+    const before = recordAll(startRecord(SCOPE), samples.slice(0, cut));
+    const again = recordAll(replay(SCOPE, before.rows), samples);
+    assert.deepEqual([...before.rows, ...again.rows], whole.rows);
+  }));
+});
+
+Deno.test("rules decide by the log as they did by the pushes", () => {
+  const rules = fc.array(
+    fc.record({
+      name: fc.constantFrom("loss", "acc"),
+      value: fc.constantFrom("0.3", "1", "5"),
+      comparison: fc.constantFrom("less", "greater", "equal"),
+      startStep: fc.nat({ max: 4 }),
+    }),
+    { minLength: 1, maxLength: 3 },
+  );
+  fc.assert(fc.property(rules, runOfSamples, (given, samples) => {
+    const { state } = startRules(SCOPE.objective, given);
+    const { rows, reports } = recordAll(startRecord(SCOPE), samples);
+    const byPushes = applyReport(state, reports);
+    const byLog = applyReport(state, rows);
+    const essence = ({ met }: typeof byLog) => met.map(({ rule, step }) => ({ rule, step }));
+    assert.deepEqual(essence(byLog), essence(byPushes));
+    assert.equal(byLog.stopped?.step, byPushes.stopped?.step);
+  }));
+});
+
+Deno.test("`timeOf()` says every microsecond as `microsOf()` reads it, to Katib's precision", () => {
+  const first = microsOf("0000-01-01T00:00:00Z") ?? 0n;
+  const last = microsOf("9999-12-31T23:59:59.999999Z") ?? 0n;
+  fc.assert(fc.property(fc.bigInt({ min: first, max: last }), (micros) => {
+    const text = timeOf(micros);
+    assert.match(text, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?Z$/);
+    assert.equal(microsOf(text), micros);
+  }));
+});
