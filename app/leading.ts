@@ -44,7 +44,7 @@ function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
 /** The controllers of one term; a controller runs once. */
 function createControllers({ foundation, parts }: TermOptions): Controller[] {
   const { client, clock, configuration } = foundation;
-  const { caches: informers, certificates, events, executor } = parts;
+  const { caches: informers, certificates, events, executor, owned, recording } = parts;
   const metrics = controllerMetricsOf(foundation.metrics);
   const shared = { client, informers, events, clock, workers: WORKERS, metrics };
   const progress = {
@@ -56,6 +56,7 @@ function createControllers({ foundation, parts }: TermOptions): Controller[] {
       ...shared,
       executor,
       progress: configuration.featureGates.trainJobProgress ? progress : undefined,
+      trials: recording && { trialOf: recording.adapter.trialOf, settle: owned.settle },
     }),
     createJobSetController(shared),
   ];

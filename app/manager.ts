@@ -142,7 +142,6 @@ export async function startManager(
   const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
   const { client, host, certificatePolicy } = options;
   const foundation = { configuration, client, clock, metrics, host, certificatePolicy };
-  const parts = createManagerParts(foundation);
   const phase: Phase = {
     certified: false,
     configured: false,
@@ -150,6 +149,7 @@ export async function startManager(
     leadership: undefined,
     pushes: undefined,
   };
+  const parts = await createManagerParts(foundation, () => phase.leadership?.leading ?? false);
   const checks = readinessChecks(foundation, parts, phase);
   const machine = thisMachine();
   const identity = replicaIdentity(environment, machine);
@@ -157,6 +157,7 @@ export async function startManager(
 
   // What is started is stopped in reverse: pushes first, then the term with what is pending.
   await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => parts.recording?.sink.close());
   const plain = startPlainServers(foundation, parts, phase, checks, cleanup);
   await certify(parts, clock, options.signal ?? loops.signal);
   phase.certified = true;
@@ -165,6 +166,7 @@ export async function startManager(
     createAdmission({
       ...foundation,
       ...parts,
+      trials: parts.caches.trials,
       endpoint: () => podEndpointOf(foundation, phase.pushes),
     }),
   );

@@ -9,7 +9,9 @@ import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import { executorOf } from "./jobset_executor.ts";
 import type { Metrics } from "./metrics.ts";
+import { createSink } from "./observation_sink.ts";
 import { createOwnedState } from "./owned_state.ts";
+import { createTrialAdapter, ownersDeadlineMs } from "./trial_adapter.ts";
 import { getLogger } from "@logtape/logtape";
 
 const log = getLogger(["milepost", "manager"]);
@@ -93,22 +95,64 @@ function certificatesOf(
   });
 }
 
-/** Builds everything that needs no port. */
-export function createManagerParts(foundation: Foundation) {
+/** What is recorded, and where; undefined with the gate off. */
+async function recordingOf(
+  foundation: Foundation,
+  { caches, events, certificates }: {
+    readonly caches: Caches;
+    readonly events: EventRecorder;
+    readonly certificates: ReturnType<typeof certificatesOf>;
+  },
+  mayWrite: () => boolean,
+) {
+  const { configuration, clock, metrics } = foundation;
+  const { serviceName, namespace, observationSink, katibDbManager } = configuration;
+  if (!configuration.featureGates.trainJobProgress) return undefined;
+  const sink = await createSink({
+    setting: observationSink,
+    katibDbManager,
+    trialsExist: () => caches.trials.synced && !caches.trials.resting,
+    clock,
+    metrics,
+    deadlineMs: ownersDeadlineMs(configuration),
+    tls: () => {
+      const { replica, caBundle: ca } = certificates.current();
+      const serverName = `${serviceName}.${namespace}.svc`;
+      return { cert: replica.certificate, key: replica.key, ca, serverName };
+    },
+    mayWrite,
+  });
+  return { sink, adapter: createTrialAdapter({ ...foundation, caches, events, sink }) };
+}
+
+/**
+ * Builds everything that needs no port. `mayWrite`: whether this replica may act as the leader. Rejects
+ * with a ConfigurationError where the observation log cannot be opened.
+ */
+export async function createManagerParts(foundation: Foundation, mayWrite: () => boolean) {
   const { client, clock, configuration, metrics } = foundation;
   const caches = cachesOf(foundation);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
   const leads = createSwitch();
   const certificates = certificatesOf(foundation, caches, events, leads);
+  const recording = await recordingOf(foundation, { caches, events, certificates }, mayWrite);
   return {
     caches,
     events,
     leads,
     certificates,
+    recording,
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
-    owned: createOwnedState({ client, caches, clock, configuration, metrics }),
+    owned: createOwnedState({
+      client,
+      caches,
+      clock,
+      configuration,
+      metrics,
+      trials: recording && { ...recording, cache: caches.trials },
+    }),
   };
 }
 
 /** The parts by name. */
-export type ManagerParts = ReturnType<typeof createManagerParts>;
+export type ManagerParts = Awaited<ReturnType<typeof createManagerParts>>;

@@ -62,6 +62,7 @@ export function refreshGauges(
   metrics.leader.set(phase.leadership?.leading ? 1 : 0);
   metrics.ledgerPending.set(owned.pending());
   metrics.ledgerOldestSeconds.set(owned.oldestSeconds());
+  metrics.trialsOpen.set(owned.openTrials());
 }
 
 /** Resolves when every check holds. Throws where `signal` aborts before. */
