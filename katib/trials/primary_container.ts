@@ -1,0 +1,48 @@
+/** Whether a JobSet will have a pod that its trial calls primary, with the container that trains. Pure. */
+import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
+import { EVENT_REASONS, JOB_KEYS, JOBSET_KEYS } from "../../crds/names.ts";
+import type { TrialMapping } from "../mapping/trial_mapping.ts";
+
+/** Labels of pods that no template says: their controllers, or webhooks, add them. */
+const ADDED_LATER: readonly string[] = [
+  ...Object.values(JOB_KEYS),
+  ...Object.values(JOBSET_KEYS),
+];
+const ADDED_BY_KATIB = "katib.kubeflow.org/";
+
+/** Whether a pod of the job can carry the label; its replicated job's name is known before it is there. */
+function mayCarry(job: ReplicatedJob, key: string, value: string): boolean {
+  if (key === JOBSET_KEYS.replicatedJobName) return job.name === value;
+  if (ADDED_LATER.includes(key) || key.startsWith(ADDED_BY_KATIB)) return true;
+  return job.template.spec?.template.metadata?.labels?.[key] === value;
+}
+
+function isPrimary(job: ReplicatedJob, labels: Readonly<Record<string, string>>): boolean {
+  return Object.entries(labels).every(([key, value]) => mayCarry(job, key, value));
+}
+
+/** Reason and message of the event where that pod or container is missing; undefined where all is well. */
+export function primaryContainerProblem(
+  { primaryPodLabels = {}, primaryContainerName: wanted }: TrialMapping,
+  jobSet: Pick<JobSet, "spec">,
+): { readonly reason: string; readonly message: string } | undefined {
+  const reason = EVENT_REASONS.primaryContainerMissing;
+  const primary = (jobSet.spec?.replicatedJobs ?? []).filter((it) =>
+    isPrimary(it, primaryPodLabels)
+  );
+  if (primary.length === 0) {
+    const labels = Object.entries(primaryPodLabels).map((it) => it.join("=")).join(", ");
+    const message =
+      `no pod of the job will have the primaryPodLabels ${labels}; nothing is recorded`;
+    return { reason, message };
+  }
+  if (wanted === undefined) return undefined;
+  const names = primary.flatMap((job) =>
+    (job.template.spec?.template.spec?.containers ?? []).map((it) => it.name)
+  );
+  if (names.includes(wanted)) return undefined;
+  const has = [...new Set(names)].join(", ") || "none";
+  const message = `the primary pod has no container "${wanted}", as primaryContainerName says ` +
+    `(its containers: ${has})`;
+  return { reason, message };
+}

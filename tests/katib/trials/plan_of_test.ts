@@ -1,0 +1,336 @@
+/** Tests of plans: whose claim holds, what is recorded, and what people are told. */
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import type { TrainJob } from "../../../crds/trainjob.ts";
+import type { Trial } from "../../../crds/trial.ts";
+import {
+  type Planned,
+  planOf,
+  type PlanSettings,
+  type PlanView,
+} from "../../../katib/trials/plan_of.ts";
+import type { ObservationPlan } from "../../../katib/trials/plan.ts";
+import type { OwnerRef } from "../../../kube/resource.ts";
+import { jobOf, trial } from "./builders.ts";
+
+const SETTINGS: PlanSettings = { adopted: new Set(), namesOnly: true, keepsPlainJobs: false };
+
+function view(of: Trial | undefined, more: Partial<PlanView> = {}): PlanView {
+  const trainJob = jobOf(of);
+  return { trainJob, trial: of, claimants: of ? [of] : [], namesakes: [], ...more };
+}
+
+function plan(planned: Planned): ObservationPlan {
+  if (planned.answer.kind !== "plan") throw new Error(JSON.stringify(planned.answer));
+  return planned.answer;
+}
+
+/** Notices as `Kind name: Reason message`. */
+function told({ notices }: Planned): string[] {
+  return notices.map(({ about, reason, message }) =>
+    `${about.kind} ${about.name}: ${reason} ${message}`
+  );
+}
+
+Deno.test("`planOf()` records a trial of Push under the Trial's name, by its objective and rules", () => {
+  const planned = planOf(view(trial()), SETTINGS);
+  const { mapping, ...rest } = plan(planned);
+  deepEqual(rest, {
+    kind: "plan",
+    key: { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" },
+    job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+    objective: {
+      name: "loss",
+      type: "minimize",
+      additional: ["accuracy"],
+      strategies: [{ name: "loss", value: "min" }, { name: "accuracy", value: "min" }],
+    },
+    records: "named",
+    rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
+    needsLabel: false,
+    graceMs: 0,
+  });
+  equal(mapping?.primaryContainerName, "node");
+  equal(mapping?.primaryPodLabels?.["jobset.sigs.k8s.io/replicatedjob-name"], "node");
+  deepEqual(planned.notices, []);
+});
+
+const owner = (more: Partial<OwnerRef>): TrainJob =>
+  jobOf(trial(), {
+    ownerReferences: [{
+      apiVersion: "kubeflow.org/v1beta1",
+      kind: "Trial",
+      name: "t1",
+      uid: "uid-of-t1",
+      controller: true,
+      ...more,
+    }],
+  });
+
+const IMPOSTORS: Record<string, { view: PlanView; why: RegExp }> = {
+  "names a Trial that is not there": {
+    view: view(undefined, { trainJob: jobOf(trial()) }),
+    why: /^there is no Trial "t1"$/,
+  },
+  "names a Trial by another UID": {
+    view: view(trial(), { trainJob: owner({ uid: "another" }) }),
+    why: /^Trial "t1" has the UID uid-of-t1, the job names another$/,
+  },
+  "has another name than the Trial": {
+    view: view(trial(), { trainJob: jobOf(trial(), { name: "t1-copy" }) }),
+    why: /would have the Trial's name$/,
+  },
+  "is of another kind than the Trial makes": {
+    view: view(trial({ runSpec: { apiVersion: "batch/v1", kind: "Job" } })),
+    why:
+      /^the runSpec of Trial "t1" is a batch\/v1 Job, no trainer.kubeflow.org\/v1alpha1 TrainJob$/,
+  },
+  "is of another apiVersion than the Trial makes": {
+    view: view(trial({ runSpec: { apiVersion: "trainer.kubeflow.org/v2", kind: "TrainJob" } })),
+    why: /is a trainer.kubeflow.org\/v2 TrainJob/,
+  },
+  "is of a Trial that makes nothing": {
+    view: view(trial({ runSpec: undefined })),
+    why: /is a nothing/,
+  },
+};
+for (const [sentence, { view, why }] of Object.entries(IMPOSTORS)) {
+  Deno.test(`\`planOf()\` refuses a job that ${sentence}, and tells the job`, () => {
+    const planned = planOf(view, SETTINGS);
+    ok(planned.answer.kind === "refused");
+    match(planned.answer.why, why);
+    const { name } = view.trainJob.metadata;
+    deepEqual(told(planned), [
+      `TrainJob ${name}: TrialClaimRefused not recorded as a trial: ${planned.answer.why}`,
+    ]);
+  });
+}
+
+Deno.test("`planOf()` touches no job that two Trials claim, and tells all three", () => {
+  const first = trial();
+  const second = trial({ runSpec: { ...first.spec?.runSpec } }, { name: "t2" });
+  const planned = planOf(view(first, { claimants: [first, second] }), SETTINGS);
+  const why = 'the Trials "t1" and "t2" claim the same job';
+  deepEqual(planned.answer, { kind: "refused", why });
+  deepEqual(told(planned), [
+    `TrainJob t1: TrialClaimRefused not recorded as a trial: ${why}`,
+    `Trial t1: TrialClaimRefused not recorded as a trial: ${why}`,
+    `Trial t2: TrialClaimRefused not recorded as a trial: ${why}`,
+  ]);
+});
+
+const NO_CLAIMS: Record<string, Partial<OwnerRef>> = {
+  "a Trial only owns": { controller: false },
+  "a Trial of another group controls": { apiVersion: "example.com/v1" },
+  "an Experiment controls": { kind: "Experiment" },
+};
+for (const [sentence, reference] of Object.entries(NO_CLAIMS)) {
+  Deno.test(`\`planOf()\` takes a job that ${sentence} for nobody's trial`, () => {
+    const planned = planOf(view(trial(), { trainJob: owner(reference) }), SETTINGS);
+    deepEqual(planned, { answer: { kind: "none" }, notices: [] });
+  });
+}
+
+const collector = (kind?: string) => trial({ metricsCollector: kind && { collector: { kind } } });
+for (const kind of ["StdOut", "File", "TensorFlowEvent", "Custom", undefined]) {
+  Deno.test(`\`planOf()\` leaves the collector ${kind} to Katib`, () => {
+    deepEqual(planOf(view(collector(kind)), SETTINGS), { answer: { kind: "none" }, notices: [] });
+  });
+}
+
+Deno.test("`planOf()` takes the collectors over that it is told to, of pods with the label alone", () => {
+  const settings = { ...SETTINGS, adopted: new Set(["StdOut"]) };
+  equal(plan(planOf(view(collector("StdOut")), settings)).needsLabel, true);
+  equal(plan(planOf(view(collector(undefined)), settings)).needsLabel, true);
+  equal(planOf(view(collector("File")), settings).answer.kind, "none");
+});
+
+const OLDER = trial({}, {
+  namespace: "older",
+  uid: "uid-older",
+  creationTimestamp: "2025-12-31T00:00:00Z",
+});
+
+Deno.test("`planOf()` records only the oldest of Trials with one name, where the log knows names alone", () => {
+  const message =
+    "Trials of namespaces older, ml have this name, and Katib's log tells them apart by " +
+    "nothing else; only the one of older is recorded, the oldest";
+  const want = [`Trial t1: TrialNameClash ${message}`, `Trial t1: TrialNameClash ${message}`];
+  const loser = planOf(view(trial(), { namesakes: [OLDER] }), SETTINGS);
+  equal(loser.answer.kind, "refused");
+  deepEqual(told(loser), want);
+  deepEqual(loser.notices.map(({ about }) => about.namespace), ["older", "ml"]);
+  const winner = planOf(view(OLDER, { namesakes: [trial()] }), SETTINGS);
+  equal(winner.answer.kind, "plan");
+  deepEqual(told(winner), want);
+});
+
+Deno.test("`planOf()` records Trials of one name in a log that knows their namespaces", () => {
+  const settings = { ...SETTINGS, namesOnly: false };
+  const planned = planOf(view(trial(), { namesakes: [OLDER] }), settings);
+  equal(planned.answer.kind, "plan");
+  deepEqual(planned.notices, []);
+});
+
+Deno.test("`planOf()` agrees on the oldest of Trials that were made in the same second", () => {
+  const twin = trial({}, { namespace: "aaa", uid: "uid-twin" });
+  equal(planOf(view(trial(), { namesakes: [twin] }), SETTINGS).answer.kind, "refused");
+  equal(planOf(view(twin, { namesakes: [trial()] }), SETTINGS).answer.kind, "plan");
+});
+
+Deno.test("`planOf()` tells each rule that cannot be applied, and keeps it among the others", () => {
+  const rules = [
+    { name: "loss", value: "0.5", comparison: "above" },
+    { name: "loss", value: "high", comparison: "greater" },
+    { name: "loss", value: "0.5", comparison: "greater" },
+  ];
+  const planned = planOf(view(trial({ earlyStoppingRules: rules })), SETTINGS);
+  equal(plan(planned).rules.length, 3);
+  const [comparison, value, ...rest] = told(planned);
+  match(
+    comparison ?? "",
+    /^Trial t1: RuleInvalid earlyStoppingRules\[0\] \(loss\) is left out: its comparison "above"/,
+  );
+  match(
+    value ?? "",
+    /^Trial t1: RuleInvalid earlyStoppingRules\[1\] \(loss\) is left out: its value "high" is no number/,
+  );
+  deepEqual(rest, []);
+});
+
+Deno.test("`planOf()` goes on without a condition that does not parse, and never takes the job for succeeded", () => {
+  const planned = planOf(view(trial({ successCondition: "status.conditions.#(type==" })), SETTINGS);
+  const { mapping } = plan(planned);
+  equal(mapping?.primaryPodLabels?.["batch.kubernetes.io/job-completion-index"], "0");
+  equal(mapping?.success.expression.startsWith("status"), false);
+  const [message = "", ...rest] = told(planned);
+  match(
+    message,
+    /^Trial t1: TrialTemplateInvalid spec\.successCondition: GJSON at character \d+: /,
+  );
+  deepEqual(rest, []);
+});
+
+Deno.test("`planOf()` refuses a template whose pods cannot be told", () => {
+  const planned = planOf(view(trial({ primaryContainerName: undefined })), SETTINGS);
+  equal(planned.answer.kind, "plan");
+  for (const objective of [undefined, {}, { objectiveMetricName: "loss", type: "best" }]) {
+    const refused = planOf(view(trial({ objective })), SETTINGS);
+    equal(refused.answer.kind, "refused");
+    match(told(refused)[0] ?? "", /^Trial t1: TrialTemplateInvalid spec.objective must have/);
+  }
+});
+
+const GRACES: Record<string, { job?: string; trial?: string; ms: number; told?: RegExp }> = {
+  "none": { ms: 0 },
+  "of the Trial": { trial: "30s", ms: 30_000 },
+  "of the TrainJob, before the Trial's": { job: "1m30s", trial: "30s", ms: 90_000 },
+  "at most an hour": { job: "1h", ms: 3_600_000 },
+  "too long": {
+    trial: "2h",
+    ms: 0,
+    told: /^Trial t1: RuleInvalid annotation .*-grace: must be a duration/,
+  },
+  "no duration": {
+    job: "soon",
+    ms: 0,
+    told: /^TrainJob t1: RuleInvalid annotation .*-grace: must be/,
+  },
+};
+for (const [sentence, { job, trial: text, ms, told: wanted }] of Object.entries(GRACES)) {
+  Deno.test(`\`planOf()\` reads the grace: ${sentence}`, () => {
+    const annotations = (it: string | undefined) =>
+      it === undefined ? {} : { annotations: { "trainer.kubeflow.org/early-stopping-grace": it } };
+    const of = trial({}, annotations(text));
+    const planned = planOf(view(of, { trainJob: jobOf(of, annotations(job)) }), SETTINGS);
+    equal(plan(planned).graceMs, ms);
+    const [message, ...rest] = told(planned);
+    if (wanted) match(message ?? "", wanted);
+    else equal(message, undefined);
+    deepEqual(rest, []);
+  });
+}
+
+const STOPPING = JSON.stringify({
+  objective: { name: "loss", type: "minimize" },
+  rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
+});
+
+function annotated(annotations: Record<string, string>): PlanView {
+  const prefixed = Object.entries(annotations).map((
+    [key, value],
+  ) => [`trainer.kubeflow.org/${key}`, value]);
+  const trainJob = jobOf(undefined, { annotations: Object.fromEntries(prefixed) });
+  return view(undefined, { trainJob });
+}
+
+Deno.test("`planOf()` records a plain job where the log keeps such, and nowhere else", () => {
+  deepEqual(planOf(view(undefined), SETTINGS), { answer: { kind: "none" }, notices: [] });
+  const { mapping, ...rest } = plan(planOf(view(undefined), { ...SETTINGS, keepsPlainJobs: true }));
+  const job = { namespace: "ml", name: "tj", uid: "uid-of-job-tj" };
+  deepEqual(rest, {
+    kind: "plan",
+    key: { kind: "job", ...job },
+    job,
+    objective: undefined,
+    records: "all",
+    rules: [],
+    graceMs: 0,
+  });
+  deepEqual(mapping?.primaryPodLabels, { "batch.kubernetes.io/job-completion-index": "0" });
+});
+
+Deno.test("`planOf()` stops a job without a Trial by its annotation, whatever the log keeps", () => {
+  const planned = planOf(
+    annotated({ "early-stopping": STOPPING, "early-stopping-grace": "10s" }),
+    SETTINGS,
+  );
+  const { key, objective, records, rules, graceMs } = plan(planned);
+  equal(key.kind, "job");
+  deepEqual(objective, { name: "loss", type: "minimize", additional: [] });
+  equal(records, "all");
+  deepEqual(rules, [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }]);
+  equal(graceMs, 10_000);
+  deepEqual(planned.notices, []);
+});
+
+for (const spelling of ["primaryPodLabel", "primaryPodLabels"]) {
+  Deno.test(`\`planOf()\` reads the template of another trial controller: ${spelling}`, () => {
+    const template = JSON.stringify({
+      [spelling]: { role: "master" },
+      primaryContainerName: "main",
+      succeededCondition: "Complete",
+    });
+    const { mapping, rules } = plan(planOf(annotated({ "trial-template": template }), SETTINGS));
+    deepEqual(mapping?.primaryPodLabels, { role: "master" });
+    equal(mapping?.primaryContainerName, "main");
+    deepEqual(rules, []);
+  });
+}
+
+Deno.test("`planOf()` does not heed annotations that are wrong, and says what is", () => {
+  const planned = planOf(
+    annotated({ "early-stopping": '{"rules": []}', "trial-template": "[" }),
+    { ...SETTINGS, keepsPlainJobs: true },
+  );
+  deepEqual(plan(planned).rules, []);
+  const [stopping = "", template = "", ...rest] = told(planned);
+  match(stopping, /^TrainJob tj: RuleInvalid annotation \S+early-stopping is not heeded: .*rules/);
+  match(
+    template,
+    /^TrainJob tj: TrialTemplateInvalid annotation \S+trial-template is not heeded: /,
+  );
+  deepEqual(rest, []);
+});
+
+Deno.test("`planOf()` never takes an annotated job for succeeded whose condition does not parse", () => {
+  const template = JSON.stringify({ successCondition: "a.#(b==" });
+  const planned = planOf(annotated({ "trial-template": template }), SETTINGS);
+  equal(plan(planned).mapping?.success.expression.startsWith("a."), false);
+  match(told(planned)[0] ?? "", /TrialTemplateInvalid .*successCondition: GJSON at character/);
+});
+
+Deno.test("`planOf()` goes by the Trial where there is one, not by annotations of its job", () => {
+  const of = trial();
+  const trainJob = jobOf(of, { annotations: { "trainer.kubeflow.org/early-stopping": STOPPING } });
+  equal(plan(planOf(view(of, { trainJob }), SETTINGS)).key.kind, "trial");
+});
