@@ -69,7 +69,8 @@ export function judgeClaim({ trainJob, trial, claimants }: ClaimView): Claim {
       `the runSpec of Trial "${name}" is a ${made}, no ${trainJob.apiVersion} TrainJob`,
     );
   }
-  const rivals = [trial, ...claimants.filter((it) => it.metadata.uid !== uid)];
+  // A cache that is behind may still have an earlier Trial of this name.
+  const rivals = [trial, ...claimants.filter((it) => it.metadata.name !== name)];
   if (rivals.length === 1) return { kind: "holds", trial };
   const names = rivals.map((it) => `"${it.metadata.name}"`).join(" and ");
   return refused(`the Trials ${names} claim the same job`, rivals);

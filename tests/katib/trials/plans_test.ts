@@ -1,0 +1,312 @@
+/** Tests of plans over caches: what they read besides, whose pods count, and what is told once. */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { TrainJob } from "../../../crds/trainjob.ts";
+import type { Trial } from "../../../crds/trial.ts";
+import { WATCHED } from "../../../crds/watched.ts";
+import { jobKeyOf } from "../../../katib/trials/claim.ts";
+import type { Notice } from "../../../katib/trials/notice.ts";
+import type { PlanSettings } from "../../../katib/trials/plan_of.ts";
+import type { ObservationPlan } from "../../../katib/trials/plan.ts";
+import { createPlans } from "../../../katib/trials/plans.ts";
+import { MemoryCluster } from "../../controller/memory_cluster.ts";
+import { jobOf, trial } from "./builders.ts";
+
+const signal = new AbortController().signal;
+
+class World {
+  readonly cluster = new MemoryCluster();
+  readonly notices: Notice[] = [];
+  settings: PlanSettings = { adopted: new Set(), namesOnly: true, keepsPlainJobs: false };
+  resting = false;
+  roused = 0;
+  elapsedMs = 0;
+  readonly plans;
+
+  constructor() {
+    const { cluster } = this;
+    const trials = cluster.informer(WATCHED.trial, {
+      name: ({ metadata }) => [metadata.name ?? ""],
+      job: (it) => [jobKeyOf(it)],
+    });
+    const isResting = () => this.resting;
+    this.plans = createPlans({
+      trainJobs: cluster.informer(WATCHED.trainJob),
+      trials: {
+        get: trials.get,
+        byIndex: trials.byIndex,
+        get resting() {
+          return isResting();
+        },
+        rouse: () => void this.roused++,
+      },
+      pods: cluster.informer(WATCHED.pod),
+      client: cluster.client(),
+      indexes: { name: "name", job: "job" },
+      settings: () => this.settings,
+      notify: (notices) => void this.notices.push(...notices),
+      deadlineMs: 1000,
+      clock: { monotonic: () => this.elapsedMs },
+    });
+  }
+
+  put(of: Trial | undefined, job: TrainJob): TrainJob {
+    if (of) this.cluster.put(KINDS.trial, of);
+    return this.cluster.put(KINDS.trainJob, job);
+  }
+
+  planOf({ metadata: { namespace = "", name = "", uid = "" } }: TrainJob) {
+    return this.plans.planOf({ namespace, name, uid }, signal);
+  }
+
+  async plan(job: TrainJob): Promise<ObservationPlan> {
+    const answer = await this.planOf(job);
+    if (answer.kind !== "plan") throw new Error(JSON.stringify(answer));
+    return answer;
+  }
+
+  /** Reads of the API server. */
+  get reads(): string[] {
+    return this.cluster.calls.map(({ verb, kind, key }) => `${verb} ${kind} ${key}`);
+  }
+}
+
+Deno.test("`planOf()` answers at once by the caches, the same plan until something changes", () => {
+  const world = new World();
+  const job = world.put(trial(), jobOf(trial()));
+  const first = world.planOf(job);
+  ok(!(first instanceof Promise));
+  equal(first.kind, "plan");
+  const trainerStatus = { progressPercentage: 1, lastUpdatedTime: "2026-01-01T00:00:00Z" };
+  world.cluster.edit(KINDS.trainJob, "ml/t1", { status: { trainerStatus } });
+  equal(world.planOf(job), first);
+  world.cluster.edit(KINDS.trial, "ml/t1", {
+    metadata: { annotations: { "trainer.kubeflow.org/early-stopping-grace": "5s" } },
+  });
+  const second = world.planOf(job);
+  ok(!(second instanceof Promise) && second.kind === "plan");
+  equal(second.graceMs, 5_000);
+  deepEqual(world.reads, []);
+});
+
+Deno.test("`planOf()` follows the settings: a collector is adopted, and not any more", async () => {
+  const world = new World();
+  const of = trial({ metricsCollector: { collector: { kind: "StdOut" } } });
+  const job = world.put(of, jobOf(of));
+  equal((await world.planOf(job)).kind, "none");
+  world.settings = { ...world.settings, adopted: new Set(["StdOut"]) };
+  equal((await world.planOf(job)).kind, "plan");
+  world.settings = { ...world.settings, adopted: new Set() };
+  equal((await world.planOf(job)).kind, "none");
+});
+
+Deno.test("`planOf()` reads job and Trial that the caches do not have yet, once for all who ask", async () => {
+  const world = new World();
+  world.cluster.hold();
+  const job = world.put(trial(), jobOf(trial()));
+  const answers = await Promise.all([world.plan(job), world.plan(job), world.plan(job)]);
+  deepEqual(new Set(answers.map(({ key }) => key.uid)), new Set(["uid-of-t1"]));
+  deepEqual(world.reads, ["get TrainJob ml/t1", "get Trial ml/t1"]);
+});
+
+Deno.test("`planOf()` does not refuse a claim by a cache that is behind", async () => {
+  const world = new World();
+  world.put(trial({}, { uid: "older" }), jobOf(trial()));
+  world.cluster.hold();
+  world.cluster.remove(KINDS.trial, "ml/t1");
+  const job = world.put(trial(), jobOf(trial()));
+  equal((await world.plan(job)).key.uid, "uid-of-t1");
+  deepEqual(world.notices, []);
+});
+
+Deno.test("`planOf()` reads for an impostor that pushes often now and then, and tells of it", async () => {
+  const world = new World();
+  const job = world.put(undefined, jobOf(trial()));
+  for (let push = 0; push < 20; push++) equal((await world.planOf(job)).kind, "refused");
+  deepEqual(world.reads, ["get Trial ml/t1"]);
+  deepEqual(world.notices.map(({ about, reason }) => [about.kind, reason]), [
+    ["TrainJob", "TrialClaimRefused"],
+  ]);
+  world.elapsedMs += 2_001;
+  world.cluster.put(KINDS.trial, trial());
+  equal((await world.planOf(job)).kind, "plan");
+});
+
+Deno.test("`planOf()` says that it does not know while the API server does not answer", async () => {
+  const world = new World();
+  const job = world.put(undefined, jobOf(trial()));
+  let isDown = true;
+  world.cluster.faults.push(() => isDown ? new Error("connection refused") : undefined);
+  const answer = await world.planOf(job);
+  ok(answer.kind === "unknown");
+  match(answer.why, /connection refused/);
+  await rejects(world.plans.trialOf(job, signal), /connection refused/);
+  isDown = false;
+  world.cluster.put(KINDS.trial, trial());
+  equal((await world.planOf(job)).kind, "plan");
+});
+
+Deno.test("`planOf()` has nothing for a job that is gone, or that another has replaced", async () => {
+  const world = new World();
+  equal((await world.planOf(jobOf(undefined))).kind, "none");
+  world.put(undefined, jobOf(undefined, { uid: "another" }));
+  equal((await world.planOf(jobOf(undefined))).kind, "none");
+});
+
+Deno.test("`planOf()` wakes the cache of Trials that rests, where a job has one", async () => {
+  const world = new World();
+  world.resting = true;
+  await world.planOf(world.put(undefined, jobOf(undefined)));
+  equal(world.roused, 0);
+  world.cluster.hold();
+  await world.planOf(world.put(trial(), jobOf(trial())));
+  equal(world.roused, 1);
+});
+
+Deno.test("`planOf()` finds the two Trials that claim a job, and those of one name, in the caches", async () => {
+  const world = new World();
+  const first = trial();
+  const job = world.put(first, jobOf(first));
+  world.cluster.put(KINDS.trial, trial({ runSpec: first.spec?.runSpec }, { name: "t2" }));
+  equal((await world.planOf(job)).kind, "refused");
+  world.cluster.remove(KINDS.trial, "ml/t2");
+  equal((await world.planOf(job)).kind, "plan");
+  const older = { namespace: "older", uid: "o", creationTimestamp: "2025-01-01T00:00:00Z" };
+  world.cluster.put(KINDS.trial, trial({}, older));
+  equal((await world.planOf(job)).kind, "refused");
+  world.cluster.remove(KINDS.trial, "older/t1");
+  equal((await world.planOf(job)).kind, "plan");
+});
+
+const FINISHED = [{
+  type: "Complete",
+  status: "True",
+  reason: "R",
+  message: "m",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+}];
+
+Deno.test("`open()` has the plans with rules of jobs that have not finished", () => {
+  const world = new World();
+  world.put(trial(), jobOf(trial()));
+  world.put(undefined, jobOf(undefined));
+  const without = trial({ earlyStoppingRules: undefined }, { name: "t2" });
+  world.put(without, jobOf(without));
+  const ended = trial({}, { name: "t3" });
+  world.put(ended, jobOf(ended));
+  world.cluster.edit(KINDS.trainJob, "ml/t3", { status: { conditions: FINISHED } });
+  const stopping = JSON.stringify({
+    objective: { name: "loss", type: "minimize" },
+    rules: [{ name: "loss", value: "1", comparison: "greater" }],
+  });
+  const annotations = { "trainer.kubeflow.org/early-stopping": stopping };
+  world.put(undefined, jobOf(undefined, { name: "annotated", annotations }));
+  deepEqual(world.plans.open().map(({ job }) => job.name), ["t1", "annotated"]);
+  deepEqual(world.reads, []);
+});
+
+Deno.test("`isOpen()` is so until the very job has finished", () => {
+  const world = new World();
+  world.put(undefined, jobOf(undefined));
+  const job = { namespace: "ml", name: "tj", uid: "uid-of-job-tj" };
+  equal(world.plans.isOpen(job), true);
+  equal(world.plans.isOpen({ ...job, uid: "another" }), false);
+  world.cluster.edit(KINDS.trainJob, "ml/tj", { status: { conditions: FINISHED } });
+  equal(world.plans.isOpen(job), false);
+});
+
+function podWith(labels: Record<string, string>) {
+  return { metadata: { name: "p", namespace: "ml", uid: "uid-of-p", labels } };
+}
+const POD = { name: "p", uid: "uid-of-p" };
+const PRIMARY = {
+  "jobset.sigs.k8s.io/replicatedjob-name": "node",
+  "batch.kubernetes.io/job-completion-index": "0",
+};
+
+const PODS: Record<string, { labels: Record<string, string>; want: boolean }> = {
+  "the first of the trainers": { labels: PRIMARY, want: true },
+  "another trainer": {
+    labels: { ...PRIMARY, "batch.kubernetes.io/job-completion-index": "1" },
+    want: false,
+  },
+  "an initializer": {
+    labels: { ...PRIMARY, "jobset.sigs.k8s.io/replicatedjob-name": "dataset-initializer" },
+    want: false,
+  },
+  "one without labels": { labels: {}, want: false },
+};
+for (const [sentence, { labels, want }] of Object.entries(PODS)) {
+  Deno.test(`\`isPrimary()\` is ${want} for ${sentence}, by the cache`, async () => {
+    const world = new World();
+    const plan = await world.plan(world.put(trial(), jobOf(trial())));
+    world.cluster.put(KINDS.pod, podWith(labels));
+    equal(world.plans.isPrimary(plan, POD, signal), want);
+    deepEqual(world.reads, []);
+  });
+}
+
+Deno.test("`isPrimary()` reads a pod whose labels the cache does not keep, once", async () => {
+  const world = new World();
+  const of = trial({ primaryPodLabels: { role: "master" } });
+  const plan = await world.plan(world.put(of, jobOf(of)));
+  world.cluster.put(KINDS.pod, podWith({ role: "master" }));
+  deepEqual(await Promise.all([1, 2, 3].map(() => world.plans.isPrimary(plan, POD, signal))), [
+    true,
+    true,
+    true,
+  ]);
+  equal(world.plans.isPrimary(plan, POD, signal), true);
+  deepEqual(world.reads, ["get Pod ml/p"]);
+});
+
+Deno.test("`isPrimary()` is false for a pod that is gone, and not known while nobody answers", async () => {
+  const world = new World();
+  const plan = await world.plan(world.put(trial(), jobOf(trial())));
+  equal(await world.plans.isPrimary(plan, POD, signal), false);
+  world.cluster.put(KINDS.pod, { metadata: { ...podWith(PRIMARY).metadata, uid: "another" } });
+  equal(await world.plans.isPrimary(plan, POD, signal), false);
+  world.cluster.faults.push(() => new Error("connection refused"));
+  equal(await world.plans.isPrimary(plan, { name: "q", uid: "q" }, signal), undefined);
+});
+
+Deno.test("`isPrimary()` of an adopted trial asks for the trial's label", async () => {
+  const world = new World();
+  world.settings = { ...world.settings, adopted: new Set(["StdOut"]) };
+  const of = trial({ metricsCollector: { collector: { kind: "StdOut" } } });
+  const plan = await world.plan(world.put(of, jobOf(of)));
+  world.cluster.put(KINDS.pod, podWith(PRIMARY));
+  equal(world.plans.isPrimary(plan, POD, signal), false);
+  world.cluster.edit(KINDS.pod, "ml/p", {
+    metadata: { labels: { "trainer.kubeflow.org/trial": "t1" } },
+  });
+  equal(world.plans.isPrimary(plan, POD, signal), true);
+});
+
+Deno.test("`trialOf()` names the Trial whose claim holds and whose metrics come by push", async () => {
+  const world = new World();
+  equal(await world.plans.trialOf(world.put(trial(), jobOf(trial())), signal), "t1");
+  equal(await world.plans.trialOf(jobOf(undefined), signal), undefined);
+  const impostor = jobOf(trial(), { name: "copy" });
+  equal(await world.plans.trialOf(impostor, signal), undefined);
+  deepEqual(world.notices.map(({ about, reason }) => [about.name, reason]), [
+    ["copy", "TrialClaimRefused"],
+  ]);
+  const other = trial({ metricsCollector: { collector: { kind: "File" } } }, { name: "t2" });
+  equal(await world.plans.trialOf(world.put(other, jobOf(other)), signal), undefined);
+});
+
+Deno.test("`trialOf()` reads the Trial that the cache does not have yet", async () => {
+  const world = new World();
+  world.cluster.hold();
+  const job = world.put(trial(), jobOf(trial()));
+  equal(await world.plans.trialOf(job, signal), "t1");
+  deepEqual(world.reads, ["get Trial ml/t1"]);
+});
+
+Deno.test("`trialOf()` names a trial that is not recorded for its name, too: its pods are a trial's", async () => {
+  const world = new World();
+  const older = { namespace: "older", uid: "o", creationTimestamp: "2025-01-01T00:00:00Z" };
+  world.cluster.put(KINDS.trial, trial({}, older));
+  equal(await world.plans.trialOf(world.put(trial(), jobOf(trial())), signal), "t1");
+});
