@@ -11,6 +11,8 @@ const HOST = "127.0.0.1";
 export interface StandaloneOptions extends Omit<ControlPlaneOptions, "onManagerRequest"> {
   /** Port of the status endpoint; 0: one that is free. */
   readonly statusPort: number;
+  /** More settings of the manager, by their camelCase names. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** A standalone that is ready. */
@@ -36,7 +38,7 @@ export async function startStandalone(
   options: StandaloneOptions,
   signal: AbortSignal,
 ): Promise<Standalone> {
-  const { statusPort, ...controlPlane } = options;
+  const { statusPort, settings = {}, ...controlPlane } = options;
   const metrics = createMetrics();
   const listeners = new Set<(report: RequestReport) => void>();
   await using cleanup = new AsyncDisposableStack();
@@ -61,6 +63,11 @@ export async function startStandalone(
         healthPort: "0",
         leaderElect: "false",
         featureGates: "TrainJobProgress=true",
+        // Katib's DB manager is nowhere here, whatever CRDs are installed.
+        observationSink: options.dataDir === undefined
+          ? "memory"
+          : `sqlite:${plane.folder}/observations.sqlite`,
+        ...settings,
       },
     }),
     { client: plane.managerClient, metrics, host: HOST },
