@@ -3,14 +3,15 @@ import json, os, ssl, sys, time, urllib.request
 from datetime import datetime, timezone
 
 url = os.environ.get("KUBEFLOW_TRAINER_STATUS_URL")
+pause = float(os.environ.get("REPORT_PAUSE_MS", "200")) / 1000
 _reported_at = 0.0
 
 
 def report(progress, seconds_left, **metrics):
-    """Reports progress in percent, the seconds that are left, and metrics; at most five times a second,
-    but for the last one. Training goes on whether it works or not."""
+    """Reports progress in percent, the seconds that are left, and metrics; at most five times a second
+    (or after each REPORT_PAUSE_MS), but for the last one. Training goes on whether it works or not."""
     global _reported_at
-    if not url or (progress < 100 and time.monotonic() - _reported_at < 0.2):
+    if not url or (progress < 100 and time.monotonic() - _reported_at < pause):
         return
     _reported_at = time.monotonic()
     body = {"trainerStatus": {

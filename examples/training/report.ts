@@ -2,18 +2,19 @@
 const url = Deno.env.get("KUBEFLOW_TRAINER_STATUS_URL");
 const tokenFile = Deno.env.get("KUBEFLOW_TRAINER_STATUS_TOKEN") ?? "";
 const caFile = Deno.env.get("KUBEFLOW_TRAINER_STATUS_CA_CERT") ?? "";
+const pauseMs = Number(Deno.env.get("REPORT_PAUSE_MS") ?? 200);
 let reportedAt = 0;
 
 /**
- * Reports progress in percent, the seconds that are left, and metrics; at most five times a second,
- * but for the last one. Training goes on whether it works or not.
+ * Reports progress in percent, the seconds that are left, and metrics; at most five times a second
+ * (or after each REPORT_PAUSE_MS), but for the last one. Training goes on whether it works or not.
  */
 export async function report(
   progress: number,
   secondsLeft: number,
   metrics: Record<string, number>,
 ): Promise<void> {
-  if (!url || (progress < 100 && Date.now() - reportedAt < 200)) return;
+  if (!url || (progress < 100 && Date.now() - reportedAt < pauseMs)) return;
   reportedAt = Date.now();
   const trainerStatus = {
     progressPercentage: Math.floor(progress),

@@ -4,6 +4,7 @@ import { report } from "./report.ts";
 
 const epochs = Number(Deno.env.get("EPOCHS") ?? 300);
 const rate = Number(Deno.env.get("LEARNING_RATE") ?? 0.5);
+const reportEpochs = Number(Deno.env.get("REPORT_EPOCHS") ?? 1);
 const [CLASSES, INPUTS] = [10, 65];
 
 /** Each node takes every n-th image: 64 pixels, a constant, and the digit that it shows. */
@@ -52,6 +53,7 @@ for (let epoch = 1; epoch <= epochs; epoch++) {
   weights.forEach((_, index) => weights[index] -= rate * sum[index] / count);
   const metrics = { loss: loss / count, accuracy: right / count };
   if (epoch % 50 === 0) console.log(`epoch ${epoch} of ${epochs}`, metrics);
+  if (epoch % reportEpochs !== 0 && epoch < epochs) continue;
   const secondsLeft = (Date.now() - began) / 1000 * (epochs / epoch - 1);
   await report(100 * epoch / epochs, secondsLeft, metrics);
 }
