@@ -11,7 +11,7 @@ export interface Position {
 }
 
 /** How a position is written in `continue`: microseconds since 1970, and rows. */
-export const POSITION_PATTERN = "^-?[0-9]{1,17}\\.[0-9]{1,9}$";
+export const POSITION_PATTERN = "^-?[0-9]{1,18}\\.[0-9]{1,9}$";
 const POSITION = new RegExp(POSITION_PATTERN);
 
 /** First and last microsecond that RFC 3339 can write. */

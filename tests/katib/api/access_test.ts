@@ -1,0 +1,126 @@
+/** Who may read: what is asked, how often, and how long an answer counts. */
+import assert from "node:assert/strict";
+import { type Access, BELIEVED_MS, type Reader } from "../../../katib/api/access.ts";
+import { readerToken } from "../../../katib/api/token.ts";
+import { apiBench, AUDIENCE, NOW_MS, tokenWith } from "./api_bench.ts";
+
+const JOB = { namespace: "team", name: "job" };
+
+function token(claims: Record<string, unknown> = {}) {
+  const read = readerToken(`Bearer ${tokenWith(claims)}`, NOW_MS);
+  if ("why" in read) throw new Error(read.why);
+  return read;
+}
+
+async function readerOf(access: Access): Promise<Reader> {
+  const reader = await access.authenticate(token());
+  assert.ok(typeof reader === "object");
+  return reader;
+}
+
+Deno.test("`authenticate()` asks for this audience, once for all who come at the same time", async () => {
+  const { access, server } = apiBench();
+  const readers = await Promise.all([1, 2, 3].map(() => access.authenticate(token())));
+  assert.equal(server.asked.length, 1);
+  assert.match(server.asked[0] ?? "", new RegExp(`TokenReview .*"audiences":\\["${AUDIENCE}"\\]`));
+  for (const reader of readers) {
+    assert.ok(typeof reader === "object");
+    assert.equal(reader.username, "system:serviceaccount:team:reader");
+  }
+});
+
+Deno.test("`authenticate()` believes an answer for seconds: a token that is revoked ends so soon", async () => {
+  const { access, server, clock } = apiBench();
+  await readerOf(access);
+  assert.ok(access.wasAccepted(token()));
+  server.accepts = false;
+  await clock.advance(BELIEVED_MS.accepted - 1);
+  assert.notEqual(await access.authenticate(token()), "refused");
+  assert.equal(server.asked.length, 1);
+  await clock.advance(1);
+  assert.equal(await access.authenticate(token()), "refused");
+  assert.ok(!access.wasAccepted(token()));
+  assert.equal(await access.authenticate(token()), "refused");
+  assert.equal(server.asked.length, 2);
+  assert.ok(BELIEVED_MS.accepted <= 60_000);
+});
+
+const noReaders: Readonly<Record<string, Record<string, unknown>>> = {
+  "that knows of no audiences": { audiences: undefined },
+  "that means another audience": { audiences: ["trainer.kubeflow.org"] },
+};
+for (const [what, answer] of Object.entries(noReaders)) {
+  Deno.test(`\`authenticate()\` takes no word of an API server ${what}`, async () => {
+    const { access, server } = apiBench();
+    Object.assign(server, answer);
+    assert.equal(await access.authenticate(token()), "refused");
+  });
+}
+
+Deno.test("`authenticate()` has a budget, and says nothing of who is beyond it", async () => {
+  const { access, server } = apiBench();
+  for (let jti = 0; jti < 20; jti++) await access.authenticate(token({ jti: String(jti) }));
+  assert.equal(server.asked.length, 10);
+  assert.equal(await access.authenticate(token({ jti: "late" })), undefined);
+});
+
+Deno.test("`authenticate()` remembers no silence: the next one asks again", async () => {
+  const { access, server } = apiBench();
+  server.isAway = true;
+  assert.equal(await access.authenticate(token()), undefined);
+  server.isAway = false;
+  await readerOf(access);
+  assert.equal(server.asked.length, 2);
+});
+
+Deno.test("`authorize()` asks whether exactly this reader may get exactly this job", async () => {
+  const { access, server } = apiBench();
+  const reader = await readerOf(access);
+  assert.equal(await access.authorize(reader, JOB), true);
+  assert.equal(await access.authorize(reader, JOB), true);
+  assert.equal(server.asked.length, 2);
+  const { groups: [group] } = reader;
+  assert.equal(group, "g");
+  assert.deepEqual(JSON.parse(server.asked[1]?.split(" ")[1] ?? ""), {
+    user: "system:serviceaccount:team:reader",
+    uid: "u1",
+    groups: ["g"],
+    extra: {},
+    resourceAttributes: {
+      verb: "get",
+      group: "trainer.kubeflow.org",
+      version: "v1alpha1",
+      resource: "trainjobs",
+      ...JOB,
+    },
+  });
+  assert.equal(await access.authorize({ ...reader, key: "other groups" }, JOB), true);
+  assert.equal(await access.authorize(reader, { ...JOB, name: "other" }), true);
+  assert.equal(server.asked.length, 4);
+});
+
+Deno.test("`authorize()` believes a yes for seconds, and a no for less", async () => {
+  const { access, server, clock } = apiBench();
+  const reader = await readerOf(access);
+  assert.equal(await access.authorize(reader, JOB), true);
+  server.allows = false;
+  await clock.advance(BELIEVED_MS.allowed);
+  assert.equal(await access.authorize(reader, JOB), false);
+  server.allows = true;
+  await clock.advance(BELIEVED_MS.denied - 1);
+  assert.equal(await access.authorize(reader, JOB), false);
+  await clock.advance(1);
+  assert.equal(await access.authorize(reader, JOB), true);
+});
+
+Deno.test("`close()` ends what waits for the API server, and nothing is asked after it", async () => {
+  const { access, server } = apiBench();
+  const held = Promise.withResolvers<void>();
+  server.hold = held.promise;
+  const waiting = access.authenticate(token());
+  const closing = access.close();
+  held.resolve();
+  await Promise.all([waiting, closing]);
+  assert.equal(await access.authenticate(token({ jti: "2" })), undefined);
+  assert.equal(server.asked.length, 1);
+});

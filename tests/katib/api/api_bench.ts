@@ -1,0 +1,207 @@
+/** An observation API in memory: its API server, its log and its clock are the test's. */
+import { createAccess } from "../../../katib/api/access.ts";
+import { answerAsk } from "../../../katib/api/exchange.ts";
+import type { ApiRequest } from "../../../katib/api/http.ts";
+import { outcomeByTemplate } from "../../../katib/api/job_state.ts";
+import {
+  createObservationApi,
+  type ObservationApiOptions,
+} from "../../../katib/api/observation_api.ts";
+import type { ObservationSource } from "../../../katib/api/source.ts";
+import { pageOf } from "../../../katib/adapter/log_page.ts";
+import type { ObservationRow } from "../../../katib/log/sink.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { observationPath } from "../../../crds/names.ts";
+import type { TrainJob } from "../../../crds/trainjob.ts";
+import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
+import { createPeers } from "../../../status/limits/peers.ts";
+import { createStreamPlaces } from "../../../status/limits/stream_limits.ts";
+import { createKeyedBuckets } from "../../../status/limits/token_bucket.ts";
+import { runEventLoop } from "../../../status/reading/event_loop.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+
+/** Start of the tests' clock. */
+export const NOW_MS = Date.parse("2026-01-01T00:00:00Z");
+/** The audience of this API, spelled as contracts do. */
+export const AUDIENCE = "observation.trainer.kubeflow.org";
+
+const part = (value: unknown) =>
+  btoa(JSON.stringify(value)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+/** A token with these claims besides good ones; nobody has signed it. */
+export function tokenWith(claims: Record<string, unknown> = {}): string {
+  const good = { sub: "reader", aud: [AUDIENCE], exp: NOW_MS / 1000 + 3600, jti: "1" };
+  return `${part({ alg: "RS256" })}.${part({ ...good, ...claims })}.c2ln`;
+}
+
+/** What the API server is asked, and how it answers. */
+export interface ApiServer {
+  /** Each question: the kind and what it is about. */
+  readonly asked: string[];
+  /** Whether tokens are accepted, and whether readers may get the job. */
+  accepts: boolean;
+  allows: boolean;
+  /** Audiences that it answers with; undefined: it knows of none. */
+  audiences: string[] | undefined;
+  /** Answers nothing but errors. */
+  isAway: boolean;
+  /** Waited for before each answer. */
+  hold: Promise<void> | undefined;
+}
+
+function answerOf(server: ApiServer, kind: string) {
+  if (kind !== "TokenReview") return { allowed: server.allows };
+  const { accepts: authenticated, audiences } = server;
+  if (!authenticated) return { authenticated };
+  const username = "system:serviceaccount:team:reader";
+  return { authenticated, audiences, user: { username, uid: "u1", groups: ["g"], extra: {} } };
+}
+
+function apiServer() {
+  const server: ApiServer = {
+    asked: [],
+    accepts: true,
+    allows: true,
+    audiences: [AUDIENCE],
+    isAway: false,
+    hold: undefined,
+  };
+  const client = {
+    async create<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+      const about = JSON.stringify("spec" in object ? object.spec : {});
+      server.asked.push(`${kind.kind} ${about}`);
+      await server.hold;
+      if (server.isAway) throw new Error("no answer");
+      return kind.parse({ ...object, status: answerOf(server, kind.kind) });
+    },
+  };
+  return { server, client };
+}
+
+/** A log that a test writes. */
+export function logOf(uid: string) {
+  const rows: ObservationRow[] = [];
+  const listeners = new Set<(uid: string) => void>();
+  const fault: { error?: Error } = {};
+  const source: ObservationSource = {
+    snapshotOf(job) {
+      if (fault.error !== undefined) return Promise.reject(fault.error);
+      if (job.uid !== uid || rows.length === 0) return Promise.resolve(undefined);
+      const [latest = ""] = rows.slice(-1).map(({ value }) => value);
+      return Promise.resolve({
+        plan: {
+          kind: "plan",
+          key: { kind: "trial", namespace: job.namespace, name: "a-trial", uid: "trial" },
+          job,
+          records: "all",
+          rules: [],
+          graceMs: 0,
+        },
+        version: rows.length,
+        metrics: [{ name: "loss", latest, min: latest, max: latest }],
+        rows: rows.length,
+        primaryPod: "pod-1",
+      });
+    },
+    pageOf(job, query) {
+      if (fault.error !== undefined) return Promise.reject(fault.error);
+      return Promise.resolve(job.uid === uid ? pageOf(rows, query) : undefined);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return {
+    rows,
+    source,
+    fault,
+    /** Adds a row so many seconds after the start, and tells of it. */
+    push(second: number, value = String(second), name = "loss") {
+      rows.push({ time: new Date(NOW_MS + second * 1000).toISOString(), name, value });
+      for (const listener of listeners) listener(uid);
+    },
+  };
+}
+
+/** The TrainJob of the tests. */
+export function runningJob(status: Record<string, unknown> = { state: "Running" }): TrainJob {
+  return KINDS.trainJob.parse({
+    apiVersion: "trainer.kubeflow.org/v1alpha1",
+    kind: "TrainJob",
+    metadata: { name: "job", namespace: "team", uid: "uid-1" },
+    spec: { runtimeRef: { name: "plain" } },
+    status,
+  });
+}
+
+/** The API, and everything that it works with. */
+export function apiBench(options: Partial<ObservationApiOptions> = {}) {
+  const clock = new FakeClock(NOW_MS);
+  const { server, client } = apiServer();
+  const log = logOf("uid-1");
+  const jobs = new Map([["team/job", runningJob()]]);
+  const changed = new Set<() => void>();
+  const ends = new Set<(end: "Complete" | "Failed" | "Deleted") => void>();
+  const counted: string[] = [];
+  const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
+  const access = createAccess({
+    client,
+    clock,
+    takeTokenReview: (nowMs) => reviews.take("", nowMs) === 0,
+    takeAccessReview: () => true,
+  });
+  const places = createStreamPlaces({ total: 3, perSubject: 2 });
+  const reads = createKeyedBuckets({ ratePerSecond: 100, burst: 200 }, 10);
+  const api = createObservationApi({
+    access,
+    clock,
+    peers: createPeers({ failures: { ratePerSecond: 1, burst: 5 }, maxKeys: 10 }),
+    takeRead: reads.take,
+    places,
+    findJob: ({ namespace, name }) => jobs.get(`${namespace}/${name}`),
+    jobNow: ({ namespace, name, uid }) => {
+      const job = jobs.get(`${namespace}/${name}`);
+      return job?.metadata.uid === uid ? job : undefined;
+    },
+    outcomeOf: (job) => outcomeByTemplate(job, undefined),
+    ask: (ask, signal) => answerAsk(log.source, ask, signal),
+    follow(_job, listener) {
+      const stop = log.source.onChange(listener);
+      changed.add(listener);
+      listener();
+      return () => {
+        changed.delete(listener);
+        stop();
+      };
+    },
+    onJobEnd(_job, listener) {
+      ends.add(listener);
+      return () => ends.delete(listener);
+    },
+    runWatch: runEventLoop,
+    onRead: (kind, result) => counted.push(`${kind} ${result}`),
+    ...options,
+  });
+  return { api, access, clock, server, log, jobs, changed, ends, counted, places };
+}
+
+/** A request for the observation of `team/job` with a good token, and what to change in it. */
+export function requestOf(
+  changes: {
+    readonly query?: string;
+    readonly url?: string;
+    readonly method?: string;
+    readonly authorization?: string | null;
+    readonly peer?: string;
+  } = {},
+): ApiRequest {
+  const { query = "", method = "GET", peer = "10.0.0.1" } = changes;
+  const { authorization = `Bearer ${tokenWith()}` } = changes;
+  return {
+    method,
+    peer,
+    url: changes.url ?? observationPath("team", "job") + query,
+    header: (name) => name === "authorization" ? authorization ?? undefined : undefined,
+  };
+}

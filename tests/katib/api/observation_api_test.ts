@@ -1,0 +1,281 @@
+/** The observation API in memory: what each kind of request gets, and what it costs. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { failureSchema, observationSchema } from "../../../katib/api/messages.ts";
+import { SinkError } from "../../../katib/log/sink.ts";
+import { settle } from "../../support/fake_clock.ts";
+import { apiBench, requestOf, runningJob, tokenWith } from "./api_bench.ts";
+
+type Bench = ReturnType<typeof apiBench>;
+
+const bodySchema = z.record(z.string(), z.unknown());
+
+async function send({ api }: Pick<Bench, "api">, changes: Parameters<typeof requestOf>[0] = {}) {
+  const { status, headers, body, stream } = await api.handle(requestOf(changes));
+  return { status, headers, stream, body: body === "" ? {} : bodySchema.parse(JSON.parse(body)) };
+}
+
+Deno.test("a reader gets state, pod, metrics and log", async () => {
+  const bench = apiBench();
+  bench.log.push(1, "0.5");
+  bench.log.push(2, "0.25");
+  const { status, headers, body } = await send(bench);
+  assert.equal(status, 200);
+  assert.equal(headers["Content-Type"], "application/json");
+  assert.equal(headers["Cache-Control"], "no-store");
+  assert.deepEqual(body, {
+    state: "Running",
+    trial: "a-trial",
+    primaryPod: "pod-1",
+    metrics: [{ name: "loss", latest: "0.25", min: "0.25", max: "0.25" }],
+    log: [
+      { time: "2026-01-01T00:00:01.000Z", name: "loss", value: "0.5" },
+      { time: "2026-01-01T00:00:02.000Z", name: "loss", value: "0.25" },
+    ],
+  });
+  observationSchema.parse(body);
+  assert.deepEqual(bench.counted, ["observation accepted"]);
+});
+
+Deno.test("a job that nothing was recorded of has no metrics and no log", async () => {
+  const { status, body } = await send(apiBench());
+  assert.equal(status, 200);
+  assert.deepEqual(body, { state: "Running", metrics: [], log: [] });
+});
+
+Deno.test("pages lead through the log, and the last one leads nowhere", async () => {
+  const bench = apiBench();
+  for (let second = 0; second < 5; second++) bench.log.push(second);
+  const first = await send(bench, { query: "?limit=3" });
+  assert.equal(observationSchema.parse(first.body).log.length, 3);
+  const rest = await send(bench, { query: `?limit=3&continue=${first.body.continue}` });
+  const { log, continue: next } = observationSchema.parse(rest.body);
+  assert.deepEqual(log.map(({ value }) => value), ["3", "4"]);
+  assert.equal(next, undefined);
+  const since = await send(bench, { query: "?since=2026-01-01T00:00:04Z" });
+  assert.deepEqual(observationSchema.parse(since.body).log.map(({ value }) => value), ["4"]);
+});
+
+const states: Readonly<
+  Record<string, { status: Record<string, unknown>; want: Record<string, unknown> }>
+> = {
+  "one that has not started": {
+    status: { state: "Created" },
+    want: { state: "Running", reason: "Created" },
+  },
+  "one that is suspended": {
+    status: {
+      state: "Suspended",
+      conditions: [condition("Suspended", "Suspended", "TrainJob is suspended")],
+    },
+    want: { state: "Running", reason: "Suspended", message: "TrainJob is suspended" },
+  },
+  "one that is complete": {
+    status: { conditions: [condition("Complete", "AllJobsCompleted", "done")] },
+    want: { state: "Succeeded", reason: "AllJobsCompleted", message: "done" },
+  },
+  "one that has failed": {
+    status: { conditions: [condition("Failed", "FailedJobs", "no memory")] },
+    want: { state: "Failed", reason: "FailedJobs", message: "no memory" },
+  },
+  "one that was stopped": {
+    status: {
+      conditions: [
+        condition("Complete", "EarlyStopped", "stopped"),
+        condition("EarlyStopped", "RulesMet", "loss > 1 at report 3"),
+      ],
+    },
+    want: { state: "EarlyStopped", reason: "RulesMet", message: "loss > 1 at report 3" },
+  },
+};
+
+function condition(type: string, reason: string, message: string) {
+  return { type, status: "True", reason, message, lastTransitionTime: "2026-01-01T00:00:00Z" };
+}
+
+for (const [what, { status, want }] of Object.entries(states)) {
+  Deno.test(`the state of a job: ${what}`, async () => {
+    const bench = apiBench();
+    bench.jobs.set("team/job", runningJob(status));
+    const { body } = await send(bench);
+    assert.deepEqual({ ...body, metrics: undefined, log: undefined }, {
+      ...want,
+      metrics: undefined,
+      log: undefined,
+    });
+  });
+}
+
+Deno.test("a job with a template that cannot be read never succeeds, and says why", async () => {
+  const bench = apiBench();
+  const job = runningJob({ conditions: [condition("Complete", "AllJobsCompleted", "done")] });
+  const annotations = { "trainer.kubeflow.org/trial-template": '{"successCondition": "a.#(b"}' };
+  bench.jobs.set("team/job", { ...job, metadata: { ...job.metadata, annotations } });
+  const { body } = await send(bench);
+  assert.equal(body.state, "Running");
+  assert.match(String(body.message), /successCondition/);
+});
+
+const refused: Readonly<
+  Record<
+    string,
+    {
+      changes?: Parameters<typeof requestOf>[0];
+      set?: (bench: Bench) => void;
+      code: number;
+      header?: [string, RegExp];
+      asks?: number;
+    }
+  >
+> = {
+  "no token": {
+    changes: { authorization: null },
+    code: 401,
+    header: ["WWW-Authenticate", /^Bearer$/],
+  },
+  "a token for pushes": {
+    changes: { authorization: `Bearer ${tokenWith({ aud: "trainer.kubeflow.org" })}` },
+    code: 401,
+  },
+  "a token that has expired": {
+    changes: { authorization: `Bearer ${tokenWith({ exp: 1 })}` },
+    code: 401,
+  },
+  "a token that the API server refuses": {
+    set: ({ server }) => server.accepts = false,
+    code: 401,
+    asks: 1,
+  },
+  "a reader who may not get the job": {
+    set: ({ server }) => server.allows = false,
+    code: 403,
+    asks: 2,
+  },
+  "a job that is not there, for who may get it": {
+    set: ({ jobs }) => jobs.clear(),
+    code: 404,
+    asks: 2,
+  },
+  "a job that is not there, for who may not get it": {
+    set: ({ jobs, server }) => {
+      jobs.clear();
+      server.allows = false;
+    },
+    code: 403,
+    asks: 2,
+  },
+  "a query that is not known": { changes: { query: "?sinec=1" }, code: 422 },
+  "a huge limit": { changes: { query: "?limit=99999999" }, code: 422 },
+  "a page that nobody gave": { changes: { query: "?continue=%00" }, code: 422 },
+  "an API server that does not answer": {
+    set: ({ server }) => server.isAway = true,
+    code: 503,
+    header: ["Retry-After", /^1$/],
+    asks: 1,
+  },
+  "a log that is out of reach": {
+    set: ({ log }) =>
+      log.fault.error = new SinkError("unavailable", "down", { retryAfterMs: 7000 }),
+    code: 503,
+    header: ["Retry-After", /^7$/],
+    asks: 2,
+  },
+  "a bug": { set: ({ log }) => log.fault.error = new Error("secret"), code: 500, asks: 2 },
+  "another path": { changes: { url: "/openapi/v3/" }, code: 404 },
+};
+
+for (const [what, { changes, set, code, header, asks = 0 }] of Object.entries(refused)) {
+  Deno.test(`${what}: ${code}`, async () => {
+    const bench = apiBench();
+    set?.(bench);
+    const { status, headers, body } = await send(bench, changes);
+    assert.equal(status, code, JSON.stringify(body));
+    assert.equal(failureSchema.parse(body).code, code);
+    assert.ok(!JSON.stringify(body).includes("secret"));
+    if (header !== undefined) assert.match(headers[header[0]] ?? "", header[1]);
+    assert.equal(bench.server.asked.length, asks);
+  });
+}
+
+for (const method of ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "get", ""]) {
+  Deno.test(`the method "${method}": 405, before anything is asked`, async () => {
+    const bench = apiBench();
+    for (const url of [requestOf().url, "/openapi/v3"]) {
+      const { status, headers } = await send(bench, { method, url });
+      assert.equal(status, 405);
+      assert.equal(headers.Allow, "GET");
+    }
+    assert.equal(bench.server.asked.length, 0);
+  });
+}
+
+Deno.test("who fails again and again waits, but for readers of the same address", async () => {
+  const bench = apiBench();
+  assert.equal((await send(bench)).status, 200);
+  bench.server.accepts = false;
+  const codes: number[] = [];
+  for (let jti = 0; jti < 8; jti++) {
+    const token = tokenWith({ jti: `forged-${jti}` });
+    codes.push((await send(bench, { authorization: `Bearer ${token}` })).status);
+  }
+  assert.deepEqual(codes, [401, 401, 401, 401, 401, 429, 429, 429]);
+  assert.equal((await send(bench)).status, 200, "a token that was good before");
+  assert.equal((await send(bench, { peer: "10.0.0.2", authorization: null })).status, 401);
+});
+
+Deno.test("a subject reads so often and no more", async () => {
+  const bench = apiBench();
+  const answers = await Promise.all(Array.from({ length: 203 }, () => send(bench)));
+  const late = answers.filter(({ status }) => status === 429);
+  assert.equal(late.length, 3);
+  assert.equal(late[0]?.headers["Retry-After"], "1");
+});
+
+Deno.test("pages are read few at a time, and within a deadline", async () => {
+  const held = Promise.withResolvers<{ metrics: []; rows: []; more: false }>();
+  const bench = apiBench({ ask: () => held.promise, maxReads: 2 });
+  const waiting = [send(bench), send(bench)];
+  // Both are asked once who they are was answered.
+  await settle();
+  assert.equal((await send(bench)).status, 503);
+  await bench.clock.advance(5000);
+  for (const { status, body } of await Promise.all(waiting)) {
+    assert.equal(status, 503);
+    assert.match(String(body.message), /did not answer in time/);
+  }
+  held.resolve({ metrics: [], rows: [], more: false });
+});
+
+Deno.test("streams have places: of a subject, and in all", async () => {
+  const bench = apiBench();
+  const query = "?watch=true";
+  const streams = [await send(bench, { query }), await send(bench, { query })];
+  assert.deepEqual(streams.map(({ status }) => status), [200, 200]);
+  const third = await send(bench, { query });
+  assert.equal(third.status, 429);
+  assert.match(String(third.body.message), /max-streams-per-subject/);
+  assert.equal(third.headers["Retry-After"], "10");
+  assert.equal(bench.places.open(), 2);
+  // The server calls each stream once, also where the client has gone already.
+  const gone = AbortSignal.abort();
+  await Promise.all(
+    streams.map(({ stream }) => stream?.({ signal: gone, write: () => Promise.resolve() })),
+  );
+  assert.equal(bench.places.open(), 0);
+  assert.deepEqual(bench.counted, [
+    "observation_watch accepted",
+    "observation_watch accepted",
+    "observation_watch toomanyrequests",
+  ]);
+});
+
+Deno.test("the API knows its own paths", () => {
+  const { api } = apiBench();
+  assert.ok(api.handles(requestOf({ query: "?watch=true" }).url));
+  assert.ok(api.handles("/openapi/v3"));
+  for (
+    const url of ["/", "/openapi", "/openapi/v2", requestOf().url.replace("observation", "status")]
+  ) {
+    assert.ok(!api.handles(url), url);
+  }
+});

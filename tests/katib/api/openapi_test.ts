@@ -1,0 +1,54 @@
+/** The OpenAPI document: what it says is what the API does. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { openApiDocument, openApiText } from "../../../katib/api/openapi.ts";
+import { OBSERVATION_LIMITS, querySchema } from "../../../katib/api/messages.ts";
+import { apiBench, requestOf } from "./api_bench.ts";
+
+const documentSchema = z.object({
+  openapi: z.string(),
+  paths: z.record(
+    z.string(),
+    z.object({
+      parameters: z.array(z.looseObject({ name: z.string(), in: z.string() })),
+      get: z.looseObject({ responses: z.record(z.string(), z.unknown()) }),
+    }),
+  ),
+  components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
+});
+
+Deno.test("the document is served to everybody, and nobody is asked for it", async () => {
+  const { api, server } = apiBench();
+  const document = requestOf({ url: "/openapi/v3", authorization: null });
+  const { status, headers, body } = await api.handle(document);
+  assert.equal(status, 200);
+  assert.equal(headers["Content-Type"], "application/json");
+  assert.equal(body, openApiText());
+  documentSchema.parse(JSON.parse(body));
+  assert.equal(server.asked.length, 0);
+});
+
+Deno.test("every parameter of the document is one that is read, with its bounds", () => {
+  const { paths } = documentSchema.parse(openApiDocument());
+  const [path = "", { parameters } = { parameters: [] }] = Object.entries(paths)[0] ?? [];
+  assert.equal(
+    path,
+    "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/observation",
+  );
+  const named = (where: string) =>
+    parameters.filter((it) => it.in === where).map(({ name }) => name);
+  assert.deepEqual(named("path"), ["namespace", "name"]);
+  assert.deepEqual(named("query"), Object.keys(querySchema.shape));
+  assert.partialDeepStrictEqual(parameters.find(({ name }) => name === "limit"), {
+    schema: { type: "integer", minimum: 1, maximum: OBSERVATION_LIMITS.maxPage },
+  });
+});
+
+Deno.test("every reference of the document leads somewhere", () => {
+  const { components } = documentSchema.parse(openApiDocument());
+  const refs = [...openApiText().matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = ""]) => ref);
+  assert.ok(refs.length > 5);
+  for (const ref of new Set(refs)) {
+    assert.ok(Object.hasOwn(components.schemas, ref.split("/").at(-1) ?? ""), `no ${ref}`);
+  }
+});
