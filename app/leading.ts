@@ -9,6 +9,7 @@ import { webhookTarget } from "./endpoints.ts";
 import { watchKatibsWebhook } from "./katib_webhook.ts";
 import type { Foundation, ManagerParts } from "./manager_parts.ts";
 import type { Metrics } from "./metrics.ts";
+import { aborted } from "./signals.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
@@ -136,7 +137,7 @@ async function runTogether(
 /** Leads until `signal` aborts; resolves when nothing of this term runs or is pending any more. */
 export async function runTerm(options: TermOptions, signal: AbortSignal): Promise<void> {
   const { parts, leading } = options;
-  const { leads, owned } = parts;
+  const { leads, owned, recording } = parts;
   leads.turn(true);
   const stopped = () => leads.turn(false);
   signal.addEventListener("abort", stopped, { once: true });
@@ -145,6 +146,7 @@ export async function runTerm(options: TermOptions, signal: AbortSignal): Promis
       (signal) => keepConfigured(options, signal),
       (signal) => owned.run(signal, leading, FLUSH_MS),
       (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
+      (signal) => recording?.adapter.check(signal) ?? aborted(signal),
       ...createControllers(options).map((it) => (signal: AbortSignal) => it.run(signal)),
     ], signal);
   } finally {

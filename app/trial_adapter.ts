@@ -5,6 +5,7 @@ import { type AdapterOptions, createAdapter } from "../katib/adapter/create_adap
 import type { Adapter } from "../katib/adapter/adapter.ts";
 import type { ObservationSink } from "../katib/log/sink.ts";
 import { createStopper } from "../katib/stopping/stopper.ts";
+import { followJobSets } from "../katib/trials/job_set_checks.ts";
 import { createNotifier } from "../katib/trials/notifier.ts";
 import { aboutJob, aboutTrial } from "../katib/trials/notice.ts";
 import type { ObservationPlan } from "../katib/trials/plan.ts";
@@ -16,11 +17,15 @@ import { type Caches, INDEXES } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import { katibIsKeptOut } from "./katib_webhook.ts";
 import type { Metrics } from "./metrics.ts";
+import { aborted } from "./signals.ts";
 
 /** What it is made of. */
 export interface TrialAdapterParts {
   readonly client: KubeClient;
-  readonly caches: Pick<Caches, "trainJobs" | "trials" | "pods" | "mutatingConfigurations">;
+  readonly caches: Pick<
+    Caches,
+    "trainJobs" | "trials" | "pods" | "jobSets" | "mutatingConfigurations"
+  >;
   readonly clock: Clock;
   readonly configuration: Pick<
     ManagerConfiguration,
@@ -37,6 +42,8 @@ export interface TrialAdapter {
   begin(leading: () => boolean): Adapter;
   /** The Trial whose metrics the job's pods push. Rejects where that is not known now. */
   trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
+  /** Says where JobSets do not fit their trials' templates, until `signal` aborts. */
+  check(signal: AbortSignal): Promise<void>;
 }
 
 /** Longest time of one call to the log: clients wait for 5 s, the endpoint for 3. In milliseconds. */
@@ -84,6 +91,7 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
   const { client, caches, clock, configuration, events, metrics, sink } = parts;
   const adopted: ReadonlySet<string> = new Set(configuration.adoptCollectors);
   const none: ReadonlySet<string> = new Set();
+  const notify = createNotifier(events);
   const plans = createPlans({
     trainJobs: caches.trainJobs,
     trials: caches.trials,
@@ -96,7 +104,7 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
       namesOnly: sink.name === "katib" || sink.name === "grpc",
       keepsPlainJobs: sink.keepsPlainJobs,
     }),
-    notify: createNotifier(events),
+    notify,
     deadlineMs: READ_MS,
   });
 
@@ -121,7 +129,16 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
     });
   }
 
-  return { begin, trialOf: (trainJob, signal) => plans.trialOf(trainJob, signal) };
+  return {
+    begin,
+    trialOf: (trainJob, signal) => plans.trialOf(trainJob, signal),
+    async check(signal) {
+      const { jobSets, trainJobs } = caches;
+      const stop = followJobSets({ jobSets, trainJobs, plans, notify }, signal);
+      await aborted(signal);
+      stop();
+    },
+  };
 }
 
 /**
