@@ -15,7 +15,7 @@ export interface RecordState {
   readonly pods: ReadonlyMap<string, bigint>;
   /** The last row that any pod which is not among these may have. */
   readonly floor?: bigint;
-  /** The newest row of all. */
+  /** No sample was recorded, and none was sent, with a later time. */
   readonly latest?: bigint;
   readonly window: Window;
   /** The newest rows that were replayed: their sample may be in the log in part. */
@@ -38,26 +38,32 @@ function mayStem({ isReplayed, pushed, recorded }: Entry, time: bigint): boolean
 interface Read {
   readonly pod: string;
   readonly time: bigint;
+  /** Before it was clamped. */
+  readonly sent: bigint;
   /** With pod and sequence, so that it tells pushes apart that say the same. */
   readonly identity: number;
   readonly content: Content;
 }
 
 function readSample(sample: Sample, content: Content): Read {
-  const time = microsOf(sample.time);
-  if (time === undefined) throw new RangeError(`"${sample.time}" is no RFC 3339 time`);
-  const { pod, metrics, sequence } = sample;
-  return { pod, time, content, identity: digestOf(metrics, pod, String(sequence ?? "")) };
+  const { pod, metrics, sequence, time: text, sentTime = text } = sample;
+  const time = microsOf(text);
+  const sent = microsOf(sentTime);
+  if (time === undefined || sent === undefined) {
+    throw new RangeError(`"${time === undefined ? text : sentTime}" is no RFC 3339 time`);
+  }
+  return { pod, time, sent, content, identity: digestOf(metrics, pod, String(sequence ?? "")) };
 }
 
 /** The entry that this sample is a retry of. */
-function earlier(state: RecordState, { time, identity, content }: Read): Entry | undefined {
+function earlier(state: RecordState, read: Read): Entry | undefined {
   const { window, latest } = state;
+  const { time, sent, identity, content } = read;
   // Nearly always.
-  if (latest === undefined || time > latest) return undefined;
+  if (latest === undefined || (time > latest && sent > latest)) return undefined;
   const own = newest(
     window,
-    (entry) => !entry.isReplayed && entry.pushed === time && entry.digest === identity,
+    (entry) => !entry.isReplayed && entry.pushed === sent && entry.digest === identity,
   );
   if (own !== undefined) return own;
   const digest = digestOf(content);
@@ -88,11 +94,11 @@ const later = (one: bigint, other: bigint | undefined) =>
   other === undefined || one > other ? one : other;
 
 /** With a row of the pod at this time; of too many pods the one that was silent longest is forgotten. */
-function withRow(state: RecordState, pod: string, time: bigint): RecordState {
+function withRow(state: RecordState, { pod, sent }: Read, time: bigint): RecordState {
   const pods = new Map(state.pods);
   pods.delete(pod);
   pods.set(pod, later(time, state.pods.get(pod)));
-  const latest = later(time, state.latest);
+  const latest = later(sent, later(time, state.latest));
   const [silent] = pods;
   if (pods.size <= PODS_MAX || silent === undefined) return { ...state, pods, latest };
   pods.delete(silent[0]);
@@ -100,10 +106,10 @@ function withRow(state: RecordState, pod: string, time: bigint): RecordState {
 }
 
 /** From now on a replayed entry is this sample's: another one of the same content is another. */
-function claimed(state: RecordState, entry: Entry, { time, identity }: Read): RecordState {
+function claimed(state: RecordState, entry: Entry, { sent, identity }: Read): RecordState {
   if (!entry.isReplayed) return state;
   const own: Entry = {
-    pushed: time,
+    pushed: sent,
     recorded: entry.recorded,
     digest: identity,
     isReplayed: false,
@@ -134,15 +140,15 @@ export function record(state: RecordState, sample: Sample): Recorded<RecordState
     const { entry } = state.tail;
     return {
       ...done,
-      state: withRow(claimed(state, entry, read), read.pod, entry.recorded),
+      state: withRow(claimed(state, entry, read), read, entry.recorded),
       rows: rowsAt(entry.recorded, rest),
       reports: reports.filter(({ name }) => rest.some((row) => row.name === name)),
     };
   }
   const time = freeTime(state, read);
-  const added = { pushed: read.time, recorded: time, digest: read.identity, isReplayed: false };
+  const added = { pushed: read.sent, recorded: time, digest: read.identity, isReplayed: false };
   return {
-    state: { ...withRow(state, read.pod, time), window: remember(state.window, added) },
+    state: { ...withRow(state, read, time), window: remember(state.window, added) },
     verdict: "new",
     rows: rowsAt(time, content),
     reports,

@@ -11,7 +11,7 @@ export const WARNINGS_MAX = 20;
 export interface SampledPush {
   /** UID of the pod. */
   readonly pod: string;
-  readonly samples: readonly Pick<Sample, "time" | "metrics">[];
+  readonly samples: readonly Omit<Sample, "pod" | "sequence">[];
   readonly sequence?: number;
 }
 

@@ -8,6 +8,8 @@ export interface Sample {
   readonly pod: string;
   /** `lastUpdatedTime`, clamped; RFC 3339 with any offset and any precision. */
   readonly time: string;
+  /** What the pod said where that was clamped: a retry says the same, and is clamped to another moment. */
+  readonly sentTime?: string;
   readonly metrics: readonly Report[];
   /** The pod's own count of its pushes; a sample of a history has none. */
   readonly sequence?: number;

@@ -22,6 +22,8 @@ interface Given {
   says: string;
   pod?: string;
   sequence?: number;
+  /** Before it was clamped. */
+  sent?: string;
 }
 
 const metricsOf = (says: string) =>
@@ -30,9 +32,14 @@ const metricsOf = (says: string) =>
     return { name, value };
   });
 
-function give(state: RecordState, { t, says, pod = "p", sequence }: Given) {
-  const sample = { pod, time: at(t), metrics: metricsOf(says) };
-  return record(state, sequence === undefined ? sample : { ...sample, sequence });
+function give(state: RecordState, { t, says, pod = "p", sequence, sent }: Given) {
+  return record(state, {
+    pod,
+    time: at(t),
+    metrics: metricsOf(says),
+    ...(sequence !== undefined && { sequence }),
+    ...(sent !== undefined && { sentTime: at(sent) }),
+  });
 }
 
 const shown = (rows: readonly ObservationRow[]) =>
@@ -110,6 +117,16 @@ const stories: Record<string, Story> = {
     [{ t: "10", says: "loss 0.4", pod: "b" }, "10 loss 0.4"],
     [{ t: "11", says: "loss 0.3", pod: "b" }, "11 loss 0.3"],
     [{ t: "11", says: "loss 0.2", pod: "b" }, "11.000001 loss 0.2"],
+  ],
+  "knows a retry by the time that was sent, whatever moment it was clamped to": [
+    [{ t: "10", sent: "30", says: "loss 0.5" }, "10 loss 0.5"],
+    [{ t: "11", sent: "30", says: "loss 0.5" }, "retry"],
+    [{ t: "12", sent: "32", says: "loss 0.5" }, "12 loss 0.5"],
+    [{ t: "30", says: "loss 0.5" }, "retry"],
+    [{ t: "31", says: "loss 0.5" }, "31 loss 0.5"],
+    [{ t: "40", sent: "02", says: "loss 0.5" }, "40 loss 0.5"],
+    [{ t: "40", sent: "03", says: "loss 0.5" }, "40.000001 loss 0.5"],
+    [{ t: "40", sent: "02", says: "loss 0.5" }, "retry"],
   ],
   "knows a retry as another owner, by the log alone": [
     [{ t: "10", says: "loss 0.5, acc 1" }, "10 loss 0.5, 10 acc 1"],
@@ -270,6 +287,14 @@ Deno.test("`replay()` finishes a sample of which the log has only a part", () =>
   assert.equal(shown(give(rest.state, { t: "10", says: "loss 9" }).rows), "10.000001 loss 9");
 });
 
+Deno.test("what is finished late keeps its pod's other rows where they are", () => {
+  const part = { time: at("10"), name: "loss", value: "0.5" };
+  const newer = give(replay(SCOPE, [part]), { t: "20", says: "loss 0.4" });
+  const rest = give(newer.state, { t: "10", says: "loss 0.5, acc 0.1" });
+  assert.equal(shown(rest.rows), "10 acc 0.1");
+  assert.equal(shown(give(rest.state, { t: "15", says: "loss 0.3" }).rows), "20.000001 loss 0.3");
+});
+
 Deno.test("`replay()` does not finish a sample that says otherwise", () => {
   const state = replay(SCOPE, [{ time: at("10"), name: "loss", value: "0.5" }]);
   const other = give(state, { t: "10", says: "loss 0.6, acc 0.1" });
@@ -280,6 +305,7 @@ Deno.test("`replay()` leaves out rows that are nobody's samples", () => {
   const state = replay(SCOPE, [
     { time: "0001-01-01T00:00:00Z", name: "loss", value: "unavailable" },
     { time: at("10"), name: "loss", value: "0.5" },
+    { time: at("10"), name: "acc", value: "unavailable" },
     { time: at("20"), name: "speed", value: "3" },
     { time: "yesterday", name: "loss", value: "3" },
   ]);
