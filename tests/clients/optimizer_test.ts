@@ -1,0 +1,159 @@
+/** The Experiment that the real Kubeflow SDK makes, taken apart, and a job of it run to its end. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { KINDS } from "../../crds/kinds.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import { type Experiment, experimentOf } from "../../katib/mapping/experiment.ts";
+import { isPrimaryPod, outcomeOf } from "../../katib/mapping/outcome.ts";
+import type { JobOutcome } from "../../katib/mapping/trial_mapping.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { ResourceKind } from "../../kube/resource.ts";
+import { run } from "../support/command.ts";
+import { shellRuntime, trainJobThat, withStandalone } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+import { pythonEnvironment } from "./python_environment.ts";
+
+const session = new URL("./optimizer_session.py", import.meta.url).pathname;
+
+const anyObject = z.looseObject({ metadata: z.looseObject({ name: z.string().optional() }) });
+
+function kind(group: string, version: string, name: string, namespaced: boolean) {
+  const plural = `${name.toLowerCase()}s`;
+  const parse = (value: unknown) => anyObject.parse(value);
+  return { group, version, kind: name, plural, namespaced, parse } satisfies ResourceKind<unknown>;
+}
+
+const EXPERIMENT = kind("kubeflow.org", "v1beta1", "Experiment", true);
+const DEFINITION = kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", false);
+
+/** As Katib's (contract katib.md 1.1): it validates nothing. */
+const experimentDefinition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "experiments.kubeflow.org" },
+  spec: {
+    group: "kubeflow.org",
+    names: { kind: "Experiment", plural: "experiments", singular: "experiment" },
+    scope: "Namespaced",
+    versions: [{
+      name: "v1beta1",
+      served: true,
+      storage: true,
+      schema: {
+        openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+      },
+      subresources: { status: {} },
+    }],
+  },
+};
+
+/** The Experiment that a session of the SDK has made. */
+async function optimized(
+  client: KubeClient,
+  python: { bin: string; kubeconfig: string; home: string },
+): Promise<unknown> {
+  const { code, stdout, stderr } = await run(`${python.bin}/python`, {
+    args: [session],
+    env: { KUBECONFIG: python.kubeconfig, HOME: python.home, PYTHONWARNINGS: "ignore" },
+    timeoutMs: 120_000,
+  });
+  assert.equal(code, 0, stderr);
+  return await client.get(EXPERIMENT, { namespace: "default", name: stdout.trim() });
+}
+
+/** The job of a trial, as Katib makes it: values replace their placeholders in the template's text. */
+function jobOf(experiment: Experiment, name: string, values: Record<string, string>): TrainJob {
+  const text = experiment.trialParameters.reduce(
+    (it, { name, reference }) =>
+      it.replaceAll(`\${trialParameters.${name}}`, values[reference] ?? ""),
+    JSON.stringify(experiment.trialSpec),
+  );
+  const job = z.looseObject({}).parse(JSON.parse(text));
+  return KINDS.trainJob.parse({
+    ...job,
+    metadata: { name, namespace: "default" },
+  });
+}
+
+function assertTakenApart({ mapping, trialSpec: _, ...rest }: Experiment): void {
+  assert.deepEqual(rest, {
+    job: { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainJob" },
+    trialParameters: [{ name: "lr", reference: "lr" }, { name: "layers", reference: "layers" }],
+    parameters: [
+      { name: "lr", type: "double", min: "0.01", max: "0.1", distribution: "logUniform" },
+      { name: "layers", type: "categorical", choices: ["2", "4"], distribution: "uniform" },
+    ],
+    objective: { name: "loss", type: "minimize", additional: ["accuracy"] },
+    collector: "StdOut",
+    trials: { max: 5, parallel: 2, maxFailed: 1 },
+  });
+  assert.deepEqual({ ...mapping, success: mapping.success.expression, failure: undefined }, {
+    primaryPodLabels: {
+      "jobset.sigs.k8s.io/replicatedjob-name": "node",
+      "batch.kubernetes.io/job-completion-index": "0",
+    },
+    primaryContainerName: "node",
+    success: `status.conditions.#(type=="Complete")#|#(status=="True")#`,
+    failure: undefined,
+    retain: true,
+  });
+  assert.equal(
+    mapping.failure?.expression,
+    `status.conditions.#(type=="Failed")#|#(status=="True")#`,
+  );
+}
+
+function isDecided(outcome: JobOutcome): boolean {
+  return !("state" in outcome) || outcome.state !== "Undecided";
+}
+
+/** Runs the job of a trial and asks the mapping about it and its pods. */
+async function assertMapped(client: KubeClient, experiment: Experiment): Promise<void> {
+  const { mapping } = experiment;
+  const created = await client.create(
+    KINDS.trainJob,
+    jobOf(experiment, "trial-1", { lr: "0.05", layers: "4" }),
+  );
+  assert.deepEqual(outcomeOf(mapping, created), { state: "Undecided" });
+  const ended = await trainJobThat(
+    client,
+    "trial-1",
+    "has an outcome",
+    (job) => isDecided(outcomeOf(mapping, job)),
+  );
+  const outcome = outcomeOf(mapping, ended);
+  assert.ok("state" in outcome && outcome.state === "Succeeded", JSON.stringify(ended.status));
+  assert.ok("reason" in outcome && outcome.reason !== "", JSON.stringify(outcome));
+  const pods = await until("both pods are there", async () => {
+    const { items } = await client.list(KINDS.pod, { namespace: "default" });
+    return items.length === 2 ? items : undefined;
+  });
+  const primary = pods.filter((it) => isPrimaryPod(mapping, it.metadata?.labels));
+  assert.equal(primary.length, 1);
+  assert.match(primary[0]?.metadata?.name ?? "", /-node-0-0-/);
+  const containers = primary[0]?.spec?.containers.map((it) => it.name);
+  assert.ok(containers?.includes(mapping.primaryContainerName ?? ""), `${containers}`);
+}
+
+Deno.test("experimentOf() takes the SDK's Experiment apart, and its mapping fits the jobs", async () => {
+  const python = await pythonEnvironment("kubeflow==0.5.0");
+  if ("missing" in python) {
+    // deno-lint-ignore no-console -- a word to whoever runs the tests
+    console.log(`the test of the SDK's Experiment is skipped: ${python.missing}`);
+    return;
+  }
+  await withStandalone(async ({ client, kubeconfig, folder: home }) => {
+    const runtime = shellRuntime("sdk", "true");
+    const container = runtime.spec?.template.spec?.replicatedJobs?.[0]?.template.spec?.template.spec
+      ?.containers[0];
+    assert.ok(container !== undefined);
+    container.env = [{ name: "PATH", value: `${python.bin}:/usr/local/bin:/usr/bin:/bin` }];
+    await client.create(KINDS.clusterTrainingRuntime, runtime);
+    await client.create(DEFINITION, experimentDefinition);
+    const made = await optimized(client, { bin: python.bin, kubeconfig, home });
+    const result = experimentOf(made);
+    assert.ok(result.ok, JSON.stringify(result));
+    assertTakenApart(result.experiment);
+    await assertMapped(client, result.experiment);
+  });
+});
