@@ -65,6 +65,8 @@ function program(): Command {
   root.command("demo")
     .description("train on this machine, and watch")
     .option("--json", "print one JSON object a line")
+    .option("--trials", "six trials by a trial controller, two of which stop early at least")
+    .option("--svg <file>", "where the learning curves of the trials go")
     .action(runDemo);
 
   root.command("crds").description("print the CustomResourceDefinitions").action(runCrds);

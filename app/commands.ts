@@ -3,6 +3,7 @@
  * needs is imported by it: the manager runs for months and has no use for an API server in memory.
  */
 import { getLogger } from "@logtape/logtape";
+import { dirname } from "node:path";
 import { createClient } from "../kube/client.ts";
 import { systemClock } from "../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../kube/errors.ts";
@@ -187,11 +188,41 @@ export async function runObservationLog(options: Options): Promise<void> {
   await stopLogging();
 }
 
+/** Where the curves go; a folder that is not there is told before the demo has run. */
+function svgFile({ trials, svg }: { trials?: boolean; svg?: string }): string | undefined {
+  if (!trials && svg !== undefined) throw new ConfigurationError("--svg: goes with --trials");
+  if (!trials) return undefined;
+  const file = svg ?? "milepost-trials.svg";
+  const folder = dirname(file);
+  if (!isFolder(folder)) {
+    throw new ConfigurationError(`--svg ${file}: there is no folder ${folder}`);
+  }
+  return file;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
 /** `milepost demo`: trains on this machine and shows it. Throws where it did not go as planned. */
-export async function runDemo(options: { json?: boolean }): Promise<void> {
+export async function runDemo(
+  options: { json?: boolean; trials?: boolean; svg?: string },
+): Promise<void> {
+  const svg = svgFile(options);
   await startLogging({ level: "error" });
-  const { runDemoOnScreen } = await import("./demo/run_demo.ts");
-  await runDemoOnScreen({ json: options.json === true, write: print, signal: stopSignal() });
+  const shared = { json: options.json === true, write: print, signal: stopSignal() };
+  if (svg === undefined) {
+    const { runDemoOnScreen } = await import("./demo/run_demo.ts");
+    await runDemoOnScreen(shared);
+  } else {
+    const { runTrialsOnScreen } = await import("./demo/trials/run_trials.ts");
+    await runTrialsOnScreen({ ...shared, svg });
+  }
   await stopLogging();
 }
 

@@ -1,0 +1,81 @@
+/** The objects of `examples/trial-controller/`, for the control plane of the demo. */
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+import type { ConfigMap } from "../../../crds/kubernetes.ts";
+import type { ResourceKind } from "../../../kube/resource.ts";
+import manifests from "../../../examples/trial-controller/controller.yaml" with { type: "text" };
+import program from "../../../examples/trial-controller/trial_controller.ts" with { type: "text" };
+
+/** Name of all its objects, as in `examples/trial-controller/`. */
+export const TRIAL_CONTROLLER = "trial-controller";
+/** What its trials are called, with a number behind it. */
+export const EXPERIMENT = "digits";
+
+const objectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+});
+/** Any object of the manifests. */
+export type AnyObject = z.infer<typeof objectSchema>;
+
+const jobSchema = objectSchema.extend({
+  spec: z.looseObject({
+    template: z.looseObject({
+      spec: z.looseObject({
+        containers: z.tuple([
+          z.looseObject({ env: z.array(z.looseObject({ name: z.string() })) }),
+        ]),
+      }),
+    }),
+  }),
+});
+
+/** How objects of such a kind are created: those of the manifests have regular plurals. */
+export function kindOf({ apiVersion, kind }: AnyObject): ResourceKind<AnyObject> {
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  return {
+    group,
+    version,
+    kind,
+    plural: `${kind.toLowerCase()}s`,
+    namespaced: true,
+    parse: (value) => objectSchema.parse(value),
+  };
+}
+
+/** The controller's program, as kustomize makes it. */
+export function controllerProgram(namespace: string): ConfigMap {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: TRIAL_CONTROLLER, namespace },
+    data: { "trial_controller.ts": program },
+  };
+}
+
+/** The Job with these variables instead of those of the manifest that have their names. */
+function withEnv(object: AnyObject, env: Readonly<Record<string, string>>): AnyObject {
+  const job = jobSchema.parse(object);
+  for (const container of job.spec.template.spec.containers) {
+    const others = container.env.filter(({ name }) => !(name in env));
+    container.env = [...others, ...Object.entries(env).map(([name, value]) => ({ name, value }))];
+  }
+  return job;
+}
+
+/** What it may do, and the Job that it is. `env` says where it finds everything. */
+export function controllerObjects(
+  namespace: string,
+  env: Readonly<Record<string, string>>,
+): AnyObject[] {
+  return parseAllDocuments(manifests).map((document) => {
+    const object = objectSchema.parse(document.toJS());
+    const placed = { ...object, metadata: { ...object.metadata, namespace } };
+    const subjects = z.object({ subjects: z.array(z.looseObject({})) }).safeParse(object).data;
+    if (object.kind === "Job") return withEnv(placed, env);
+    // As kustomize does where it is given a namespace.
+    if (subjects === undefined) return placed;
+    return { ...placed, subjects: subjects.subjects.map((it) => ({ ...it, namespace })) };
+  });
+}

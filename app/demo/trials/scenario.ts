@@ -1,0 +1,124 @@
+/** What happens in the demo of trials: the example trial controller runs, and its TrainJobs are watched. */
+import { KINDS } from "../../../crds/kinds.ts";
+import { JOB_CONDITIONS, OBSERVATION_AUDIENCE, observationPath } from "../../../crds/names.ts";
+import type { TrainJob } from "../../../crds/trainjob.ts";
+import { systemClock } from "../../../kube/clock.ts";
+import type { KubeClient } from "../../../kube/client.ts";
+import { createInformer } from "../../../kube/informer.ts";
+import { z } from "zod";
+import { installTrialCrd } from "../../standalone/bootstrap.ts";
+import type { Standalone } from "../../standalone/standalone.ts";
+import type { Display } from "../display.ts";
+import { exampleRuntime, trainingProgram } from "../examples.ts";
+import { hasEnded, type JobView, jobView, sameView } from "../job_view.ts";
+import { controllerObjects, controllerProgram, kindOf, TRIAL_CONTROLLER } from "./objects.ts";
+import { type Seen, seenSchema, type TrialSummary, trialSummary } from "./results.ts";
+
+const NAMESPACE = "default";
+/** Longest page of an observation: more than the trials report. */
+const PAGE = 5000;
+const READ_MS = 10_000;
+
+const tokenSchema = z.looseObject({ status: z.looseObject({ token: z.string() }) });
+
+/** A token for the observation API, as the trial controller's account. */
+async function observationToken(client: KubeClient): Promise<string> {
+  const account = { namespace: NAMESPACE, name: TRIAL_CONTROLLER };
+  const answer = await client.createSubresource(KINDS.serviceAccount, account, "token", {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { audiences: [OBSERVATION_AUDIENCE], expirationSeconds: 600 },
+  });
+  return tokenSchema.parse(answer).status.token;
+}
+
+/** What the observation API tells of a TrainJob. */
+async function observe(standalone: Standalone, name: string, token: string): Promise<Seen> {
+  using client = Deno.createHttpClient({ caCerts: [standalone.caBundle()] });
+  const path = `${observationPath(NAMESPACE, name)}?limit=${PAGE}`;
+  const answer = await fetch(standalone.status + path, {
+    client,
+    headers: { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(READ_MS),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`the observation of ${name} cannot be read: ${text}`);
+  return seenSchema.parse(JSON.parse(text));
+}
+
+/** The training program, its runtime, and the trial controller, which makes all the rest. */
+async function applyTrials({ client, server, status }: Standalone): Promise<void> {
+  await installTrialCrd(client);
+  await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
+  await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
+  await client.create(KINDS.configMap, controllerProgram(NAMESPACE));
+  const env = { API_SERVER: server, OBSERVATIONS: status };
+  for (const object of controllerObjects(NAMESPACE, env)) {
+    await client.create(kindOf(object), object);
+  }
+}
+
+/** What was seen of the trials so far, in the order in which they were made. */
+interface Watched {
+  readonly views: Map<string, JobView>;
+  readonly jobs: Map<string, TrainJob>;
+  /** When each was first seen ended, in milliseconds. */
+  readonly endedAt: Map<string, number>;
+}
+
+function take({ views, jobs, endedAt }: Watched, job: TrainJob, display: Display): void {
+  const view = jobView(job);
+  const isNew = !sameView(views.get(view.job), view);
+  views.set(view.job, view);
+  jobs.set(view.job, job);
+  if (hasEnded(view) && !endedAt.has(view.job)) endedAt.set(view.job, systemClock.now());
+  if (isNew) display.changed(view, [...views.values()]);
+}
+
+/** Follows TrainJobs and the controller's Job until that has ended or `signal` aborts; answers how it ended. */
+async function follow(
+  { client }: Standalone,
+  watched: Watched,
+  display: Display,
+  signal: AbortSignal,
+): Promise<"Complete" | "Failed" | undefined> {
+  const over = new AbortController();
+  const until = AbortSignal.any([signal, over.signal]);
+  const shared = { client, namespace: NAMESPACE, clock: systemClock };
+  let ended: "Complete" | "Failed" | undefined;
+  const trials = createInformer({ ...shared, kind: KINDS.trainJob });
+  trials.onChange(({ object }) => take(watched, object, display));
+  const fieldSelector = `metadata.name=${TRIAL_CONTROLLER}`;
+  const controller = createInformer({ ...shared, kind: KINDS.job, fieldSelector });
+  controller.onChange(({ object }) => {
+    for (const type of [JOB_CONDITIONS.complete, JOB_CONDITIONS.failed]) {
+      if (!object.status?.conditions?.some((it) => it.type === type && it.status === "True")) {
+        continue;
+      }
+      ended = type;
+      over.abort();
+    }
+  });
+  await Promise.all([trials.run(until), controller.run(until)]);
+  return ended;
+}
+
+/** Runs the trials, shows them until the controller is done or `signal` aborts, and tells how they went. */
+export async function playTrials(
+  standalone: Standalone,
+  display: Display,
+  signal: AbortSignal,
+): Promise<TrialSummary[]> {
+  const watched: Watched = { views: new Map(), jobs: new Map(), endedAt: new Map() };
+  await applyTrials(standalone);
+  const ended = await follow(standalone, watched, display, signal);
+  if (signal.aborted) return [];
+  if (ended === "Failed") throw new Error("the trial controller has failed");
+  const token = await observationToken(standalone.client);
+  const summaries: TrialSummary[] = [];
+  for (const [name, job] of watched.jobs) {
+    const seen = await observe(standalone, name, token);
+    summaries.push(trialSummary(job, seen, watched.endedAt.get(name) ?? systemClock.now()));
+  }
+  return summaries;
+}
