@@ -6,6 +6,7 @@ import { attack } from "./attack/attack.ts";
 import { demo } from "./demo.ts";
 import { fuzz } from "./fuzz/fuzz.ts";
 import { idle } from "./idle.ts";
+import { katib } from "./katib/early_stopping.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
@@ -27,6 +28,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   fuzz,
   soak,
   "slow-loris": slowLoris,
+  katib,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */

@@ -1,0 +1,275 @@
+/**
+ * `deno task bench katib --source FOLDER`: trials of Katib's own trial controller and DB manager, whose
+ * pods push to Milepost until a rule stops them; on a real control plane, with real processes.
+ */
+import assert from "node:assert/strict";
+import { isDeepStrictEqual, parseArgs } from "node:util";
+import { KINDS } from "../../crds/kinds.ts";
+import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import { COLLECTORS, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
+import { JOB_KEYS, JOBSET_KEYS, NODE } from "../../crds/names.ts";
+import type { Trial, TrialMetric } from "../../crds/trial.ts";
+import {
+  type ControlPlane,
+  startControlPlane,
+} from "../../tests/cluster/control_plane/control_plane.ts";
+import { install, type Installation } from "../../tests/cluster/support/installation.ts";
+import { startTestNode } from "../../tests/cluster/support/node.ts";
+import { shellRuntime } from "../../tests/support/standalone.ts";
+import { until } from "../../tests/support/until.ts";
+import { type Benchmark, type Measure, quantile } from "../result.ts";
+import { installKatibCrds, startKatib } from "./installation.ts";
+import { type Ended, followEnds } from "./trial_ends.ts";
+
+const NAMESPACE = "trials";
+const RUNTIME = "pusher";
+/** The push by which the rule is met. */
+const STEP = 3;
+/** Trials that run at the same time. */
+const AT_ONCE = 8;
+const GOAL_MS = 1000;
+/** What a pod has between SIGTERM and SIGKILL, in seconds. */
+const GRACE_SECONDS = 5;
+
+/**
+ * The training program: pushes a loss that falls too slowly, and writes down when it began each push.
+ * It does not look at the answers, and ends when it is told to.
+ */
+const SCRIPT = (folder: string) =>
+  `echo $$ > ${folder}/$HOSTNAME.pid
+trap 'exit 0' TERM
+step=0
+while true; do
+  step=$((step + 1))
+  date +%s%3N >> ${folder}/$HOSTNAME.pushes
+  curl -sS --max-time 5 --cacert "$KUBEFLOW_TRAINER_STATUS_CA_CERT" -o /dev/null \\
+    -H "Authorization: Bearer $(cat "$KUBEFLOW_TRAINER_STATUS_TOKEN")" \\
+    -H "Content-Type: application/json" "$KUBEFLOW_TRAINER_STATUS_URL" -d "{\\"trainerStatus\\": {
+      \\"lastUpdatedTime\\": \\"$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)\\",
+      \\"metrics\\": [{\\"name\\": \\"loss\\", \\"value\\": \\"0.$((990 - step))\\"}]}}"
+  sleep 0.3
+done
+`;
+
+const condition = (type: string) => `status.conditions.#(type=="${type}")#|#(status=="True")#`;
+
+function trialOf(name: string): Trial {
+  return KINDS.trial.parse({
+    apiVersion: "kubeflow.org/v1beta1",
+    kind: "Trial",
+    metadata: { name, namespace: NAMESPACE, labels: { "katib.kubeflow.org/experiment": "bench" } },
+    spec: {
+      objective: {
+        type: "minimize",
+        objectiveMetricName: "loss",
+        metricStrategies: [{ name: "loss", value: "min" }],
+      },
+      parameterAssignments: [],
+      metricsCollector: { collector: { kind: COLLECTORS.push } },
+      primaryPodLabels: { [JOBSET_KEYS.replicatedJobName]: NODE, [JOB_KEYS.completionIndex]: "0" },
+      primaryContainerName: NODE,
+      successCondition: condition("Complete"),
+      failureCondition: condition("Failed"),
+      retainRun: true,
+      earlyStoppingRules: [
+        { name: "loss", value: "0.5", comparison: "greater", startStep: STEP },
+      ],
+      runSpec: {
+        apiVersion: "trainer.kubeflow.org/v1alpha1",
+        kind: "TrainJob",
+        metadata: { name, namespace: NAMESPACE },
+        spec: { runtimeRef: { name: RUNTIME } },
+      },
+    },
+  });
+}
+
+/** What is known of a trial that was stopped. */
+interface Outcome extends Ended {
+  readonly name: string;
+  /** From the beginning of the deciding push to the condition on the Trial, in milliseconds. */
+  readonly stoppedMs: number;
+  /** From that condition to the end of the process, in milliseconds. */
+  readonly processMs: number;
+}
+
+const isAlive = (pid: number) => Deno.stat(`/proc/${pid}`).then(() => true, () => false);
+
+/** The lines of the one file of the trial's pod that ends with `suffix`. */
+async function linesOf(folder: string, name: string, suffix: string): Promise<string[]> {
+  for await (const entry of Deno.readDir(folder)) {
+    if (entry.name.startsWith(`${name}-`) && entry.name.endsWith(suffix)) {
+      return (await Deno.readTextFile(`${folder}/${entry.name}`)).trim().split("\n");
+    }
+  }
+  return [];
+}
+
+/** Runs one trial to its end. */
+async function runTrial(
+  plane: ControlPlane,
+  ended: (name: string) => Promise<Ended>,
+  folder: string,
+  name: string,
+): Promise<Outcome> {
+  await plane.client.create(KINDS.trial, trialOf(name));
+  const end = await ended(name);
+  const [pid = ""] = await linesOf(folder, name, ".pid");
+  await until(`the end of ${name}'s process`, async () => !await isAlive(Number(pid)));
+  const goneAt = Date.now();
+  const deciding = Number((await linesOf(folder, name, ".pushes"))[STEP - 1]);
+  assert.ok(Number.isFinite(deciding), `${name} pushed less than ${STEP} times`);
+  return { ...end, name, stoppedMs: end.atMs - deciding, processMs: goneAt - end.atMs };
+}
+
+/** Katib's formula over the values of one metric. */
+function summaryOf(values: readonly string[]): TrialMetric {
+  const numbers = values.map(Number);
+  return {
+    name: "loss",
+    min: String(Math.min(...numbers)),
+    max: String(Math.max(...numbers)),
+    latest: values.at(-1),
+  };
+}
+
+/**
+ * The log must hold what was pushed, in order and once each, and the observation is that of the log as it
+ * was when the trial was stopped: a process that ends may push its last words after that. Answers what is
+ * wrong.
+ */
+function problemOf({ name, trial }: Outcome, rows: readonly string[]): string | undefined {
+  const metrics = trial.status?.observation?.metrics;
+  const isPushed = rows.every((value, index) => value === `0.${989 - index}`);
+  const isObserved = rows.some((_, index) =>
+    index + 1 >= STEP && isDeepStrictEqual(metrics, [summaryOf(rows.slice(0, index + 1))])
+  );
+  return isPushed && isObserved ? undefined : `${name}: ${JSON.stringify({ metrics, rows })}`;
+}
+
+async function runAll(
+  plane: ControlPlane,
+  count: number,
+  folder: string,
+  say: (text: string) => void,
+): Promise<Outcome[]> {
+  await using ends = await followEnds(plane.client, NAMESPACE, TRIAL_CONDITIONS.earlyStopped);
+  const names = Array.from({ length: count }, (_, index) => `trial-${index}`);
+  const outcomes: Outcome[] = [];
+  const worker = async () => {
+    for (let name = names.shift(); name !== undefined; name = names.shift()) {
+      outcomes.push(await runTrial(plane, ends.of, folder, name));
+      if (outcomes.length % 10 === 0) say(`${outcomes.length} of ${count} stopped`);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return outcomes;
+}
+
+/** The rows of a trial's objective, as Katib's DB manager gives them back. */
+type ReadRows = (trial: string) => Promise<readonly string[]>;
+
+async function measure(
+  plane: ControlPlane,
+  read: ReadRows,
+  count: number,
+  say: (text: string) => void,
+): Promise<Measure[]> {
+  const folder = `${plane.folder}/pushes`;
+  await Deno.mkdir(folder);
+  await plane.client.create(KINDS.namespace, {
+    metadata: {
+      name: NAMESPACE,
+      labels: { "katib.kubeflow.org/metrics-collector-injection": "enabled" },
+    },
+  });
+  const runtime = shellRuntime(RUNTIME, SCRIPT(folder));
+  await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
+  const outcomes = await runAll(plane, count, folder, say);
+  const problems: string[] = [];
+  for (const outcome of outcomes) {
+    const problem = problemOf(outcome, await read(outcome.name));
+    if (problem !== undefined) problems.push(problem);
+  }
+  for (const problem of problems.slice(0, 10)) say(problem);
+  const stopped = outcomes.map(({ stoppedMs }) => stoppedMs);
+  const gone = outcomes.map(({ processMs }) => processMs);
+  return [
+    { name: "trials stopped", value: outcomes.length, unit: "" },
+    {
+      name: "deciding push to EarlyStopped, p99",
+      value: quantile(stopped, 0.99),
+      unit: "ms",
+      goal: { is: "below", limit: GOAL_MS },
+      note: `median ${quantile(stopped, 0.5)} ms; from when the push begins to when a watch tells`,
+    },
+    {
+      name: "EarlyStopped to the end of the process, p99",
+      value: quantile(gone, 0.99),
+      unit: "ms",
+      goal: { is: "below", limit: GRACE_SECONDS * 1000 },
+      note: `median ${quantile(gone, 0.5)} ms`,
+    },
+    {
+      name: "trials whose rows or observation are not what was pushed",
+      value: problems.length,
+      unit: "",
+      goal: { is: "at most", limit: 0 },
+    },
+  ];
+}
+
+/** What was asked for on the command line. Throws for what is not understood. */
+function readOptions(options: readonly string[]): { source: string; trials: number } {
+  const { source, trials, ...rest } = parseArgs({
+    args: [...options],
+    options: { source: { type: "string" }, trials: { type: "string", default: "100" } },
+  }).values;
+  assert.deepEqual(rest, {});
+  if (source === undefined) {
+    throw new Error(
+      "--source FOLDER: a checkout of kubeflow/katib v0.19, whose programs are built",
+    );
+  }
+  return { source, trials: Number(trials) };
+}
+
+export const katib: Benchmark = {
+  about: "trials of Katib's own controller that stop early; --source FOLDER [--trials N]",
+  takesOptions: true,
+  async run(say, options) {
+    const { source, trials } = readOptions(options);
+    await using cleanup = new AsyncDisposableStack();
+    const installation: { ours?: Installation } = {};
+    say("starting a control plane, Katib and Milepost");
+    const plane = await startControlPlane({
+      beforeControllers: async (plane) => {
+        installation.ours = await install(plane);
+        await installKatibCrds(plane, source);
+      },
+    });
+    cleanup.defer(() => plane.stop());
+    const { ours } = installation;
+    assert.ok(ours);
+    const katib = await startKatib(plane, source);
+    cleanup.defer(() => katib.stop());
+    cleanup.defer(() => ours.stop());
+    await ours.startManager({
+      flags: { katibDbManager: katib.dbManager, observationSink: "katib" },
+    });
+    const node = await startTestNode(plane);
+    cleanup.defer(() => node.stop());
+    const client = createDbManagerClient({
+      address: katib.dbManager,
+      clock: systemClock,
+      deadlineMs: 10_000,
+    });
+    cleanup.defer(() => client.close());
+    const read = async (trialName: string) => {
+      const rows = await client.get({ trialName, metricName: "loss", startTime: "", endTime: "" });
+      return rows.map(({ metric }) => metric?.value ?? "");
+    };
+    return await measure(plane, read, trials, say);
+  },
+};

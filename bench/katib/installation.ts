@@ -1,0 +1,147 @@
+/** Katib beside Milepost on a real control plane: CRDs, webhook, trial controller and DB manager. */
+import { KINDS } from "../../crds/kinds.ts";
+import { createDaemon } from "../../tests/cluster/control_plane/daemon.ts";
+import type { ControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
+import { install } from "../../tests/cluster/parity/answers.ts";
+import { loopbackWebhooks, readManifests } from "../../tests/cluster/parity/loopback_webhooks.ts";
+import { crdsServed } from "../../tests/cluster/support/installation.ts";
+import { freePort } from "../../tests/support/free_port.ts";
+import { until } from "../../tests/support/until.ts";
+import { buildKatib, startPostgres } from "./programs.ts";
+
+/** Namespace of Katib's own things. */
+const NAMESPACE = "kubeflow";
+/** Where its controller looks for the certificate of its webhooks, whatever it is told. */
+const CERTIFICATE_FOLDER = "/tmp/cert";
+const CONFIG_KEY = "katib-config.yaml";
+
+/** Katib that runs. */
+export interface Katib {
+  /** `HOST:PORT` of the DB manager. */
+  readonly dbManager: string;
+  stop(): Promise<void>;
+}
+
+/** Katib's settings as shipped where they matter here; ports are free ones. */
+function configuration(ports: { webhook: number; metrics: number; health: number }): string {
+  return JSON.stringify({
+    apiVersion: "config.kubeflow.org/v1beta1",
+    kind: "KatibConfig",
+    init: {
+      certGenerator: { enable: false },
+      controller: {
+        webhookPort: ports.webhook,
+        metricsAddr: `127.0.0.1:${ports.metrics}`,
+        healthzAddr: `127.0.0.1:${ports.health}`,
+        trialResources: ["TrainJob.v1alpha1.trainer.kubeflow.org", "Job.v1.batch"],
+      },
+    },
+    runtime: { metricsCollectors: [{ kind: "StdOut", image: "none" }] },
+  });
+}
+
+async function listens(port: number): Promise<boolean> {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port }).catch(() => undefined);
+  connection?.close();
+  return connection !== undefined;
+}
+
+async function startDbManager(plane: ControlPlane, program: string, postgresPort: number) {
+  const port = freePort();
+  const daemon = createDaemon({
+    name: "db-manager",
+    program,
+    args: [`--listen-address=127.0.0.1:${port}`],
+    env: {
+      DB_NAME: "postgres",
+      DB_USER: "katib",
+      DB_PASSWORD: "none",
+      KATIB_POSTGRESQL_DB_HOST: "127.0.0.1",
+      KATIB_POSTGRESQL_DB_PORT: String(postgresPort),
+      KATIB_POSTGRESQL_DB_DATABASE: "katib",
+    },
+    logFile: `${plane.folder}/db-manager.log`,
+    isReady: () => listens(port),
+  });
+  await daemon.start();
+  return { daemon, port };
+}
+
+async function startController(plane: ControlPlane, program: string, dbManagerPort: number) {
+  const ports = { webhook: freePort(), metrics: freePort(), health: freePort() };
+  const folder = `${plane.folder}/katib`;
+  await Deno.mkdir(folder);
+  const { cert, key } = await plane.ca.server("katib-controller", ["127.0.0.1"]);
+  await Deno.writeTextFile(`${folder}/tls.crt`, cert);
+  await Deno.writeTextFile(`${folder}/tls.key`, key, { mode: 0o600 });
+  await Deno.writeTextFile(`${folder}/config.yaml`, configuration(ports));
+  await plane.client.create(KINDS.configMap, {
+    metadata: { name: "katib-config", namespace: NAMESPACE },
+    data: { [CONFIG_KEY]: configuration(ports) },
+  });
+  // It gets a file system of its own in which the fixed place holds the certificate.
+  const script = `mkdir -p ${CERTIFICATE_FOLDER} && mount --bind "$0" ${CERTIFICATE_FOLDER} && ` +
+    'exec "$@"';
+  const daemon = createDaemon({
+    name: "katib-controller",
+    program: "unshare",
+    args: [
+      ...["--map-root-user", "--mount", "--", "sh", "-c", script, folder],
+      program,
+      `--katib-config=${folder}/config.yaml`,
+    ],
+    env: {
+      KUBECONFIG: plane.kubeconfig,
+      KATIB_CORE_NAMESPACE: NAMESPACE,
+      KATIB_DB_MANAGER_SERVICE_NAMESPACE: "",
+      KATIB_DB_MANAGER_SERVICE_IP: "127.0.0.1",
+      KATIB_DB_MANAGER_SERVICE_PORT: String(dbManagerPort),
+    },
+    logFile: `${plane.folder}/katib-controller.log`,
+    isReady: async () => {
+      const answer = await fetch(`http://127.0.0.1:${ports.health}/readyz`);
+      await answer.body?.cancel();
+      return answer.ok;
+    },
+  });
+  await daemon.start();
+  return { daemon, webhookPort: ports.webhook };
+}
+
+/** Installs Katib's CRDs from the checkout. */
+export async function installKatibCrds(plane: ControlPlane, source: string): Promise<void> {
+  const kinds = ["experiment", "suggestion", "trial"];
+  for (const kind of kinds) {
+    const file = `${source}/manifests/v1beta1/components/crd/${kind}.yaml`;
+    await install(plane.client, await readManifests(file));
+  }
+  await crdsServed(plane, kinds.map((kind) => `crd/${kind}s.kubeflow.org`));
+}
+
+/**
+ * Starts Katib v0.19 from a checkout of its sources, whose CRDs are installed. Its webhook is reached
+ * on loopback; everything else is as shipped.
+ */
+export async function startKatib(plane: ControlPlane, source: string): Promise<Katib> {
+  const programs = await buildKatib(source);
+  await using cleanup = new AsyncDisposableStack();
+  const postgres = await startPostgres(plane.folder);
+  cleanup.defer(() => postgres.daemon.stop("SIGINT"));
+  await plane.client.create(KINDS.namespace, { metadata: { name: NAMESPACE } });
+  const dbManager = await startDbManager(plane, programs.dbManager, postgres.port);
+  cleanup.defer(() => dbManager.daemon.stop());
+  const controller = await startController(plane, programs.controller, dbManager.port);
+  cleanup.defer(() => controller.daemon.stop());
+  await until("Katib's webhook", () => listens(controller.webhookPort));
+  const webhooks = `${source}/manifests/v1beta1/components/webhook/webhooks.yaml`;
+  const target = { port: controller.webhookPort, caPem: plane.ca.cert };
+  await install(
+    plane.client,
+    await loopbackWebhooks(webhooks, target, { names: {}, objectSelectors: {} }),
+  );
+  const started = cleanup.move();
+  return {
+    dbManager: `127.0.0.1:${dbManager.port}`,
+    stop: () => started.disposeAsync(),
+  };
+}

@@ -1,0 +1,104 @@
+/** Katib's own programs, built from a checkout that the caller names, and a Postgres for its table. */
+import {
+  cacheRoot,
+  digest,
+  exclusively,
+  isFile,
+} from "../../tests/cluster/control_plane/programs.ts";
+import { createDaemon, type Daemon } from "../../tests/cluster/control_plane/daemon.ts";
+import { isInstalled, run } from "../../tests/support/command.ts";
+import { freePort } from "../../tests/support/free_port.ts";
+
+const BUILD_MS = 25 * 60_000;
+const POSTGRES_MS = 60_000;
+/** Postgres does not run as root: then it runs as nobody, whose number is the same everywhere. */
+const NOBODY = "65534";
+
+/** Katib's two programs that a Trial needs. */
+export interface KatibPrograms {
+  readonly controller: string;
+  readonly dbManager: string;
+}
+
+async function buildOne(source: string, goPackage: string, target: string): Promise<void> {
+  const { code, stdout, stderr } = await run("go", {
+    args: ["build", "-buildvcs=false", "-o", `${target}.new`, goPackage],
+    cwd: source,
+    env: { CGO_ENABLED: "0", GOFLAGS: "" },
+    timeoutMs: BUILD_MS,
+  });
+  if (code !== 0) throw new Error(`go build ${goPackage} ended with ${code}: ${stdout}${stderr}`);
+  await Deno.rename(`${target}.new`, target);
+}
+
+/** Builds them once for each version of the checkout's modules. Throws with what Go said. */
+export async function buildKatib(source: string): Promise<KatibPrograms> {
+  const key = await digest([
+    await Deno.readTextFile(`${source}/go.mod`),
+    await Deno.readTextFile(`${source}/go.sum`),
+  ]);
+  const folder = `${cacheRoot()}/katib-${key}`;
+  await Deno.mkdir(folder, { recursive: true });
+  const built = { controller: `${folder}/katib-controller`, dbManager: `${folder}/db-manager` };
+  await exclusively(`${folder}/lock`, async () => {
+    if (!await isFile(built.dbManager)) {
+      await buildOne(source, "./cmd/db-manager/v1beta1", built.dbManager);
+    }
+    if (!await isFile(built.controller)) {
+      await buildOne(source, "./cmd/katib-controller/v1beta1", built.controller);
+    }
+  });
+  return built;
+}
+
+/** The folder with `initdb` and `postgres`: where Debian has them, or that of the PATH. */
+async function postgresBin(): Promise<string> {
+  const debian = "/usr/lib/postgresql";
+  const versions = await Array.fromAsync(Deno.readDir(debian)).catch(() => []);
+  for (const { name } of versions.sort((a, b) => Number(b.name) - Number(a.name))) {
+    if (await isFile(`${debian}/${name}/bin/initdb`)) return `${debian}/${name}/bin/`;
+  }
+  if (await isInstalled("initdb")) return "";
+  throw new Error("Postgres is not here: apt-get install postgresql");
+}
+
+/** A Postgres that trusts whoever reaches it on loopback, with the role and the database `katib`. */
+export async function startPostgres(folder: string): Promise<{ daemon: Daemon; port: number }> {
+  const bin = await postgresBin();
+  const port = freePort();
+  const home = `${folder}/postgres`;
+  await Deno.mkdir(home);
+  const isRoot = Deno.uid() === 0;
+  if (isRoot) {
+    await Deno.chmod(folder, 0o711);
+    await Deno.chown(home, Number(NOBODY), Number(NOBODY));
+  }
+  const as = isRoot
+    ? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"]
+    : [];
+  const whole = async (program: string, ...args: string[]) => {
+    const [first = program, ...rest] = [...as, `${bin}${program}`, ...args];
+    const { code, stderr } = await run(first, { args: rest, timeoutMs: POSTGRES_MS });
+    if (code !== 0) throw new Error(`${program} ended with ${code}: ${stderr}`);
+  };
+  await whole("initdb", "-D", `${home}/data`, "-U", "katib", "-A", "trust");
+  const here = ["-h", "127.0.0.1", "-p", String(port), "-U", "katib"];
+  const [first = "postgres", ...args] = [
+    ...as,
+    `${bin}postgres`,
+    ...["-D", `${home}/data`, "-h", "127.0.0.1", "-p", String(port), "-k", home],
+  ];
+  const daemon = createDaemon({
+    name: "postgres",
+    program: first,
+    args,
+    logFile: `${folder}/postgres.log`,
+    isReady: async () => {
+      const { code } = await run(`${bin}pg_isready`, { args: here, timeoutMs: POSTGRES_MS });
+      return code === 0;
+    },
+  });
+  await daemon.start();
+  await whole("createdb", ...here, "katib");
+  return { daemon, port };
+}
