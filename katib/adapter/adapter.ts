@@ -16,6 +16,8 @@ export interface ObservedPush {
   readonly pod: { readonly name: string; readonly uid: string };
   readonly trainerStatus: ObservedSample;
   readonly earlier?: readonly ObservedSample[] | undefined;
+  /** What the pod wrote where a time was moved, of all samples in order. */
+  readonly sentTimes?: readonly (string | undefined)[] | undefined;
   readonly sequence?: number | undefined;
   /** Wall-clock time of arrival, in milliseconds. */
   readonly receivedMs: number;

@@ -71,11 +71,11 @@ function timed(rows: readonly ObservationRow[], reports: readonly Report[]): Tim
 }
 
 /** The samples of a push, oldest first. */
-function samplesOf({ earlier = [], trainerStatus }: ObservedPush) {
-  return [...earlier, trainerStatus].map(({ lastUpdatedTime: time, metrics = [] }) => ({
-    time,
-    metrics,
-  }));
+function samplesOf({ earlier = [], trainerStatus, sentTimes }: ObservedPush) {
+  return [...earlier, trainerStatus].map(({ lastUpdatedTime: time, metrics = [] }, index) => {
+    const sentTime = sentTimes?.[index];
+    return { time, metrics, ...(sentTime !== undefined && { sentTime }) };
+  });
 }
 
 /** The state of a log with these rows. */

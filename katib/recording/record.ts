@@ -48,10 +48,8 @@ interface Read {
 function readSample(sample: Sample, content: Content): Read {
   const { pod, metrics, sequence, time: text, sentTime = text } = sample;
   const time = microsOf(text);
-  const sent = microsOf(sentTime);
-  if (time === undefined || sent === undefined) {
-    throw new RangeError(`"${time === undefined ? text : sentTime}" is no RFC 3339 time`);
-  }
+  if (time === undefined) throw new RangeError(`"${text}" is no RFC 3339 time`);
+  const sent = microsOf(sentTime) ?? time;
   return { pod, time, sent, content, identity: digestOf(metrics, pod, String(sequence ?? "")) };
 }
 

@@ -33,13 +33,8 @@ export function recordPush(state: RecordState, push: SampledPush): Recorded<Reco
   const warnings = new Set<string>();
   let current = state;
   let isRetry = samples.length > 0;
-  for (const { time, metrics } of samples) {
-    const one = record(current, {
-      pod,
-      time,
-      metrics,
-      ...(sequence !== undefined && { sequence }),
-    });
+  for (const sample of samples) {
+    const one = record(current, { ...sample, pod, ...(sequence !== undefined && { sequence }) });
     current = one.state;
     isRetry &&= one.verdict === "retry";
     rows.push(...one.rows);

@@ -43,6 +43,11 @@ export interface Push {
   readonly trainerStatus: TrainerStatus;
   /** Of a history: what came before `trainerStatus`, in order. */
   readonly earlier?: readonly TrainerStatus[];
+  /**
+   * What the client wrote where a sample's time was moved, of `earlier` and `trainerStatus` in order: by it
+   * a retry is known, whose time is moved elsewhere. Absent where none was.
+   */
+  readonly sentTimes?: readonly (string | undefined)[];
   /** Counts the pod's pushes, where the client says so. */
   readonly sequence?: number;
   /** Wall-clock time of arrival, in milliseconds. */

@@ -89,7 +89,7 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
   const { trainerStatus, earlier, sequence } = found(exchange.body, "body");
   if (trainerStatus === undefined) return { warnings: [] };
   const { nowMs, podStartMs } = exchange;
-  const { samples, warnings } = plausible([...earlier ?? [], trainerStatus], {
+  const { samples, sentTimes, warnings } = plausible([...earlier ?? [], trainerStatus], {
     nowMs,
     startMs: podStartMs,
   });
@@ -98,6 +98,7 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
     pod: found(exchange.pod, "pod"),
     trainerStatus: samples.at(-1) ?? trainerStatus,
     ...(earlier && { earlier: samples.slice(0, -1) }),
+    ...(sentTimes && { sentTimes }),
     sequence,
     receivedMs: nowMs,
   };

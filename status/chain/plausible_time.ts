@@ -62,7 +62,12 @@ function warning(
 export function plausible(
   samples: readonly TrainerStatus[],
   bounds: Bounds,
-): { readonly samples: readonly TrainerStatus[]; readonly warnings: readonly string[] } {
+): {
+  readonly samples: readonly TrainerStatus[];
+  /** Of each sample that was moved what its time was; absent where none was. */
+  readonly sentTimes?: readonly (string | undefined)[];
+  readonly warnings: readonly string[];
+} {
   // Nearly always.
   if (samples.every((sample) => isPlausible(sample, bounds))) return { samples, warnings: [] };
   const all = samples.map((sample) => moved(sample, bounds));
@@ -70,5 +75,8 @@ export function plausible(
     const count = all.filter((one) => one.to === to).length;
     return count === 0 ? [] : [warning(to, bounds, samples, count)];
   });
-  return { samples: all.map(({ status }) => status), warnings };
+  const sentTimes = samples.map((sample, index) =>
+    all[index]?.status === sample ? undefined : sample.lastUpdatedTime
+  );
+  return { samples: all.map(({ status }) => status), sentTimes, warnings };
 }

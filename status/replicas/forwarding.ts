@@ -7,8 +7,8 @@ import { parsePush } from "../chain/push.ts";
 
 /** Where pushes are forwarded to, with POST. */
 export const FORWARD_PATH = "/forward/v1/pushes";
-/** Bytes that a call may have: the longest history, written anew, and whose it is. */
-export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 32_768;
+/** Bytes that a call may have: the longest history, written anew, each time twice, and whose it is. */
+export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 131_072;
 /** Pushes that go in one call. */
 export const MAX_BATCH = 64;
 /** Bytes of several pushes that go in one call. */
@@ -52,6 +52,7 @@ const envelopeSchema = z.object({
   job: z.object({ namespace: name, name, uid }),
   pod: z.object({ name, uid }),
   receivedMs: z.number(),
+  sentTimes: z.array(z.string().max(64).nullable()).max(HISTORY_LIMITS.samples).optional(),
   /** The body of a push, or that of a history. */
   push: z.unknown().optional(),
   history: z.unknown().optional(),
@@ -65,13 +66,14 @@ export interface ForwardedPush {
 
 /** The bytes of a forwarded push. */
 export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8Array {
-  const { job, pod, receivedMs, trainerStatus, earlier, sequence } = push;
+  const { job, pod, receivedMs, trainerStatus, earlier, sequence, sentTimes } = push;
   const { namespace, name, uid } = job;
   return new TextEncoder().encode(JSON.stringify({
     transitions,
     job: { namespace, name, uid },
     pod: { name: pod.name, uid: pod.uid },
     receivedMs,
+    ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? null) }),
     ...(earlier
       ? { history: { samples: [...earlier, trainerStatus] } }
       : { push: { trainerStatus, sequence } }),
@@ -121,13 +123,21 @@ function jsonOf(bytes: Uint8Array): unknown {
 export function decodeForwardedPush(bytes: Uint8Array): ForwardedPush | undefined {
   const envelope = envelopeSchema.safeParse(jsonOf(bytes));
   if (!envelope.success) return undefined;
-  const { transitions, job, pod, receivedMs, push, history } = envelope.data;
+  const { transitions, job, pod, receivedMs, push, history, sentTimes } = envelope.data;
   const read = history === undefined ? parsePush(push) : parseHistory(history);
   if (!read.ok || read.push.trainerStatus === undefined) return undefined;
   const { trainerStatus, earlier, sequence } = read.push;
   return {
     transitions,
-    push: { job, pod, receivedMs, trainerStatus, ...(earlier && { earlier }), sequence },
+    push: {
+      job,
+      pod,
+      receivedMs,
+      trainerStatus,
+      ...(earlier && { earlier }),
+      ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? undefined) }),
+      sequence,
+    },
   };
 }
 

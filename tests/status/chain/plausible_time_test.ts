@@ -66,6 +66,8 @@ for (const [sentence, { times, want, warnings, start }] of Object.entries(CASES)
     const answer = plausible(samples, start === false ? { nowMs: bounds.nowMs } : bounds);
     assert.deepEqual(answer.samples.map((sample) => sample.lastUpdatedTime), want);
     assert(answer.samples.every((sample) => sample.progressPercentage === 5));
+    const moved = times.map((time, index) => time === want[index] ? undefined : time);
+    assert.deepEqual(answer.sentTimes ?? times.map(() => undefined), moved);
     assert.equal(answer.warnings.length, warnings.length, JSON.stringify(answer.warnings));
     warnings.forEach((says, index) => assert.match(answer.warnings[index] ?? "", says));
   });

@@ -303,6 +303,18 @@ Deno.test("`createPushHandler()` moves the times of a history, and keeps its ord
   assert.equal(body.warnings.length, 2);
   assert.deepEqual(accepted[0]?.earlier, [at(3600), at(3600), at(60)]);
   assert.deepEqual(accepted[0]?.trainerStatus, at(0));
+  const sent = samples.map((sample) => sample.lastUpdatedTime);
+  assert.deepEqual(accepted[0]?.sentTimes, [sent[0], sent[1], undefined, sent[3]]);
+});
+
+Deno.test("`createPushHandler()` hands over what a client wrote where it moves a time, and only there", async () => {
+  const { send, accepted } = startedBench();
+  await send({ body: { trainerStatus: at(-60) } });
+  await send({ body: { trainerStatus: at(60) } });
+  assert.deepEqual(accepted.map(({ sentTimes }) => sentTimes), [
+    [at(-60).lastUpdatedTime],
+    undefined,
+  ]);
 });
 
 Deno.test("`createPushHandler()` makes nothing of a pod that says no start, or nonsense", async () => {

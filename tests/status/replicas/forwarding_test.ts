@@ -60,6 +60,20 @@ Deno.test("`decodeForwardedPush()` reads a history that `encodeForwardedPush()` 
   });
 });
 
+Deno.test("`decodeForwardedPush()` reads the times that a client wrote", () => {
+  const moved = { ...push, sentTimes: ["2026-01-01T00:00:07Z"] };
+  const history = {
+    ...push,
+    earlier: [{ lastUpdatedTime: "2025-12-31T23:59:00Z" }],
+    sentTimes: [undefined, "2026-01-01T00:00:07Z"],
+    sequence: undefined,
+  };
+  for (const one of [moved, history]) {
+    const read = decodeForwardedPush(encodeForwardedPush({ transitions: 3, push: one }));
+    assert.deepEqual(read, { transitions: 3, push: one });
+  }
+});
+
 Deno.test("the longest history that a pod may send fits when it is forwarded", () => {
   // What grows most when it is written anew: a short exponent, and a time without fractions.
   const name = "n".repeat(253);
@@ -76,6 +90,7 @@ Deno.test("the longest history that a pod may send fits when it is forwarded", (
     pod: { name, uid: "u".repeat(128) },
     trainerStatus: sample,
     earlier,
+    sentTimes: Array<string>(1000).fill("2026-01-01T00:00:00.000000000000000000000000000+01:00"),
   };
   const body = encodeForwardedPush({ transitions: 2 ** 31, push: large });
   const grown = body.length - `{"samples":[${Array(1000).fill(sent).join(",")}]}`.length;
