@@ -1,5 +1,5 @@
 /** What of a sample becomes rows, and what is left out with a word. Pure. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readGoFloat } from "../../crds/go_float.ts";
 import { isWorst, type Objective, type Report, worstFinite } from "../rules/rule.ts";
 import type { RecordScope } from "./sample.ts";
@@ -16,8 +16,8 @@ export interface SampleContent {
   readonly warnings: readonly string[];
 }
 
-/** Bytes of the hash that are kept: whole numbers up to 2^48. */
-const DIGEST_BYTES = 6;
+/** Hexadecimal digits of the hash that are kept: whole numbers below 2^48. */
+const DIGEST_DIGITS = 12;
 
 /** The value as the log has it: of the objective always a finite number. */
 function logged({ name, value }: Report, number: number, objective: Objective | undefined): Report {
@@ -61,6 +61,6 @@ export function contentOf(scope: RecordScope, metrics: readonly Report[]): Sampl
 /** Tells content from other content, whatever the order; `marks` are told apart, too. */
 export function digestOf(content: Content, ...marks: readonly string[]): number {
   const texts = content.map(({ name, value }) => JSON.stringify([name, value])).sort();
-  const hash = createHash("sha256").update(JSON.stringify([texts, marks])).digest();
-  return hash.readUIntBE(0, DIGEST_BYTES);
+  const digest = hash("sha256", JSON.stringify([texts, marks]), "hex");
+  return Number.parseInt(digest.slice(0, DIGEST_DIGITS), 16);
 }

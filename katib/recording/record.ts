@@ -116,8 +116,10 @@ function claimed(state: RecordState, entry: Entry, { sent, identity }: Read): Re
   return tail === undefined || tail.entry.recorded === entry.recorded ? rest : { ...rest, tail };
 }
 
-const rowsAt = (time: bigint, content: Content): ObservationRow[] =>
-  content.map((row) => ({ time: timeOf(time), ...row }));
+function rowsAt(time: bigint, content: Content): ObservationRow[] {
+  const text = timeOf(time);
+  return content.map((row) => ({ time: text, ...row }));
+}
 
 /**
  * What becomes of a sample. Its rows carry its time. The same time, sequence and metrics again are a
