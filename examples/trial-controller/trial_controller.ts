@@ -63,7 +63,7 @@ function rulesFrom(finished: readonly Trial[]): Rule[] {
     .map(({ losses }) => Math.min(...losses.slice(0, START_STEP))).sort((a, b) => a - b);
   if (best.length < TRIALS_REQUIRED) return [];
   const middle = (best[Math.floor((best.length - 1) / 2)] + best[Math.floor(best.length / 2)]) / 2;
-  return [{ name: METRIC, value: String(middle), comparison: "greater", startStep: START_STEP }];
+  return [{ name: METRIC, value: middle.toFixed(4), comparison: "greater", startStep: START_STEP }];
 }
 
 /** The TrainJob of a trial; its rules are part of it, and hold from its first push to its last. */

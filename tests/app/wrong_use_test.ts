@@ -35,6 +35,11 @@ const cases: Record<string, Case> = {
     want: /\/nowhere\/milepost\.yaml/,
   },
   "a port that is none": { args: ["standalone", "--port", "http"], want: /--port/ },
+  "curves without trials": { args: ["demo", "--svg", "a.svg"], want: /--svg.*--trials/ },
+  "curves in a folder that is not there": {
+    args: ["demo", "--trials", "--svg", "/nowhere/a.svg"],
+    want: /\/nowhere/,
+  },
   "a node without a kubeconfig": { args: ["node"], want: /--kubeconfig/ },
   "an unknown level of logs": { args: ["standalone", "--log-level", "loud"], want: /--log-level/ },
 };

@@ -48,7 +48,9 @@ export function ticksTo(largest: number): number[] {
   return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
 
-const finite = (values: readonly number[]) => values.filter(Number.isFinite);
+/** Larger ones would leave no room for the others, nor for an axis. */
+const LARGEST = 1e15;
+const isDrawn = (value: number) => Math.abs(value) <= LARGEST;
 
 type Place = (value: number) => number;
 
@@ -86,7 +88,7 @@ function mark(stopped: boolean, x: number, y: number, colour: string): string {
 function line(curve: Curve, index: number, x: Place, y: Place): string {
   const colour = COLOURS[index % COLOURS.length] ?? "#000";
   const points = curve.values.flatMap((value, at) =>
-    Number.isFinite(value) ? [{ x: x(at + 1), y: y(value) }] : []
+    isDrawn(value) ? [{ x: x(at + 1), y: y(value) }] : []
   );
   const name = `${escaped(curve.name)}${curve.stopped ? ", stopped early" : ""}`;
   const last = points.at(-1);
@@ -106,9 +108,9 @@ function line(curve: Curve, index: number, x: Place, y: Place): string {
     `<text x="${legend + 36}" y="${row}">${name}</text></g>`;
 }
 
-/** The chart as a file of its own; values that are no finite numbers are left out. */
+/** The chart as a file of its own; values that are no numbers, or beyond all measure, are left out. */
 export function curvesSvg(chart: Chart): string {
-  const all = chart.curves.flatMap(({ values }) => finite(values));
+  const all = chart.curves.flatMap(({ values }) => values.filter(isDrawn));
   const longest = Math.max(1, ...chart.curves.map(({ values }) => values.length));
   const yTicks = ticksTo(Math.max(0, ...all));
   const xTicks = ticksTo(longest).filter(Number.isInteger);

@@ -116,7 +116,8 @@ export async function playTrials(
   if (ended === "Failed") throw new Error("the trial controller has failed");
   const token = await observationToken(standalone.client);
   const summaries: TrialSummary[] = [];
-  for (const [name, job] of watched.jobs) {
+  const byName = new Intl.Collator("en", { numeric: true }).compare;
+  for (const [name, job] of [...watched.jobs].sort(([a], [b]) => byName(a, b))) {
     const seen = await observe(standalone, name, token);
     summaries.push(trialSummary(job, seen, watched.endedAt.get(name) ?? systemClock.now()));
   }

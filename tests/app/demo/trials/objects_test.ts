@@ -1,0 +1,50 @@
+/** The example trial controller as the demo installs it. */
+import assert from "node:assert/strict";
+import { parse as parseYaml } from "yaml";
+import { controllerObjects, controllerProgram } from "../../../../app/demo/trials/objects.ts";
+import { ANNOTATIONS, OBSERVATION_AUDIENCE } from "../../../../crds/names.ts";
+
+const folder = new URL("../../../../examples/trial-controller/", import.meta.url);
+const objects = controllerObjects("team", { API_SERVER: "https://here:1" });
+const jobs = objects.filter(({ kind }) => kind === "Job");
+
+Deno.test("`controllerObjects()` places account, rights and Job into a namespace", () => {
+  const kinds = objects.map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["ServiceAccount", "Role", "RoleBinding", "Job"]);
+  assert.ok(objects.every(({ metadata }) => metadata.namespace === "team"));
+  assert.partialDeepStrictEqual(objects[2], {
+    subjects: [{ kind: "ServiceAccount", name: "trial-controller", namespace: "team" }],
+  });
+});
+
+Deno.test("`controllerObjects()` says in the Job where everything is, once", () => {
+  const text = JSON.stringify(jobs);
+  assert.equal(text.split('"API_SERVER"').length - 1, 1);
+  assert.match(text, /\{"name":"API_SERVER","value":"https:\/\/here:1"\}/);
+  assert.match(text, /OBSERVATIONS/, "the others stay");
+});
+
+Deno.test("the trial controller has a token for the observation API, and no right but those it needs", () => {
+  assert.ok(JSON.stringify(jobs).includes(`"audience":"${OBSERVATION_AUDIENCE}"`));
+  const [role] = objects.filter(({ kind }) => kind === "Role");
+  assert.deepEqual(role?.rules, [
+    { apiGroups: ["trainer.kubeflow.org"], resources: ["trainjobs"], verbs: ["create", "get"] },
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
+  ]);
+});
+
+Deno.test("`controllerProgram()` is the ConfigMap that kustomize makes, of under 150 lines", async () => {
+  const kustomization: unknown = parseYaml(
+    await Deno.readTextFile(new URL("kustomization.yaml", folder)),
+  );
+  const program = controllerProgram("team");
+  assert.partialDeepStrictEqual(kustomization, {
+    configMapGenerator: [{
+      name: program.metadata?.name,
+      files: Object.keys(program.data ?? {}),
+    }],
+  });
+  const [text = ""] = Object.values(program.data ?? {});
+  assert.ok(text.trimEnd().split("\n").length < 150);
+  assert.ok(text.includes(`"${ANNOTATIONS.earlyStopping}"`));
+});
