@@ -4,7 +4,7 @@ import { messageOf } from "../../kube/errors.ts";
 import { type ObservationRow, SinkError } from "../log/sink.ts";
 import type { ObservedJob } from "../trials/plan.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
-import type { Position } from "./position.ts";
+import { type Position, unseen } from "./position.ts";
 import type { ObservationSource } from "./source.ts";
 
 const uid = z.string().min(1).max(128);
@@ -77,18 +77,20 @@ async function observe(
   { job, from, limit }: ObservationAsk,
   signal: AbortSignal,
 ): Promise<ObservationSeen> {
-  const page = await source.pageOf(job, { since: from?.time, after: from?.seen, limit }, signal);
+  const { time: since, seen = 0 } = from ?? {};
+  const page = await source.pageOf(job, { since, limit: limit + seen }, signal);
   if (page === undefined) return NOTHING;
+  const news = unseen(page.rows, from);
   // After the page: a row that is shown is in its metric's summary.
   const snapshot = await source.snapshotOf(job, signal);
-  const rows = rowsThatFit(page.rows);
+  const rows = rowsThatFit(news.slice(0, limit));
   const { plan, primaryPod, metrics = [] } = snapshot ?? {};
   return {
     ...(plan?.key.kind === "trial" ? { trial: plan.key.name } : {}),
     ...(primaryPod === undefined ? {} : { primaryPod }),
     metrics: metrics.map(({ name, latest, min, max }) => ({ name, latest, min, max })),
     rows,
-    more: page.next !== undefined || rows.length < page.rows.length,
+    more: page.next !== undefined || rows.length < news.length,
   };
 }
 

@@ -3,7 +3,7 @@ import { sortableTime } from "../log/row_time.ts";
 import type { ObservationRow } from "../log/sink.ts";
 import { microsOf, timeOf } from "../recording/micros.ts";
 
-/** Behind the first `seen` rows of those whose time is `time` or later. */
+/** Behind the first `seen` rows of that time, and all before it. */
 export interface Position {
   /** RFC 3339 in UTC, with six digits of fraction: sorts as times do. */
   readonly time: string;
@@ -14,6 +14,8 @@ export interface Position {
 export const POSITION_PATTERN = "^-?[0-9]{1,18}\\.[0-9]{1,9}$";
 const POSITION = new RegExp(POSITION_PATTERN);
 
+/** Most rows of one time: of one push there are as many as it may have metrics. */
+const MAX_SEEN = 10_000;
 /** First and last microsecond that RFC 3339 can write. */
 const FIRST = -62_167_219_200_000_000n;
 const LAST = 253_402_300_799_999_999n;
@@ -31,7 +33,7 @@ export function positionOf(text: string): Position | undefined {
   const [micros = "0", seen = "0"] = text.split(".");
   const at = BigInt(micros);
   const time = sortableTime(timeOf(at < FIRST ? FIRST : at > LAST ? LAST : at));
-  return time === undefined ? undefined : { time, seen: Number(seen) };
+  return time === undefined ? undefined : { time, seen: Math.min(Number(seen), MAX_SEEN) };
 }
 
 /** The later of two positions. */
@@ -39,6 +41,21 @@ export function laterOf(one: Position, other: Position | undefined): Position {
   if (other === undefined || one.time > other.time) return one;
   if (other.time > one.time) return other;
   return one.seen >= other.seen ? one : other;
+}
+
+/**
+ * The rows behind a position, of those from its time on. Only rows of that very time count as seen: a log
+ * that has lost them, as one in memory does with its owner, hides no later ones.
+ */
+export function unseen<Row extends Pick<ObservationRow, "time">>(
+  rows: readonly Row[],
+  from: Position | undefined,
+): readonly Row[] {
+  if (from === undefined) return rows;
+  const first = rows.findIndex(({ time }, index) =>
+    index >= from.seen || sortableTime(time) !== from.time
+  );
+  return first < 0 ? [] : rows.slice(first);
 }
 
 /** The position behind rows that were read from `from` on; `from` itself where there are none. */

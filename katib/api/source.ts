@@ -8,9 +8,9 @@ import type { ObservationReader } from "../adapter/adapter.ts";
  *   for those that this owner has not been pushed yet: then they read the sink. While a log is being
  *   replayed or out of reach they reject with a SinkError of kind `unavailable`, and its
  *   `retryAfterMs` goes to the client; they never answer with less than what was acknowledged.
- * - Rows of a page stand by time, ties in the order of writing. `pageOf({ since, after })` leaves out
- *   rows before `since` and the first `after` of the others: a reader that has seen k rows of time t
- *   comes again with `{ since: t, after: k }`, so that no page depends on the ones before it.
+ * - Rows of a page stand by time, ties in the order of writing, and `pageOf({ since })` leaves out those
+ *   before `since`. A reader that has seen k rows of time t comes again with `{ since: t }` and leaves
+ *   out k of that time itself, so that no page depends on the ones before it.
  * - `onChange` calls its listeners once a row is in the log, or the verdict is there, not before.
  *
  * `app/owned_state.ts` hands it out as `observations`, undefined where no term runs on this replica.

@@ -161,9 +161,19 @@ export interface Pusher {
   /** Of its pod. */
   readonly token: string;
   /** Pushes to a replica; trusts `ca` (default: what the replica says). */
-  push(replica: Replica, percentage: number, ca?: string): Promise<PushOutcome>;
+  push(
+    replica: Replica,
+    percentage: number,
+    ca?: string,
+    metrics?: Record<string, string>,
+  ): Promise<PushOutcome>;
   /** Pushes to a base URL. */
-  pushTo(status: string, percentage: number, ca: string): Promise<PushOutcome>;
+  pushTo(
+    status: string,
+    percentage: number,
+    ca: string,
+    metrics?: Record<string, string>,
+  ): Promise<PushOutcome>;
   /** What the TrainJob shows. */
   shown(): Promise<number | undefined>;
 }
@@ -188,13 +198,18 @@ export async function pusher({ client }: ControlPlane, name: string): Promise<Pu
   const pod = { name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
   const account = { namespace: "default", name: "default" };
   const token = await requestToken(client, account, { audience: PUSH_AUDIENCE, pod });
-  async function pushTo(status: string, percentage: number, ca: string): Promise<PushOutcome> {
+  async function pushTo(
+    status: string,
+    percentage: number,
+    ca: string,
+    metrics?: Record<string, string>,
+  ): Promise<PushOutcome> {
     using http = Deno.createHttpClient({ caCerts: [ca] });
     const answer = await fetch(`${status}${statusPath("default", name)}`, {
       method: "POST",
       client: http,
       headers: { authorization: `Bearer ${token}` },
-      body: JSON.stringify(progress(percentage)),
+      body: JSON.stringify(progress(percentage, metrics)),
       signal: AbortSignal.timeout(10_000),
     });
     await answer.body?.cancel();
@@ -203,8 +218,8 @@ export async function pusher({ client }: ControlPlane, name: string): Promise<Pu
   return {
     name,
     token,
-    push: ({ manager, status }, percentage, ca = manager.caBundle()) =>
-      pushTo(status, percentage, ca),
+    push: ({ manager, status }, percentage, ca = manager.caBundle(), metrics) =>
+      pushTo(status, percentage, ca, metrics),
     pushTo,
     async shown() {
       const job = await client.get(KINDS.trainJob, { namespace: "default", name });

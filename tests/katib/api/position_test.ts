@@ -8,6 +8,7 @@ import {
   type Position,
   positionOf,
   positionText,
+  unseen,
 } from "../../../katib/api/position.ts";
 
 const at = (time: string, seen: number): Position => ({ time, seen });
@@ -73,16 +74,17 @@ Deno.test("pages of any size put a log together again, also while it grows", () 
   const steps = fc.array(fc.tuple(fc.nat(3), fc.boolean()), { maxLength: 40 });
   fc.assert(fc.property(steps, fc.integer({ min: 1, max: 7 }), (steps, limit) => {
     const log: ReturnType<typeof row>[] = [];
-    const read: typeof log = [];
+    const read: { readonly time: string; readonly value: string }[] = [];
     let from: Position | undefined;
     let second = 0;
     const readPage = () => {
-      const text = from && positionText(from);
-      const { time, seen } = (text && positionOf(text)) || {};
-      const page = pageOf(log, { since: time, after: seen, limit });
-      read.push(...page.rows.map(({ time, name, value }) => ({ time, name, value })));
-      from = behind(page.rows, from);
-      return page.next !== undefined;
+      from = from && positionOf(positionText(from));
+      const { time: since, seen = 0 } = from ?? {};
+      const page = unseen(pageOf(log, { since, limit: limit + seen }).rows, from);
+      const rows = page.slice(0, limit);
+      read.push(...rows);
+      from = behind(rows, from);
+      return rows.length > 0;
     };
     for (const [ahead, reads] of steps) {
       second = Math.min(59, second + ahead);
@@ -94,4 +96,13 @@ Deno.test("pages of any size put a log together again, also while it grows", () 
     }
     assert.deepEqual(read, log);
   }));
+});
+
+Deno.test("`unseen()` hides no row of a log that has lost those that were seen", () => {
+  const from = { time: "2026-01-01T00:00:05.000000Z", seen: 2 };
+  assert.deepEqual(unseen([row(6, 1), row(7, 2)], from), [row(6, 1), row(7, 2)]);
+  assert.deepEqual(unseen([row(5, 1), row(7, 2)], from), [row(7, 2)]);
+  assert.deepEqual(unseen([row(5, 1), row(5, 2), row(5, 3)], from), [row(5, 3)]);
+  assert.deepEqual(unseen([row(5, 1), row(5, 2)], from), []);
+  assert.deepEqual(unseen([row(5, 1)], undefined), [row(5, 1)]);
 });

@@ -1,0 +1,100 @@
+/** A reader of observations: a service account with a token for them, and the right to get TrainJobs. */
+import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
+import { OBSERVATION_AUDIENCE, observationPath } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { openEvents } from "./event_client.ts";
+import { requestToken } from "./standalone.ts";
+
+/** Where observations are read: the status endpoint of a Milepost, and whom to trust. */
+export interface ObservationEndpoint {
+  /** Base URL. */
+  readonly status: string;
+  caBundle(): string;
+}
+
+/** What was answered. */
+export interface ObservationAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
+/** One who reads. */
+export interface Observer {
+  readonly token: string;
+  read(
+    at: ObservationEndpoint,
+    job: string,
+    how?: { readonly query?: string; readonly method?: string; readonly token?: string },
+  ): Promise<ObservationAnswer>;
+  watch(at: ObservationEndpoint, job: string, query?: string): ReturnType<typeof openEvents>;
+}
+
+const RBAC = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+
+async function post(client: KubeClient, path: string, body: unknown): Promise<void> {
+  const answer = await client.raw(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  assert.ok(answer.ok, text);
+}
+
+/** Gives the service account the right to get TrainJobs of its namespace. */
+async function allow(client: KubeClient, name: string): Promise<void> {
+  const apiVersion = "rbac.authorization.k8s.io/v1";
+  const group = "rbac.authorization.k8s.io";
+  await post(client, `${RBAC}/roles`, {
+    apiVersion,
+    kind: "Role",
+    metadata: { name },
+    rules: [{ apiGroups: ["trainer.kubeflow.org"], resources: ["trainjobs"], verbs: ["get"] }],
+  });
+  await post(client, `${RBAC}/rolebindings`, {
+    apiVersion,
+    kind: "RoleBinding",
+    metadata: { name },
+    roleRef: { apiGroup: group, kind: "Role", name },
+    subjects: [{ kind: "ServiceAccount", name, namespace: "default" }],
+  });
+}
+
+/** Reads with a token, from any replica. */
+export async function readObservation(
+  at: ObservationEndpoint,
+  path: string,
+  { token, method = "GET" }: { readonly token?: string | undefined; readonly method?: string } = {},
+): Promise<ObservationAnswer> {
+  using http = Deno.createHttpClient({ caCerts: [at.caBundle()] });
+  const answer = await fetch(at.status + path, {
+    method,
+    client: http,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(60_000),
+  });
+  const text = await answer.text();
+  const body: unknown = text === "" ? undefined : JSON.parse(text);
+  return { status: answer.status, body, headers: answer.headers };
+}
+
+/** Makes one, in the namespace `default`. */
+export async function observer(client: KubeClient, name = "observer"): Promise<Observer> {
+  const account = { namespace: "default", name };
+  const metadata = account;
+  await client.create(KINDS.serviceAccount, { apiVersion: "v1", kind: "ServiceAccount", metadata });
+  await allow(client, name);
+  const token = await requestToken(client, account, { audience: OBSERVATION_AUDIENCE });
+  return {
+    token,
+    read: (at, job, how = {}) =>
+      readObservation(at, observationPath("default", job) + (how.query ?? ""), { token, ...how }),
+    watch: (at, job, query = "") =>
+      openEvents(`${at.status}${observationPath("default", job)}?watch=true${query}`, {
+        token,
+        ca: at.caBundle(),
+      }),
+  };
+}
