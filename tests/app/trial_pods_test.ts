@@ -6,7 +6,9 @@ import { CA_KEY, childNames, LABELS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { installTrialCrd } from "../../app/standalone/bootstrap.ts";
 import type { Standalone } from "../../app/standalone/standalone.ts";
-import { withStandalone } from "../support/standalone.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import { shellRuntime, trainJobThat, withStandalone } from "../support/standalone.ts";
+import { createTrial, prepareTrials, trialOf } from "./trial_support.ts";
 import { until } from "../support/until.ts";
 
 const ISTIO = "sidecar.istio.io/inject";
@@ -112,6 +114,23 @@ Deno.test("the pods of a trial know its name where they train, and carry its lab
         );
       }
     });
+  }));
+
+Deno.test("a trial's TrainJob trains with the trial's name, and its pods have the Trial's labels", () =>
+  withStandalone(async ({ client }) => {
+    await prepareTrials(client);
+    const saysIt = shellRuntime("says-it", 'test "$KATIB_TRIAL_NAME" = named');
+    await client.create(KINDS.clusterTrainingRuntime, saysIt);
+    const made = trialOf("named");
+    const labels = { "katib.kubeflow.org/experiment": "e" };
+    const labelled = { ...made, metadata: { ...made.metadata, labels } };
+    await createTrial(client, labelled, { runtime: "says-it" });
+    const isDone = ({ status }: TrainJob) => ["Complete", "Failed"].includes(status?.state ?? "");
+    const job = await trainJobThat(client, "named", "is done", isDone);
+    assert.equal(job.status?.state, "Complete");
+    const labelSelector = "katib.kubeflow.org/trial=named,katib.kubeflow.org/experiment=e";
+    const { items } = await client.list(KINDS.pod, { namespace: "default", labelSelector });
+    assert.equal(items.length, 1);
   }));
 
 Deno.test("a pod that names a Trial is made also where no cluster ever heard of Trials", () =>
