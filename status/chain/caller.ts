@@ -9,6 +9,7 @@ import {
   type Stage,
 } from "./exchange.ts";
 import type { StageParts } from "./stages.ts";
+import type { OwnershipDecision } from "../ownership/ownership.ts";
 import {
   MAX_TOKEN_LENGTH,
   pushAudience,
@@ -26,7 +27,7 @@ const JWT = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`);
 /** Time after which a client may come again while keys or reviews are not there. */
 const SOON_MS = 1000;
 
-/** How long what was found out about a pod counts within one request. */
+/** How long what was found out about a pod counts within one request, from its arrival. */
 const OWNED_FOR_MS = 500;
 
 /** Why nobody can say now whether a token is good. */
@@ -168,17 +169,21 @@ export function subjectRate({ subjectPushes }: StageParts): Stage["run"] {
 }
 
 /** Whether the pod is part of the job that the path names. */
-export function ownership({ ownership, clock }: StageParts): Stage["run"] {
-  return async (exchange) => {
-    exchange.ownedAtMs = clock.monotonic();
-    const { namespace, name } = found(exchange.job, "job");
-    const { serviceAccount } = found(exchange.identity, "identity");
-    const pod = found(exchange.pod, "pod");
-    const decision = await ownership.decide({ namespace, trainJob: name, pod, serviceAccount });
+export function ownership({ ownership }: StageParts): Stage["run"] {
+  const heed = (exchange: Exchange, decision: OwnershipDecision): Outcome => {
     if (!decision.ok) return { why: decision.why };
     exchange.jobUid = decision.trainJobUid;
     exchange.podStartMs = decision.podStartMs;
     return undefined;
+  };
+  return (exchange) => {
+    const { namespace, name } = found(exchange.job, "job");
+    const { serviceAccount } = found(exchange.identity, "identity");
+    const pod = found(exchange.pod, "pod");
+    const decision = ownership.decide({ namespace, trainJob: name, pod, serviceAccount });
+    return decision instanceof Promise
+      ? decision.then((settled) => heed(exchange, settled))
+      : heed(exchange, decision);
   };
 }
 
@@ -189,7 +194,7 @@ export function ownership({ ownership, clock }: StageParts): Stage["run"] {
 export function ownershipAgain(parts: StageParts): Stage["run"] {
   const [refused, owned] = [refusedTokens(parts), ownership(parts)];
   return (exchange) => {
-    const ageMs = parts.clock.monotonic() - found(exchange.ownedAtMs, "time of ownership");
+    const ageMs = parts.clock.monotonic() - exchange.monotonicMs;
     return ageMs < OWNED_FOR_MS ? undefined : refused(exchange) ?? owned(exchange);
   };
 }

@@ -97,20 +97,9 @@ export function peerKey(address: string): string {
   return [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4).join(":") + "::/64";
 }
 
-async function runStages(
-  stages: readonly Stage[],
-  exchange: Exchange,
-): Promise<Refusal | undefined> {
-  for (const stage of stages) {
-    const { routes } = stage;
-    if (routes !== undefined && exchange.route !== undefined && !routes.includes(exchange.route)) {
-      continue;
-    }
-    const outcome = stage.run(exchange);
-    const refusal = outcome instanceof Promise ? await outcome : outcome;
-    if (refusal !== undefined) return refusal;
-  }
-  return undefined;
+/** Whether the request goes through the stage: before its route is known, through each. */
+function passes({ routes }: Stage, { route }: Exchange): boolean {
+  return routes === undefined || route === undefined || routes.includes(route);
 }
 
 /** Creates the handler of pushes. */
@@ -164,7 +153,14 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
 
   async function judge(exchange: Exchange): Promise<Refusal | undefined> {
     try {
-      return await runStages(stages, exchange);
+      for (const stage of stages) {
+        if (!passes(stage, exchange)) continue;
+        const outcome = stage.run(exchange);
+        // Only what waits for something costs a turn.
+        const refusal = outcome instanceof Promise ? await outcome : outcome;
+        if (refusal !== undefined) return refusal;
+      }
+      return undefined;
     } catch (error) {
       return failure(error, exchange);
     } finally {

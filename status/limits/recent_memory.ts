@@ -29,21 +29,27 @@ export interface RecentMemory<V> {
 export function createRecentMemory<V extends object>(
   { now, max, idleMs }: RecentMemoryOptions,
 ): RecentMemory<V> {
+  /** Of the call in hand: the cache asks several times, and a push looks here several times. */
+  let nowMs = now();
   const entries = new LRUCache<string, V>({
     max,
     ttl: idleMs,
     updateAgeOnGet: true,
     // Its own way to save calls of the clock is a timer.
     ttlResolution: 0,
-    perf: { now },
+    perf: { now: () => nowMs },
   });
-  let sweptMs = now();
+  let sweptMs = nowMs;
   return {
-    get: (key) => entries.get(key),
+    get(key) {
+      nowMs = now();
+      return entries.get(key);
+    },
     set(key, value, forMs) {
+      nowMs = now();
       entries.set(key, value, forMs === undefined ? {} : { ttl: forMs });
-      if (now() - sweptMs < idleMs / 2) return;
-      sweptMs = now();
+      if (nowMs - sweptMs < idleMs / 2) return;
+      sweptMs = nowMs;
       entries.purgeStale();
     },
     delete: (key) => void entries.delete(key),

@@ -61,27 +61,36 @@ export interface KeyedBuckets {
 /** Creates {@link KeyedBuckets} with the same limits for each key. */
 export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): KeyedBuckets {
   let latestMs = 0;
-  const buckets = createRecentMemory<Bucket>({
+  const buckets = createRecentMemory<{ now: Bucket }>({
     now: () => latestMs,
     max: maxKeys,
     // After this long it is full again, whatever was taken or owed.
     idleMs: Math.max(60_000, 2 * limits.burst * 1000 / limits.ratePerSecond),
   });
+
+  /** Changes the bucket of a key that has one where it is: that costs less than to set it. */
+  function put(key: string, held: { now: Bucket } | undefined, bucket: Bucket): void {
+    if (held === undefined) buckets.set(key, { now: bucket });
+    else held.now = bucket;
+  }
+
   return {
     take(key, nowMs) {
       latestMs = nowMs;
-      const taken = take(buckets.get(key), nowMs, limits);
-      buckets.set(key, taken.bucket);
-      return taken.waitMs;
+      const held = buckets.get(key);
+      const { bucket, waitMs } = take(held?.now, nowMs, limits);
+      put(key, held, bucket);
+      return waitMs;
     },
     charge(key, nowMs) {
       latestMs = nowMs;
-      buckets.set(key, charge(buckets.get(key), nowMs, limits));
+      const held = buckets.get(key);
+      put(key, held, charge(held?.now, nowMs, limits));
     },
     waitMs(key, nowMs) {
       latestMs = nowMs;
-      const bucket = buckets.get(key);
-      return bucket === undefined ? 0 : take(bucket, nowMs, limits).waitMs;
+      const held = buckets.get(key);
+      return held === undefined ? 0 : take(held.now, nowMs, limits).waitMs;
     },
   };
 }

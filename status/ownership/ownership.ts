@@ -121,13 +121,24 @@ export function podRefusal(
 
 /** Decides claims; remembers a chain for as long as its pod is there. */
 export interface Ownership {
-  /** Throws where a lookup does. */
-  decide(claim: OwnershipClaim): Promise<OwnershipDecision>;
+  /** At once where the caches hold everything. Throws, or rejects, where a lookup does. */
+  decide(claim: OwnershipClaim): OwnershipDecision | Promise<OwnershipDecision>;
   /** The pod is gone: what is known of it may be forgotten. */
   forgetPod(uid: string): void;
 }
 
+/** The TrainJob that a pod's controllers lead to. */
+type Chain = Pick<OwnerRef, "name" | "uid">;
+
 const no = (why: ForbiddenReason | "unknown_job"): OwnershipDecision => ({ ok: false, why });
+
+/** Goes on at once where nothing has to be waited for: a promise costs more than most steps. */
+function then<T, R>(
+  value: T | Promise<T>,
+  next: (value: T) => R | Promise<R>,
+): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
 
 /** Creates {@link Ownership} over lookups. At most `maxPods` (default 50000) chains are kept. */
 export function createOwnership(
@@ -135,7 +146,7 @@ export function createOwnership(
 ): Ownership {
   const { lookups, maxPods = 50_000 } = options;
   /** The TrainJob by UID of the pod. */
-  const chains = new LRUCache<string, Pick<OwnerRef, "name" | "uid">>({ max: maxPods });
+  const chains = new LRUCache<string, Chain>({ max: maxPods });
 
   /** The owner itself, where it is the very one that the reference means. */
   async function follow(
@@ -165,30 +176,40 @@ export function createOwnership(
     return no(isNamed ? why : "unknown_job");
   }
 
-  return {
-    forgetPod: (uid) => void chains.delete(uid),
-    async decide(claim) {
-      const { namespace, serviceAccount } = claim;
-      const pod = await lookups.pod({ namespace, name: claim.pod.name }, claim.pod.uid);
-      const refusal = podRefusal(claim, pod);
-      if (refusal === "pod_gone") chains.delete(claim.pod.uid);
-      if (refusal !== undefined || pod === undefined) return refuse(claim, refusal ?? "pod_gone");
-      const account = await lookups.serviceAccount(
-        { namespace, name: serviceAccount.name },
-        serviceAccount.uid,
-      );
-      if (account?.metadata?.uid !== serviceAccount.uid) {
-        return refuse(claim, "service_account_gone");
-      }
-      const found = chains.get(claim.pod.uid) ?? await trainJobOf(namespace, pod);
-      if (found === undefined) return refuse(claim, "not_of_this_job");
-      const { name, uid } = found;
-      chains.set(claim.pod.uid, { name, uid });
-      if (name !== claim.trainJob) return refuse(claim, "not_of_this_job");
-      // The live one of its name: what the cache holds may be an earlier one.
-      const trainJob = await lookups.trainJob({ namespace, name }, uid);
+  type Step = OwnershipDecision | Promise<OwnershipDecision>;
+
+  function fromPod(claim: OwnershipClaim, pod: OwnedPod | undefined): Step {
+    const refusal = podRefusal(claim, pod);
+    if (refusal === "pod_gone") chains.delete(claim.pod.uid);
+    if (refusal !== undefined || pod === undefined) return refuse(claim, refusal ?? "pod_gone");
+    const { namespace, serviceAccount: { name, uid } } = claim;
+    return then(lookups.serviceAccount({ namespace, name }, uid), (account) => {
+      if (account?.metadata?.uid !== uid) return refuse(claim, "service_account_gone");
+      const known = chains.get(claim.pod.uid);
+      if (known !== undefined) return fromChain(claim, pod, known);
+      return trainJobOf(namespace, pod).then((found) => {
+        if (found === undefined) return refuse(claim, "not_of_this_job");
+        const chain = { name: found.name, uid: found.uid };
+        chains.set(claim.pod.uid, chain);
+        return fromChain(claim, pod, chain);
+      });
+    });
+  }
+
+  function fromChain(claim: OwnershipClaim, pod: OwnedPod, { name, uid }: Chain): Step {
+    if (name !== claim.trainJob) return refuse(claim, "not_of_this_job");
+    // The live one of its name: what the cache holds may be an earlier one.
+    return then(lookups.trainJob({ namespace: claim.namespace, name }, uid), (trainJob) => {
       if (trainJob?.metadata?.uid !== uid) return refuse(claim, "not_of_this_job");
       return { ok: true, trainJobUid: uid, ...startOf(pod) };
+    });
+  }
+
+  return {
+    forgetPod: (uid) => void chains.delete(uid),
+    decide(claim) {
+      const { namespace, pod: { name, uid } } = claim;
+      return then(lookups.pod({ namespace, name }, uid), (pod) => fromPod(claim, pod));
     },
   };
 }

@@ -25,9 +25,16 @@ export interface HeldStatusesOptions {
   readonly maxJobs?: number;
 }
 
+/** As it was pushed: nearly all of it is replaced before anybody reads it. */
 interface Held {
-  readonly status: JobStatus;
+  readonly trainerStatus: TrainerStatus;
+  readonly receivedMs: number;
+  readonly pod: string;
   readonly version: number;
+}
+
+function statusOf({ trainerStatus, receivedMs, pod }: Held): JobStatus {
+  return { trainerStatus, receivedTime: new Date(receivedMs).toISOString(), pod };
 }
 
 /** Creates {@link HeldStatuses}, empty. */
@@ -39,7 +46,7 @@ export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
   function read(job: ReadJob): Reading {
     const own = held.get(job.uid);
     if (own !== undefined) {
-      return { uid: job.uid, cursor: `${term}.${own.version}`, status: own.status };
+      return { uid: job.uid, cursor: `${term}.${own.version}`, status: statusOf(own) };
     }
     const trainerStatus = shown(job);
     if (trainerStatus === undefined) return { uid: job.uid, cursor: `${term}.0` };
@@ -56,8 +63,7 @@ export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
   return {
     put({ job: { uid }, pod, trainerStatus, receivedMs }) {
       version += 1;
-      const receivedTime = new Date(receivedMs).toISOString();
-      held.set(uid, { status: { trainerStatus, receivedTime, pod: pod.name }, version });
+      held.set(uid, { trainerStatus, receivedMs, pod: pod.name, version });
       polls.changed(uid);
     },
     forget(uid) {

@@ -128,7 +128,8 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
     connection.newest = { message, response };
     connection.bytesThen = connection.socket.bytesRead;
     if (connection.inHand > MAX_UNANSWERED) message.socket.destroy();
-    response.once("close", () => {
+    // It comes once: `once` would make a function more for each request.
+    response.on("close", () => {
       connection.inHand -= 1;
       if (connection.newest?.message === message) connection.newest = undefined;
       if (connection.inHand > 0) return;

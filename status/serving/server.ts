@@ -95,14 +95,15 @@ function requestOf(message: IncomingMessage): PushRequest {
 
 function send(response: ServerResponse, answer: PushResponse, closing: boolean): void {
   if (response.destroyed || response.writableEnded) return;
-  const connection = closing ? { "Connection": "close" } : {};
-  response.writeHead(answer.status, {
-    ...answer.headers,
-    "Content-Length": String(Buffer.byteLength(answer.body)),
-    ...connection,
-  });
+  const length = String(Buffer.byteLength(answer.body));
+  const headers: Record<string, string> = { ...answer.headers, "Content-Length": length };
+  if (closing) headers["Connection"] = "close";
+  response.writeHead(answer.status, headers);
   response.end(answer.body);
 }
+
+/** Who reads a body hears of its errors; without a listener they would end the process. */
+function ignore(): void {}
 
 /** Starts the endpoint. Throws where the port cannot be had, or the certificate cannot be used. */
 export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
@@ -124,8 +125,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   }
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    // Who reads the body hears of its errors; without this one they would end the process.
-    message.on("error", () => {});
+    message.on("error", ignore);
     // Closed meanwhile: others that came with this one were too many.
     if (message.socket.destroyed) return;
     const doubt = doubtOf(message);

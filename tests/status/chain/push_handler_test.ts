@@ -5,6 +5,7 @@ import { TransportError } from "../../../kube/errors.ts";
 import { peerKey } from "../../../status/chain/push_handler.ts";
 import { createStages } from "../../../status/chain/stages.ts";
 import { logged } from "../../support/logged.ts";
+import { until } from "../../support/until.ts";
 import { handlerBench, KEY, PATH, PUSH, request, type Sent, TOKEN } from "./handler_bench.ts";
 import { owned } from "../ownership/ownership_cluster.ts";
 import { bound, claims, forge, hmacForged, NOW_MS, sign, signingKey } from "../tokens/tokens.ts";
@@ -244,6 +245,7 @@ Deno.test("`createPushHandler()` answers 503 where the owner takes too long, and
       }),
   });
   const answer = send();
+  await until("the owner is waited for", () => clock.sleeping > 0);
   await clock.advance(3000);
   assert.equal((await answer).status, 503);
   assert(told);
