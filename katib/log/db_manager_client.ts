@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { type ChannelCredentials, Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
+import { guardSessions } from "./http2_sessions.ts";
 import { type ClientTls, probeProtocol } from "./peer_protocol.ts";
 import {
   decodeLogReply,
@@ -89,6 +90,7 @@ const identity = (bytes: Buffer) => bytes;
 /** Creates a client; it connects at the first call. */
 export function createDbManagerClient(options: DbManagerClientOptions): DbManagerClient {
   const { address, tls, clock, deadlineMs, mayWrite } = options;
+  guardSessions();
   let channel: Promise<Channel> | undefined;
   let deadlinesInARow = 0;
   let closed = false;

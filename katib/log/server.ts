@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
+import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
 import { addObservationService } from "./service.ts";
 import { listenOnSharedPort } from "./shared_port.ts";
@@ -58,6 +59,7 @@ export async function startObservationServer(
   options: ObservationServerOptions,
 ): Promise<ObservationServer> {
   const { hostname, port, store, clock, maxConnections = 1000 } = options;
+  guardSessions();
   const writer = createStoreWriter({ store, clock, pausePerCommit: PAUSE_PER_COMMIT });
   const server = new Server(CHANNEL);
   addObservationService(server, { store, writer });

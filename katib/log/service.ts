@@ -118,7 +118,7 @@ function createCalls({ store, writer }: ServiceParts) {
     return Promise.resolve(EMPTY);
   }
 
-  function health(service: string): Promise<Buffer> {
+  function health({ service }: { readonly service: string }): Promise<Buffer> {
     if (!HEALTHY.has(service)) {
       throw new CallRefused(status.NOT_FOUND, `unknown service ${service}`);
     }

@@ -178,9 +178,12 @@ export function decodeLogReply(bytes: Uint8Array): WireRow[] {
 /** A reply without content. */
 export const EMPTY = Buffer.alloc(0);
 
-/** Decodes `HealthCheckRequest`: the name of a service. Throws where the bytes are none. */
-export function decodeHealthRequest(bytes: Uint8Array): string {
-  return decodeGet(bytes).trialName;
+/**
+ * Decodes `HealthCheckRequest`. Throws where the bytes are none. An object, since grpc-js takes an empty
+ * text for no message.
+ */
+export function decodeHealthRequest(bytes: Uint8Array): { readonly service: string } {
+  return { service: decodeGet(bytes).trialName };
 }
 
 /** `HealthCheckResponse` that says SERVING. */

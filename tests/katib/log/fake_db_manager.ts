@@ -38,6 +38,8 @@ export interface FakeDbManager {
   /** Decides over each report; what it throws fails the test's server. */
   fate: (report: ReportRequest, index: number) => Fate | Promise<Fate>;
   stop(): Promise<void>;
+  /** Says GOAWAY to its clients, as whoever shuts down in order, and ends. */
+  sayGoaway(): Promise<void>;
 }
 
 const identity = (bytes: Buffer) => bytes;
@@ -129,6 +131,7 @@ export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
       server.forceShutdown();
       return Promise.resolve();
     },
+    sayGoaway: () => new Promise((resolve) => server.tryShutdown(() => resolve())),
   };
   return manager;
 }

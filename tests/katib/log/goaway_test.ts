@@ -1,0 +1,39 @@
+/** A peer that says GOAWAY, and goes, does not take this process with it. */
+import assert from "node:assert/strict";
+import { run } from "../../support/command.ts";
+
+const CLIENT = new URL("../../../katib/log/db_manager_client.ts", import.meta.url).href;
+const CLOCK = new URL("../../../kube/clock.ts", import.meta.url).href;
+const FAKE = new URL("./fake_db_manager.ts", import.meta.url).href;
+
+/** A process of its own: what is tested would end this one. */
+const PROGRAM = `
+  const { createDbManagerClient } = await import("${CLIENT}");
+  const { systemClock: clock } = await import("${CLOCK}");
+  const { startFakeDbManager } = await import("${FAKE}");
+  let survived = 0;
+  for (; survived < 60; survived++) {
+    const manager = await startFakeDbManager();
+    const client = createDbManagerClient({ address: manager.address, clock, deadlineMs: 20000 });
+    for (let calls = 0; calls < 5; calls++) await client.delete("a");
+    gc();
+    await manager.sayGoaway();
+    client.close();
+    await manager.stop();
+  }
+  console.log("survived " + survived);
+  Deno.exit(0);
+`;
+
+Deno.test("a DB manager that says GOAWAY again and again is survived", async () => {
+  const root = new URL("../../../", import.meta.url).pathname;
+  const { code, stdout, stderr } = await run(Deno.execPath(), {
+    args: [
+      ...["run", "-A", "--no-check", "--v8-flags=--expose-gc", `--config=${root}deno.json`],
+      `data:text/javascript,${encodeURIComponent(PROGRAM)}`,
+    ],
+    timeoutMs: 120_000,
+  });
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout.trim(), "survived 60");
+});
