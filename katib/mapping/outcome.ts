@@ -14,9 +14,7 @@ export function isPrimaryPod(
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean {
   return Object.entries(mapping.primaryPodLabels ?? {})
-    .every(([key, value]) =>
-      labels !== undefined && Object.hasOwn(labels, key) && labels[key] === value
-    );
+    .every(([key, value]) => labels?.[key] === value);
 }
 
 /**

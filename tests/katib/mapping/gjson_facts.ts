@@ -141,6 +141,25 @@ export const DOCUMENTS = {
     'quo"te': "q",
     "text": '{"a":[1,2]}',
     "unicode": "zéß😀",
+    "quotes": [
+      'a"b',
+      "a\\b",
+      "f|b",
+    ],
+    "truths": [
+      "t",
+      "T",
+      "1",
+      "True",
+      "yes",
+      "0",
+      "",
+    ],
+    "points": [
+      "�",
+      "😀",
+      "z",
+    ],
   },
 } as const;
 
@@ -514,4 +533,75 @@ export const FACTS: Readonly<Record<string, Fact>> = {
   "lines: the whole is one of them": { document: "lists", path: "..#", finds: "1" },
   "lines: a member of the whole": { document: "lists", path: "..0.words.0", finds: '"Sara"' },
   "a trailing dot": { document: "lists", path: "words." },
+  "a quote in a query's text": { document: "lists", path: 'quotes.#(=="a\\"b")', finds: '"a\\"b"' },
+  "a backslash in a query's text": {
+    document: "lists",
+    path: 'quotes.#(=="a\\\\b")',
+    finds: '"a\\\\b"',
+  },
+  "a backslash in a query's text without quotes": {
+    document: "lists",
+    path: "quotes.#(==a\\b)",
+    finds: '"a\\\\b"',
+  },
+  "a pipe in a query's text": {
+    document: "lists",
+    path: 'friends.#.nets.#(!="f|b")#|0',
+    finds: '["ig","fb"]',
+  },
+  "a pipe in a path that begins with a query": { document: "lists", path: 'nested.#.#(!="a|b")#' },
+  "a pipe in an object of each, and one behind it": {
+    document: "lists",
+    path: "friends.#.{first|@this,age}|0",
+    finds: '{"@this":"Dale","age":44}',
+  },
+  "a modifier's argument in an object is no name": {
+    document: "lists",
+    path: "{numbers.@flatten:x|#}",
+    finds: '{"_":4}',
+  },
+  "a modifier's argument at the start of a selector is its path": {
+    document: "lists",
+    path: "[@flatten:words]",
+    finds: '[["Sara","Alex","Jack"]]',
+  },
+  "a name with an escaped dot": {
+    document: "lists",
+    path: "{fav\\.movie}",
+    finds: '{"fav\\\\.movie":"Deer Hunter"}',
+  },
+  "a name that is not simple": {
+    document: "lists",
+    path: "{words.#,numbers.#(>2)}",
+    finds: '{"_":3,"_":3}',
+  },
+  "all matches of the first of several keys": {
+    document: "lists",
+    path: "n*.#(>1)#",
+    finds: "[5]",
+  },
+  "one match, of the first of several keys that has one": {
+    document: "lists",
+    path: "*s.#(>2)",
+    finds: "3",
+  },
+  "a query with a path on scalars": { document: "lists", path: "mixed.#(a==1)#", finds: "[]" },
+  "mixed elements above x": { document: "lists", path: "mixed.#(>x)#", finds: "[1]" },
+  "texts taken for true": {
+    document: "lists",
+    path: "truths.#(==~true)#",
+    finds: '["t","T","1","True"]',
+  },
+  "texts beyond the basic plane come last": {
+    document: "lists",
+    path: 'points.#(>"�")#',
+    finds: '["😀"]',
+  },
+  "a question mark is a whole character": {
+    document: "lists",
+    path: 'points.#(%"?")#',
+    finds: '["�","😀","z"]',
+  },
+  "@keys of a scalar": { document: "lists", path: "star.@keys", finds: "[null]" },
+  "@keys of null": { document: "trainJob", path: "status.lost.@keys", finds: "[null]" },
 };
