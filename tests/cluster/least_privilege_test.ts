@@ -13,6 +13,7 @@ import { MANAGER_USER } from "./support/conserved.ts";
 import { type Cluster, withCluster } from "./support/installation.ts";
 import { allows, privilegesOf, textOf, useOf } from "./support/privileges.ts";
 import { reporterOf, statusOf } from "./support/pushing.ts";
+import { trialStopsEarly } from "./support/trial_scene.ts";
 
 /** Privileges that no request shows, each with why it is needed all the same. */
 const NEVER_SEEN: Readonly<Record<string, string>> = {
@@ -240,6 +241,7 @@ const SCENES: Record<string, (cluster: Cluster) => Promise<void>> = {
   "a deadline passes": deadlinePasses,
   "names are taken": namesAreTaken,
   "a snapshot is lost": snapshotIsKept,
+  "a trial is stopped early, and read": (cluster) => trialStopsEarly(cluster, "long"),
   "own objects are edited and deleted": ownObjectsAreKept,
 };
 
@@ -278,6 +280,8 @@ Deno.test("the manager needs what its role gives, and no more", (t) =>
       assert.deepEqual(unused, Object.keys(NEVER_SEEN));
     });
   }, {
+    // Where Trials are, the log is Katib's unless somebody says otherwise; there is no Katib here.
+    flags: { observationSink: "memory" },
     plane: {
       audit: [{ level: "Metadata", users: [MANAGER_USER] }, { level: "None" }],
       admissionPlugins: ["OwnerReferencesPermissionEnforcement"],
