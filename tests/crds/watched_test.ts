@@ -25,6 +25,7 @@ const CASES: Readonly<
           "jobset.sigs.k8s.io/replicatedjob-name": "node",
           "jobset.sigs.k8s.io/jobset-uid": "u3",
           "jobset.sigs.k8s.io/job-index": "0",
+          "batch.kubernetes.io/job-completion-index": "0",
         },
         annotations: { a: "b" },
         ownerReferences: [{
@@ -51,6 +52,7 @@ const CASES: Readonly<
           "trainer.kubeflow.org/trial": "t",
           "jobset.sigs.k8s.io/replicatedjob-name": "node",
           "jobset.sigs.k8s.io/jobset-uid": "u3",
+          "batch.kubernetes.io/job-completion-index": "0",
         },
         ownerReferences: [
           { apiVersion: "batch/v1", kind: "Job", name: "j-node-0", uid: "u2", controller: true },
@@ -185,6 +187,53 @@ const CASES: Readonly<
       kind: "TrainJob",
       metadata: { name: "j" },
       spec: { runtimeRef: { name: "torch" } },
+    },
+  },
+  "a Trial: all but what its job is made of": {
+    parse: WATCHED.trial.parse,
+    given: {
+      apiVersion: "kubeflow.org/v1beta1",
+      kind: "Trial",
+      metadata: { name: "t", namespace: "team", labels: { a: "b" } },
+      spec: {
+        objective: { type: "minimize", objectiveMetricName: "loss" },
+        runSpec: {
+          apiVersion: "trainer.kubeflow.org/v1alpha1",
+          kind: "TrainJob",
+          metadata: { name: "t", namespace: "team", annotations: { script: "x" } },
+          spec: { trainer: { command: ["a long script"] } },
+        },
+        later: { kept: true },
+      },
+    },
+    held: {
+      apiVersion: "kubeflow.org/v1beta1",
+      kind: "Trial",
+      metadata: { name: "t", namespace: "team", labels: { a: "b" } },
+      spec: {
+        objective: { type: "minimize", objectiveMetricName: "loss" },
+        runSpec: {
+          apiVersion: "trainer.kubeflow.org/v1alpha1",
+          kind: "TrainJob",
+          metadata: { name: "t" },
+        },
+        later: { kept: true },
+      },
+    },
+  },
+  "a Trial whose job is nothing that can be made": {
+    parse: WATCHED.trial.parse,
+    given: {
+      apiVersion: "kubeflow.org/v1beta1",
+      kind: "Trial",
+      metadata: { name: "t" },
+      spec: { runSpec: { kind: 7, metadata: "no" } },
+    },
+    held: {
+      apiVersion: "kubeflow.org/v1beta1",
+      kind: "Trial",
+      metadata: { name: "t" },
+      spec: { runSpec: { kind: undefined, metadata: undefined } },
     },
   },
 };

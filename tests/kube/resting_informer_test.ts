@@ -3,6 +3,7 @@ import { createClient } from "../../kube/client.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";
 import { createRestingInformer, REST_MS } from "../../kube/resting_informer.ts";
+import { logged } from "../support/logged.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { until } from "../support/until.ts";
 import { FakeApiServer, WIDGET, type Widget, widget } from "./fake_api_server.ts";
@@ -107,3 +108,20 @@ Deno.test("`createRestingInformer()` is not synced while nobody answers whether 
     equal(await informer.whenSynced(), true);
     equal(informer.resting, true);
   }));
+
+Deno.test("`createRestingInformer()` says once that its kind is not served, and once that it is", async () => {
+  const records = await logged(() =>
+    withWorld(absent, async (world) => {
+      const { informer, clock, server } = world;
+      await informer.whenSynced();
+      for (let look = 0; look < 5; look++) await clock.advance(REST_MS);
+      world.error = undefined;
+      server.put(widget("a"));
+      await clock.advance(REST_MS);
+      await until("the widget is there", () => informer.get("ns/a") !== undefined || undefined);
+    }), "info");
+  deepEqual(records.map((it) => String(it.rawMessage)), [
+    "the API server does not serve this kind; what needs it rests until its CRD is installed",
+    "the API server serves this kind now",
+  ]);
+});
