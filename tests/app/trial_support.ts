@@ -66,18 +66,18 @@ export async function createTrial(
   return { trial: made, trainJob: created };
 }
 
-/** The job's one pod, once it runs, and a token of it. */
+/** The job's one pod, once it runs (where pods run), and a token of it. */
 export async function podToken(
   client: KubeClient,
   name: string,
-  namespace = "default",
+  { namespace = "default", runs = true } = {},
 ): Promise<{ pod: Pod; token: string }> {
   const pod = await until(`the pod of ${name} runs`, async () => {
     const pods = await client.list(KINDS.pod, {
       namespace,
       labelSelector: `${LABELS.trainJobName}=${name}`,
     });
-    return pods.items.find(({ status }) => status?.phase === "Running");
+    return pods.items.find(({ status }) => !runs || status?.phase === "Running");
   });
   const { name: podName = "", uid = "" } = pod.metadata ?? {};
   const account = { namespace, name: "default" };

@@ -1,0 +1,144 @@
+/** Trials through changes of the owner, with a log over the network: nothing lost, doubled or forgotten. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { createMetrics } from "../../app/metrics.ts";
+import { startObservationLog } from "../../app/observation_log.ts";
+import { createSink } from "../../app/observation_sink.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { MANAGER, statusPath } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import { freePort } from "../support/free_port.ts";
+import { until } from "../support/until.ts";
+import { leaderAmong, type Replica, withReplicas } from "./replicas.ts";
+import {
+  createTrial,
+  has,
+  metricsBody,
+  podToken,
+  prepareTrials,
+  trialOf,
+  trialThat,
+} from "./trial_support.ts";
+
+const answerSchema = z.looseObject({ control: z.looseObject({ stop: z.boolean() }).optional() });
+
+/** Pushes at a replica again and again, as clients do, until it is acknowledged; answers its control. */
+async function pushUntilTaken(
+  replicas: () => readonly Replica[],
+  job: string,
+  token: string,
+  body: unknown,
+): Promise<boolean> {
+  let turn = 0;
+  return await until(`a push of ${job} is taken`, async () => {
+    const all = replicas();
+    const replica = all[turn++ % all.length];
+    assert.ok(replica);
+    using http = Deno.createHttpClient({ caCerts: [replica.manager.caBundle()] });
+    const answer = await fetch(`${replica.status}${statusPath("default", job)}`, {
+      method: "POST",
+      client: http,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const read: unknown = await answer.json();
+    if (answer.status !== 200) return undefined;
+    return { stop: answerSchema.parse(read).control?.stop ?? false };
+  }, { everyMs: 100 }).then(({ stop }) => stop);
+}
+
+const text = z.string().transform((it) => atob(it));
+const secretSchema = z.looseObject({
+  data: z.looseObject({ "ca.crt": text, "tls.crt": text, "tls.key": text }),
+});
+
+/** The log of observations, with the certificates that the first manager made. */
+async function startLog(client: KubeClient, port: number, folder: string) {
+  const key = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
+  const { data } = secretSchema.parse(await client.get(KINDS.secret, key));
+  for (const [name, content] of Object.entries(data)) {
+    await Deno.writeTextFile(`${folder}/${name}`, String(content));
+  }
+  return await startObservationLog({
+    bindAddress: "127.0.0.1",
+    port,
+    dataDir: folder,
+    tlsCert: `${folder}/tls.crt`,
+    tlsKey: `${folder}/tls.key`,
+    clientCa: `${folder}/ca.crt`,
+  });
+}
+
+Deno.test("the next owner goes on with a trial's log, and stops whom the last one had decided to stop", async () => {
+  const port = freePort();
+  const address = `127.0.0.1:${port}`;
+  const folder = await Deno.makeTempDir({ prefix: "milepost-log-" });
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
+  const reader = await createSink({
+    setting: { kind: "grpc", address },
+    katibDbManager: address,
+    trialsExist: () => true,
+    clock: systemClock,
+    metrics: createMetrics(),
+    deadlineMs: 5_000,
+  });
+  cleanup.defer(() => reader.close());
+  await withReplicas(async ({ plane: { client }, start }) => {
+    const options = { flags: { observationSink: `grpc:${address}` } };
+    const first = await start("a", options);
+    await prepareTrials(client);
+    await using logCleanup = new AsyncDisposableStack();
+    const running = await startLog(client, port, folder);
+    logCleanup.defer(() => running.stop());
+    const replicas = [first, await start("b", options)];
+    const rules = [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }];
+    const { trial } = await createTrial(client, trialOf("t1", { earlyStoppingRules: rules }));
+    const other = await createTrial(client, trialOf("t2", { earlyStoppingRules: rules }));
+    const { token } = await podToken(client, "t1", { runs: false });
+    const { token: otherToken } = await podToken(client, "t2", { runs: false });
+    const { leader, followers: [follower] } = await leaderAmong(replicas);
+    assert.ok(follower);
+
+    const bodies = ["0.9", "0.8", "0.7"].map((loss, step) =>
+      metricsBody({ loss }, new Date(Date.now() - 10_000 + step * 1000).toISOString())
+    );
+    const anywhere = () => [follower, leader];
+    for (const body of bodies.slice(0, 2)) {
+      assert.equal(await pushUntilTaken(anywhere, "t1", token, body), false);
+      // By the one that is going to be cut off: it has the token reviewed then.
+      assert.equal(await pushUntilTaken(() => [leader], "t2", otherToken, body), false);
+    }
+    // It can decide, but not write what it has decided: the log takes the row, the API server nothing.
+    const mend = leader.cutOff();
+    const decided = await pushUntilTaken(() => [leader], "t2", otherToken, bodies[2]);
+    assert.equal(decided, true);
+    await until("the other replica leads", () => follower.manager.leading());
+    // Nobody pushes for it any more.
+    const stopped = await trialThat(client, "t2", "is stopped", (it) => has(it, "EarlyStopped"));
+    assert.equal(stopped.status?.observation?.metrics?.[0]?.latest, "0.7");
+    mend();
+
+    // A retry of what the last owner took, then the report that decides.
+    assert.equal(await pushUntilTaken(() => [follower], "t1", token, bodies[1]), false);
+    assert.equal(await pushUntilTaken(() => [follower], "t1", token, bodies[2]), true);
+    await trialThat(client, "t1", "is stopped", (it) => has(it, "EarlyStopped"));
+    for (const { metadata } of [trial, other.trial]) {
+      const { namespace = "", name = "", uid = "" } = metadata;
+      const rows = await reader.read(
+        { kind: "trial", namespace, name, uid },
+        AbortSignal.timeout(10_000),
+      );
+      assert.deepEqual(rows.map(({ value }) => value), ["0.9", "0.8", "0.7"], name);
+    }
+    const trials = await client.list(KINDS.trial, { namespace: "default" });
+    for (const { status } of trials.items) {
+      const stops = status?.conditions?.filter(({ type }) => type === "EarlyStopped");
+      assert.equal(stops?.length, 1);
+    }
+    const metric = await follower.metric("trials_stopped_total");
+    assert.equal(metric, 2);
+  });
+});
