@@ -1,4 +1,5 @@
 /** The manager in a cluster: namespace, account, Deployment, its budget, Service and network. */
+import { KATIB } from "../crds/katib_names.ts";
 import { PORTS } from "../crds/names.ts";
 import { variableOf } from "../app/configuration.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./settings.ts";
@@ -193,6 +194,8 @@ export function networkPolicy({ name, namespace, apiServerPorts }: Settings): Ma
         { ports: [{ protocol: "UDP", port: 53 }, ...tcp(53)] },
         { ports: Array.isArray(apiServerPorts) ? tcp(...apiServerPorts) : apiServerPorts },
         { to: replicas, ports: tcp(PORTS.forward) },
+        // Katib's DB manager, or `milepost observation-log` in its place.
+        { to: everyPod, ports: tcp(KATIB.dbManagerPort) },
       ],
     },
   };

@@ -120,6 +120,12 @@ Deno.test("parts() give the manager the rights of app/cluster_role.ts, and no mo
   }
 });
 
+Deno.test("parts() let the manager reach Katib's DB manager", () => {
+  assert.partialDeepStrictEqual(find("NetworkPolicy").spec, {
+    egress: [{ ports: [{ protocol: "TCP", port: 6789 }] }],
+  });
+});
+
 Deno.test("parts() can have other names everywhere", () => {
   const names = { name: "trains", namespace: "elsewhere", image: "other/image:9" };
   const text = JSON.stringify(parts({ ...DEFAULTS, ...names }));
