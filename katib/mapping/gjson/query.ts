@@ -1,4 +1,5 @@
 /** Whether a value meets a query's comparison. */
+import { readGoFloat } from "../../../crds/go_float.ts";
 import type { Budget } from "./budget.ts";
 import { compareText } from "./json.ts";
 import { fitsPattern } from "./pattern.ts";
@@ -87,19 +88,21 @@ function booleanMeets(left: boolean, operator: Operator, right: string): boolean
   }
 }
 
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
-const HEXADECIMAL = /^([+-]?)0x(?=\.?[\da-f])([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/i;
-const INFINITY = /^([+-]?)inf(?:inity)?$/i;
+const HEX = String.raw`[\da-f](?:_?[\da-f])*`;
+const HEXADECIMAL = new RegExp(
+  String.raw`^([+-]?)0x(?=_?\.?[\da-f])((?:_?${HEX})?)\.?((?:${HEX})?)p([+-]?\d+(?:_\d+)*)$`,
+  "i",
+);
 
-/** A number as Go reads it; what is none counts as 0. */
+/** A number as Go reads it, hexadecimal ones too; what is none counts as 0. */
 function numberOf(text: string): number {
-  if (DECIMAL.test(text)) return Number(text);
-  if (/^nan$/i.test(text)) return Number.NaN;
-  const infinity = INFINITY.exec(text);
-  if (infinity !== null) return infinity[1] === "-" ? -Infinity : Infinity;
-  const [, sign, whole = "", fraction = "", exponent] = HEXADECIMAL.exec(text) ?? [];
+  const decimal = readGoFloat(text);
+  if (decimal !== undefined) return decimal.value;
+  const [, sign, whole = "", part = "", exponent] = HEXADECIMAL.exec(text) ?? [];
   if (exponent === undefined) return 0;
-  const digits = Number(`0x${whole}${fraction}`);
-  const value = digits * 2 ** (Number(exponent) - 4 * fraction.length);
+  const plain = (digits: string) => digits.replaceAll("_", "");
+  const fraction = plain(part);
+  const digits = Number(`0x${plain(whole)}${fraction}`);
+  const value = digits * 2 ** (Number(plain(exponent)) - 4 * fraction.length);
   return sign === "-" ? -value : value;
 }

@@ -398,6 +398,23 @@ export const FACTS: Readonly<Record<string, Fact>> = {
   },
   "a number in another notation": { document: "lists", path: "numbers.#(==1e1)#", finds: "[10]" },
   "a hexadecimal number": { document: "lists", path: "numbers.#(==0x1p1)#", finds: "[2]" },
+  "a hexadecimal number with all that it may have": {
+    document: "lists",
+    path: "numbers.#(==+0x_1_.8p+1_0)#",
+    finds: "[]",
+  },
+  "a hexadecimal number with a fraction": {
+    document: "lists",
+    path: "numbers.#(==0x1_4.0p-1)#",
+    finds: "[10]",
+  },
+  "a number with an underscore": { document: "lists", path: "numbers.#(==1_0)#", finds: "[10]" },
+  "a number that is too large": { document: "lists", path: "numbers.#(<1e400)#|#", finds: "4" },
+  "a number against NaN": {
+    document: "lists",
+    path: "[numbers.#(==nan)#,numbers.#(!=nan)#]",
+    finds: "[[],[3,1,2,10]]",
+  },
   "mixed elements equal to 1": { document: "lists", path: "mixed.#(==1)#", finds: '[1,"1"]' },
   "mixed elements equal to true": { document: "lists", path: "mixed.#(==true)#", finds: "[true]" },
   "mixed elements below true": { document: "lists", path: "mixed.#(<true)#", finds: '["1",false]' },
