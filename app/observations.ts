@@ -58,15 +58,18 @@ const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
 const MAX_SUBJECTS = 10_000;
 /** What strangers leave of a budget to those who were accepted before. */
 const RESERVED = 0.2;
+/** What one reader may have of the budget of SubjectAccessReviews. */
+const READERS_SHARE = 0.5;
+
+const limitsOf = (perSecond: number) => ({
+  ratePerSecond: perSecond,
+  burst: Math.max(1, perSecond),
+});
 
 /** A budget of questions to the API server, `perSecond` in the long run, and as many at once. */
 function questionBudget(perSecond: number): TakeQuestion {
-  const limits = (share: number) => ({
-    ratePerSecond: perSecond * share,
-    burst: Math.max(1, perSecond * share),
-  });
-  const known = createKeyedBuckets(limits(RESERVED), 1);
-  const shared = createKeyedBuckets(limits(1 - RESERVED), 1);
+  const known = createKeyedBuckets(limitsOf(perSecond * RESERVED), 1);
+  const shared = createKeyedBuckets(limitsOf(perSecond * (1 - RESERVED)), 1);
   return (nowMs, from) =>
     shared.take("", nowMs) === 0 || (from === "known" && known.take("", nowMs) === 0);
 }
@@ -137,6 +140,10 @@ export function serveObservations(options: ObservationServingOptions): Observati
     clock,
     takeTokenReview: questionBudget(configuration.tokenReviewQps),
     takeAccessReview: questionBudget(configuration.tokenReviewQps),
+    takeShare: createKeyedBuckets(
+      limitsOf(configuration.tokenReviewQps * READERS_SHARE),
+      MAX_SUBJECTS,
+    ).take,
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
   const api = createObservationApi({

@@ -24,11 +24,11 @@ export interface Access {
   wasAccepted(token: ReaderToken): boolean;
   /** Whose token it is; `refused` where the API server does not accept it; undefined: no answer. */
   authenticate(token: ReaderToken): Promise<Reader | "refused" | undefined>;
-  /** Whether the reader may get the TrainJob; undefined: no answer. */
+  /** Whether the reader may get the TrainJob, or when it may ask again; undefined: no answer. */
   authorize(
     reader: Reader,
     job: { readonly namespace: string; readonly name: string },
-  ): Promise<boolean | undefined>;
+  ): Promise<boolean | { readonly retryAfterMs: number } | undefined>;
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
 }
@@ -40,6 +40,11 @@ export interface AccessOptions {
   /** Budgets of TokenReviews and of SubjectAccessReviews: each takes one question. */
   readonly takeTokenReview: TakeQuestion;
   readonly takeAccessReview: TakeQuestion;
+  /**
+   * A reader's own share of SubjectAccessReviews, by {@link Reader.key}: 0, or milliseconds to wait. So
+   * that nobody who asks for one job after the other takes the reviews of all.
+   */
+  readonly takeShare: (reader: string, nowMs: number) => number;
   /** `token_reviews_total{result}`. */
   readonly onReview?: (result: ReviewResult) => void;
   /** Tokens, and answers about readers and jobs, remembered each. Default 20000. */
@@ -120,7 +125,7 @@ async function reviewAccess(
 
 /** Creates an {@link Access}. */
 export function createAccess(options: AccessOptions): Access {
-  const { client, clock, onReview, maxAnswers = 20_000 } = options;
+  const { client, clock, takeShare, onReview, maxAnswers = 20_000 } = options;
   const readers = createMemory<Reader | "refused">(clock, maxAnswers);
   const accepted = new LRUCache<string, true>({ max: maxAnswers });
   const trust = (hash: string) => accepted.has(hash) ? "known" : "stranger";
@@ -157,6 +162,8 @@ export function createAccess(options: AccessOptions): Access {
       const id = `${reader.key}/${namespace}/${name}`;
       const known = rights.get(id);
       if (known !== undefined) return known;
+      const retryAfterMs = takeShare(reader.key, clock.monotonic());
+      if (retryAfterMs > 0) return { retryAfterMs };
       const asked = await accessReviews.ask(id, "known", async (signal) => {
         const may = await reviewAccess(client, reader, { namespace, name }, signal);
         rights.set(id, may, BELIEVED_MS[may ? "allowed" : "denied"]);

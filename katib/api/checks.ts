@@ -101,6 +101,7 @@ export async function mayRead(
   if (reader === "refused") return { why: "refused" };
   const may = await access.authorize(reader, job);
   if (may === undefined) return UNCHECKED;
+  if (typeof may === "object") return { why: "read_limit", ...may };
   if (may) return { reader };
   return { why: "forbidden", subject: reader.username, job: `${job.namespace}/${job.name}` };
 }

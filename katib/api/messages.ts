@@ -55,6 +55,10 @@ export const observationSchema = z.object({
 });
 export type Observation = z.infer<typeof observationSchema>;
 
+export const endSchema = z.object({
+  reason: z.enum(["Complete", "Failed", "Deleted"]),
+}).meta({ description: "How the TrainJob ended, in the last event of a watch." });
+
 export const failureSchema = z.object({
   kind: z.literal("Status"),
   apiVersion: z.literal("v1"),

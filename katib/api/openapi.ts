@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { OBSERVATION_AUDIENCE, observationPath, TRAINER_VERSION } from "../../crds/names.ts";
 import {
+  endSchema,
   failureSchema,
   logRowSchema,
   metricSchema,
@@ -15,6 +16,7 @@ const NAMED = z.registry<{ id: string }>();
 NAMED.add(observationSchema, { id: "Observation" });
 NAMED.add(metricSchema, { id: "Metric" });
 NAMED.add(logRowSchema, { id: "LogRow" });
+NAMED.add(endSchema, { id: "End" });
 NAMED.add(failureSchema, { id: "Status" });
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -49,6 +51,24 @@ function parametersOf(schema: z.ZodObject, where: "path" | "query") {
   });
 }
 
+/** One of the server-sent events; of a stream the schema describes each, up to OpenAPI 3.1. */
+function event(name: "observation" | "end") {
+  return {
+    type: "object",
+    properties: {
+      event: { type: "string", const: name },
+      ...(name === "observation" &&
+        { id: { type: "string", description: "A number that grows." } }),
+      data: {
+        type: "string",
+        contentMediaType: "application/json",
+        contentSchema: ref(name === "observation" ? "Observation" : "End"),
+      },
+    },
+    required: ["event", "data"],
+  };
+}
+
 const EVENTS =
   "With `watch=true`: `event: observation` with an Observation as data, whose log holds " +
   "the rows since the event before; `event: end` with a reason once the job has ended.";
@@ -74,7 +94,7 @@ export function openApiDocument() {
               description: `The observation. ${EVENTS}`,
               content: {
                 ...json(ref("Observation")),
-                "text/event-stream": { schema: { type: "string" } },
+                "text/event-stream": { schema: { oneOf: [event("observation"), event("end")] } },
               },
             },
             ...Object.fromEntries(

@@ -61,7 +61,8 @@ async function readOn(
   const may = await mayRead(parts, token, job);
   if ("why" in may) {
     // Nobody can say now: that takes no rights away.
-    return may.why === "unavailable" ? undefined : { kind: "reader", why: refusalText(may) };
+    const isOpen = may.why === "unavailable" || may.why === "read_limit";
+    return isOpen ? undefined : { kind: "reader", why: refusalText(may) };
   }
   const again = await parts.findJob(job);
   return again?.metadata.uid === uid ? undefined : { kind: "job", reason: "Deleted" };

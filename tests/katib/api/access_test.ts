@@ -113,6 +113,20 @@ Deno.test("`authorize()` believes a yes for seconds, and a no for less", async (
   assert.equal(await access.authorize(reader, JOB), true);
 });
 
+Deno.test("`authorize()` gives a reader its share, so that one who asks for all jobs holds up nobody", async () => {
+  const { access } = apiBench();
+  const reader = await readerOf(access);
+  const answers = await Promise.all(
+    Array.from(
+      { length: 10 },
+      (_, index) => access.authorize(reader, { ...JOB, name: `${index}` }),
+    ),
+  );
+  assert.deepEqual(answers.slice(7), [true, { retryAfterMs: 1000 }, { retryAfterMs: 1000 }]);
+  assert.equal(await access.authorize(reader, { ...JOB, name: "0" }), true, "what is known");
+  assert.equal(await access.authorize({ ...reader, key: "another" }, JOB), true);
+});
+
 Deno.test("`close()` ends what waits for the API server, and nothing is asked after it", async () => {
   const { access, server } = apiBench();
   const held = Promise.withResolvers<void>();

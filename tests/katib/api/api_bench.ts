@@ -145,11 +145,13 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const ends = new Set<(end: "Complete" | "Failed" | "Deleted") => void>();
   const counted: string[] = [];
   const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
+  const shares = createKeyedBuckets({ ratePerSecond: 1, burst: 8 }, 10);
   const access = createAccess({
     client,
     clock,
     takeTokenReview: (nowMs) => reviews.take("", nowMs) === 0,
     takeAccessReview: () => true,
+    takeShare: shares.take,
   });
   const places = createStreamPlaces({ total: 3, perSubject: 2 });
   const reads = createKeyedBuckets({ ratePerSecond: 100, burst: 200 }, 10);
