@@ -8,6 +8,7 @@ import { recordPush } from "../../../katib/recording/record_push.ts";
 import { replay } from "../../../katib/recording/replay.ts";
 import type { Sample } from "../../../katib/recording/sample.ts";
 import { applyReport, startRules } from "../../../katib/rules/rules.ts";
+import { parsePush } from "../../../status/chain/push.ts";
 
 const SCOPE = { objective: { name: "loss", type: "minimize" as const } };
 const START = microsOf("2026-01-02T03:04:05Z") ?? 0n;
@@ -155,4 +156,29 @@ Deno.test("`timeOf()` says every microsecond as `microsOf()` reads it, to Katib'
     assert.match(text, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,5}[1-9])?Z$/);
     assert.equal(microsOf(text), micros);
   }));
+});
+
+Deno.test("every time that a push may have can be recorded", () => {
+  const two = (max: number) => fc.nat({ max }).map((it) => String(it).padStart(2, "0"));
+  const text = fc.tuple(
+    fc.nat({ max: 9999 }).map((it) => String(it).padStart(4, "0")),
+    two(12),
+    two(31),
+    fc.tuple(two(24), two(60), two(60)),
+    fc.constantFrom("", ".1", ".1234567891", ".000", "."),
+    fc.constantFrom("Z", "z", "+00:00", "-23:59", "+14:00", "+24:00", "+0100", ""),
+  ).map(([year, month, day, time, fraction, zone]) =>
+    `${year}-${month}-${day}T${time.join(":")}${fraction}${zone}`
+  );
+  let taken = 0;
+  fc.assert(
+    fc.property(text, (lastUpdatedTime) => {
+      if (!parsePush({ trainerStatus: { lastUpdatedTime } }).ok) return;
+      taken += 1;
+      const micros = microsOf(lastUpdatedTime);
+      assert.equal(Number((micros ?? 0n) / 1000n), Math.trunc(Date.parse(lastUpdatedTime)));
+    }),
+    { numRuns: 3000 },
+  );
+  assert.ok(taken > 100, String(taken));
 });
