@@ -1,0 +1,191 @@
+/** Killed at every call to the log or to the API server, before it takes effect or after: all is done once. */
+import assert from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { Answer } from "../../../katib/adapter/adapter.ts";
+import { createAdapter } from "../../../katib/adapter/create_adapter.ts";
+import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import type { ObservationSink } from "../../../katib/log/sink.ts";
+import { createStopper } from "../../../katib/stopping/stopper.ts";
+import type { ObservationPlan } from "../../../katib/trials/plan.ts";
+import type { KubeClient } from "../../../kube/client.ts";
+import { MemoryCluster } from "../../controller/memory_cluster.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+import { jobOf, trial } from "../trials/builders.ts";
+import { planOf, pushOf } from "./adapter_scene.ts";
+
+type When = "before" | "after";
+
+const LOSSES = ["0.9", "0.8", "0.7"];
+const never = new AbortController().signal;
+
+/** The cluster and the log, which outlive every owner. */
+function world() {
+  const cluster = new MemoryCluster();
+  const made = trial();
+  cluster.put(KINDS.trial, made);
+  cluster.put(KINDS.trainJob, jobOf(made));
+  const sink = createMemorySink();
+  const clock = new FakeClock(undefined, () => settlePromises(200));
+  return { cluster, sink, clock };
+}
+
+const PLAN: ObservationPlan = planOf("t1", {
+  key: { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" },
+  job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+  rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
+});
+
+/** A process that can be killed: from then on it reaches nothing, and nobody hears of it. */
+function createLife(
+  { cluster, sink, clock }: ReturnType<typeof world>,
+  killAt: number,
+  when: When,
+) {
+  let calls = 0;
+  const dead = Promise.withResolvers<never>();
+  dead.promise.catch(() => {});
+  let isDead = false;
+  const events: string[] = [];
+  async function call<T>(work: () => Promise<T>): Promise<T> {
+    if (isDead) return await dead.promise;
+    const isLast = calls++ === killAt;
+    if (isLast && when === "before") kill();
+    if (isDead) return await dead.promise;
+    const result = await work();
+    if (isLast) kill();
+    return isDead ? await dead.promise : result;
+  }
+  const over = new AbortController();
+  function kill() {
+    isDead = true;
+    dead.reject(new Error("killed"));
+    over.abort();
+  }
+  const client = cluster.client();
+  const guarded: Pick<KubeClient, "get" | "patch"> = {
+    get: (...all) => call(() => client.get(...all)),
+    patch: (...all) => call(() => client.patch(...all)),
+  };
+  const guardedSink: ObservationSink = {
+    ...sink,
+    append: (...all) => call(() => sink.append(...all)),
+    read: (...all) => call(() => sink.read(...all)),
+  };
+  const leading = () => !isDead;
+  const adapter = createAdapter({
+    sink: guardedSink,
+    plans: {
+      planOf: () => PLAN,
+      open: () => [PLAN],
+      isOpen: () => true,
+      isPrimary: () => true,
+    },
+    stopper: createStopper({
+      client: guarded,
+      clock,
+      events: { record: ({ kind }, { reason }) => void events.push(`${kind} ${reason}`) },
+      leading,
+      deadlineMs: 1_000,
+    }),
+    clock,
+    random: () => 0.5,
+    leading,
+    sinkMs: 2_500,
+  });
+  const running = adapter.run(over.signal);
+  return {
+    adapter,
+    events,
+    get calls() {
+      return calls;
+    },
+    get isDead() {
+      return isDead;
+    },
+    async end() {
+      kill();
+      await running;
+    },
+  };
+}
+
+type Life = ReturnType<typeof createLife>;
+
+/** What a client sees: an answer, or nothing of a process that was killed. */
+async function pushOnce(life: Life, step: number, loss: string): Promise<Answer | undefined> {
+  const answer = await life.adapter.accept(pushOf(PLAN, step, loss), never);
+  return life.isDead ? undefined : answer;
+}
+
+/** A client that retries each push until it is taken, and an owner that is killed once on the way. */
+async function train(killAt: number, when: When) {
+  const scene = world();
+  const lives: Life[] = [createLife(scene, killAt, when)];
+  const answers: Answer[] = [];
+  async function current(): Promise<Life> {
+    const last = lives.at(-1);
+    assert.ok(last);
+    if (!last.isDead) return last;
+    await last.end();
+    const next = createLife(scene, Infinity, "after");
+    lives.push(next);
+    return next;
+  }
+  for (const [step, loss] of LOSSES.entries()) {
+    for (let tries = 0;; tries++) {
+      assert.ok(tries < 5, "a push is never taken");
+      const answer = await pushOnce(await current(), step, loss);
+      await scene.clock.advance(1_000);
+      if (!answer?.ok) continue;
+      answers.push(answer);
+      break;
+    }
+  }
+  await scene.clock.advance(20_000);
+  await (await current()).adapter.settle(PLAN.job, never);
+  await scene.clock.advance(20_000);
+  const calls = lives[0]?.calls ?? 0;
+  const told = lives.flatMap(({ events }) => events);
+  for (const life of lives) await life.end();
+  return { ...scene, answers, calls, told, wasKilled: lives.length > 1 };
+}
+
+async function assertOnce(killAt: number, when: When) {
+  const { cluster, sink, answers, told, calls, wasKilled } = await train(killAt, when);
+  const rows = await sink.read(PLAN.key, never);
+  assert.deepEqual(rows.map(({ value }) => value), LOSSES);
+  assert.deepEqual(
+    answers.map((it) => it.ok && it.control !== undefined),
+    [false, false, true],
+  );
+  const { status } = cluster.peek(KINDS.trial, "ml/t1") ?? {};
+  assert.deepEqual(status?.conditions?.map(({ type }) => type), [
+    "Created",
+    "Running",
+    "EarlyStopped",
+  ]);
+  assert.deepEqual(status?.observation?.metrics, [
+    { name: "loss", min: "0.7", max: "0.9", latest: "0.7" },
+  ]);
+  const job = cluster.peek(KINDS.trainJob, "ml/t1");
+  const conditions = job?.status?.conditions?.map(({ type, status }) => `${type} ${status}`);
+  assert.deepEqual(conditions, ["EarlyStopped True", "Complete True"]);
+  assert.equal(new Set(told).size, told.length, `told twice: ${told}`);
+  return { calls, wasKilled };
+}
+
+Deno.test("a trial is recorded, judged and stopped once by an owner that nobody kills", async () => {
+  const { calls, wasKilled } = await assertOnce(Infinity, "after");
+  assert.equal(wasKilled, false);
+  assert.ok(calls >= 6, `${calls} calls`);
+});
+
+for (const when of ["before", "after"] as const) {
+  Deno.test(`a trial is recorded, judged and stopped once by owners of which one is killed ${when} any call takes effect`, async () => {
+    const { calls } = await assertOnce(Infinity, when);
+    for (let killAt = 0; killAt < calls; killAt++) {
+      const { wasKilled } = await assertOnce(killAt, when);
+      assert.ok(wasKilled, `call ${killAt} of ${calls} was not reached`);
+    }
+  });
+}
