@@ -27,9 +27,9 @@ const MAX_NESTING = 32;
  */
 export function parsePath(text: string): PathReading {
   if (text.length > MAX_PATH_LENGTH) {
-    return mistake(MAX_PATH_LENGTH, `is longer than ${MAX_PATH_LENGTH} characters`);
+    return mistake(MAX_PATH_LENGTH, `more than ${MAX_PATH_LENGTH} characters`);
   }
-  if (text.trim() === "") return mistake(0, "is empty");
+  if (text.trim() === "") return mistake(0, "an empty path");
   const found = checkPath(text, 0, 0);
   return found === undefined ? { ok: true, path: { text } } : mistake(found.index, found.message);
 }
@@ -49,7 +49,7 @@ type Component = { readonly end: number } | Mistake;
 /** The first mistake of a path that begins at `offset` of the whole. */
 function checkPath(path: string, offset: number, nesting: number): Mistake | undefined {
   if (nesting > MAX_NESTING) {
-    return { index: offset, message: `has more than ${MAX_NESTING} brackets inside each other` };
+    return { index: offset, message: `more than ${MAX_NESTING} brackets inside each other` };
   }
   let at = 0;
   // A literal can stand where a path begins: at the start, after a pipe, behind "#" and a dot.
@@ -65,7 +65,7 @@ function checkPath(path: string, offset: number, nesting: number): Mistake | und
     if (separator !== undefined && separator !== "." && separator !== "|") {
       return {
         index: offset + at,
-        message: `has "${separator}" where "." or "|" or its end belongs`,
+        message: `"${separator}" where ".", "|" or the end belongs`,
       };
     }
     isStart = separator === "|" || rest.startsWith("#");
@@ -95,21 +95,21 @@ function checkKey(rest: string): Component {
     const char = rest[at];
     if (char === "." || char === "|") return { end: at };
     if (char !== "\\") continue;
-    if (++at >= rest.length) return { index: at - 1, message: "ends with an escape of nothing" };
+    if (++at >= rest.length) return { index: at - 1, message: "an escape of nothing at the end" };
   }
   return { end: rest.length };
 }
 
 function checkModifier(rest: string): Component {
   const call = parseModifier(rest);
-  if (call === undefined) return { index: 0, message: "has an argument that is not closed" };
+  if (call === undefined) return { index: 0, message: "an argument that is not closed" };
   if (!MODIFIERS.has(call.name)) return checkKey(rest);
   if (/^[{["]/.test(call.argument)) {
     try {
       parseJsonText(call.argument);
     } catch (error) {
       if (!(error instanceof JsonTextError)) throw error;
-      const message = `has an argument that is not JSON: ${error.message}`;
+      const message = `an argument that is not JSON: ${error.message}`;
       return { index: call.argumentAt + error.index, message };
     }
   }
@@ -120,14 +120,14 @@ function checkLiteral(rest: string): Component {
   const literal = literalAt(rest);
   if (literal === undefined) return checkKey(rest);
   return "problem" in literal
-    ? { index: literal.index, message: `has ${literal.problem}` }
+    ? { index: literal.index, message: literal.problem }
     : { end: literal.end };
 }
 
 function checkMultipath(rest: string, nesting: number): Component {
   const multipath = parseMultipath(rest);
   if (multipath === undefined) {
-    return { index: 0, message: `has a "${rest[0]}" that is not closed` };
+    return { index: 0, message: `a "${rest[0]}" that is not closed` };
   }
   for (const selector of multipath.selectors) {
     const found = checkPath(selector.path, selector.at, nesting + 1);
@@ -139,10 +139,10 @@ function checkMultipath(rest: string, nesting: number): Component {
 function checkQuery(rest: string, nesting: number): Component {
   const query = parseQuery(rest);
   if (query === undefined) {
-    return { index: 0, message: `has a query whose bracket or quote is not closed` };
+    return { index: 0, message: "a query whose bracket or quote is not closed" };
   }
   if (query.operatorAt !== undefined && query.operator === "") {
-    return { index: query.operatorAt, message: 'has a "!" that belongs to no operator' };
+    return { index: query.operatorAt, message: 'a "!" that belongs to no operator' };
   }
   const inner = checkPath(query.path, rest.indexOf(query.path, 2), nesting + 1);
   if (inner !== undefined) return inner;

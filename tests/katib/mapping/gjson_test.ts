@@ -29,8 +29,8 @@ for (const [says, { document, path, finds }] of Object.entries(FACTS)) {
 }
 
 const MISTAKES: Readonly<Record<string, { path: string; position: number; message: RegExp }>> = {
-  "nothing": { path: "", position: 1, message: /is empty/ },
-  "only space": { path: " \n", position: 1, message: /is empty/ },
+  "nothing": { path: "", position: 1, message: /empty path/ },
+  "only space": { path: " \n", position: 1, message: /empty path/ },
   "a query whose bracket is open": {
     path: `status.conditions.#(type=="Complete"`,
     position: 19,
@@ -46,13 +46,13 @@ const MISTAKES: Readonly<Record<string, { path: string; position: number; messag
     position: 12,
     message: /not closed/,
   },
-  "one bracket too many": { path: `a.#(b==1))#`, position: 10, message: /has "\)"/ },
-  "text behind a query": { path: `a.#(b==1)x`, position: 10, message: /has "x"/ },
+  "one bracket too many": { path: `a.#(b==1))#`, position: 10, message: /^"\)" where/ },
+  "text behind a query": { path: `a.#(b==1)x`, position: 10, message: /^"x" where/ },
   "an exclamation mark alone": { path: `a.#(b!1)`, position: 6, message: /no operator/ },
   "a mistake inside a query": { path: `a.#(b.#(c!d)==1)`, position: 10, message: /no operator/ },
   "a multipath that is open": { path: `status.[a,b`, position: 8, message: /"\[".*not closed/ },
   "an object that is open": { path: `{"a":b`, position: 1, message: /"\{".*not closed/ },
-  "text behind a multipath": { path: `[a]b`, position: 4, message: /has "b"/ },
+  "text behind a multipath": { path: `[a]b`, position: 4, message: /^"b" where/ },
   "a mistake inside a multipath": { path: `[a,b.#(c]`, position: 1, message: /not closed/ },
   "a mistake in a later path of a multipath": {
     path: `x|[a,b.#(c!d)]`,
@@ -66,7 +66,7 @@ const MISTAKES: Readonly<Record<string, { path: string; position: number; messag
     position: 13,
     message: /not JSON/,
   },
-  "text behind an argument": { path: `a.@flatten:{}x`, position: 14, message: /has "x"/ },
+  "text behind an argument": { path: `a.@flatten:{}x`, position: 14, message: /^"x" where/ },
   "a literal that is open": { path: `a|!{"b":1`, position: 4, message: /not closed/ },
   "a literal that is no JSON": { path: `!{"b":x}`, position: 7, message: /not JSON/ },
   "text behind a number": { path: `!1|a`, position: 3, message: /more text/ },

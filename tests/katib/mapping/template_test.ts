@@ -183,13 +183,13 @@ const REFUSED: Readonly<Record<string, { template: unknown; problems: string[] }
       failureCondition: `status.conditions.#(type!"x")`,
     },
     problems: [
-      "successCondition: GJSON at character 19: has a query whose bracket or quote is not closed",
-      'failureCondition: GJSON at character 25: has a "!" that belongs to no operator',
+      "successCondition: GJSON at character 19: a query whose bracket or quote is not closed",
+      'failureCondition: GJSON at character 25: a "!" that belongs to no operator',
     ],
   },
   "a condition that is only space": {
     template: { successCondition: " " },
-    problems: ["successCondition: GJSON at character 1: is empty"],
+    problems: ["successCondition: GJSON at character 1: an empty path"],
   },
   "both spellings of one thing": {
     template: {
