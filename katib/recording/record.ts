@@ -29,9 +29,16 @@ export function startRecord(scope: RecordScope): RecordState {
 
 const ONE = 1n;
 
-/** Whether a replayed entry can be what came with this time: at it, or moved behind a row that was later. */
-function mayStem({ isReplayed, pushed, recorded }: Entry, time: bigint): boolean {
-  return isReplayed && (time === recorded || (pushed < recorded && time <= pushed));
+/** Whether an entry was moved behind a row that was later, and can have come with this time. */
+function isMovedFrom({ pushed, recorded }: Entry, time: bigint): boolean {
+  return pushed < recorded && time <= pushed;
+}
+
+/** The replayed entry that can be what came with this time: best the one at it. */
+function replayed(window: Window, time: bigint, digest: number): Entry | undefined {
+  const isMeant = (entry: Entry) => entry.isReplayed && entry.digest === digest;
+  return newest(window, (entry) => isMeant(entry) && entry.recorded === time) ??
+    newest(window, (entry) => isMeant(entry) && isMovedFrom(entry, time));
 }
 
 /** A sample that was read. */
@@ -64,13 +71,13 @@ function earlier(state: RecordState, read: Read): Entry | undefined {
     (entry) => !entry.isReplayed && entry.pushed === sent && entry.digest === identity,
   );
   if (own !== undefined) return own;
-  const digest = digestOf(content);
-  return newest(window, (entry) => mayStem(entry, time) && entry.digest === digest);
+  return replayed(window, time, digestOf(content));
 }
 
 /** The rows of a sample of which the log has some, as the last that its former owner wrote. */
 function missing({ tail }: RecordState, { time, content }: Read): Content | undefined {
-  if (tail === undefined || !mayStem(tail.entry, time)) return undefined;
+  if (tail === undefined) return undefined;
+  if (time !== tail.entry.recorded && !isMovedFrom(tail.entry, time)) return undefined;
   const has = (row: Content[number]) =>
     tail.content.some((one) => one.name === row.name && one.value === row.value);
   const rest = content.filter((row) => !has(row));

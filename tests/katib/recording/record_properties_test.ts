@@ -103,7 +103,11 @@ Deno.test("every sample of several pods is recorded once, and no two rows have n
 
 const valueText = fc.constantFrom("0.1", "0.5", "NaN", "inf", "-1e400", "2", "high", "1_0");
 const runOfSamples = fc.array(
-  fc.record({ step: fc.integer({ min: 1, max: 3_000_000 }), loss: valueText, acc: valueText }),
+  fc.record({
+    step: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 3_000_000 })),
+    loss: valueText,
+    acc: valueText,
+  }),
   { maxLength: 20 },
 ).map((all) => {
   let micros = 0;
@@ -119,12 +123,15 @@ function recordAll(state: RecordState, samples: readonly Sample[]) {
 }
 
 Deno.test("an owner who replays goes on as the former one would have, where times increase", () => {
-  fc.assert(fc.property(runOfSamples, fc.nat({ max: 20 }), (samples, cut) => {
-    const whole = recordAll(startRecord(SCOPE), samples);
-    const before = recordAll(startRecord(SCOPE), samples.slice(0, cut));
-    const again = recordAll(replay(SCOPE, before.rows), samples);
-    assert.deepEqual([...before.rows, ...again.rows], whole.rows);
-  }));
+  fc.assert(
+    fc.property(runOfSamples, fc.nat({ max: 20 }), (samples, cut) => {
+      const whole = recordAll(startRecord(SCOPE), samples);
+      const before = recordAll(startRecord(SCOPE), samples.slice(0, cut));
+      const again = recordAll(replay(SCOPE, before.rows), samples);
+      assert.deepEqual([...before.rows, ...again.rows], whole.rows);
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 Deno.test("rules decide by the log as they did by the pushes", () => {
@@ -176,7 +183,8 @@ Deno.test("every time that a push may have can be recorded", () => {
       if (!parsePush({ trainerStatus: { lastUpdatedTime } }).ok) return;
       taken += 1;
       const micros = microsOf(lastUpdatedTime);
-      assert.equal(Number((micros ?? 0n) / 1000n), Math.trunc(Date.parse(lastUpdatedTime)));
+      assert.ok(micros !== undefined, lastUpdatedTime);
+      assert.ok(Math.abs(Number(micros / 1000n) - Date.parse(lastUpdatedTime)) <= 1);
     }),
     { numRuns: 3000 },
   );
