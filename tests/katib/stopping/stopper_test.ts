@@ -258,6 +258,22 @@ Deno.test("`stop()` leaves a trial alone that ends while the stop is on its way"
   deepEqual(world.events, []);
 });
 
+Deno.test("`stop()` keeps the job's own end that comes between its two writes", async () => {
+  const world = new World();
+  let isFirst = true;
+  world.cluster.faults.push(({ verb, kind }, phase) => {
+    if (verb === "patch" && kind === "TrainJob" && phase === "before" && isFirst) {
+      isFirst = false;
+      world.end("job", "Complete");
+    }
+    return undefined;
+  });
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  deepEqual(world.trialConditions, TRIAL_STOPPED);
+  deepEqual(world.jobConditions, ["Complete=True/R: m"]);
+  deepEqual(world.events, TOLD);
+});
+
 for (const [sentence, stop] of [["a trial", STOP], ["a job without one", OF_JOB]] as const) {
   for (const end of ["Complete", "Failed"]) {
     Deno.test(`\`stop()\` of ${sentence} leaves a job alone that has ended before: ${end}`, async () => {

@@ -88,6 +88,12 @@ const IMPOSTORS: Record<string, { view: PlanView; why: RegExp }> = {
     view: view(trial({ runSpec: { apiVersion: "trainer.kubeflow.org/v2", kind: "TrainJob" } })),
     why: /is a trainer.kubeflow.org\/v2 TrainJob/,
   },
+  "is of another kind of the same group": {
+    view: view(trial({
+      runSpec: { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainingRuntime" },
+    })),
+    why: /is a trainer.kubeflow.org\/v1alpha1 TrainingRuntime, no/,
+  },
   "is of a Trial that makes nothing": {
     view: view(trial({ runSpec: undefined })),
     why: /is a nothing/,

@@ -142,12 +142,14 @@ Deno.test("`planOf()` says that it does not know while the API server does not a
   match(answer.why, /connection refused/);
   await rejects(world.plans.trialOf(job, signal), /connection refused/);
   isDown = false;
+  world.cluster.hold();
   world.cluster.put(KINDS.trial, trial());
   equal((await world.planOf(job)).kind, "plan");
 });
 
 Deno.test("`planOf()` has nothing for a job that is gone, or that another has replaced", async () => {
   const world = new World();
+  world.settings = { ...world.settings, keepsPlainJobs: true };
   equal((await world.planOf(jobOf(undefined))).kind, "none");
   world.put(undefined, jobOf(undefined, { uid: "another" }));
   equal((await world.planOf(jobOf(undefined))).kind, "none");
