@@ -78,6 +78,7 @@ export function planOfJob(trainJob: TrainJob, keepsPlainJobs: boolean): PlannedJ
     job,
     objective: stopping && { ...stopping.objective, additional: [] },
     records: "all",
+    ...(!asks && { isPlain: true }),
     rules: stopping?.rules.map((it) => ({ startStep: undefined, ...it })) ?? [],
     mapping,
     graceMs: grace?.ms ?? 0,

@@ -32,6 +32,8 @@ export interface ObservationPlan {
   readonly records: "named" | "all";
   /** As they stand in the object; what is wrong with one is told by an event, and it is left out. */
   readonly rules: readonly TrialRule[];
+  /** The job asks for nothing: its log may be short, and is lost with its owner where it is in memory. */
+  readonly isPlain?: boolean | undefined;
   /** Which pods count, and how the job ends. Absent: every pod counts. */
   readonly mapping?: TrialMapping | undefined;
   /**

@@ -149,6 +149,8 @@ export function planOf(view: PlanView, settings: PlanSettings): Planned {
     const { plan, notices } = planOfJob(trainJob, settings.keepsPlainJobs);
     return { answer: plan ?? { kind: "none" }, notices };
   }
+  // With a Trial that is deleted its job goes a moment later.
+  if (trainJob.metadata.deletionTimestamp !== undefined) return refused(claim.why, []);
   const message = `not recorded as a trial: ${claim.why}`;
   const about = [aboutJob(trainJob), ...claim.rivals.map(aboutTrial)];
   const reason = EVENT_REASONS.trialClaimRefused;

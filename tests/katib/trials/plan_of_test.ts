@@ -111,6 +111,13 @@ for (const [sentence, { view, why }] of Object.entries(IMPOSTORS)) {
   });
 }
 
+Deno.test("`planOf()` tells nothing of a job that goes with its Trial", () => {
+  const trainJob = jobOf(trial(), { deletionTimestamp: "2026-01-01T00:00:00Z" });
+  const { answer, notices } = planOf(view(undefined, { trainJob }), SETTINGS);
+  equal(answer.kind, "refused");
+  deepEqual(notices, []);
+});
+
 Deno.test("`planOf()` touches no job that two Trials claim, and tells all three", () => {
   const first = trial();
   const second = trial({ runSpec: { ...first.spec?.runSpec } }, { name: "t2" });
