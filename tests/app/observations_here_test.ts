@@ -1,0 +1,51 @@
+/** Observations at their owner: which term answers, and who hears of changes. */
+import assert from "node:assert/strict";
+import { createObservationsHere } from "../../app/observations_here.ts";
+import type { ObservationSource } from "../../katib/api/source.ts";
+import { FakeClock, settle } from "../support/fake_clock.ts";
+import { logOf } from "../katib/api/api_bench.ts";
+
+const job = { namespace: "team", name: "job", uid: "uid-1" };
+const NEVER = new AbortController().signal;
+
+Deno.test("who owns nothing has no answer, neither for itself nor for others", async () => {
+  const here = createObservationsHere(() => undefined, new FakeClock());
+  assert.equal(await here.answer({ job, limit: 1 }, NEVER), undefined);
+  assert.equal(await here.answerForwarded({ job, limit: 1 }, NEVER), undefined);
+  assert.equal(await here.poll([{ job }], 0, NEVER), undefined);
+});
+
+Deno.test("a question of another replica is checked before it is answered", async () => {
+  const log = logOf("uid-1");
+  log.push(1);
+  const here = createObservationsHere(() => log.source, new FakeClock());
+  assert.partialDeepStrictEqual(await here.answerForwarded({ job, limit: 1 }, NEVER), {
+    rows: [{ value: "1" }],
+  });
+  assert.equal(await here.answerForwarded({ job, limit: 9999 }, NEVER), undefined);
+  here.close();
+});
+
+Deno.test("who waits hears of a row, and of the next owner", async () => {
+  const clock = new FakeClock();
+  const [first, second] = [logOf("uid-1"), logOf("uid-1")];
+  let source: ObservationSource | undefined = first.source;
+  const here = createObservationsHere(() => source, clock);
+  const [begin] = await here.poll([{ job }], 0, NEVER) ?? [];
+  assert.ok(begin !== undefined);
+  const { cursor } = begin;
+  assert.deepEqual(await here.poll([{ job, cursor }], 0, NEVER), []);
+
+  const waiting = here.poll([{ job, cursor }], 10_000, NEVER);
+  await settle();
+  first.push(1);
+  const [changed] = await waiting ?? [];
+  assert.ok(changed !== undefined && changed.cursor !== cursor);
+
+  const late = here.poll([{ job, cursor: changed.cursor }], 10_000, NEVER);
+  source = second.source;
+  const [next] = await here.poll([{ job, cursor: changed.cursor }], 0, NEVER) ?? [];
+  assert.ok(next !== undefined && next.cursor !== changed.cursor);
+  assert.deepEqual(await late, [], "of the term that is over nobody hears any more");
+  here.close();
+});
