@@ -286,6 +286,7 @@ Deno.test("`planOf()` records a plain job where the log keeps such, and nowhere 
     job,
     objective: undefined,
     records: "all",
+    isPlain: true,
     rules: [],
     graceMs: 0,
   });
