@@ -2,7 +2,11 @@
 import { isInstalled, run } from "../support/command.ts";
 
 /** Packages at the versions that the contracts name. */
-export type PythonPackage = "kubeflow==0.5.0" | "transformers==5.23.0" | "schemathesis==4.32.5";
+export type PythonPackage =
+  | "kubeflow==0.5.0"
+  | "transformers==5.23.0"
+  | "schemathesis==4.32.5"
+  | "kubeflow-katib==0.19.0";
 
 /** Where it is kept: the user's cache, keyed by what is in it. */
 function folder(name: PythonPackage): string {
