@@ -44,9 +44,13 @@ class Reader {
     return undefined;
   }
 
-  /** By its template; a job without one counts the first pod of whatever trains in it. */
+  /**
+   * By its template; a job without one, or with one that cannot be read, counts the first pod of whatever
+   * trains in it: pushes of several would mix.
+   */
   mapping(template: Record<string, unknown> | undefined): TrialMapping | undefined {
-    const isTold = ["primaryPodLabels", "primaryPodLabel"].some((it) => template?.[it]);
+    const isTold = ["primaryPodLabels", "primaryPodLabel"]
+      .some((it) => Object.keys(template?.[it] ?? {}).length > 0);
     const labels = { [JOB_KEYS.completionIndex]: "0" };
     const whole = isTold ? template : { ...template, primaryPodLabels: labels };
     const { mapping, problems } = readMapping(whole, this.trainJob);
@@ -54,7 +58,8 @@ class Reader {
     if (told.length > 0) {
       this.notices.push(problemsOf(this.trainJob, ANNOTATIONS.trialTemplate, told));
     }
-    return mapping ?? neverSucceeds(whole, this.trainJob);
+    return mapping ?? neverSucceeds(whole, this.trainJob) ??
+      neverSucceeds({ primaryPodLabels: labels }, this.trainJob);
   }
 }
 

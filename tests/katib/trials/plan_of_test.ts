@@ -343,6 +343,21 @@ Deno.test("`planOf()` never takes an annotated job for succeeded whose condition
   match(told(planned)[0] ?? "", /TrialTemplateInvalid .*successCondition: GJSON at character/);
 });
 
+Deno.test("`planOf()` counts the first pod where an annotated template names no labels, or two spellings", () => {
+  const role = { role: "x" };
+  for (
+    const template of [
+      { primaryPodLabels: {} },
+      { primaryPodLabel: role, primaryPodLabels: role },
+    ]
+  ) {
+    const job = annotated({ "trial-template": JSON.stringify(template) });
+    deepEqual(plan(planOf(job, SETTINGS)).mapping?.primaryPodLabels, {
+      "batch.kubernetes.io/job-completion-index": "0",
+    });
+  }
+});
+
 Deno.test("`planOf()` goes by the Trial where there is one, not by annotations of its job", () => {
   const of = trial();
   const trainJob = jobOf(of, { annotations: { "trainer.kubeflow.org/early-stopping": STOPPING } });
