@@ -139,8 +139,9 @@ for (const [text, outcome] of facts) {
 
 Deno.test("readGoFloat() reads every number as JavaScript writes it", () => {
   fc.assert(fc.property(fc.double({ noNaN: true }), (number) => {
-    const text = String(number);
-    assert.deepEqual(readGoFloat(text), { value: number, isInRange: true });
+    // It writes -0 as 0.
+    const value = number === 0 ? 0 : number;
+    assert.deepEqual(readGoFloat(String(number)), { value, isInRange: true });
   }));
 });
 
