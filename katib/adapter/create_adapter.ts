@@ -18,6 +18,7 @@ import type {
 import { createDeletions } from "./deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
+import { createPlainLogs } from "./plain_logs.ts";
 import { createStops } from "./stops.ts";
 
 /** Options of {@link createAdapter}. */
@@ -88,6 +89,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   /** Jobs whose log was replayed in this term. */
   const judged = new Set<string>();
   const listeners = new Set<(jobUid: string) => void>();
+  const plainLogs = createPlainLogs();
   const deletions = createDeletions({ sink, clock, random, sinkMs });
   let versions = 0;
 
@@ -126,6 +128,15 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return ++versions;
   }
 
+  /** Whether its log is one of the short ones that are kept here. */
+  const isShort = ({ isPlain }: ObservationPlan) => isPlain === true && sink.name === "memory";
+
+  function recordShortly(plan: ObservationPlan, push: ObservedPush): Answer {
+    const answer = plainLogs.accept(plan, push);
+    for (const listener of listeners) listener(plan.job.uid);
+    return answer;
+  }
+
   /** What a pod is told whose pushes are not recorded: to stop, where its trial is to. */
   function bystander({ job }: ObservationPlan): Answer | undefined {
     const control = actors.get(job.uid)?.control;
@@ -140,6 +151,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   ): Answer | undefined | Promise<Answer> {
     if (closed.signal.aborted) return CLOSED;
     if (isPrimary === undefined) return WHICH_POD;
+    if (isShort(plan)) return isPrimary ? recordShortly(plan, push) : undefined;
     return isPrimary ? actors.of(plan).accept(push, signal) : bystander(plan);
   }
 
@@ -208,6 +220,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     },
     forget(job) {
       judged.delete(job.uid);
+      plainLogs.forget(job.uid);
       stops.forget(job.uid);
       const actor = actors.remove(job.uid);
       const isOwn = actor === undefined ? sink.keepsPlainJobs : actor.plan.key.kind === "job";
@@ -230,6 +243,9 @@ export function createAdapter(options: AdapterOptions): Adapter {
     async snapshotOf(job, signal) {
       const plan = await planned(job, signal);
       if (plan === undefined) return undefined;
+      if (isShort(plan)) {
+        return { plan, ...plainLogs.snapshotOf(job.uid) ?? { version: 0, metrics: [], rows: 0 } };
+      }
       const actor = actors.of(plan);
       const state = await actor.load();
       const { version, pod: primaryPod } = actor;
@@ -237,7 +253,10 @@ export function createAdapter(options: AdapterOptions): Adapter {
     },
     async pageOf(job, query, signal) {
       const plan = await planned(job, signal);
-      return plan && pageOf(await sink.read(plan.key, signal), query);
+      if (plan === undefined) return undefined;
+      return isShort(plan)
+        ? plainLogs.pageOf(job.uid, query)
+        : pageOf(await sink.read(plan.key, signal, query.since), query);
     },
     onChange(listener) {
       listeners.add(listener);

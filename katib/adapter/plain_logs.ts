@@ -1,0 +1,114 @@
+/**
+ * Logs of jobs that ask for nothing, where they are kept in memory: short, and written without waiting
+ * for anything, since such jobs are most of a cluster's and nobody may ever read their logs.
+ */
+import { LRUCache } from "lru-cache";
+import type { ObservationRow } from "../log/sink.ts";
+import { contentOf } from "../recording/content.ts";
+import { microsOf, timeOf } from "../recording/micros.ts";
+import type { ObservationPlan } from "../trials/plan.ts";
+import type { Answer, LogPage, LogQuery, MetricSummary, ObservedPush } from "./adapter.ts";
+import { pageOf } from "./log_page.ts";
+import { createSummary, type Summary } from "./summary.ts";
+
+/** How much is kept. */
+export interface PlainLogsOptions {
+  /** Logs; the longest unused are given up. Default 20000. */
+  readonly maxLogs?: number;
+  /** Rows of one log; it loses its oldest. Default 2000. */
+  readonly maxRows?: number;
+  /** Rows of all logs: where there are many logs each gets its part of these, and at least 16. Default 200000. */
+  readonly maxRowsInAll?: number;
+}
+
+/** What is known of one such log. */
+export interface PlainSnapshot {
+  readonly version: number;
+  readonly metrics: readonly MetricSummary[];
+  readonly rows: number;
+  readonly primaryPod: string;
+}
+
+/** The logs, by the UID of their TrainJobs. */
+export interface PlainLogs {
+  /** Records the samples of a push, each once where it comes again right after. */
+  accept(plan: ObservationPlan, push: ObservedPush): Answer;
+  /** Undefined where nothing was recorded. */
+  snapshotOf(jobUid: string): PlainSnapshot | undefined;
+  pageOf(jobUid: string, query: LogQuery): LogPage;
+  forget(jobUid: string): void;
+}
+
+interface PlainLog {
+  readonly rows: ObservationRow[];
+  readonly summary: Summary;
+  lastMicros: bigint;
+  /** The last sample as it was pushed, by which a retry is known. */
+  lastPushed: string;
+  pod: string;
+  version: number;
+}
+
+/** Rows that every log may have, however many logs there are. */
+const ROWS_AT_LEAST = 16;
+const ALL = {};
+
+/** Creates {@link PlainLogs}, empty. */
+export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
+  const { maxLogs = 20_000, maxRows = 2_000, maxRowsInAll = 200_000 } = options;
+  const logs = new LRUCache<string, PlainLog>({ max: maxLogs });
+
+  function logOf({ job }: ObservationPlan): PlainLog {
+    const known = logs.get(job.uid);
+    if (known !== undefined) return known;
+    const log = { rows: [], summary: createSummary(), lastMicros: 0n, lastPushed: "", pod: "" };
+    const made = { ...log, version: 0 };
+    logs.set(job.uid, made);
+    return made;
+  }
+
+  /** Many are dropped at once, so that it is seldom. */
+  function makeRoom({ rows }: PlainLog): void {
+    const share = Math.floor(maxRowsInAll / Math.max(1, logs.size));
+    const room = Math.max(ROWS_AT_LEAST, Math.min(maxRows, share));
+    if (rows.length > room) rows.splice(0, rows.length - Math.ceil(room * 0.75));
+  }
+
+  function record(
+    log: PlainLog,
+    { metrics = [], lastUpdatedTime }: ObservedPush["trainerStatus"],
+  ): readonly string[] {
+    const { content, warnings } = contentOf(ALL, metrics);
+    const pushed = `${lastUpdatedTime} ${log.pod} ${JSON.stringify(content)}`;
+    if (content.length === 0 || pushed === log.lastPushed) return warnings;
+    const micros = microsOf(lastUpdatedTime) ?? log.lastMicros;
+    log.lastMicros = micros > log.lastMicros ? micros : log.lastMicros + 1n;
+    log.lastPushed = pushed;
+    const time = timeOf(log.lastMicros);
+    for (const { name, value } of content) {
+      const row = { time, name, value };
+      log.rows.push(row);
+      log.summary.add(row);
+    }
+    log.version += 1;
+    makeRoom(log);
+    return warnings;
+  }
+
+  return {
+    accept(plan, { pod, earlier = [], trainerStatus }) {
+      const log = logOf(plan);
+      log.pod = pod.name;
+      const warnings = [...earlier, trainerStatus].flatMap((sample) => record(log, sample));
+      return warnings.length === 0 ? { ok: true } : { ok: true, warnings: warnings.slice(0, 20) };
+    },
+    snapshotOf(jobUid) {
+      const log = logs.get(jobUid);
+      if (log === undefined) return undefined;
+      const { version, summary, pod: primaryPod } = log;
+      return { version, metrics: summary.metrics(), rows: summary.rows(), primaryPod };
+    },
+    pageOf: (jobUid, query) => pageOf(logs.get(jobUid)?.rows ?? [], query),
+    forget: (jobUid) => void logs.delete(jobUid),
+  };
+}
