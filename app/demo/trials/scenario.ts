@@ -1,6 +1,11 @@
 /** What happens in the demo of trials: the example trial controller runs, and its TrainJobs are watched. */
 import { KINDS } from "../../../crds/kinds.ts";
-import { JOB_CONDITIONS, OBSERVATION_AUDIENCE, observationPath } from "../../../crds/names.ts";
+import {
+  JOB_CONDITIONS,
+  JOB_KEYS,
+  OBSERVATION_AUDIENCE,
+  observationPath,
+} from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import type { KubeClient } from "../../../kube/client.ts";
@@ -103,6 +108,17 @@ async function follow(
   return ended;
 }
 
+/** The last line that the trial controller has written, for an error. */
+async function lastWords(client: KubeClient): Promise<string> {
+  const labelSelector = `${JOB_KEYS.jobName}=${TRIAL_CONTROLLER}`;
+  const { items } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });
+  const name = items.at(-1)?.metadata?.name;
+  if (name === undefined) return "it has no pod";
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${name}/log?tailLines=1`;
+  const answer = await client.raw(path, { method: "GET" });
+  return (await answer.text()).trim();
+}
+
 /** Runs the trials, shows them until the controller is done or `signal` aborts, and tells how they went. */
 export async function playTrials(
   standalone: Standalone,
@@ -113,7 +129,9 @@ export async function playTrials(
   await applyTrials(standalone);
   const ended = await follow(standalone, watched, display, signal);
   if (signal.aborted) return [];
-  if (ended === "Failed") throw new Error("the trial controller has failed");
+  if (ended === "Failed") {
+    throw new Error(`the trial controller has failed: ${await lastWords(standalone.client)}`);
+  }
   const token = await observationToken(standalone.client);
   const summaries: TrialSummary[] = [];
   const byName = new Intl.Collator("en", { numeric: true }).compare;

@@ -1,0 +1,82 @@
+/** The example trial controller in a whole Milepost: it outlives being killed, and learns what it missed. */
+import assert from "node:assert/strict";
+import {
+  controllerObjects,
+  controllerProgram,
+  kindOf,
+  TRIAL_CONTROLLER,
+} from "../../app/demo/trials/objects.ts";
+import { exampleRuntime, trainingProgram } from "../../app/demo/examples.ts";
+import type { Standalone } from "../../app/standalone/standalone.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { processesThatMention } from "../support/processes.ts";
+import { trainJobThat, withStandalone } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+
+const NAMESPACE = "default";
+/** Short trials: ten reports each, judged at the third. */
+const SETTINGS = { LEARNING_RATES: "0.5,0.2,1,0.02", EPOCHS: "200", START_STEP: "3" };
+
+async function install({ client, server, status }: Standalone): Promise<void> {
+  await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
+  await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
+  await client.create(KINDS.configMap, controllerProgram(NAMESPACE));
+  const env = { API_SERVER: server, OBSERVATIONS: status, ...SETTINGS };
+  for (const object of controllerObjects(NAMESPACE, env)) {
+    await client.create(kindOf(object), object);
+  }
+}
+
+/** What the controller has written since it was last started. */
+async function linesOf({ client }: Standalone): Promise<Record<string, unknown>[]> {
+  const labelSelector = `batch.kubernetes.io/job-name=${TRIAL_CONTROLLER}`;
+  const { items: [pod] } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod?.metadata?.name}/log`;
+  const text = await (await client.raw(path, { method: "GET" })).text();
+  return text.trim().split("\n").filter((it) => it !== "").map((it) => JSON.parse(it));
+}
+
+/** Kills the controller's process, wherever it is. */
+async function kill({ folder }: Standalone): Promise<void> {
+  const killed = await until("the controller's process", async () => {
+    const found = [...await processesThatMention(folder)]
+      .filter(([, command]) => command.includes("trial_controller.ts"));
+    return found.length > 0 ? found : undefined;
+  });
+  for (const [pid] of killed) Deno.kill(pid, "SIGKILL");
+}
+
+Deno.test("the example trial controller goes on where it was killed", () =>
+  withStandalone(async (standalone) => {
+    const { client } = standalone;
+    await install(standalone);
+    const isOver = ({ status }: { status?: { state?: string | undefined } | undefined }) =>
+      ["Complete", "EarlyStopped"].includes(status?.state ?? "");
+    await trainJobThat(client, "digits-1", "is over", isOver);
+    await kill(standalone);
+    await until("the controller is done", async () => {
+      const key = { namespace: NAMESPACE, name: TRIAL_CONTROLLER };
+      const { status } = await client.get(KINDS.job, key);
+      return status?.conditions?.some((it) => it.type === "Complete" && it.status === "True");
+    }, { timeoutMs: 120_000 });
+
+    const { items } = await client.list(KINDS.trainJob, { namespace: NAMESPACE });
+    assert.deepEqual(
+      items.map(({ metadata, status }) => [metadata.name, status?.state]).toSorted(),
+      [
+        ["digits-1", "Complete"],
+        ["digits-2", "Complete"],
+        ["digits-3", "Complete"],
+        ["digits-4", "EarlyStopped"],
+      ],
+    );
+    const lines = await linesOf(standalone);
+    // A TrainJob that was made a moment ago has no CA beside it yet: 404, and it is asked for again.
+    const problems = lines.filter(({ error }) => error !== undefined && !/404/.test(String(error)));
+    assert.deepEqual(problems, []);
+    const ended = lines.filter(({ state }) => state !== undefined);
+    assert.equal(ended.length, 4, "it tells of every trial, also of those that it had not watched");
+    const [first] = ended.filter(({ trial }) => trial === "digits-1");
+    assert.ok(Number(first?.steps) >= 8, "and of all reports that were before");
+    assert.equal(lines.at(-1)?.best, "digits-3");
+  }));
