@@ -54,7 +54,7 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
         observationSeconds.observe({ sink }, (clock.monotonic() - began) / 1000);
       }
     },
-    read: (key, signal) => inner.read(key, signal),
+    read: (key, signal, since) => inner.read(key, signal, since),
     delete: (key, signal) => inner.delete(key, signal),
     close: () => inner.close(),
   };
@@ -122,7 +122,7 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
       if (sink.name === "memory") begunInMemory.add(textOf(key));
       await sink.append(key, rows, signal);
     },
-    read: async (key, signal) => await (await of(key)).read(key, signal),
+    read: async (key, signal, since) => await (await of(key)).read(key, signal, since),
     async delete(key, signal) {
       await (await of(key)).delete(key, signal);
       begunInMemory.delete(textOf(key));

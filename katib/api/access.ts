@@ -162,7 +162,8 @@ export function createAccess(options: AccessOptions): Access {
       const id = `${reader.key}/${namespace}/${name}`;
       const known = rights.get(id);
       if (known !== undefined) return known;
-      const retryAfterMs = takeShare(reader.key, clock.monotonic());
+      const isShared = accessReviews.isAsking(id);
+      const retryAfterMs = isShared ? 0 : takeShare(reader.key, clock.monotonic());
       if (retryAfterMs > 0) return { retryAfterMs };
       const asked = await accessReviews.ask(id, "known", async (signal) => {
         const may = await reviewAccess(client, reader, { namespace, name }, signal);

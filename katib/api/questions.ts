@@ -14,6 +14,8 @@ export interface Questions<A> {
     from: "stranger" | "known",
     question: (signal: AbortSignal) => Promise<A>,
   ): Promise<Asked<A>>;
+  /** Whether a question is under way that an asker of `key` would share. */
+  isAsking(key: string): boolean;
   /** Ends what runs, and resolves when nothing does. Nothing is asked after it. */
   close(): Promise<void>;
 }
@@ -76,6 +78,7 @@ export function createQuestions<A>(options: QuestionsOptions): Questions<A> {
       inFlight.set(key, started);
       return started;
     },
+    isAsking: (key) => inFlight.has(key),
     async close() {
       closing.abort();
       await Promise.all(inFlight.values());

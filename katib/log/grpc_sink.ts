@@ -150,9 +150,14 @@ class GrpcSink implements ObservationSink {
     });
   }
 
-  async read(key: LogKey, signal: AbortSignal): Promise<readonly ObservationRow[]> {
+  async read(
+    key: LogKey,
+    signal: AbortSignal,
+    since = "",
+  ): Promise<readonly ObservationRow[]> {
     const { client } = this.#options;
-    return rowsOf(await this.#again(signal, () => client.get(wholeLog(trialNameOf(key)), signal)));
+    const asked = { ...wholeLog(trialNameOf(key)), startTime: since };
+    return rowsOf(await this.#again(signal, () => client.get(asked, signal)));
   }
 
   async delete(key: LogKey, signal: AbortSignal): Promise<void> {

@@ -34,8 +34,11 @@ export interface ObservationSink {
    * not doubled.
    */
   append(key: LogKey, rows: readonly ObservationRow[], signal: AbortSignal): Promise<void>;
-  /** Every row of the log, by time, ties in the order of writing. Rejects with a {@link SinkError}. */
-  read(key: LogKey, signal: AbortSignal): Promise<readonly ObservationRow[]>;
+  /**
+   * The rows of the log from `since` on, an RFC 3339 time (absent: every row), by time, ties in the order
+   * of writing. Rejects with a {@link SinkError}.
+   */
+  read(key: LogKey, signal: AbortSignal, since?: string): Promise<readonly ObservationRow[]>;
   /** Forgets a log. One that is not there is no error. Rejects with a {@link SinkError}. */
   delete(key: LogKey, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
-import { shortTime } from "./row_time.ts";
+import { shortTime, sortableTime } from "./row_time.ts";
 import { type LogKey, type ObservationSink, SinkError } from "./sink.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
@@ -51,13 +51,18 @@ export function createStoreSink({ name, store, clock }: StoreSinkOptions): Obser
       const append = { log: logOf(key), isPlain: key.kind === "job", rows: rows.map(knownRow) };
       if (rows.length > 0) await writer.append(append, signal);
     },
-    read: (key, signal) =>
-      answer(signal, () =>
-        store.read(logOf(key)).map(({ at, name, value }) => ({
-          time: shortTime(at),
-          name,
-          value,
-        }))),
+    read: (key, signal, since) =>
+      answer(
+        signal,
+        () =>
+          store.read(logOf(key), { from: since && sortableTime(since) }).map((
+            { at, name, value },
+          ) => ({
+            time: shortTime(at),
+            name,
+            value,
+          })),
+      ),
     delete: (key, signal) => answer(signal, () => store.delete(logOf(key))),
     close() {
       writer.close();

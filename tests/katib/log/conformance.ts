@@ -54,6 +54,17 @@ export const SINK_CASES: Readonly<Record<string, Case>> = {
     assert.deepEqual(await sink.read(trial("a"), long()), []);
     await sink.delete(trial("a"), long());
   },
+  "rows are read from a time on, to the microsecond, whatever its spelling": async (sink) => {
+    const rows = [row(at(1), "1"), row(at(2, ".000001"), "2"), row(at(2, ".000002"), "3")];
+    await sink.append(trial("since"), rows, long());
+    const since = async (time: string) =>
+      (await sink.read(trial("since"), long(), time)).map(({ value }) => value);
+    assert.deepEqual(await since(at(1, ".000001")), ["2", "3"]);
+    assert.deepEqual(await since(at(2, ".000001")), ["2", "3"]);
+    assert.deepEqual(await since("2026-01-01T01:00:02.000002+01:00"), ["3"]);
+    assert.deepEqual(await since(at(3)), []);
+    assert.deepEqual(await since("0001-01-01T00:00:00.000000Z"), ["1", "2", "3"]);
+  },
   "rows are read by time, those of one time as they were written": async (sink) => {
     await sink.append(trial("a"), [row(at(5), "5"), row(at(5), "7", "accuracy")], long());
     await sink.append(trial("a"), [row(at(1), "1"), row(at(5), "6", "zeta")], long());
