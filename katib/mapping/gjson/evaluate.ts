@@ -1,12 +1,9 @@
 /** What a GJSON path finds in a value. */
 import { Budget, BudgetError } from "./budget.ts";
+import { type Head, headOf } from "./head.ts";
 import { isObject, Members, membersOf, valuesAt } from "./json.ts";
-import { JsonTextError, parseJsonText } from "./json_text.ts";
-import { literalAt } from "./literal.ts";
-import { MODIFIERS } from "./modifiers.ts";
 import type { GjsonPath } from "./path.ts";
 import { fitsPattern } from "./pattern.ts";
-import { lastComponent, parseModifier, parseMultipath, splitPipe } from "./pieces.ts";
 import { meets } from "./query.ts";
 import { type ArrayStep, arrayStep, type KeyStep, keyStep } from "./steps.ts";
 
@@ -37,6 +34,7 @@ interface Search {
 /** One evaluation: its bounds, and the steps that it has read already. */
 class Walk {
   readonly #budget = new Budget();
+  readonly #heads = new Map<string, Head>();
   readonly #keySteps = new Map<string, KeyStep>();
   readonly #arraySteps = new Map<string, ArrayStep>();
 
@@ -47,9 +45,10 @@ class Walk {
       let rest: string | undefined = path;
       while (rest !== undefined) {
         this.#budget.spend(1);
-        const made = this.#make(value, rest);
-        if (made !== undefined) {
-          ({ value, rest } = made);
+        const head: Head = remembered(this.#heads, rest, headOf);
+        if (head.kind !== "none") {
+          value = this.#make(head, value);
+          rest = head.rest;
           continue;
         }
         const search: Search = { value: undefined, pipe: undefined };
@@ -65,42 +64,20 @@ class Walk {
     });
   }
 
-  /** What begins the path makes a value of its own: a modifier, a literal or a multipath does. */
-  #make(value: unknown, path: string): { value: unknown; rest: string | undefined } | undefined {
-    switch (path.length > 1 ? path[0] : "") {
-      case "@":
-        return this.#modify(value, path);
-      case "!": {
-        const literal = literalAt(path);
-        if (literal === undefined || "problem" in literal) return undefined;
-        return { value: literal.value, rest: follows(path, literal.end) };
+  /** The value that the beginning of a path makes from another. */
+  #make(head: Exclude<Head, { kind: "none" }>, value: unknown): unknown {
+    switch (head.kind) {
+      case "modifier":
+        return head.modifier(value, head.argument, this.#budget);
+      case "literal":
+        return head.value;
+      case "multipath": {
+        const found = head.selectors
+          .map(({ name, path }) => [name, this.get(value, path)] as const)
+          .filter(([, it]) => it !== undefined);
+        return head.isObject ? new Members(found) : found.map(([, it]) => it);
       }
-      case "[":
-      case "{":
-        return this.#select(value, path);
-      default:
-        return undefined;
     }
-  }
-
-  #modify(value: unknown, path: string): { value: unknown; rest: string | undefined } | undefined {
-    const call = parseModifier(path);
-    const modifier = MODIFIERS.get(call?.name ?? "");
-    if (call === undefined || modifier === undefined) return undefined;
-    const made = modifier(value, jsonOf(call.argument), this.#budget);
-    return { value: made, rest: follows(path, call.end) };
-  }
-
-  #select(value: unknown, path: string): { value: unknown; rest: string | undefined } | undefined {
-    const multipath = parseMultipath(path);
-    if (multipath === undefined) return undefined;
-    const after = path[multipath.end];
-    if (after !== undefined && after !== "|" && after !== ".") return undefined;
-    const found = multipath.selectors
-      .map((it) => [nameOf(it.name, it.path), this.get(value, it.path)] as const)
-      .filter(([, it]) => it !== undefined);
-    const made = path[0] === "{" ? new Members(found) : found.map(([, it]) => it);
-    return { value: made, rest: follows(path, multipath.end) };
   }
 
   /** Follows a path into an object or array; whether it has found what ends the search. */
@@ -141,7 +118,7 @@ class Walk {
       case "index":
         return step.index < array.length && this.#take(search, array[step.index], step.next);
       case "each":
-        return this.#ofEach(search, array, step.path);
+        return this.#ofEach(search, array, step);
       case "query":
         return step.all
           ? this.#allThatMeet(search, array, step)
@@ -151,11 +128,15 @@ class Walk {
     }
   }
 
-  #ofEach(search: Search, array: readonly unknown[], path: string): boolean {
-    const split = splitPipe(path);
-    if (split !== undefined) search.pipe = split.right;
-    const wanted = split?.left ?? path;
-    search.value = array.map((it) => this.get(it, wanted)).filter((it) => it !== undefined);
+  #ofEach(
+    search: Search,
+    array: readonly unknown[],
+    step: ArrayStep & { kind: "each" },
+  ): boolean {
+    if (step.after.right !== undefined) search.pipe = step.after.right;
+    search.value = array.map((it) => this.get(it, step.after.left)).filter((it) =>
+      it !== undefined
+    );
     return true;
   }
 
@@ -166,7 +147,7 @@ class Walk {
   ): boolean {
     const index = array.findIndex((it) => this.#meets(it, step));
     if (index < 0) return false;
-    search.value = this.#answer(search, array[index], step.next);
+    search.value = this.#answer(search, array[index], step);
     return true;
   }
 
@@ -178,7 +159,7 @@ class Walk {
   ): boolean {
     const answers = array
       .filter((it) => this.#meets(it, step))
-      .map((it) => this.#answer(search, it, step.next))
+      .map((it) => this.#answer(search, it, step))
       .filter((it) => it !== undefined);
     if (search.value === undefined) search.value = answers;
     return false;
@@ -193,38 +174,11 @@ class Walk {
   }
 
   /** What the path behind a query finds in an element that meets it; its first pipe is asked of them all. */
-  #answer(search: Search, element: unknown, next: string | undefined): unknown {
-    if (next === undefined) return element;
-    const split = splitPipe(next);
-    if (split !== undefined) search.pipe = split.right;
-    return this.get(element, split?.left ?? next);
+  #answer(search: Search, element: unknown, { after }: ArrayStep & { kind: "query" }): unknown {
+    if (after === undefined) return element;
+    if (after.right !== undefined) search.pipe = after.right;
+    return this.get(element, after.left);
   }
-}
-
-/** What a value that was made is asked: all after the dot or pipe; undefined: nothing. */
-function follows(path: string, end: number): string | undefined {
-  const next = path[end];
-  return next === "." || next === "|" ? path.slice(end + 1) : undefined;
-}
-
-function jsonOf(argument: string): unknown {
-  try {
-    return argument === "" ? undefined : parseJsonText(argument);
-  } catch (error) {
-    if (error instanceof JsonTextError) return undefined;
-    throw error;
-  }
-}
-
-/** The name of a selector's value: given, or that of the path's last component where it is plain. */
-function nameOf(given: string | undefined, path: string): string {
-  if (given !== undefined && given !== "") {
-    const text = given.startsWith('"') ? jsonOf(given) : undefined;
-    return typeof text === "string" ? text : given;
-  }
-  const last = lastComponent(path);
-  // deno-lint-ignore no-control-regex
-  return /[\u0000-\u001f[\]{}()#|!]/.test(last) ? "_" : last;
 }
 
 function remembered<T>(known: Map<string, T>, path: string, read: (path: string) => T): T {

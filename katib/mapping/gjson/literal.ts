@@ -1,6 +1,6 @@
 /** Literals in a path: `!` and a value that stands for itself. */
 import { JsonTextError, parseJsonText } from "./json_text.ts";
-import { endOfPiece } from "./pieces.ts";
+import { endOfPiece } from "./brackets.ts";
 
 /** A literal's value and where it ends, or what is wrong with it, and where. */
 export type Literal =

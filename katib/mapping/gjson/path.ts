@@ -3,7 +3,7 @@ import { JsonTextError, parseJsonText } from "./json_text.ts";
 import { literalAt } from "./literal.ts";
 import { MODIFIERS } from "./modifiers.ts";
 import { parseModifier, parseMultipath } from "./pieces.ts";
-import { parseQuery } from "./steps.ts";
+import { parseQuery } from "./query_text.ts";
 
 /** A path that was read without a mistake. */
 export interface GjsonPath {

@@ -1,9 +1,8 @@
 /** Whether a value meets a query's comparison. */
-import { readGoFloat } from "../../../crds/go_float.ts";
 import type { Budget } from "./budget.ts";
 import { compareText } from "./json.ts";
 import { fitsPattern } from "./pattern.ts";
-import type { Operator, Query } from "./steps.ts";
+import type { Operator, Query } from "./query_text.ts";
 
 /** Whether `~` takes a value for true. */
 export function isTruthy(value: unknown): boolean {
@@ -25,7 +24,7 @@ export function meets(value: unknown, query: Query, budget: Budget): boolean {
     case "string":
       return textMeets(left, query.operator, right, budget);
     case "number":
-      return numberMeets(left, query.operator, numberOf(right));
+      return numberMeets(left, query.operator, query.number);
     case "boolean":
       return booleanMeets(left, query.operator, right);
     default:
@@ -86,23 +85,4 @@ function booleanMeets(left: boolean, operator: Operator, right: string): boolean
     default:
       return false;
   }
-}
-
-const HEX = String.raw`[\da-f](?:_?[\da-f])*`;
-const HEXADECIMAL = new RegExp(
-  String.raw`^([+-]?)0x(?=_?\.?[\da-f])((?:_?${HEX})?)\.?((?:${HEX})?)p([+-]?\d+(?:_\d+)*)$`,
-  "i",
-);
-
-/** A number as Go reads it, hexadecimal ones too; what is none counts as 0. */
-function numberOf(text: string): number {
-  const decimal = readGoFloat(text);
-  if (decimal !== undefined) return decimal.value;
-  const [, sign, whole = "", part = "", exponent] = HEXADECIMAL.exec(text) ?? [];
-  if (exponent === undefined) return 0;
-  const plain = (digits: string) => digits.replaceAll("_", "");
-  const fraction = plain(part);
-  const digits = Number(`0x${plain(whole)}${fraction}`);
-  const value = digits * 2 ** (Number(plain(exponent)) - 4 * fraction.length);
-  return sign === "-" ? -value : value;
 }

@@ -174,6 +174,39 @@ const HOSTILE: Readonly<Record<string, { path: string; value: () => unknown }>> 
     path: `#(${"@this|".repeat(600)}a==1)#`,
     value: () => Array.from({ length: 100_000 }, () => ({ a: 1 })),
   },
+  "a long multipath of each of many": {
+    path: `#.[${"a,".repeat(2000)}a]`,
+    value: () => Array.from({ length: 120_000 }, () => ({ b: 1 })),
+  },
+  "a long literal for each of many": {
+    path: `#.![${"1,".repeat(2000)}1]`,
+    value: () => Array.from({ length: 120_000 }, () => 1),
+  },
+  "a long argument for each of many": {
+    path: `#.@flatten:[${"1,".repeat(2000)}1]`,
+    value: () => Array.from({ length: 120_000 }, () => []),
+  },
+  "a long number against each of many": {
+    path: `#(==${"1".repeat(4000)})`,
+    value: () => Array.from({ length: 500_000 }, () => 1),
+  },
+  "a long hexadecimal number": {
+    path: `#(==0x${"a".repeat(4000)})`,
+    value: () => Array.from({ length: 100_000 }, () => 1),
+  },
+  "a long text against each of many": {
+    path: `#(>"${"a".repeat(4000)}")`,
+    value: () => Array.from({ length: 300 }, () => "a".repeat(4000)),
+  },
+  "a long pattern against many keys": {
+    path: `${"*a".repeat(2000)}.x`,
+    value: () =>
+      Object.fromEntries(Array.from({ length: 1000 }, (_, at) => ["a".repeat(1000) + at, 1])),
+  },
+  "a path after a pipe inside each of many": {
+    path: `#.#.${"a.".repeat(1900)}a|b`,
+    value: () => Array.from({ length: 60_000 }, () => [1]),
+  },
   "pipes without end": { path: "@this|".repeat(680) + "@this", value: () => conditions(10) },
   "JSON text 700,000 deep": { path: "a.@fromstr", value: () => ({ a: "[".repeat(700_000) }) },
   "a string in JSON text that is not closed": {

@@ -1,0 +1,141 @@
+/** The text of a query taken apart: what stands between the brackets of `#(…)`. */
+import { readGoFloat } from "../../../crds/go_float.ts";
+import { endOfQuoted } from "./brackets.ts";
+
+export type Operator = "" | "=" | "!=" | "<" | "<=" | ">" | ">=" | "%" | "!%";
+
+/** A query; see {@link parseQuery}. */
+export interface Query {
+  readonly path: string;
+  /** Empty: the question is whether the path leads somewhere. */
+  readonly operator: Operator;
+  /** Without its quotes; with `~` before it where the element is taken for a boolean first. */
+  readonly value: string;
+  /** The value as a number; 0 where it is none. */
+  readonly number: number;
+  /** Index of the character after the closing bracket. */
+  readonly end: number;
+  /** Index of the operator; undefined: there is none. */
+  readonly operatorAt: number | undefined;
+}
+
+const OPERATORS: readonly Operator[] = ["!=", "!%", "<=", ">=", "<", ">", "=", "%"];
+
+/** Takes `#(…)` at the start of a text apart; undefined: its brackets or quotes are not closed. */
+export function parseQuery(text: string): Query | undefined {
+  if (text[1] !== "(" && text[1] !== "[") return undefined;
+  let operatorAt: number | undefined;
+  let hasEscape = false;
+  let depth = 1;
+  let at = 2;
+  for (; at < text.length; at++) {
+    const char = text[at] ?? "";
+    if (depth === 1 && operatorAt === undefined && "!=<>%".includes(char)) {
+      operatorAt = at;
+    } else if (char === "\\") {
+      at++;
+    } else if (char === "[" || char === "(") {
+      depth++;
+    } else if (char === "]" || char === ")") {
+      if (--depth === 0) break;
+    } else if (char === '"') {
+      const end = endOfQuoted(text, at);
+      hasEscape ||= text.slice(at, end).includes("\\");
+      at = end;
+    }
+  }
+  if (depth > 0) return undefined;
+  if (operatorAt === undefined) {
+    return {
+      path: trim(text.slice(2, at)),
+      operator: "",
+      value: "",
+      number: 0,
+      end: at + 1,
+      operatorAt,
+    };
+  }
+  const comparison = parseComparison(trim(text.slice(operatorAt, at)), hasEscape);
+  const number = numberOf(comparison.value);
+  return { path: trim(text.slice(2, operatorAt)), ...comparison, number, end: at + 1, operatorAt };
+}
+
+function parseComparison(
+  text: string,
+  hasEscape: boolean,
+): { operator: Operator; value: string } {
+  const plain = text.startsWith("==") ? text.slice(1) : text;
+  // A lone "!" is the query's beginning of "!=" or "!%", and says nothing by itself.
+  const operator = OPERATORS.find((it) => plain.startsWith(it)) ?? "";
+  const value = trim(plain.slice(operator.length));
+  if (value.length < 2 || !value.startsWith('"') || !value.endsWith('"')) {
+    return { operator, value };
+  }
+  const inside = value.slice(1, -1);
+  return { operator, value: hasEscape ? unescape(inside) : inside };
+}
+
+/** Without the spaces and control characters at both ends. */
+function trim(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && text.charCodeAt(start) <= 0x20) start++;
+  while (end > start && text.charCodeAt(end - 1) <= 0x20) end--;
+  return text.slice(start, end);
+}
+
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ["\\", "\\"],
+  ["/", "/"],
+  ["b", "\b"],
+  ["f", "\f"],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+  ['"', '"'],
+]);
+
+/** JSON's escapes replaced; the text ends before the first one that is none, and at a control character. */
+function unescape(text: string): string {
+  let plain = "";
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at] ?? "";
+    if (char < " ") return plain;
+    if (char !== "\\") {
+      plain += char;
+      continue;
+    }
+    at++;
+    const escape = text[at] ?? "";
+    const simple = ESCAPES.get(escape);
+    if (simple !== undefined) {
+      plain += simple;
+      continue;
+    }
+    const hex = text.slice(at + 1, at + 5);
+    if (escape !== "u" || hex.length < 4) return plain;
+    const unit = Number.parseInt(hex, 16);
+    plain += String.fromCharCode(Number.isNaN(unit) ? 0 : unit);
+    at += 4;
+  }
+  return plain.toWellFormed();
+}
+
+const HEX = String.raw`[\da-f](?:_?[\da-f])*`;
+const HEXADECIMAL = new RegExp(
+  String.raw`^([+-]?)0x(?=_?\.?[\da-f])((?:_?${HEX})?)(?:\.((?:${HEX})?))?p([+-]?\d+(?:_\d+)*)$`,
+  "i",
+);
+
+/** A number as Go reads it, hexadecimal ones too; what is none counts as 0. */
+function numberOf(text: string): number {
+  const decimal = readGoFloat(text);
+  if (decimal !== undefined) return decimal.value;
+  const [, sign, whole = "", part = "", exponent] = HEXADECIMAL.exec(text) ?? [];
+  if (exponent === undefined) return 0;
+  const plain = (digits: string) => digits.replaceAll("_", "");
+  const fraction = plain(part);
+  const digits = Number(`0x${plain(whole)}${fraction}`);
+  const value = digits * 2 ** (Number(plain(exponent)) - 4 * fraction.length);
+  return sign === "-" ? -value : value;
+}
