@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration.ts";
 import { MANAGER } from "../crds/names.ts";
+import { observationLog, observationLogPatch } from "./observation_log.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest } from "./settings.ts";
 
@@ -127,6 +128,23 @@ function overlays(all: Parts): Files {
   };
 }
 
+/** What any overlay can take up by `components:`. */
+function components(): Files {
+  const folder = "components/observation-log";
+  const head = { apiVersion: "kustomize.config.k8s.io/v1alpha1", kind: "Component" };
+  return {
+    [`${folder}/kustomization.yaml`]:
+      `${GENERATED}# The log of observations as a service of its own, ` +
+      `and the manager that writes to it.\n` +
+      toYaml([{
+        ...head,
+        resources: ["observation_log.yaml"],
+        patches: [observationLogPatch(DEFAULTS)],
+      }]),
+    [`${folder}/observation_log.yaml`]: GENERATED + toYaml(observationLog(DEFAULTS)),
+  };
+}
+
 /** All files of `deploy/kustomize/`. */
 export function kustomizeFiles(): Files {
   const all = parts(DEFAULTS);
@@ -138,5 +156,6 @@ export function kustomizeFiles(): Files {
     ),
     ...Object.fromEntries(base),
     ...overlays(all),
+    ...components(),
   };
 }
