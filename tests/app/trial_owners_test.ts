@@ -9,17 +9,10 @@ import { MANAGER, statusPath } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { freePort } from "../support/free_port.ts";
+import { lossAbove, trialThat } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 import { leaderAmong, type Replica, withReplicas } from "./replicas.ts";
-import {
-  createTrial,
-  has,
-  metricsBody,
-  podToken,
-  prepareTrials,
-  trialOf,
-  trialThat,
-} from "./trial_support.ts";
+import { has, metricsBody, podToken, prepareTrials, startTrial } from "./trial_support.ts";
 
 const answerSchema = z.looseObject({ control: z.looseObject({ stop: z.boolean() }).optional() });
 
@@ -94,9 +87,10 @@ Deno.test("the next owner goes on with a trial's log, and stops whom the last on
     const running = await startLog(client, port, folder);
     logCleanup.defer(() => running.stop());
     const replicas = [first, await start("b", options)];
-    const rules = [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }];
-    const { trial } = await createTrial(client, trialOf("t1", { earlyStoppingRules: rules }));
-    const other = await createTrial(client, trialOf("t2", { earlyStoppingRules: rules }));
+    const trials = [
+      await startTrial(client, "t1", lossAbove("0.5", 3)),
+      await startTrial(client, "t2", lossAbove("0.5", 3)),
+    ];
     const { token } = await podToken(client, "t1", { runs: false });
     const { token: otherToken } = await podToken(client, "t2", { runs: false });
     const { leader, followers: [follower] } = await leaderAmong(replicas);
@@ -125,7 +119,7 @@ Deno.test("the next owner goes on with a trial's log, and stops whom the last on
     assert.equal(await pushUntilTaken(() => [follower], "t1", token, bodies[1]), false);
     assert.equal(await pushUntilTaken(() => [follower], "t1", token, bodies[2]), true);
     await trialThat(client, "t1", "is stopped", (it) => has(it, "EarlyStopped"));
-    for (const { metadata } of [trial, other.trial]) {
+    for (const { metadata } of trials) {
       const { namespace = "", name = "", uid = "" } = metadata;
       const rows = await reader.read(
         { kind: "trial", namespace, name, uid },
@@ -133,8 +127,8 @@ Deno.test("the next owner goes on with a trial's log, and stops whom the last on
       );
       assert.deepEqual(rows.map(({ value }) => value), ["0.9", "0.8", "0.7"], name);
     }
-    const trials = await client.list(KINDS.trial, { namespace: "default" });
-    for (const { status } of trials.items) {
+    const { items } = await client.list(KINDS.trial, { namespace: "default" });
+    for (const { status } of items) {
       const stops = status?.conditions?.filter(({ type }) => type === "EarlyStopped");
       assert.equal(stops?.length, 1);
     }

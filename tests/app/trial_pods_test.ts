@@ -8,8 +8,9 @@ import { installTrialCrd } from "../../app/standalone/bootstrap.ts";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../support/standalone.ts";
-import { createTrial, prepareTrials, trialOf } from "./trial_support.ts";
+import { createTrial, createTrialsJob } from "../support/trials.ts";
 import { until } from "../support/until.ts";
+import { prepareTrials } from "./trial_support.ts";
 
 const ISTIO = "sidecar.istio.io/inject";
 
@@ -121,10 +122,8 @@ Deno.test("a trial's TrainJob trains with the trial's name, and its pods have th
     await prepareTrials(client);
     const saysIt = shellRuntime("says-it", 'test "$KATIB_TRIAL_NAME" = named');
     await client.create(KINDS.clusterTrainingRuntime, saysIt);
-    const made = trialOf("named");
     const labels = { "katib.kubeflow.org/experiment": "e" };
-    const labelled = { ...made, metadata: { ...made.metadata, labels } };
-    await createTrial(client, labelled, { runtime: "says-it" });
+    await createTrialsJob(client, await createTrial(client, "named", "says-it", { labels }));
     const isDone = ({ status }: TrainJob) => ["Complete", "Failed"].includes(status?.state ?? "");
     const job = await trainJobThat(client, "named", "is done", isDone);
     assert.equal(job.status?.state, "Complete");

@@ -4,25 +4,24 @@ import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import { push, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { freePort } from "../support/free_port.ts";
+import { lossAbove, trialThat } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 import {
-  createTrial,
   has,
   metricsBody,
   podToken,
   prepareTrials,
   pushLoss,
-  trialOf,
-  trialThat,
+  startTrial,
 } from "./trial_support.ts";
 
-const GREATER = { name: "loss", value: "0.5", comparison: "greater", startStep: 2 };
+const GREATER = lossAbove("0.5", 2);
 
 Deno.test("a trial whose rule is met is told so, and is stopped with its job; its observation is kept", () =>
   withStandalone(async (standalone) => {
     const { client } = standalone;
     await prepareTrials(client);
-    await createTrial(client, trialOf("bad", { earlyStoppingRules: [GREATER] }));
+    await startTrial(client, "bad", GREATER);
     const { pod, token } = await podToken(client, "bad");
     assert.equal(pod.metadata?.labels?.[LABELS.trial], "bad");
 
@@ -66,7 +65,7 @@ Deno.test("a trial that goes well is recorded and left alone, and its job's end 
   withStandalone(async (standalone) => {
     const { client } = standalone;
     await prepareTrials(client);
-    await createTrial(client, trialOf("good", { earlyStoppingRules: [GREATER] }));
+    await startTrial(client, "good", GREATER);
     const { token } = await podToken(client, "good");
     for (const loss of ["0.4", "0.3", "0.9"]) {
       const answer = await pushLoss(standalone, "good", token, loss);
@@ -95,13 +94,13 @@ Deno.test("what is no number is told, and what is worst stops the trial", (t) =>
   withStandalone(async (standalone) => {
     const { client } = standalone;
     await prepareTrials(client);
-    const rule = { ...GREATER, startStep: 0, value: "100" };
+    const rule = lossAbove("100");
     for (
       const [index, [sentence, { value, status, warns, stops }]] of Object.entries(answers)
         .entries()
     ) {
       const name = `t${index}`;
-      await createTrial(client, trialOf(name, { earlyStoppingRules: [rule] }));
+      await startTrial(client, name, rule);
       const { token } = await podToken(client, name);
       await t.step(sentence, async () => {
         const answer = await push(standalone, { name }, token, metricsBody({ loss: value }));
@@ -118,7 +117,7 @@ Deno.test("while the observation log is down a trial's push is told to come agai
   withStandalone(async (standalone) => {
     const { client } = standalone;
     await prepareTrials(client);
-    await createTrial(client, trialOf("down", { earlyStoppingRules: [GREATER] }));
+    await startTrial(client, "down", GREATER);
     const { token } = await podToken(client, "down");
     const answer = await pushLoss(standalone, "down", token, "0.9");
     assert.equal(answer.status, 503, JSON.stringify(answer.body));

@@ -46,6 +46,7 @@ export interface TrialOptions {
   /** Of its TrainJob, besides the runtime. */
   readonly job?: Partial<TrainJobSpec>;
   readonly annotations?: Record<string, string>;
+  readonly labels?: Record<string, string>;
 }
 
 /** A rule of early stopping: loss above a value at a report. */
@@ -58,14 +59,14 @@ export function createTrial(
   client: KubeClient,
   name: string,
   runtime: string,
-  { spec, job, annotations }: TrialOptions = {},
+  { spec, job, annotations, labels }: TrialOptions = {},
 ): Promise<Trial> {
   return client.create(
     KINDS.trial,
     KINDS.trial.parse({
       apiVersion: KATIB.apiVersion,
       kind: KATIB.trialKind,
-      metadata: { name, namespace: "default", annotations },
+      metadata: { name, namespace: "default", annotations, labels },
       spec: {
         objective: {
           type: "minimize",
