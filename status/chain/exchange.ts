@@ -103,8 +103,6 @@ export interface Exchange {
   audience?: string;
   pod?: { readonly name: string; readonly uid: string };
   jobUid?: string;
-  /** Monotonic time at which ownership was asked about, in milliseconds. */
-  ownedAtMs?: number;
   /** When the pod started, in milliseconds since the epoch, where that is known. */
   podStartMs?: number;
   body?: PushBody;

@@ -1,7 +1,7 @@
 /** What is pushed, and the hand-over to the owner of the job's state. */
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import { okResponse, type Refusal } from "./answer.ts";
-import { packingOf, unpack } from "./content_encoding.ts";
+import { type Packing, packingOf, unpack } from "./content_encoding.ts";
 import {
   type Acceptance,
   type Exchange,
@@ -26,21 +26,30 @@ const wrongEncoding = (message: string): Refusal => ({
 const UNKNOWN_ENCODING = wrongEncoding("must be gzip, or absent");
 const BROKEN_GZIP = wrongEncoding("the body must be gzip, whole, and nothing after it");
 
-/** Reads the body, unpacks it, and checks what is in it. */
-async function readBody(exchange: Exchange): Promise<Outcome> {
-  const { request, route } = exchange;
-  const packing = packingOf(request.header("content-encoding"));
-  if (packing === "unknown") return UNKNOWN_ENCODING;
-  const maxBytes = maxBodyBytes(route);
-  const bytes = await request.readBody(maxBytes);
+/** Unpacks a body, and checks what is in it. */
+function understand(
+  exchange: Exchange,
+  bytes: Uint8Array | undefined,
+  { packing, maxBytes }: { readonly packing: Packing; readonly maxBytes: number },
+): Outcome {
   if (bytes === undefined) return { why: "body_too_large", maxBytes };
   const plain = packing === "gzip" ? unpack(bytes, maxBytes) : bytes;
   if (plain === "too_long") return { why: "body_too_large", maxBytes };
   if (plain === "broken") return BROKEN_GZIP;
-  const read = route === "history" ? readHistory(plain) : readPush(plain);
+  const read = exchange.route === "history" ? readHistory(plain) : readPush(plain);
   if (!read.ok) return { why: "invalid", causes: read.causes };
   exchange.body = read.push;
   return undefined;
+}
+
+/** Reads the body, and takes it apart. */
+function readBody(exchange: Exchange): Outcome | Promise<Outcome> {
+  const { request, route } = exchange;
+  const packing = packingOf(request.header("content-encoding"));
+  if (packing === "unknown") return UNKNOWN_ENCODING;
+  const maxBytes = maxBodyBytes(route);
+  return request.readBody(maxBytes)
+    .then((bytes) => understand(exchange, bytes, { packing, maxBytes }));
 }
 
 /** Reads and checks the body; only so many histories are in hand at a time. */
@@ -89,12 +98,13 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
   const { trainerStatus, earlier, sequence } = found(exchange.body, "body");
   if (trainerStatus === undefined) return { warnings: [] };
   const { nowMs, podStartMs } = exchange;
-  const { samples, sentTimes, warnings } = plausible([...earlier ?? [], trainerStatus], {
-    nowMs,
-    startMs: podStartMs,
-  });
+  const { samples, sentTimes, warnings } = plausible(
+    earlier === undefined ? [trainerStatus] : [...earlier, trainerStatus],
+    { nowMs, startMs: podStartMs },
+  );
+  const { namespace, name } = found(exchange.job, "job");
   const push: Push = {
-    job: { ...found(exchange.job, "job"), uid: found(exchange.jobUid, "job's UID") },
+    job: { namespace, name, uid: found(exchange.jobUid, "job's UID") },
     pod: found(exchange.pod, "pod"),
     trainerStatus: samples.at(-1) ?? trainerStatus,
     ...(earlier && { earlier: samples.slice(0, -1) }),
