@@ -14,6 +14,7 @@ import { slowLoris } from "./soak/slow_loris.ts";
 import { soak } from "./soak/soak.ts";
 import { status } from "./status/status.ts";
 import { suite } from "./suite.ts";
+import { trials } from "./trials/trials.ts";
 import { warmStart } from "./warm_start.ts";
 
 const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
@@ -29,6 +30,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   soak,
   "slow-loris": slowLoris,
   katib,
+  trials,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */

@@ -62,12 +62,12 @@ function podSpec(trainJob: string) {
   };
 }
 
-/** Nobody reconciles it: what is measured is the endpoint. */
-export function trainJobOf(name: string) {
+/** Nobody reconciles it: what is measured is the endpoint. `owner`: whose trial it is. */
+export function trainJobOf(name: string, owner?: Owner) {
   return {
     apiVersion: TRAINER_API_VERSION,
     kind: "TrainJob",
-    metadata: { name },
+    metadata: { name, ...(owner && { ownerReferences: ownerReferences(owner) }) },
     spec: {
       managedBy: MULTIKUEUE_CONTROLLER,
       runtimeRef: { name: "torch-distributed" },

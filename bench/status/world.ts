@@ -43,10 +43,15 @@ async function create(client: KubeClient, path: string, body: unknown): Promise<
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid };
 }
 
-async function createJob(client: KubeClient, namespace: string, name: string): Promise<Owner> {
+async function createJob(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  owner: Owner | undefined,
+): Promise<Owner> {
   const within = (prefix: string) => `${prefix}/namespaces/${namespace}`;
   const trainJobs = `${within(`/apis/${TRAINER_API_VERSION}`)}/trainjobs`;
-  const trainJob = await create(client, trainJobs, trainJobOf(name));
+  const trainJob = await create(client, trainJobs, trainJobOf(name, owner));
   const jobSets = `${within(`/apis/${JOBSET_API_VERSION}`)}/jobsets`;
   const jobSet = await create(client, jobSets, jobSetOf(name, trainJob));
   const job = await create(client, `${within("/apis/batch/v1")}/jobs`, jobOf(name, jobSet));
@@ -89,10 +94,12 @@ async function forEach<T>(count: number, work: (number: number) => Promise<T>): 
  */
 export async function createPushers(
   client: KubeClient,
-  { namespace, count, say }: {
+  { namespace, count, say, ownerOf }: {
     readonly namespace: string;
     readonly count: number;
     readonly say: (text: string) => void;
+    /** Makes whom the TrainJob of that name is controlled by. */
+    readonly ownerOf?: (name: string) => Promise<Owner>;
   },
 ): Promise<Pusher[]> {
   await send(client, "/api/v1/namespaces", { metadata: { name: namespace } });
@@ -100,7 +107,10 @@ export async function createPushers(
   await send(client, accounts, { metadata: { name: ACCOUNT } });
   const began = performance.now();
   const jobName = (number: number) => `job-${number}`;
-  const pods = await forEach(count, (number) => createJob(client, namespace, jobName(number)));
+  const pods = await forEach(count, async (number) => {
+    const name = jobName(number);
+    return await createJob(client, namespace, name, await ownerOf?.(name));
+  });
   const between = performance.now();
   const pushers = await forEach(count, async (number): Promise<Pusher> => {
     const [trainJob, pod] = [jobName(number), pods[number]];

@@ -1,0 +1,209 @@
+/** `deno task bench trials`: 1,000 running trials push every second, and their rules are applied. */
+import { parseArgs } from "node:util";
+import { KINDS } from "../../crds/kinds.ts";
+import { statusPath, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { installTrials } from "../../tests/support/trials.ts";
+import { shellRuntime } from "../../tests/support/standalone.ts";
+import { startControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
+import { install } from "../../tests/cluster/support/installation.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { buildGenerator, type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
+import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
+import type { Benchmark, Measure } from "../result.ts";
+import type { Owner } from "../status/objects.ts";
+import { LIFTED, shippedProgram, type Side, startMilepost } from "../status/sides.ts";
+import { createPushers, type Pusher } from "../status/world.ts";
+
+const NAMESPACE = "trials";
+/** Each token is reviewed once before its first push is taken, 50 a second (`--token-review-qps`). */
+const FIRST_PUSHES_PER_SECOND = 40;
+const WARM_UP_MS = 10_000;
+/** Of a push, from when it was due to its answer (issue 6, what it must show). */
+const P99_GOAL_MS = 100;
+
+/** A Trial whose rules are tested at every report, and never met. */
+async function createTrial(client: KubeClient, name: string): Promise<Owner> {
+  const { apiVersion, kind, metadata } = await client.create(
+    KINDS.trial,
+    KINDS.trial.parse({
+      apiVersion: "kubeflow.org/v1beta1",
+      kind: "Trial",
+      metadata: { name, namespace: NAMESPACE },
+      spec: {
+        objective: { type: "minimize", objectiveMetricName: "loss" },
+        metricsCollector: { collector: { kind: "Push" } },
+        runSpec: { apiVersion: TRAINER_API_VERSION, kind: "TrainJob" },
+        primaryContainerName: "node",
+        earlyStoppingRules: [
+          { name: "loss", value: "1e300", comparison: "greater" },
+          { name: "accuracy", value: "-1", comparison: "less" },
+        ],
+      },
+    }),
+  );
+  return { apiVersion, kind, name, uid: metadata.uid ?? "" };
+}
+
+/** What a run is made of. */
+interface Run {
+  readonly trials: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly sink: string;
+  readonly say: (text: string) => void;
+}
+
+/** The pushes of all trials, each in its turn, each over a connection that is kept. */
+function pushAll(
+  side: Side,
+  pushers: readonly Pusher[],
+  times: Pick<LoadPlan, "rate" | "durationMs" | "warmUpMs">,
+) {
+  return runLoad({
+    name: "trials",
+    ...times,
+    targets: pushers.map(({ namespace, trainJob, token }) => ({
+      url: `${side.url}${statusPath(namespace, trainJob)}`,
+      token,
+    })),
+    caPem: side.caPem,
+    connections: pushers.length,
+    body: '{"trainerStatus":{"progressPercentage":{{percentage}},"metrics":[' +
+      '{"name":"loss","value":"{{value}}"},{"name":"accuracy","value":"{{value}}"}],' +
+      '"lastUpdatedTime":"{{now}}"}}',
+  });
+}
+
+/** Memory of the manager now, in a list that is shown. */
+async function watchMemory(pid: number, signal: AbortSignal): Promise<number[]> {
+  const samples: number[] = [];
+  while (!signal.aborted) {
+    samples.push(await rssMb(pid));
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, 10_000);
+      signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        resolve();
+      }, { once: true });
+    });
+  }
+  return samples;
+}
+
+function measuresOf(
+  { trials, perSecond, sink }: Run,
+  load: Load & { readonly cpuSeconds: number },
+  { idle, samples, peak, cpu }: { idle: number; samples: number[]; peak: number; cpu: number },
+): Measure[] {
+  const statuses = Object.entries(load.byStatus).map(([code, count]) => `${code}: ${count}`);
+  const about = `${trials} trials, ${perSecond} pushes a second, sink ${sink}`;
+  const name = (text: string) => `trials: ${text}`;
+  const { p50, p90, p99, max, count } = load.warm;
+  return [
+    {
+      name: name("p99 of a push"),
+      value: p99,
+      unit: "ms",
+      goal: { is: "below", limit: P99_GOAL_MS },
+      note: `${about}; ${count} after the warm-up: p50 ${p50}, p90 ${p90}, most ${max} ms`,
+    },
+    {
+      name: name("pushes not taken"),
+      value: load.sent - load.ok,
+      unit: "",
+      goal: { is: "at most", limit: 0 },
+      note: `${statuses.join(", ")}; ${JSON.stringify(load.errors)} ${load.examples.join("; ")}`,
+    },
+    { name: name("pushes taken"), value: load.rate, unit: "/s" },
+    {
+      name: name("memory of the manager at its most"),
+      value: peak,
+      unit: "MB",
+      beside: { name: "before the first push", value: idle },
+      note: `every 10 s: ${samples.map((it) => it.toFixed(0)).join(" ")} MB`,
+    },
+    {
+      name: name("processor of the manager"),
+      value: cpu,
+      unit: "cores",
+      note: `the generator: ${(load.cpuSeconds / load.seconds).toFixed(2)} cores`,
+    },
+  ];
+}
+
+async function measure(side: Side, pushers: readonly Pusher[], run: Run): Promise<Measure[]> {
+  const [pid = 0] = side.pids;
+  const idle = await rssMb(pid);
+  run.say("the first push of each");
+  const durationMs = 1000 * pushers.length / FIRST_PUSHES_PER_SECOND;
+  const first = await pushAll(side, pushers, { rate: FIRST_PUSHES_PER_SECOND, durationMs });
+  run.say(`${first.ok} of ${first.sent} were taken; now all, ${run.perSecond} a second`);
+  const began = performance.now();
+  const cpuBefore = await cpuSeconds(pid);
+  const over = new AbortController();
+  const watching = watchMemory(pid, over.signal);
+  try {
+    const load = await pushAll(side, pushers, {
+      rate: run.perSecond,
+      durationMs: WARM_UP_MS + run.seconds * 1000,
+      warmUpMs: WARM_UP_MS,
+    });
+    const cpu = (await cpuSeconds(pid) - cpuBefore) / ((performance.now() - began) / 1000);
+    over.abort();
+    const samples = await watching;
+    return measuresOf(run, load, { idle, samples, peak: await peakRssMb(pid), cpu });
+  } finally {
+    over.abort();
+    await watching;
+  }
+}
+
+async function withTrials(run: Run): Promise<Measure[]> {
+  const { say, trials } = run;
+  await buildGenerator();
+  await using cleanup = new AsyncDisposableStack();
+  const plane = await startControlPlane({ scheduler: false, controllerManager: false });
+  cleanup.defer(() => plane.stop());
+  const { client, folder } = plane;
+  const installation = await install(plane);
+  cleanup.defer(() => installation.stop());
+  await installTrials(client);
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("torch-distributed", "true"));
+  const ownerOf = (name: string) => createTrial(client, name);
+  const pushers = await createPushers(client, {
+    namespace: NAMESPACE,
+    count: trials,
+    say,
+    ownerOf,
+  });
+  const program = await shippedProgram(folder);
+  const sink = run.sink === "sqlite" ? `sqlite:${folder}/observations.sqlite` : run.sink;
+  const limits = { ...LIFTED, observationSink: sink };
+  const side = await startMilepost({ plane, installation, program }, { limits });
+  cleanup.defer(() => side.stop());
+  return await measure(side, pushers, run);
+}
+
+export const trials: Benchmark = {
+  about:
+    "1,000 trials that push every second; --trials N --seconds N --rate N --sink memory|sqlite",
+  takesOptions: true,
+  async run(say, options) {
+    const { values } = parseArgs({
+      args: [...options],
+      options: {
+        trials: { type: "string", default: "1000" },
+        seconds: { type: "string", default: "60" },
+        rate: { type: "string", default: "1000" },
+        sink: { type: "string", default: "memory" },
+      },
+    });
+    return await withTrials({
+      trials: Number(values.trials),
+      seconds: Number(values.seconds),
+      perSecond: Number(values.rate),
+      sink: values.sink,
+      say,
+    });
+  },
+};
