@@ -1,0 +1,92 @@
+/** Who reads observations, where Kubernetes' own API server says whose a token is and what they may. */
+import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
+import {
+  CA_KEY,
+  childNames,
+  OBSERVATION_AUDIENCE,
+  observationPath,
+  PUSH_AUDIENCE,
+} from "../../crds/names.ts";
+import { observer, readObservation } from "../support/observer.ts";
+import { requestToken, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+import { withCluster } from "./support/installation.ts";
+import { reporterOf } from "./support/pushing.ts";
+
+const NAME = "observed";
+const inDefault = (name: string) => ({ namespace: "default", name });
+const GROUP = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  metadata: { name: "all-accounts" },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "observer" },
+  subjects: [{
+    apiGroup: "rbac.authorization.k8s.io",
+    kind: "Group",
+    name: "system:serviceaccounts:default",
+  }],
+};
+
+Deno.test("a real API server says who may read an observation, and when no more", (t) =>
+  withCluster(async ({ plane, manager }) => {
+    const { client } = plane;
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 600"));
+    await client.create(KINDS.trainJob, trainJob(NAME, "idle"));
+    await trainJobThat(client, NAME, "runs", ({ status }) => status?.state === "Running");
+    const config = await client.get(KINDS.configMap, inDefault(childNames.tlsConfig(NAME)));
+    const at = { status: manager.statusUrl, caBundle: () => config.data?.[CA_KEY] ?? "" };
+    using reporter = await reporterOf(client, { trainJob: NAME });
+    const pushed = await reporter.send(manager.statusUrl, {
+      metrics: [{ name: "loss", value: "0.5" }],
+      lastUpdatedTime: new Date().toISOString(),
+    });
+    assert.equal(pushed, 200, reporter.lastAnswer);
+    const reader = await observer(client);
+    const tokenFor = (audience: string, name = "observer") =>
+      requestToken(client, inDefault(name), { audience });
+    const codeOf = async (token: string) => {
+      const { status } = await readObservation(at, observationPath("default", NAME), { token });
+      return status;
+    };
+
+    await t.step("whoever may get the TrainJob, with a token for it", async () => {
+      const { status, body } = await reader.read(at, NAME);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.partialDeepStrictEqual(body, {
+        state: "Running",
+        metrics: [{ name: "loss", latest: "0.5" }],
+        log: [{ name: "loss", value: "0.5" }],
+      });
+    });
+    await t.step("not with a token for pushes, or for the API server", async () => {
+      assert.equal(await codeOf(await tokenFor(PUSH_AUDIENCE)), 401);
+      const { iss } = JSON.parse(atob(reader.token.split(".")[1] ?? ""));
+      assert.equal(await codeOf(await tokenFor(String(iss))), 401);
+    });
+    await t.step("not an account without the right, until its group has it", async () => {
+      const token = await tokenFor(OBSERVATION_AUDIENCE, "default");
+      assert.equal(await codeOf(token), 403);
+      const answer = await client.raw(
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
+        {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(GROUP),
+        },
+      );
+      assert.ok(answer.ok, await answer.text());
+      await until("the group's right", async () => await codeOf(token) === 200, {
+        timeoutMs: 60_000,
+        everyMs: 500,
+      });
+    });
+    await t.step("not an account that is gone", async () => {
+      assert.equal(await codeOf(reader.token), 200);
+      await client.delete(KINDS.serviceAccount, inDefault("observer"));
+      await until("a refusal", async () => await codeOf(reader.token) === 401, {
+        timeoutMs: 60_000,
+        everyMs: 500,
+      });
+    });
+  }));
