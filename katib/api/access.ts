@@ -22,6 +22,8 @@ export interface Reader {
 export interface Access {
   /** Whether the API server accepted that token the last time that it was asked. */
   wasAccepted(token: ReaderToken): boolean;
+  /** Whether the API server refused the token a moment ago. */
+  wasRefused(token: ReaderToken): boolean;
   /** Whose token it is; `refused` where the API server does not accept it; undefined: no answer. */
   authenticate(token: ReaderToken): Promise<Reader | "refused" | undefined>;
   /** Whether the reader may get the TrainJob, or when it may ask again; undefined: no answer. */
@@ -144,6 +146,7 @@ export function createAccess(options: AccessOptions): Access {
 
   return {
     wasAccepted: ({ hash }) => accepted.has(hash),
+    wasRefused: ({ hash }) => readers.get(hash) === "refused",
     async authenticate({ hash, token }) {
       const known = readers.get(hash);
       if (known !== undefined) return known;

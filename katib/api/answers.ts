@@ -25,8 +25,9 @@ export type TokenRefusal =
   | "expired"
   | "not_yet_valid"
   | "wrong_audience"
-  /** The API server does not accept it. */
-  | "refused";
+  /** The API server does not accept it: it was asked now, or a moment ago. */
+  | "refused"
+  | "refused_before";
 
 /** Which limit was passed. */
 export type LimitReason = "peer_limit" | "read_limit" | "stream_limit" | "subject_stream_limit";
@@ -53,6 +54,8 @@ const unauthorized = (message: string): Shape => ({ code: 401, reason: "Unauthor
 const tooMany = (message: string): Shape => ({ code: 429, reason: "TooManyRequests", message });
 const notFound = (message: string): Shape => ({ code: 404, reason: "NotFound", message });
 
+const NOT_ACCEPTED = "the API server does not accept the bearer token";
+
 const FIXED: Readonly<
   Record<TokenRefusal | LimitReason | "unknown_path" | "wrong_method" | "internal", Shape>
 > = {
@@ -74,7 +77,8 @@ const FIXED: Readonly<
   wrong_audience: unauthorized(
     "the bearer token is for another audience: ask for one with the audience of this API",
   ),
-  refused: unauthorized("the API server does not accept the bearer token"),
+  refused: unauthorized(NOT_ACCEPTED),
+  refused_before: unauthorized(NOT_ACCEPTED),
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   read_limit: tooMany("too many reads of this subject: wait, or watch"),
   stream_limit: tooMany("as many streams are open as may be (--max-streams): read without watch"),

@@ -115,6 +115,7 @@ export async function check(
   const { access, clock, peers, takeRead } = parts;
   const token = readerToken(header("authorization"), clock.now());
   if ("why" in token) return token;
+  if (access.wasRefused(token)) return { why: "refused_before" };
   const reader = await access.authenticate(token);
   if (reader === undefined) return UNCHECKED;
   if (reader === "refused") return { why: "refused" };

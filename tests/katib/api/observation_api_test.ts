@@ -1,5 +1,6 @@
 /** The observation API in memory: what each kind of request gets, and what it costs. */
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { z } from "zod";
 import { failureSchema, observationSchema } from "../../../katib/api/messages.ts";
 import { SinkError } from "../../../katib/log/sink.ts";
@@ -221,6 +222,51 @@ Deno.test("who fails again and again waits, but for readers of the same address"
   assert.deepEqual(codes, [401, 401, 401, 401, 401, 429, 429, 429]);
   assert.equal((await send(bench)).status, 200, "a token that was good before");
   assert.equal((await send(bench, { peer: "10.0.0.2", authorization: null })).status, 401);
+});
+
+Deno.test("a token that was refused a moment ago costs nothing, and its address little", async () => {
+  const bench = apiBench();
+  await send(bench);
+  bench.server.accepts = false;
+  const authorization = `Bearer ${tokenWith({ jti: "revoked" })}`;
+  for (let times = 0; times < 20; times++) {
+    assert.equal((await send(bench, { authorization })).status, 401);
+  }
+  assert.equal(bench.server.asked.length, 3);
+});
+
+Deno.test("whatever comes is answered as the description says", async () => {
+  const text = fc.string({ unit: "binary", maxLength: 200 });
+  const name = fc.constantFrom("since", "limit", "continue", "watch", "x", "");
+  const query = fc.array(fc.tuple(name, text), { maxLength: 4 })
+    .map((pairs) => `?${new URLSearchParams(pairs)}`);
+  const authorization = fc.oneof(
+    fc.constant(null),
+    text,
+    fc.record({ aud: fc.jsonValue(), exp: fc.jsonValue(), nbf: fc.jsonValue() }, {
+      requiredKeys: [],
+    }).map((claims) => `Bearer ${tokenWith(claims)}`),
+  );
+  const method = fc.oneof({ weight: 9, arbitrary: fc.constant("GET") }, text);
+  const path = fc.oneof(fc.constant(requestOf().url), fc.constant("/openapi/v3"), text);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.record({ path, query: fc.oneof(query, text), method, authorization }),
+      async ({ path, query, method, authorization }) => {
+        const bench = apiBench({ places: { take: () => ({ release() {} }) } });
+        const { status, body, stream } = await send(bench, {
+          url: path + query,
+          method,
+          authorization,
+        });
+        if (stream !== undefined) return assert.equal(status, 200);
+        if (status === 200) return assert.ok("openapi" in body || observationSchema.parse(body));
+        assert.ok([401, 404, 405, 422].includes(status), `${status}`);
+        assert.equal(failureSchema.parse(body).code, status);
+      },
+    ),
+    { numRuns: 300 },
+  );
 });
 
 Deno.test("a subject reads so often and no more", async () => {
