@@ -68,6 +68,7 @@ const CHANNEL = {
 /** One channel, and how many calls use it. */
 interface Channel {
   readonly client: Client;
+  readonly protocol: "tls" | "plaintext";
   users: number;
   isStale: boolean;
 }
@@ -87,25 +88,36 @@ function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
 const NOT_SENT = { wasNotSent: true } as const;
 const identity = (bytes: Buffer) => bytes;
 
+/** What a peer answers that is not the one it was, or wants to be spoken to otherwise. */
+const OF_ANOTHER: ReadonlySet<number> = new Set([
+  status.PERMISSION_DENIED,
+  status.UNAUTHENTICATED,
+  status.UNIMPLEMENTED,
+]);
+
 /** Creates a client; it connects at the first call. */
 export function createDbManagerClient(options: DbManagerClientOptions): DbManagerClient {
   const { address, tls, clock, deadlineMs, mayWrite } = options;
   guardSessions();
   let channel: Promise<Channel> | undefined;
+  /** What the peer spoke when a call worked last. */
+  let known: "tls" | "plaintext" | undefined;
   let deadlinesInARow = 0;
   let closed = false;
 
   async function open(): Promise<Channel> {
     const own = tls?.();
     const probe = { ...splitAddress(address), clock, deadlineMs };
-    const protocol = own && await probeProtocol({ ...probe, tls: own });
+    const protocol = own === undefined
+      ? "plaintext"
+      : known ?? await probeProtocol({ ...probe, tls: own });
     const client = own === undefined || protocol === "plaintext"
       ? new Client(address, credentials.createInsecure(), CHANNEL)
       : new Client(address, credentialsOf(own), {
         ...CHANNEL,
         "grpc.ssl_target_name_override": own.serverName,
       });
-    return { client, users: 0, isStale: false };
+    return { client, protocol, users: 0, isStale: false };
   }
 
   function closeUnused(it: Channel): void {
@@ -132,10 +144,13 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     }
   }
 
-  function judge(it: Channel, code: number): void {
+  /** Learns from a call's end what to do before the next one. */
+  function judge(it: Channel, code: number, wasNotSent: boolean): void {
+    if (code === status.OK) known = it.protocol;
+    else if (wasNotSent || OF_ANOTHER.has(code)) known = undefined;
     deadlinesInARow = code === status.DEADLINE_EXCEEDED ? deadlinesInARow + 1 : 0;
-    const isBroken = code === status.UNAVAILABLE || code === status.PERMISSION_DENIED ||
-      code === status.UNAUTHENTICATED || deadlinesInARow >= DEADLINES_OF_DEAD;
+    const isBroken = code === status.UNAVAILABLE || OF_ANOTHER.has(code) ||
+      deadlinesInARow >= DEADLINES_OF_DEAD;
     if (isBroken) forget(it);
   }
 
@@ -156,10 +171,13 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
         { deadline },
         (error, reply) => {
           signal?.removeEventListener("abort", cancel);
-          judge(it, error?.code ?? status.OK);
-          if (error === null && reply !== undefined) return resolve(reply);
+          if (error === null && reply !== undefined) {
+            judge(it, status.OK, false);
+            return resolve(reply);
+          }
           const { code = status.UNKNOWN, details = "no reply" } = error ?? {};
           const wasNotSent = code === status.UNAVAILABLE && NOT_CONNECTED.test(details);
+          judge(it, code, wasNotSent);
           reject(new CallError(code, `${status[code]}: ${details}`, { wasNotSent }));
         },
       );

@@ -3,18 +3,16 @@
  * together go in one call; a few calls are under way at a time.
  */
 import { status } from "@grpc/grpc-js";
-import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
 import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import { type KnownRow, knownRow } from "./known_row.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
+import { BACKOFF, PeerTrouble } from "./peer_trouble.ts";
 import { shortTime, sortableTime } from "./row_time.ts";
 import { type LogKey, type ObservationRow, type ObservationSink, SinkError } from "./sink.ts";
 import type { GetRequest, WireRow } from "./wire.ts";
-
-const log = getLogger(["milepost", "katib"]);
 
 /** Options of {@link createGrpcSink}. */
 export interface GrpcSinkOptions {
@@ -40,8 +38,6 @@ const ROWS_PER_CALL = 5000;
 const ROWS_PER_BATCH = 1000;
 /** Logs that are remembered for rows of unknown outcome. */
 const MAX_LOGS = 10_000;
-const BACKOFF = { firstMs: 100, longestMs: 5000 } as const;
-const LOG_EVERY_MS = 60_000;
 
 /** Errors about the rows themselves: they will not be taken later either. */
 const REFUSALS: ReadonlySet<number> = new Set([status.INVALID_ARGUMENT, status.OUT_OF_RANGE]);
@@ -104,21 +100,19 @@ class GrpcSink implements ObservationSink {
   readonly #workers: readonly Promise<void>[];
   #forgotLogs = false;
   #waitingRows = 0;
-  /** The peer's troubles: how many in a row, and until when it is left alone. */
-  #failures = 0;
-  #pausedUntil = 0;
-  #problem = "not reached yet";
-  #loggedAt = -Infinity;
+  readonly #peer: PeerTrouble;
 
   constructor(options: GrpcSinkOptions) {
     const { name, keepsPlainJobs, clock, maxCalls = 4 } = options;
     this.#options = options;
     this.name = name;
     this.keepsPlainJobs = keepsPlainJobs;
-    this.#queue = createWorkQueue({
+    const random = () => this.#random();
+    this.#queue = createWorkQueue({ clock, random, backoff: BACKOFF });
+    this.#peer = new PeerTrouble({
       clock,
-      random: () => this.#random(),
-      backoff: BACKOFF,
+      random,
+      about: () => ({ sink: name, address: options.address, waitingRows: this.#waitingRows }),
     });
     this.#workers = Array.from({ length: maxCalls }, () => this.#work());
   }
@@ -180,11 +174,9 @@ class GrpcSink implements ObservationSink {
   }
 
   #unavailable(why: string): SinkError {
-    const { address, clock } = this.#options;
-    const pause = this.#pausedUntil - clock.monotonic();
-    const cause = this.#failures > 0 ? this.#problem : why;
-    return new SinkError("unavailable", `the DB manager at ${address}: ${cause}`, {
-      retryAfterMs: Math.max(1000, pause),
+    const problem = this.#peer.problem ?? why;
+    return new SinkError("unavailable", `the DB manager at ${this.#options.address}: ${problem}`, {
+      retryAfterMs: Math.max(1000, this.#peer.pauseMs),
     });
   }
 
@@ -224,7 +216,7 @@ class GrpcSink implements ObservationSink {
   async #work(): Promise<void> {
     const { clock } = this.#options;
     for (;;) {
-      await clock.sleep(this.#pausedUntil - clock.monotonic(), this.#stop.signal);
+      if (this.#peer.pauseMs > 0) await clock.sleep(this.#peer.pauseMs, this.#stop.signal);
       const trialName = await this.#queue.take();
       if (trialName === undefined) return;
       const writes = this.#logs.get(trialName);
@@ -237,7 +229,7 @@ class GrpcSink implements ObservationSink {
   /** One batch of one log. Never throws. */
   async #workOn(writes: LogWrites): Promise<void> {
     const now = this.#options.clock.monotonic();
-    const wait = Math.max(writes.notBefore, this.#pausedUntil) - now;
+    const wait = Math.max(writes.notBefore - now, this.#peer.pauseMs);
     if (wait > 0) return this.#queue.addAfter(writes.trialName, wait);
     const batch = writes.takeBatch(ROWS_PER_BATCH);
     if (batch.length === 0) return;
@@ -291,11 +283,7 @@ class GrpcSink implements ObservationSink {
   #succeeded(writes: LogWrites): void {
     this.#queue.forget(writes.trialName);
     writes.notBefore = 0;
-    if (this.#failures === 0) return;
-    this.#failures = 0;
-    this.#pausedUntil = 0;
-    log.info("observations are written again", this.#place());
-    this.#loggedAt = -Infinity;
+    this.#peer.worked();
   }
 
   #failed(writes: LogWrites, batch: readonly PendingAppend[], error: unknown): void {
@@ -314,31 +302,9 @@ class GrpcSink implements ObservationSink {
     } else if (OF_ONE_CALL.has(code) || REFUSALS.has(code)) {
       for (const append of batch) append.alone = true;
     }
-    this.#note(error, REFUSALS.has(code) || OF_ONE_CALL.has(code));
-    const delay = this.#queue.addRateLimited(writes.trialName, this.#pausedUntil - now);
+    this.#peer.failed(messageOf(error), !REFUSALS.has(code) && !OF_ONE_CALL.has(code));
+    const delay = this.#queue.addRateLimited(writes.trialName, this.#peer.pauseMs);
     writes.notBefore = now + delay;
-  }
-
-  /** The peer is left alone for a while where the trouble is its own; a line a minute says so. */
-  #note(error: unknown, isOfOneCall: boolean): void {
-    const now = this.#options.clock.monotonic();
-    this.#failures++;
-    this.#problem = messageOf(error);
-    if (!isOfOneCall) {
-      this.#pausedUntil = now + backoffMs(this.#failures, BACKOFF, () => this.#random());
-    }
-    if (now - this.#loggedAt < LOG_EVERY_MS) return;
-    this.#loggedAt = now;
-    const waitingRows = this.#waitingRows;
-    log.warn("observations could not be written; trying again", {
-      ...this.#place(),
-      problem: this.#problem,
-      waitingRows,
-    });
-  }
-
-  #place(): { sink: string; address: string } {
-    return { sink: this.name, address: this.#options.address };
   }
 
   /** Tries a call that may be repeated until it works or `signal` aborts. */
@@ -348,9 +314,11 @@ class GrpcSink implements ObservationSink {
     for (let failures = 1;; failures++) {
       if (any.aborted) throw this.#unavailable("out of time");
       try {
-        return await work();
+        const answer = await work();
+        this.#peer.worked();
+        return answer;
       } catch (error) {
-        if (!any.aborted) this.#note(error, true);
+        if (!any.aborted) this.#peer.failed(messageOf(error), false);
         await clock.sleep(backoffMs(failures, BACKOFF, () => this.#random()), any);
       }
     }
