@@ -15,7 +15,7 @@ import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 /** Looks at the world before a stop gives way to others; progress alone is written once a second. */
 const ATTEMPTS = 5;
-/** Stops of which it is remembered that they were begun here and not told yet. */
+/** Stops of which it is remembered what was written of them here and not told yet. */
 const REMEMBERED = 10_000;
 
 /** What stopping needs. */
@@ -43,8 +43,10 @@ function isThere(metadata: KubeMeta, uid: string): boolean {
 }
 
 class TrialStopper implements Stopper {
-  /** By the UID of the TrainJob: writes whose outcome may not be known, and of which nobody told. */
-  readonly #begun = new LRUCache<string, true>({ max: REMEMBERED });
+  /** By the UID of the TrainJob: whose last write may have come through without an answer. */
+  readonly #unanswered = new LRUCache<string, true>({ max: REMEMBERED });
+  /** By the UID of the TrainJob: whose Trial's end was written here, or may have been. */
+  readonly #ended = new LRUCache<string, true>({ max: REMEMBERED });
 
   constructor(private readonly options: StopperOptions) {}
 
@@ -72,14 +74,20 @@ class TrialStopper implements Stopper {
       // What has ended by itself is for Katib to judge; what is gone has no end to write.
       if (trainJob === undefined) return "gone";
       if (jobStop(trainJob, stop, now).kind === "finished") return "finished before";
-      const written = await this.#patch(KINDS.trial, key, stop, end, signal);
-      if (!written) return AGAIN;
+      if (!await this.#patch(KINDS.trial, key, end, signal, () => this.#hasEnded(stop))) {
+        return AGAIN;
+      }
+      this.#hasEnded(stop);
     }
     const outcome = await this.#stopJob(stop, seen, signal);
     if (outcome === AGAIN) return AGAIN;
     // Katib may have deleted the job, or seen it end, between the two writes.
-    if (outcome !== "stopped") this.#tell(stop, seen);
+    if (outcome !== "stopped" && this.#ended.has(stop.plan.job.uid)) this.#tell(stop, seen);
     return "stopped";
+  }
+
+  #hasEnded({ plan: { job } }: Stop): void {
+    this.#ended.set(job.uid, true);
   }
 
   async #stopJob(
@@ -88,13 +96,16 @@ class TrialStopper implements Stopper {
     signal: AbortSignal,
   ): Promise<StopOutcome | typeof AGAIN> {
     if (seen.trainJob === undefined) return "gone";
+    const { job } = stop.plan;
     const end = jobStop(seen.trainJob, stop, this.options.clock.now());
     if (end.kind === "finished") return "finished before";
+    // A stop that is found done was told by another, unless it was done here and nobody said so.
+    const isOwn = end.kind === "patch" || this.#unanswered.has(job.uid);
     if (end.kind === "patch") {
-      const written = await this.#patch(KINDS.trainJob, stop.plan.job, stop, end, signal);
-      if (!written) return AGAIN;
+      const unanswered = () => void this.#unanswered.set(job.uid, true);
+      if (!await this.#patch(KINDS.trainJob, job, end, signal, unanswered)) return AGAIN;
     }
-    this.#tell(stop, seen);
+    if (isOwn) this.#tell(stop, seen);
     return "stopped";
   }
 
@@ -127,29 +138,27 @@ class TrialStopper implements Stopper {
   async #patch(
     kind: ResourceKind<unknown>,
     { namespace, name }: ObjectKey,
-    { plan: { job } }: Stop,
     { body }: Extract<StopWrite, { kind: "patch" }>,
     signal: AbortSignal,
+    onUnanswered: () => void,
   ): Promise<boolean> {
     const { client, deadlineMs, leading } = this.options;
     if (!leading()) throw new Error("the lease was not renewed in time");
-    const wasBegun = this.#begun.has(job.uid);
-    this.#begun.set(job.uid, true);
     const options = { subresource: "status", signal, deadlineMs };
     try {
       await client.patch(kind, { namespace, name }, { type: "merge", body }, options);
       return true;
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-      // Nothing was written by this call.
-      if (!wasBegun) this.#begun.delete(job.uid);
-      return false;
+      if (isConflict(error) || isNotFound(error)) return false;
+      onUnanswered();
+      throw error;
     }
   }
 
-  /** Once, by whoever wrote the end of it: a stop that was found done was told by another. */
+  /** Once, by whoever wrote the last of it. */
   #tell({ plan: { job }, verdict }: Stop, { trial, trainJob }: Seen): void {
-    if (!this.#begun.delete(job.uid)) return;
+    this.#unanswered.delete(job.uid);
+    this.#ended.delete(job.uid);
     const { events } = this.options;
     const message = `stopped early: ${verdict.message}`;
     const event = { type: "Normal", reason: EVENT_REASONS.earlyStopped, message } as const;

@@ -232,6 +232,21 @@ Deno.test("`stop()` by two owners at the same time is written once and told once
   deepEqual(world.events, TOLD);
 });
 
+Deno.test("`stop()` tells nothing where another owner wrote the last of it", async () => {
+  const world = new World();
+  let isFirst = true;
+  world.cluster.faults.push(({ verb, kind }, phase) => {
+    if (verb === "patch" && kind === "TrainJob" && phase === "before" && isFirst) {
+      isFirst = false;
+      world.end("job", "EarlyStopped");
+      world.end("job", "Complete");
+    }
+    return undefined;
+  });
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  deepEqual(world.events, []);
+});
+
 for (const end of ["Succeeded", "Failed", "Killed", "MetricsUnavailable"]) {
   Deno.test(`\`stop()\` leaves a trial alone that has ended before: ${end}`, async () => {
     const world = new World();
