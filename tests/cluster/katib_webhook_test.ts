@@ -1,13 +1,14 @@
 /** Beside Katib's webhook on a real API server: the two do not fight, and the shipped patch keeps it away. */
 import assert from "node:assert/strict";
-import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
+import { KATIB, KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
-import { trialCrd } from "../../crds/trial_manifest.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { shellRuntime } from "../support/standalone.ts";
+import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";
-import { apply, type Cluster, crdsServed, withCluster } from "./support/installation.ts";
+import { type Cluster, withCluster } from "./support/installation.ts";
 import {
   type KatibsTrial,
   type KatibsWebhook,
@@ -31,9 +32,7 @@ function podOf(name: string, container: string, labels: Record<string, string>):
 }
 
 async function installTrial({ plane }: Pick<Cluster, "plane">): Promise<void> {
-  const crd = trialCrd();
-  await apply(plane, [crd]);
-  await crdsServed(plane, [`crd/${crd.metadata.name}`]);
+  await installTrials(plane.client);
   const { name, labels, primaryContainerName } = TRIAL;
   await plane.client.create(KINDS.trial, {
     apiVersion: "kubeflow.org/v1beta1",
@@ -101,6 +100,14 @@ Deno.test("a trial's pod comes to the same with Katib's webhook before ours, aft
     }
   }, { node: false, inProcess: true }));
 
+/** Applies the shipped patch, as docs/katib.md says. */
+async function patch({ kubectl }: Pick<Cluster, "kubectl">): Promise<void> {
+  const { webhookConfiguration } = KATIB;
+  await kubectl(
+    ["patch", "mutatingwebhookconfiguration", webhookConfiguration, "--patch-file", PATCH],
+  );
+}
+
 /** Katib's webhook is called for pods that are not Milepost's, and only for them. */
 async function staysAway(client: KubeClient, katib: KatibsWebhook): Promise<void> {
   await createsLater(client, podOf("initializer", "dataset-initializer", trialPodLabels), isOurs);
@@ -138,13 +145,7 @@ Deno.test("the shipped patch keeps Katib's webhook away from trial pods, and the
         });
       });
       await t.step("with it Katib's webhook is not called for trial pods", async () => {
-        await kubectl([
-          "patch",
-          "mutatingwebhookconfiguration",
-          name,
-          "--patch-file",
-          PATCH,
-        ]);
+        await patch({ kubectl });
         const { webhooks } = await client.get(KINDS.mutatingWebhookConfiguration, { name });
         assert.deepEqual(webhooks?.map((it) => it.matchConditions?.map((one) => one.name)), [
           undefined,
@@ -161,3 +162,45 @@ Deno.test("the shipped patch keeps Katib's webhook away from trial pods, and the
     }
   }, { node: false });
 });
+
+/** The label of the trial on the pods of a TrainJob, once there is one. */
+function trialLabel(client: KubeClient, trainJob: string): Promise<string> {
+  return until(`a pod of ${trainJob}`, async () => {
+    const labelSelector = `${LABELS.trainJobName}=${trainJob}`;
+    const { items } = await client.list(KINDS.pod, { namespace: "default", labelSelector });
+    return items[0] && (items[0].metadata?.labels?.[LABELS.trial] ?? "none");
+  });
+}
+
+Deno.test("a trial whose collector is StdOut is adopted only while Katib's webhook is kept away", () =>
+  withCluster(async ({ plane, kubectl }) => {
+    const { client } = plane;
+    await installTrials(client);
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
+    await kubectl(["label", "namespace", "default", INJECTION]);
+    const katib = await startKatibsWebhook(plane, TRIAL);
+    const begin = async (name: string) => {
+      const spec = { metricsCollector: { collector: { kind: "StdOut" } } };
+      await createTrialsJob(client, await createTrial(client, name, "shell", { spec }));
+    };
+    try {
+      await until("Katib's webhook is called", async () => {
+        await tried(client, podOf("any", "node", {}));
+        return katib.asked.length > 0;
+      });
+      await begin("katibs");
+      assert.equal(await trialLabel(client, "katibs"), "none");
+      await patch({ kubectl });
+      await until("a trial is adopted", async () => {
+        const name = `adopted-${crypto.randomUUID().slice(0, 8)}`;
+        await begin(name);
+        return await trialLabel(client, name) === name;
+      });
+    } finally {
+      await katib.close();
+    }
+  }, {
+    node: false,
+    inProcess: true,
+    flags: { adoptCollectors: "StdOut", observationSink: "memory" },
+  }));

@@ -20,7 +20,7 @@ export interface KatibsTrial {
 
 const podSchema = z.looseObject({
   metadata: z.looseObject({
-    name: z.string(),
+    name: z.string().default("(named by the server)"),
     labels: z.record(z.string(), z.string()).default({}),
   }),
   spec: z.looseObject({
