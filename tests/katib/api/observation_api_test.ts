@@ -265,7 +265,7 @@ Deno.test("whatever comes is answered as the description says", async () => {
         assert.equal(failureSchema.parse(body).code, status);
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 
