@@ -1,6 +1,7 @@
 /** Trainers of several processes, run by the kubelet: all of them end with their trial, after their own clean-up. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
+import { observer } from "../support/observer.ts";
 import { processesThatMention } from "../support/processes.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../support/standalone.ts";
 import {
@@ -15,19 +16,24 @@ import {
 } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 
-/** A launcher with two workers, as torchrun has them; told to end it writes a checkpoint. */
+/** A launcher with two workers, as torchrun has them; told to end it saves, and ends when it may. */
 function launcher(folder: string): string {
-  return `trap 'echo saved > ${folder}/checkpoint; kill $a $b; exit 0' TERM; ` +
+  const mayEnd = `while [ ! -e ${folder}/end ]; do sleep 0.05; done`;
+  return `trap 'echo saved > ${folder}/checkpoint; ${mayEnd}; kill $a $b; exit 0' TERM; ` +
     `sleep 1001 & a=$!; sleep 1002 & b=$!; echo $a > ${folder}/a; echo $b > ${folder}/b; wait`;
 }
 
-async function readPid(file: string): Promise<number | undefined> {
+async function readText(file: string): Promise<string | undefined> {
   try {
-    const pid = Number((await Deno.readTextFile(file)).trim());
-    return pid > 0 ? pid : undefined;
+    return await Deno.readTextFile(file);
   } catch {
     return undefined; // It is not written yet.
   }
+}
+
+async function readPid(file: string): Promise<number | undefined> {
+  const pid = Number((await readText(file))?.trim());
+  return pid > 0 ? pid : undefined;
 }
 
 Deno.test("a trainer of many processes ends cleanly when its trial is stopped, beside an initializer", async () => {
@@ -60,12 +66,19 @@ Deno.test("a trainer of many processes ends cleanly when its trial is stopped, b
         "is stopped early",
         (it) => it.status?.conditions?.at(-1)?.type === "EarlyStopped",
       );
+      await until("it saves", async () => (await readText(`${folder}/checkpoint`)) === "saved\n");
+      const { control } = await accepted(trainer.push({ loss: "0.55" }));
+      assert.equal(control?.stop, true, "last words are taken, and told the same");
+      await Deno.writeTextFile(`${folder}/end`, "");
       await until("all processes are gone", async () => {
         const left = await processesThatMention("sleep 100");
         return pids.every((pid) => !left.has(pid)) || undefined;
       }, { timeoutMs: 60_000 });
-      assert.equal(await Deno.readTextFile(`${folder}/checkpoint`), "saved\n");
       await trainJobThat(client, "many", "is stopped", (it) => it.status?.state === "EarlyStopped");
+      const { body } = await (await observer(client)).read(standalone, "many");
+      assert.partialDeepStrictEqual(body, {
+        log: [{ name: "loss", value: "0.6" }, { name: "loss", value: "0.55" }],
+      });
     });
   } finally {
     await Deno.remove(folder, { recursive: true });
