@@ -34,7 +34,8 @@ async function insist<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      print({ problem: what, error: String(error) });
+      const cause = error instanceof Error && error.cause ? `: ${error.cause}` : "";
+      print({ problem: what, error: `${error}${cause}` });
       await sleep(pause * (0.5 + Math.random()));
     }
   }
