@@ -102,10 +102,12 @@ export function ownerAlong(
   return link.nameFits(name, owner.name) ? owner : undefined;
 }
 
-/** When the kubelet took the pod up. */
-function startOf(pod: OwnedPod): { podStartMs?: number } {
+/** What is answered of a pod that may report; its start is when the kubelet took it up. */
+function yes(trainJobUid: string, pod: OwnedPod): OwnershipDecision {
   const podStartMs = Date.parse(pod.status?.startTime ?? "");
-  return Number.isNaN(podStartMs) ? {} : { podStartMs };
+  return Number.isNaN(podStartMs)
+    ? { ok: true, trainJobUid }
+    : { ok: true, trainJobUid, podStartMs };
 }
 
 const FINISHED: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed"]);
@@ -201,7 +203,7 @@ export function createOwnership(
     // The live one of its name: what the cache holds may be an earlier one.
     return then(lookups.trainJob({ namespace: claim.namespace, name }, uid), (trainJob) => {
       if (trainJob?.metadata?.uid !== uid) return refuse(claim, "not_of_this_job");
-      return { ok: true, trainJobUid: uid, ...startOf(pod) };
+      return yes(uid, pod);
     });
   }
 

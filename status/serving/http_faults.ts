@@ -15,13 +15,13 @@ export function faultResponse(code: number, reason: string, message: string): Pu
   };
 }
 
-/** The values of a header, as often as it was sent. `name` is in lower case. */
-export function valuesOf(rawHeaders: readonly string[], name: string): string[] {
-  const values: string[] = [];
+/** The values of a header, as often as it was sent; undefined where it was not. `name` is in lower case. */
+export function valuesOf(rawHeaders: readonly string[], name: string): string[] | undefined {
+  let values: string[] | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const sent = rawHeaders[index];
     if (sent?.length === name.length && sent.toLowerCase() === name) {
-      values.push(rawHeaders[index + 1] ?? "");
+      (values ??= []).push(rawHeaders[index + 1] ?? "");
     }
   }
   return values;
@@ -37,13 +37,13 @@ export function doubtOf(
   const { httpVersion, rawHeaders } = message;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "send HTTP/1.1";
   const hosts = valuesOf(rawHeaders, "host");
-  if (hosts.length > 1 || (hosts.length === 0 && httpVersion === "1.1")) {
+  if (hosts === undefined ? httpVersion === "1.1" : hosts.length > 1) {
     return "send the header Host once";
   }
-  if (!HOST.test(hosts[0] ?? "")) return "the header Host holds no host";
-  const [coding, ...more] = valuesOf(rawHeaders, "transfer-encoding");
-  if (coding === undefined) return undefined;
-  const isPlain = more.length === 0 && coding.trim().toLowerCase() === "chunked";
+  if (!HOST.test(hosts?.[0] ?? "")) return "the header Host holds no host";
+  const codings = valuesOf(rawHeaders, "transfer-encoding");
+  if (codings === undefined) return undefined;
+  const isPlain = codings.length === 1 && codings[0]?.trim().toLowerCase() === "chunked";
   return isPlain && httpVersion === "1.1"
     ? undefined
     : "of transfer encodings HTTP/1.1's chunked is taken, alone and once";

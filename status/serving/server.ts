@@ -84,7 +84,7 @@ function requestOf(message: IncomingMessage): PushRequest {
       // The runtime keeps the first of two; whoever sends two may mean the other.
       if (name === "authorization") {
         const sent = valuesOf(message.rawHeaders, name);
-        return sent.length === 0 ? undefined : sent.join(", ");
+        return sent?.length === 1 ? sent[0] : sent?.join(", ");
       }
       const value = message.headers[name];
       return typeof value === "string" ? value : value?.[0];

@@ -62,8 +62,9 @@ export function pushAudience(
   identity: Pick<TokenIdentity, "audiences">,
   job: { readonly namespace: string; readonly name: string },
 ): string | undefined {
-  const perJob = upstreamPushAudience(job.namespace, job.name);
-  return identity.audiences.find((audience) => audience === PUSH_AUDIENCE || audience === perJob);
+  return identity.audiences.find((audience) =>
+    audience === PUSH_AUDIENCE || audience === upstreamPushAudience(job.namespace, job.name)
+  );
 }
 
 /** Key id and algorithm; neither may be missing. */
