@@ -11,6 +11,9 @@ export interface Bounds {
   readonly onDeadline: () => Error;
 }
 
+/** Nobody looks at it: an error of its own for each piece of work would cost more than the rest. */
+const ENDED = "ended";
+
 /**
  * Runs `work` with a signal that aborts when the outer one does or when the time is over; the
  * signal's reason tells which. Leaves no timer and no listener behind.
@@ -35,7 +38,7 @@ export async function withDeadline<T>(
   } catch (error) {
     throw inner.signal.aborted ? inner.signal.reason : error;
   } finally {
-    over.abort();
+    over.abort(ENDED);
     signal?.removeEventListener("abort", forward);
   }
 }

@@ -18,7 +18,9 @@ import type {
 import { createDeletions } from "./deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
+import { orAborted } from "./or_aborted.ts";
 import { createPlainLogs } from "./plain_logs.ts";
+import { recordSoftly } from "./soft_recording.ts";
 import { createStops } from "./stops.ts";
 
 /** Options of {@link createAdapter}. */
@@ -60,19 +62,6 @@ const WHICH_POD: Answer = {
   retryAfterMs: SOON_MS,
   reason: "it is not known yet whether this pod is the trial's primary one: try again soon",
 };
-
-/** Resolves when `work` ends, however, or when `signal` aborts. */
-function orAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    signal.addEventListener("abort", end, { once: true });
-    if (signal.aborted) end();
-    work.then(end, end);
-  });
-}
 
 /** The stop that the log asks for, where its last rule was met. */
 function stopOf({ plan, state }: LogActor): Stop | undefined {
@@ -150,9 +139,11 @@ export function createAdapter(options: AdapterOptions): Adapter {
     signal: AbortSignal,
   ): Answer | undefined | Promise<Answer> {
     if (closed.signal.aborted) return CLOSED;
-    if (isPrimary === undefined) return WHICH_POD;
-    if (isShort(plan)) return isPrimary ? recordShortly(plan, push) : undefined;
-    return isPrimary ? actors.of(plan).accept(push, signal) : bystander(plan);
+    if (isPrimary === undefined) return plan.isPlain ? undefined : WHICH_POD;
+    if (!isPrimary) return bystander(plan);
+    if (isShort(plan)) return recordShortly(plan, push);
+    const actor = actors.of(plan);
+    return plan.isPlain ? recordSoftly(actor, push, signal) : actor.accept(push, signal);
   }
 
   function take(plan: PlanAnswer, push: ObservedPush, signal: AbortSignal) {

@@ -34,6 +34,8 @@ export interface LogActor {
   readonly control: StopControl | undefined;
   /** Grows with every change. */
   readonly version: number;
+  /** The last write did not come about. */
+  readonly failing: boolean;
   /** Another plan for the same log: what differs in rules or metrics makes it be replayed. */
   adopt(plan: ObservationPlan): void;
   /** Answered when the rows are in the log. Never rejects. */
@@ -91,6 +93,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   let plan = first;
   let pod: string | undefined;
   let version = 0;
+  let failing = false;
   let state: LogState | undefined;
   let loading: Promise<LogState> | undefined;
   let pumping: Promise<void> | undefined;
@@ -156,6 +159,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       taken.forEach(log.commit);
       version = onChange();
     }
+    failing = false;
     const control = controlOf(log.verdict);
     return taken.map(({ warnings }): Answer => ({
       ok: true,
@@ -165,6 +169,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   }
 
   function failed(error: unknown): Answer {
+    failing = true;
     // Rows may be in the log or not: the log itself says, before anything else is judged.
     state = undefined;
     if (!(error instanceof SinkError)) {
@@ -221,6 +226,9 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     },
     get version() {
       return version;
+    },
+    get failing() {
+      return failing;
     },
     adopt(next) {
       if (next === plan) return;

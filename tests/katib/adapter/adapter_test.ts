@@ -301,6 +301,37 @@ for (const [sentence, { value, rows, stops: isStopped, warns }] of Object.entrie
   });
 }
 
+Deno.test("a job that asks for nothing is never told to come again because of its log", async () => {
+  const plain = planOf("a", {
+    key: { kind: "job", namespace: "default", name: "a", uid: "job-a" },
+    objective: undefined,
+    isPlain: true,
+    records: "all",
+    rules: [],
+  });
+  const unsteady = unsteadySink({ ...createMemorySink(), name: "sqlite" });
+  await withAdapter({ plans: [plain], sink: unsteady.sink }, async (scene) => {
+    const { push, clock, settle } = scene;
+    await settle();
+    assert.deepEqual(await push(plain, 1, "1"), { ok: true });
+    unsteady.down = "hang";
+    const first = push(plain, 2, "2");
+    await clock.advance(2_600);
+    const notRecorded = await first;
+    assert.match(notRecorded?.ok && notRecorded.warnings?.[0] || "", /not recorded/);
+    // It is known to be down now: nobody waits.
+    assert.deepEqual(await push(plain, 3, "3"), notRecorded);
+    assert.deepEqual(await push(plain, 4, "4"), notRecorded);
+    unsteady.down = undefined;
+    await clock.advance(2_600);
+    await push(plain, 5, "5");
+    await settle();
+    assert.deepEqual(await push(plain, 6, "6"), { ok: true });
+    const rows = values(await unsteady.inner.read(plain.key, never));
+    assert.deepEqual(rows, ["1", "5", "6"]);
+  });
+});
+
 Deno.test("`Adapter.forget()` deletes a job's own log, and leaves a trial's to Katib", async () => {
   const trial = planOf("a");
   const job = planOf("b", { key: { kind: "job", namespace: "default", name: "b", uid: "job-b" } });
