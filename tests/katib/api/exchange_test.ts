@@ -70,7 +70,7 @@ Deno.test("`answerAsk()` cuts a page of long rows, and the next one goes on behi
   const read: string[] = [];
   let from: Position | undefined;
   let pages = 0;
-  for (let more = true; more; pages++) {
+  for (let more = true; more && pages < 20; pages++) {
     const answer = await answerAsk(log.source, { job, from, limit: 5000 }, NEVER);
     assert.ok("rows" in answer);
     assert.ok(answer.rows.length > 0 && JSON.stringify(answer.rows).length < 1_300_000);
