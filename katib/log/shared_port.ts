@@ -57,6 +57,7 @@ export async function listenOnSharedPort(options: SharedPortOptions): Promise<Sh
       sockets.delete(socket);
       begun.abort();
     });
+    socket.setNoDelay();
     socket.setTimeout(idleMs, () => socket.destroy());
     clock.sleep(firstByteMs, begun.signal).then(() => {
       if (!begun.signal.aborted) socket.destroy();

@@ -91,6 +91,7 @@ function startLossyProxy(target: number): { port: number; stop(): Promise<void> 
     try {
       const server = await Deno.connect({ hostname: "127.0.0.1", port: target });
       open.add(server);
+      for (const side of [client, server]) side.setNoDelay();
       await Promise.all([pass(client, server, false), pass(server, client, true)]);
     } catch {
       end(client);
