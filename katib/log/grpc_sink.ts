@@ -7,12 +7,11 @@ import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
 import { CallError, type DbManagerClient } from "./db_manager_client.ts";
-import { type KnownRow, knownRow } from "./known_row.ts";
+import { knownRow } from "./known_row.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
 import { BACKOFF, PeerTrouble } from "./peer_trouble.ts";
-import { shortTime, sortableTime } from "./row_time.ts";
 import { type LogKey, type ObservationRow, type ObservationSink, SinkError } from "./sink.ts";
-import type { GetRequest, WireRow } from "./wire.ts";
+import { REFUSALS, rowsOf, Unsettled, wholeLog, writeOnce } from "./write_once.ts";
 
 /** Options of {@link createGrpcSink}. */
 export interface GrpcSinkOptions {
@@ -32,15 +31,11 @@ export interface GrpcSinkOptions {
   readonly maxWaitingRows?: number;
 }
 
-/** Rows of one call at most: a statement of Katib's takes four values a row, and 65,535 in all. */
-const ROWS_PER_CALL = 5000;
 /** Rows of appends that are put together. */
 const ROWS_PER_BATCH = 1000;
 /** Logs that are remembered for rows of unknown outcome. */
 const MAX_LOGS = 10_000;
 
-/** Errors about the rows themselves: they will not be taken later either. */
-const REFUSALS: ReadonlySet<number> = new Set([status.INVALID_ARGUMENT, status.OUT_OF_RANGE]);
 /** Errors about one call: other trials go on. All others are the peer's. */
 const OF_ONE_CALL: ReadonlySet<number> = new Set([
   status.UNKNOWN,
@@ -54,40 +49,7 @@ export function trialNameOf({ kind, namespace, name, uid }: LogKey): string {
   return kind === "trial" ? name : `${namespace}/${name}/${uid}`;
 }
 
-/** What is not in the log yet may still come, from a write that was given up. */
-class Unsettled extends Error {}
-
 const codeOf = (error: unknown) => error instanceof CallError ? error.code : status.UNKNOWN;
-
-/** Rows as they come from a peer, sorted, each once; what is no row is left out. */
-function rowsOf(wire: readonly WireRow[]): ObservationRow[] {
-  const rows = new Map<string, { at: string; name: string; value: string }>();
-  for (const { time, metric } of wire) {
-    const at = sortableTime(time);
-    if (at === undefined || metric === undefined) continue;
-    rows.set(`${at}\n${metric.name}\n${metric.value}`, { at, ...metric });
-  }
-  return [...rows.values()].sort((a, b) => a.at < b.at ? -1 : a.at > b.at ? 1 : 0)
-    .map(({ at, name, value }) => ({ time: shortTime(at), name, value }));
-}
-
-const wholeLog = (trialName: string): GetRequest => ({
-  trialName,
-  metricName: "",
-  startTime: "",
-  endTime: "",
-});
-
-/** The part of a log in which the rows would be. */
-function rangeOf(trialName: string, rows: readonly KnownRow[]): GetRequest {
-  const times = rows.map(({ at }) => at).sort();
-  return {
-    trialName,
-    metricName: "",
-    startTime: shortTime(times[0] ?? ""),
-    endTime: shortTime(times.at(-1) ?? ""),
-  };
-}
 
 class GrpcSink implements ObservationSink {
   readonly name: "katib" | "grpc";
@@ -235,49 +197,13 @@ class GrpcSink implements ObservationSink {
     if (batch.length === 0) return;
     try {
       const rows = new Map(batch.flatMap((it) => it.rows).map((row) => [row.id, row]));
-      await this.#write(writes, [...rows.values()]);
+      await writeOnce(this.#options, writes, [...rows.values()], this.#stop.signal);
       this.#succeeded(writes);
       writes.written(batch);
       if (writes.hasWork) this.#queue.add(writes.trialName);
     } catch (error) {
       this.#failed(writes, batch, error);
     }
-  }
-
-  /** Writes rows of which none is twice in the list, and none comes twice into the log. */
-  async #write(writes: LogWrites, rows: readonly KnownRow[]): Promise<void> {
-    const { client, clock, settleMs } = this.#options;
-    const signal = this.#stop.signal;
-    const missing = await this.#missing(writes, rows);
-    for (let at = 0; at < missing.length; at += ROWS_PER_CALL) {
-      const part = missing.slice(at, at + ROWS_PER_CALL);
-      const takeBack = writes.sending(part);
-      try {
-        await client.report(writes.trialName, part.map(({ wire }) => wire), signal);
-      } catch (error) {
-        const wasNotSent = error instanceof CallError &&
-          (error.wasNotSent || REFUSALS.has(error.code));
-        if (wasNotSent) takeBack();
-        else writes.unknownUntil(clock.monotonic() + settleMs);
-        throw error;
-      }
-    }
-  }
-
-  /** Those that are not in the log: known without looking, except after a write of unknown outcome. */
-  async #missing(writes: LogWrites, rows: readonly KnownRow[]): Promise<readonly KnownRow[]> {
-    const { client, clock } = this.#options;
-    const doubtful = writes.doubtful(rows);
-    if (doubtful.length === 0) return rows;
-    // What was settled before the look is told by the look.
-    const isSettled = writes.isSettled(clock.monotonic());
-    const found = await client.get(rangeOf(writes.trialName, doubtful), this.#stop.signal);
-    const there = new Set(
-      rowsOf(found).map(({ time, name, value }) => `${sortableTime(time)}\n${name}\n${value}`),
-    );
-    const missing = rows.filter(({ id }) => !there.has(id));
-    if (!isSettled && doubtful.some(({ id }) => !there.has(id))) throw new Unsettled();
-    return missing;
   }
 
   #succeeded(writes: LogWrites): void {
