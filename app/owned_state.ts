@@ -1,5 +1,6 @@
 /** What the owner of all state holds for one term: ledger and trials, fenced by the lease (decision 7). */
 import { getLogger } from "@logtape/logtape";
+import { ANNOTATIONS } from "../crds/names.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 import type { Adapter } from "../katib/adapter/adapter.ts";
 import type { ObservationSource } from "../katib/api/source.ts";
@@ -119,11 +120,12 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
   /** Forgets what is gone; answers how to stop that. */
   function follow(ledger: Ledger, held: HeldStatuses, adapter: Adapter | undefined): () => void {
     const stops = [caches.trainJobs.onChange(({ type, object: { metadata } }) => {
-      const { namespace = "", name = "", uid } = metadata;
+      const { namespace = "", name = "", uid, annotations = {} } = metadata;
       if (type !== "deleted" || uid === undefined) return;
       ledger.forget(uid);
       held.forget(uid);
-      adapter?.forget({ namespace, name, uid });
+      const asked = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
+      adapter?.forget({ namespace, name, uid }, asked.some((it) => annotations[it] !== undefined));
     })];
     const { trials } = parts;
     if (adapter && trials) stops.push(followTrials(trials.cache, trials.sink, adapter.drop));

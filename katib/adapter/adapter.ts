@@ -49,6 +49,8 @@ export interface Verdict {
   readonly step: number;
   /** Time of the deciding row, RFC 3339 with microseconds. */
   readonly time: string;
+  /** When this owner was told of it, wall-clock time in milliseconds; absent where it read it in the log. */
+  readonly heardMs?: number | undefined;
   /** Metric, value, rule and step in words: for events and answers. */
   readonly message: string;
 }
@@ -162,8 +164,11 @@ export interface Adapter extends ObservationReader {
    * and nothing can be decided.
    */
   settle(job: ObservedJob, signal: AbortSignal): Promise<void> | undefined;
-  /** The TrainJob is gone: forgets it, and deletes the log where it was the job's own. */
-  forget(job: ObservedJob): void;
+  /**
+   * The TrainJob is gone: forgets it, and deletes the log where it was the job's own. `asked`: it had
+   * annotations that ask for one, which is what is gone by where this owner never had the log in hand.
+   */
+  forget(job: ObservedJob, asked?: boolean): void;
   /** Deletes a log: its Trial is gone, and it is not Katib that would do it. */
   drop(key: LogKey): void;
   /** Trials that are watched for their rules. */

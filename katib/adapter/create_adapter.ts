@@ -19,6 +19,7 @@ import { createDeletions } from "./deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
 import { orAborted } from "./or_aborted.ts";
+import { createPlaces } from "./places.ts";
 import { createPlainLogs } from "./plain_logs.ts";
 import { recordSoftly } from "./soft_recording.ts";
 import { createStops } from "./stops.ts";
@@ -45,7 +46,7 @@ export interface AdapterOptions {
   readonly maxLogs?: number;
 }
 
-/** Open trials that are replayed at a time. */
+/** Logs that are replayed at a time: each may be long, and after a change of owner all are asked for. */
 const REPLAYS = 16;
 /** How often it is looked for open trials that were not replayed yet, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
@@ -80,6 +81,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   const listeners = new Set<(jobUid: string) => void>();
   const plainLogs = createPlainLogs();
   const deletions = createDeletions({ sink, clock, random, sinkMs });
+  const replays = createPlaces(REPLAYS);
   let versions = 0;
 
   const stops = createStops({
@@ -96,7 +98,10 @@ export function createAdapter(options: AdapterOptions): Adapter {
   const actors = createActors({
     create(plan) {
       const actor = createLogActor(plan, {
-        sink,
+        sink: {
+          append: (key, rows, signal) => sink.append(key, rows, signal),
+          read: (key, signal) => replays.within(() => sink.read(key, signal), signal),
+        },
         clock,
         sinkMs,
         leading: () => leading() && !closed.signal.aborted,
@@ -109,10 +114,15 @@ export function createAdapter(options: AdapterOptions): Adapter {
     max: options.maxLogs ?? 20_000,
   });
 
-  /** Something is new in a log. */
-  function changed(actor: LogActor): number {
+  /** Sees to the stop that a log asks for; one that was seen to is not asked for again. */
+  function decide(actor: LogActor): void {
     const stop = stopOf(actor);
     if (stop !== undefined && plans.isOpen(stop.plan.job)) stops.decided(stop);
+  }
+
+  /** Something is new in a log. */
+  function changed(actor: LogActor): number {
+    decide(actor);
     for (const listener of listeners) listener(actor.plan.job.uid);
     return ++versions;
   }
@@ -160,6 +170,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     await orAborted(actor.drained(), signal);
     const loaded = actor.load();
     await orAborted(loaded, signal);
+    decide(actor);
     await orAborted(stops.hurry(plan.job.uid), signal);
     if (signal.aborted) return;
     const { verdict, unreported } = await loaded;
@@ -180,11 +191,19 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return plan.kind === "plan" ? plan : undefined;
   }
 
-  /** Replays what is open and was not replayed yet; answers whether all of it could be. */
+  /** Whether its log says nothing now: it was not replayed, its plan is another, or a write went wrong. */
+  function isUnread(plan: ObservationPlan): boolean {
+    const actor = actors.get(plan.job.uid);
+    if (actor === undefined || !judged.has(plan.job.uid)) return !judged.has(plan.job.uid);
+    return actor.plan !== plan || (actor.idle && actor.state === undefined);
+  }
+
+  /** Replays what is open and says nothing now; answers whether all of it could be. */
   async function judge(signal: AbortSignal): Promise<boolean> {
-    const open = plans.open().filter(({ job }) => !judged.has(job.uid));
-    const errors = await inParallel(open, async (plan) => {
-      await actors.of(plan).load();
+    const errors = await inParallel(plans.open().filter(isUnread), async (plan) => {
+      const actor = actors.of(plan);
+      await actor.load();
+      decide(actor);
       judged.add(plan.job.uid);
     }, { limit: REPLAYS, signal });
     if (errors.length > 0 && !signal.aborted) {
@@ -209,12 +228,14 @@ export function createAdapter(options: AdapterOptions): Adapter {
       const plan = plans.planOf(job, signal);
       return plan instanceof Promise ? plan.then((it) => ending(it, signal)) : ending(plan, signal);
     },
-    forget(job) {
+    forget(job, asked = false) {
       judged.delete(job.uid);
       plainLogs.forget(job.uid);
       stops.forget(job.uid);
       const actor = actors.remove(job.uid);
-      const isOwn = actor === undefined ? sink.keepsPlainJobs : actor.plan.key.kind === "job";
+      const isOwn = actor === undefined
+        ? sink.keepsPlainJobs || asked
+        : actor.plan.key.kind === "job";
       if (isOwn) deletions.drop({ kind: "job", ...job });
     },
     drop: deletions.drop,

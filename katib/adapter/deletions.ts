@@ -4,6 +4,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { type LogKey, type ObservationSink, SinkError } from "../log/sink.ts";
+import { createPlaces } from "./places.ts";
 
 /** Options of {@link createDeletions}. */
 export interface DeletionsOptions {
@@ -24,6 +25,8 @@ export interface Deletions {
 }
 
 const TRIES = 5;
+/** Deletions at a time: with a namespace go thousands of jobs. */
+const AT_ONCE = 8;
 /** Pause between two of them, in milliseconds; half of it to half as much more. */
 const PAUSE_MS = 1_000;
 
@@ -32,14 +35,16 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
   const running = new Set<Promise<void>>();
+  const places = createPlaces(AT_ONCE);
 
-  const deleteOnce = (key: LogKey) =>
+  const deleteInTime = (key: LogKey) =>
     withDeadline({
       clock,
       deadlineMs: sinkMs,
       signal: closed.signal,
       onDeadline: () => new SinkError("unavailable", `no answer within ${sinkMs} ms`),
     }, (signal) => sink.delete(key, signal));
+  const deleteOnce = (key: LogKey) => places.within(() => deleteInTime(key), closed.signal);
 
   async function deleteLog(key: LogKey): Promise<void> {
     for (let tries = 1; !closed.signal.aborted; tries++) {

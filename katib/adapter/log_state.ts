@@ -22,6 +22,8 @@ export interface TakenPush {
   readonly rows: readonly ObservationRow[];
   readonly reports: readonly TimedReports[];
   readonly warnings: readonly string[];
+  /** When the push arrived, wall-clock time in milliseconds. */
+  readonly receivedMs: number;
 }
 
 /** The state of one log; after a write of unknown outcome it is made anew from the log. */
@@ -46,13 +48,14 @@ export function scopeOf({ objective, records, rules }: ObservationPlan): RecordS
   return { ...(objective && { objective }), ...(records === "named" && { names }) };
 }
 
-function verdictOf(met: MetRule, time: string): Verdict {
+function verdictOf(met: MetRule, time: string, heardMs: number | undefined): Verdict {
   const { rule, step, compared } = met;
   return {
     rule: { name: rule.name, comparison: rule.comparison, value: rule.text },
     value: compared,
     step,
     time,
+    ...(heardMs !== undefined && { heardMs }),
     message: describeMet(met),
   };
 }
@@ -70,11 +73,20 @@ function timed(rows: readonly ObservationRow[], reports: readonly Report[]): Tim
   return all;
 }
 
+/**
+ * Clocks differ by so much, in milliseconds. A pod that is ahead by less keeps its time in the log: its
+ * retry comes when that time is past, is not moved, and has to be known by whoever reads the log.
+ */
+const AHEAD_MS = 1000;
+
 /** The samples of a push, oldest first. */
-function samplesOf({ earlier = [], trainerStatus, sentTimes }: ObservedPush) {
-  return [...earlier, trainerStatus].map(({ lastUpdatedTime: time, metrics = [] }, index) => {
+function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: ObservedPush) {
+  return [...earlier, trainerStatus].map(({ lastUpdatedTime, metrics = [] }, index) => {
     const sentTime = sentTimes?.[index];
-    return { time, metrics, ...(sentTime !== undefined && { sentTime }) };
+    if (sentTime === undefined) return { time: lastUpdatedTime, metrics };
+    const aheadMs = Date.parse(sentTime) - receivedMs;
+    const isNearly = aheadMs > 0 && aheadMs < AHEAD_MS;
+    return { time: isNearly ? sentTime : lastUpdatedTime, metrics, sentTime };
   });
 }
 
@@ -88,13 +100,13 @@ export function createLogState(
   let verdict: Verdict | undefined;
   const summary = createSummary();
 
-  function apply({ time, reports }: TimedReports): void {
+  function apply({ time, reports }: TimedReports, heardMs?: number): void {
     const applied = applyReport(rules, reports);
     rules = applied.state;
-    if (applied.stopped !== undefined) verdict ??= verdictOf(applied.stopped, time);
+    if (applied.stopped !== undefined) verdict ??= verdictOf(applied.stopped, time, heardMs);
   }
 
-  timed(rows, rows).forEach(apply);
+  for (const reported of timed(rows, rows)) apply(reported);
   rows.forEach(summary.add);
 
   return {
@@ -108,10 +120,10 @@ export function createLogState(
       });
       recorded = result.state;
       const { rows, reports, warnings } = result;
-      return { rows, reports: timed(rows, reports), warnings };
+      return { rows, reports: timed(rows, reports), warnings, receivedMs: push.receivedMs };
     },
     commit(taken) {
-      taken.reports.forEach(apply);
+      for (const reported of taken.reports) apply(reported, taken.receivedMs);
       taken.rows.forEach(summary.add);
     },
     get verdict() {

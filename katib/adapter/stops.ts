@@ -65,8 +65,9 @@ function createPlaces(count: number) {
 }
 
 /** How long the stop still waits for its grace, in milliseconds, never longer than the grace itself. */
-export function graceLeftMs({ plan: { graceMs }, verdict: { time } }: Stop, nowMs: number): number {
-  const decidedMs = Date.parse(time);
+export function graceLeftMs({ plan: { graceMs }, verdict }: Stop, nowMs: number): number {
+  // A history may bring what was measured long ago: its pod is told now.
+  const decidedMs = verdict.heardMs ?? Date.parse(verdict.time);
   if (!Number.isFinite(decidedMs)) return graceMs;
   return Math.min(graceMs, Math.max(0, decidedMs + graceMs - nowMs));
 }
