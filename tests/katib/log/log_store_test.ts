@@ -1,0 +1,163 @@
+/** The SQLite store and what writes to it: bounds, and commits that go together. */
+import assert from "node:assert/strict";
+import { knownRow } from "../../../katib/log/known_row.ts";
+import {
+  type LogStore,
+  openLogStore,
+  type StoreAppend,
+  StoreFull,
+} from "../../../katib/log/log_store.ts";
+import { SinkError } from "../../../katib/log/sink.ts";
+import { createStoreWriter } from "../../../katib/log/store_writer.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+
+const row = (n: number, value = String(n)) =>
+  knownRow({
+    time: new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString(),
+    name: "loss",
+    value,
+  });
+const rows = (count: number, from = 0) => Array.from({ length: count }, (_, n) => row(from + n));
+const append = (log: string, count: number, isPlain = false, from = 0): StoreAppend => ({
+  log,
+  isPlain,
+  rows: rows(count, from),
+});
+const valuesOf = (store: LogStore, log: string) =>
+  store.read(log).map(({ value }) => Number(value));
+
+Deno.test("a plain log loses its oldest rows beyond its bound, a trial's loses none", () => {
+  const store = openLogStore({ maxPlainRows: 100 });
+  for (let from = 0; from < 300; from += 10) {
+    store.append([append("plain", 10, true, from), append("trial", 10, false, from)]);
+  }
+  const plain = valuesOf(store, "plain");
+  assert.ok(plain.length >= 100 && plain.length <= 110, String(plain.length));
+  assert.deepEqual(plain, Array.from({ length: plain.length }, (_, n) => 300 - plain.length + n));
+  assert.equal(valuesOf(store, "trial").length, 300);
+  store.close();
+});
+
+Deno.test("a full store gives up the plain log that was written longest ago, then says that it is full", () => {
+  const store = openLogStore({ maxBytes: 400 * 1024 });
+  const wide = (log: string, isPlain: boolean): StoreAppend => ({
+    log,
+    isPlain,
+    rows: Array.from({ length: 50 }, (_, n) => row(n, `${n}`.padEnd(400))),
+  });
+  for (const log of ["old", "young", "mine"]) store.append([wide(log, true)]);
+  store.append([append("old", 1, true, 60)]);
+  let trials = 0;
+  const fill = () => {
+    for (; trials < 100; trials++) store.append([wide(`trial-${trials}`, false)]);
+  };
+  assert.throws(fill, StoreFull);
+  assert.ok(trials >= 4, String(trials));
+  assert.deepEqual(["old", "young", "mine"].map((log) => store.read(log).length), [0, 0, 0]);
+  for (let n = 0; n < trials; n++) assert.equal(store.read(`trial-${n}`).length, 50, `${n}`);
+  assert.equal(store.read(`trial-${trials}`).length, 0);
+  store.delete("trial-0");
+  store.append([wide("again", false)]);
+  assert.equal(store.read("again").length, 50);
+  store.close();
+});
+
+Deno.test("the plain log that was written to last is the last to go", () => {
+  const store = openLogStore({ maxBytes: 90 * 1024 });
+  const wide = (log: string, isPlain: boolean): StoreAppend => ({
+    log,
+    isPlain,
+    rows: Array.from({ length: 50 }, (_, n) => row(n, `${n}`.padEnd(400))),
+  });
+  store.append([wide("a", true)]);
+  store.append([wide("b", true)]);
+  store.append([append("a", 1, true, 60)]);
+  store.append([wide("trial", false)]);
+  assert.deepEqual(["a", "b"].map((log) => store.read(log).length > 0), [true, false]);
+  store.close();
+});
+
+/** A store that counts its commits, and can be told to fail. */
+function countingStore(takes = 0, clock?: FakeClock) {
+  const commits: number[] = [];
+  let problem: Error | undefined;
+  return {
+    commits,
+    failWith: (error: Error | undefined) => void (problem = error),
+    append(appends: readonly StoreAppend[]) {
+      if (problem) throw problem;
+      commits.push(appends.length);
+      if (clock) void clock.advance(takes);
+    },
+  };
+}
+
+const never = new AbortController().signal;
+
+Deno.test("`createStoreWriter()` commits at once when it rests, and together what comes meanwhile", async () => {
+  const clock = new FakeClock(undefined, settlePromises);
+  let elapsed = 0;
+  const slow = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() + elapsed,
+    sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal),
+  };
+  const commits: number[] = [];
+  const store = {
+    append(appends: readonly StoreAppend[]) {
+      commits.push(appends.length);
+      elapsed += 10;
+    },
+  };
+  const writer = createStoreWriter({ store, clock: slow, pausePerCommit: 3 });
+  await writer.append(append("a", 1), never);
+  const later = Promise.all([1, 2, 3].map((n) => writer.append(append("a", 1, false, n), never)));
+  await settlePromises();
+  assert.deepEqual(commits, [1]);
+  await clock.advance(30);
+  await later;
+  assert.deepEqual(commits, [1, 3]);
+});
+
+Deno.test("`createStoreWriter()` says what the database said, and goes on", async () => {
+  const store = countingStore();
+  const writer = createStoreWriter({ store, clock: new FakeClock(), pausePerCommit: 0 });
+  store.failWith(new Error("disk I/O error"));
+  await assert.rejects(writer.append(append("a", 1), never), (error: unknown) => {
+    assert.ok(error instanceof SinkError);
+    assert.equal(error.kind, "unavailable");
+    assert.match(error.message, /disk I\/O error/);
+    return true;
+  });
+  store.failWith(undefined);
+  await writer.append(append("a", 1), never);
+  assert.deepEqual(store.commits, [1]);
+});
+
+Deno.test("`createStoreWriter()` bounds what waits, lets go who waits no longer, and writes the rest at its end", async () => {
+  const clock = new FakeClock(undefined, settlePromises);
+  const commits: number[] = [];
+  let elapsed = 0;
+  const writer = createStoreWriter({
+    store: { append: (appends) => void (commits.push(appends.length), elapsed += 1000) },
+    clock: {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic() + elapsed,
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    },
+    pausePerCommit: 3,
+    maxWaitingRows: 10,
+  });
+  await writer.append(append("a", 1), never);
+  const gone = new AbortController();
+  const left = writer.append(append("a", 4, false, 10), gone.signal);
+  const kept = writer.append(append("a", 5, false, 20), never);
+  await assert.rejects(writer.append(append("a", 2, false, 30), never), /9 rows wait/);
+  gone.abort();
+  await assert.rejects(left, /not written in time/);
+  const more = writer.append(append("a", 2, false, 30), never);
+  writer.close();
+  await Promise.all([kept, more]);
+  assert.deepEqual(commits, [1, 2]);
+  await assert.rejects(writer.append(append("a", 1), never), /closed/);
+});
