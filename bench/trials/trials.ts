@@ -13,11 +13,14 @@ import type { Benchmark, Measure } from "../result.ts";
 import type { Owner } from "../status/objects.ts";
 import { LIFTED, shippedProgram, type Side, startMilepost } from "../status/sides.ts";
 import { createPushers, type Pusher } from "../status/world.ts";
+import { type BenchLog, benchLog, type SinkName } from "./observation_log.ts";
 
 const NAMESPACE = "trials";
 /** Each token is reviewed once before its first push is taken, 50 a second (`--token-review-qps`). */
 const FIRST_PUSHES_PER_SECOND = 40;
 const WARM_UP_MS = 10_000;
+/** Of each push; all of them are recorded. */
+const METRICS = 2;
 /** Of a push, from when it was due to its answer (issue 6, what it must show). */
 const P99_GOAL_MS = 100;
 
@@ -49,7 +52,7 @@ interface Run {
   readonly trials: number;
   readonly seconds: number;
   readonly perSecond: number;
-  readonly sink: string;
+  readonly sink: SinkName;
   readonly say: (text: string) => void;
 }
 
@@ -74,6 +77,13 @@ function pushAll(
   });
 }
 
+/** What a run has shown. */
+interface Measured {
+  readonly measures: Measure[];
+  /** Pushes that were answered with 200. */
+  readonly acknowledged: number;
+}
+
 /** Memory of the manager now, in a list that is shown. */
 async function watchMemory(pid: number, signal: AbortSignal): Promise<number[]> {
   const samples: number[] = [];
@@ -93,13 +103,19 @@ async function watchMemory(pid: number, signal: AbortSignal): Promise<number[]> 
 function measuresOf(
   { trials, perSecond, sink }: Run,
   load: Load & { readonly cpuSeconds: number },
-  { idle, samples, peak, cpu }: { idle: number; samples: number[]; peak: number; cpu: number },
-): Measure[] {
+  { idle, samples, peak, cpu, firstOk }: {
+    readonly idle: number;
+    readonly samples: readonly number[];
+    readonly peak: number;
+    readonly cpu: number;
+    readonly firstOk: number;
+  },
+): Measured {
   const statuses = Object.entries(load.byStatus).map(([code, count]) => `${code}: ${count}`);
   const about = `${trials} trials, ${perSecond} pushes a second, sink ${sink}`;
   const name = (text: string) => `trials: ${text}`;
   const { p50, p90, p99, max, count } = load.warm;
-  return [
+  const measures: Measure[] = [
     {
       name: name("p99 of a push"),
       value: p99,
@@ -129,9 +145,27 @@ function measuresOf(
       note: `the generator: ${(load.cpuSeconds / load.seconds).toFixed(2)} cores`,
     },
   ];
+  return { measures, acknowledged: firstOk + load.ok };
 }
 
-async function measure(side: Side, pushers: readonly Pusher[], run: Run): Promise<Measure[]> {
+/** Acknowledged rows that are not in the log; a push has {@link METRICS}. */
+async function lostRows(
+  log: BenchLog,
+  trials: readonly Owner[],
+  acknowledged: number,
+): Promise<Measure[]> {
+  const rows = await log.rows(trials);
+  if (rows === undefined) return [];
+  return [{
+    name: "trials: acknowledged rows that are not in the log",
+    value: Math.max(0, METRICS * acknowledged - rows),
+    unit: "",
+    goal: { is: "at most", limit: 0 },
+    note: `${acknowledged} pushes were acknowledged, the log has ${rows} rows`,
+  }];
+}
+
+async function measure(side: Side, pushers: readonly Pusher[], run: Run): Promise<Measured> {
   const [pid = 0] = side.pids;
   const idle = await rssMb(pid);
   run.say("the first push of each");
@@ -151,7 +185,8 @@ async function measure(side: Side, pushers: readonly Pusher[], run: Run): Promis
     const cpu = (await cpuSeconds(pid) - cpuBefore) / ((performance.now() - began) / 1000);
     over.abort();
     const samples = await watching;
-    return measuresOf(run, load, { idle, samples, peak: await peakRssMb(pid), cpu });
+    const peak = await peakRssMb(pid);
+    return measuresOf(run, load, { idle, samples, peak, cpu, firstOk: first.ok });
   } finally {
     over.abort();
     await watching;
@@ -169,7 +204,12 @@ async function withTrials(run: Run): Promise<Measure[]> {
   cleanup.defer(() => installation.stop());
   await installTrials(client);
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("torch-distributed", "true"));
-  const ownerOf = (name: string) => createTrial(client, name);
+  const owners: Owner[] = [];
+  const ownerOf = async (name: string) => {
+    const owner = await createTrial(client, name);
+    owners.push(owner);
+    return owner;
+  };
   const pushers = await createPushers(client, {
     namespace: NAMESPACE,
     count: trials,
@@ -177,16 +217,25 @@ async function withTrials(run: Run): Promise<Measure[]> {
     ownerOf,
   });
   const program = await shippedProgram(folder);
-  const sink = run.sink === "sqlite" ? `sqlite:${folder}/observations.sqlite` : run.sink;
-  const limits = { ...LIFTED, observationSink: sink };
+  const log = benchLog(run.sink, folder, NAMESPACE);
+  cleanup.defer(() => log.stop());
+  const limits = { ...LIFTED, observationSink: log.flag };
   const side = await startMilepost({ plane, installation, program }, { limits });
   cleanup.defer(() => side.stop());
-  return await measure(side, pushers, run);
+  await log.start(client, program);
+  const { measures, acknowledged } = await measure(side, pushers, run);
+  await side.stop();
+  return [...measures, ...await lostRows(log, owners, acknowledged)];
+}
+
+function sinkOf(text: string): SinkName {
+  if (text === "memory" || text === "sqlite" || text === "grpc") return text;
+  throw new Error(`--sink: "${text}" must be memory, sqlite or grpc`);
 }
 
 export const trials: Benchmark = {
   about:
-    "1,000 trials that push every second; --trials N --seconds N --rate N --sink memory|sqlite",
+    "1,000 trials that push every second; --trials N --seconds N --rate N --sink memory|sqlite|grpc",
   takesOptions: true,
   async run(say, options) {
     const { values } = parseArgs({
@@ -202,7 +251,7 @@ export const trials: Benchmark = {
       trials: Number(values.trials),
       seconds: Number(values.seconds),
       perSecond: Number(values.rate),
-      sink: values.sink,
+      sink: sinkOf(values.sink),
       say,
     });
   },
