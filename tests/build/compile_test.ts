@@ -42,7 +42,7 @@ Deno.test("compileArguments() takes the names that images give to machines", () 
 
 Deno.test("compileArguments() sets how memory is collected", () => {
   const args = compileArguments({ source: "milepost.js" });
-  assert.ok(args.includes("--v8-flags=--max-semi-space-size=4,--heap-growing-percent=20"));
+  assert.ok(args.includes("--v8-flags=--max-semi-space-size=16,--heap-growing-percent=50"));
 });
 
 Deno.test("compile() takes the runtime that DENORT_BIN names, and puts the program into it", async () => {
