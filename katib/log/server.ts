@@ -1,7 +1,9 @@
 /** Serves Katib's DBManager service over a store, for as long as it is not stopped. */
 import { Buffer } from "node:buffer";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
 import { addObservationService } from "./service.ts";
@@ -33,7 +35,10 @@ export interface ObservationServerOptions {
 /** A running server. */
 export interface ObservationServer {
   readonly port: number;
-  /** New TLS connections use these; those that are there are asked to come again. */
+  /**
+   * New TLS connections use these; those that are there are asked to come again. Throws where
+   * certificate and key do not fit: then nothing changes.
+   */
   updateTls(tls: ServerTls): void;
   /** Ends calls that are under way within `drainMs`; what was taken is stored. */
   stop(drainMs: number): Promise<void>;
@@ -49,12 +54,27 @@ const CHANNEL = {
   "grpc.keepalive_timeout_ms": TIMES_MS.pong,
 } as const;
 
-function credentialsOf({ cert, key, clientCa }: ServerTls): ServerCredentials {
+/** Throws where the parts cannot serve; the runtime would notice at each handshake only. */
+function assertFits({ cert, key, clientCa }: ServerTls): void {
+  let fits: boolean;
+  try {
+    new X509Certificate(clientCa);
+    fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
+  } catch (cause) {
+    throw new Error(`certificate, key or CA is no PEM: ${messageOf(cause)}`, { cause });
+  }
+  if (!fits) throw new Error("the key is not the certificate's");
+}
+
+/** Throws where certificate, key and CA are not what they should be. */
+function credentialsOf(tls: ServerTls): ServerCredentials {
+  assertFits(tls);
+  const { cert, key, clientCa } = tls;
   const pair = { private_key: Buffer.from(key), cert_chain: Buffer.from(cert) };
   return ServerCredentials.createSsl(Buffer.from(clientCa), [pair], true);
 }
 
-/** Starts it. Rejects where the port cannot be had; throws where certificate and key do not fit. */
+/** Starts it. Rejects where the port cannot be had, and where certificate and key do not fit. */
 export async function startObservationServer(
   options: ObservationServerOptions,
 ): Promise<ObservationServer> {

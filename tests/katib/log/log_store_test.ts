@@ -72,8 +72,10 @@ Deno.test("the plain log that was written to last is the last to go", () => {
   store.append([wide("a", true)]);
   store.append([wide("b", true)]);
   store.append([append("a", 1, true, 60)]);
-  store.append([wide("trial", false)]);
-  assert.deepEqual(["a", "b"].map((log) => store.read(log).length > 0), [true, false]);
+  const has = (log: string) => store.read(log).length > 0;
+  // Little by little, so that one log is enough.
+  for (let n = 0; has("b"); n++) store.append([append(`trial-${n}`, 10)]);
+  assert.ok(has("a"));
   store.close();
 });
 
