@@ -1,8 +1,12 @@
 /** Observations read at a replica that does not own the state, through a change of the owner. */
 import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
+import { freePort } from "../support/free_port.ts";
 import { type ObservationEndpoint, observer } from "../support/observer.ts";
 import { until } from "../support/until.ts";
+import { trainJob } from "../support/standalone.ts";
 import { leaderAmong, pusher, type Replica, withReplicas } from "./replicas.ts";
+import { startLog } from "./shared_log.ts";
 
 const endpoint = ({ status, manager }: Replica): ObservationEndpoint => ({
   status,
@@ -71,5 +75,64 @@ Deno.test("nobody answers for a log whose owner was paused", async () => {
       assert.equal(status, 503);
       assert.match(headers.get("retry-after") ?? "", /^\d+$/);
     }
+  });
+});
+
+/** Rules make the log the job's own business: then a push is acknowledged when its rows are in it. */
+const RECORDED = JSON.stringify({
+  objective: { name: "loss", type: "minimize" },
+  rules: [{ name: "loss", value: "1000", comparison: "greater" }],
+});
+
+Deno.test("a stream tells each acknowledged row once, also when its owner goes in the middle", async () => {
+  const port = freePort();
+  const folder = await Deno.makeTempDir();
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
+  await withReplicas(async ({ plane, start }) => {
+    const flags = { observationSink: `grpc:127.0.0.1:${port}` };
+    const first = await start("a", { flags });
+    await using logCleanup = new AsyncDisposableStack();
+    const log = await startLog(plane.client, port, folder);
+    logCleanup.defer(() => log.stop());
+    const replicas = [first, await start("b", { flags }), await start("c", { flags })];
+    const { leader, followers: [watched, other] } = await leaderAmong(replicas);
+    assert.ok(watched && other);
+    const reader = await observer(plane.client);
+    const { metadata, ...rest } = trainJob("streamed", "plain");
+    const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
+    await plane.client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+    const job = await pusher(plane, "streamed", { exists: true });
+    await using events = await reader.watch(endpoint(watched), "streamed");
+
+    const alive = [leader, watched, other];
+    let stopping: Promise<void> | undefined;
+    for (let step = 0; step < 30; step++) {
+      if (step === 10) {
+        stopping = leader.manager.stop();
+        alive.shift();
+      }
+      await until(`push ${step} is taken`, async () => {
+        const replica = alive[step % alive.length];
+        assert.ok(replica);
+        const { status } = await job.push(replica, step, undefined, { loss: String(step) });
+        assert.ok(status === 200 || status === 503, `${status}`);
+        return status === 200;
+      }, { timeoutMs: 60_000, everyMs: 100 });
+    }
+    await stopping;
+    const told: string[] = [];
+    while (told.length < 30) {
+      const next = await events.next();
+      assert.ok("data" in next, JSON.stringify(next));
+      for (const row of logOf(next.data)) {
+        assert.ok(typeof row === "object" && row !== null && "value" in row);
+        told.push(String(row.value));
+      }
+    }
+    // A push that nobody acknowledged, and that came again, is another row of its own time.
+    assert.deepEqual([...new Set(told)], Array.from({ length: 30 }, (_, step) => String(step)));
+    const { body } = await reader.read(endpoint(other), "streamed", { query: "?limit=5000" });
+    assert.equal(logOf(body).length, told.length);
   });
 });

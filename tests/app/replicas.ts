@@ -191,9 +191,13 @@ function podOf(client: KubeClient, job: string): Promise<Pod> {
   });
 }
 
-/** Creates a TrainJob and waits for its pod, by whose token it pushes. */
-export async function pusher({ client }: ControlPlane, name: string): Promise<Pusher> {
-  await client.create(KINDS.trainJob, trainJob(name, "plain"));
+/** Creates a TrainJob, unless it exists, and waits for its pod, by whose token it pushes. */
+export async function pusher(
+  { client }: ControlPlane,
+  name: string,
+  { exists = false } = {},
+): Promise<Pusher> {
+  if (!exists) await client.create(KINDS.trainJob, trainJob(name, "plain"));
   const { metadata } = await podOf(client, name);
   const pod = { name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
   const account = { namespace: "default", name: "default" };

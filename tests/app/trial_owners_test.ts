@@ -2,16 +2,15 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createMetrics } from "../../app/metrics.ts";
-import { startObservationLog } from "../../app/observation_log.ts";
 import { createSink } from "../../app/observation_sink.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER, statusPath } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import { statusPath } from "../../crds/names.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { freePort } from "../support/free_port.ts";
 import { lossAbove, trialThat } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 import { leaderAmong, type Replica, withReplicas } from "./replicas.ts";
+import { startLog } from "./shared_log.ts";
 import { has, metricsBody, podToken, prepareTrials, startTrial } from "./trial_support.ts";
 
 const answerSchema = z.looseObject({ control: z.looseObject({ stop: z.boolean() }).optional() });
@@ -40,28 +39,6 @@ async function pushUntilTaken(
     if (answer.status !== 200) return undefined;
     return { stop: answerSchema.parse(read).control?.stop ?? false };
   }, { everyMs: 100 }).then(({ stop }) => stop);
-}
-
-const text = z.string().transform((it) => atob(it));
-const secretSchema = z.looseObject({
-  data: z.looseObject({ "ca.crt": text, "tls.crt": text, "tls.key": text }),
-});
-
-/** The log of observations, with the certificates that the first manager made. */
-async function startLog(client: KubeClient, port: number, folder: string) {
-  const key = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
-  const { data } = secretSchema.parse(await client.get(KINDS.secret, key));
-  for (const [name, content] of Object.entries(data)) {
-    await Deno.writeTextFile(`${folder}/${name}`, String(content));
-  }
-  return await startObservationLog({
-    bindAddress: "127.0.0.1",
-    port,
-    dataDir: folder,
-    tlsCert: `${folder}/tls.crt`,
-    tlsKey: `${folder}/tls.key`,
-    clientCa: `${folder}/ca.crt`,
-  });
 }
 
 Deno.test("the next owner goes on with a trial's log, and stops whom the last one had decided to stop", async () => {

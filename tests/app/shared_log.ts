@@ -1,0 +1,28 @@
+/** A log of observations that several managers share, in this process. */
+import { z } from "zod";
+import { startObservationLog } from "../../app/observation_log.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { MANAGER } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+
+const text = z.string().transform((it) => atob(it));
+const secretSchema = z.looseObject({
+  data: z.looseObject({ "ca.crt": text, "tls.crt": text, "tls.key": text }),
+});
+
+/** The log of observations, with the certificates that the first manager made. */
+export async function startLog(client: KubeClient, port: number, folder: string) {
+  const key = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
+  const { data } = secretSchema.parse(await client.get(KINDS.secret, key));
+  for (const [name, content] of Object.entries(data)) {
+    await Deno.writeTextFile(`${folder}/${name}`, String(content));
+  }
+  return await startObservationLog({
+    bindAddress: "127.0.0.1",
+    port,
+    dataDir: folder,
+    tlsCert: `${folder}/tls.crt`,
+    tlsKey: `${folder}/tls.key`,
+    clientCa: `${folder}/ca.crt`,
+  });
+}
