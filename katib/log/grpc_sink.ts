@@ -113,6 +113,7 @@ class GrpcSink implements ObservationSink {
   ): Promise<readonly ObservationRow[]> {
     const { client } = this.#options;
     const asked = { ...wholeLog(trialNameOf(key)), startTime: since };
+    await this.#readable(asked.trialName, signal);
     return rowsOf(await this.#again(signal, () => client.get(asked, signal)));
   }
 
@@ -162,7 +163,7 @@ class GrpcSink implements ObservationSink {
   /** Makes room; from now on each log begins with a look at what is in it. */
   #forgetOldest(): void {
     for (const [trialName, writes] of this.#logs) {
-      if (writes.hasWork) continue;
+      if (writes.hasWork || writes.isUnderWay) continue;
       this.#logs.delete(trialName);
       this.#forgotLogs = true;
       return;
@@ -231,6 +232,17 @@ class GrpcSink implements ObservationSink {
     this.#peer.failed(messageOf(error), !REFUSALS.has(code) && !OF_ONE_CALL.has(code));
     const delay = this.#queue.addRateLimited(writes.trialName, this.#peer.pauseMs);
     writes.notBefore = now + delay;
+  }
+
+  /** Waits until no write that was given up can show itself any more. */
+  async #readable(trialName: string, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    for (;;) {
+      const waitMs = this.#logs.get(trialName)?.unreadableMs(clock.monotonic()) ?? 0;
+      if (waitMs === 0) return;
+      if (signal.aborted || this.#stop.signal.aborted) throw this.#unavailable("out of time");
+      await clock.sleep(waitMs, signal);
+    }
   }
 
   /** Tries a call that may be repeated until it works or `signal` aborts. */

@@ -8,6 +8,8 @@ import type { SinkError } from "./sink.ts";
 
 /** Rows of unknown outcome that are remembered of a log; with more, every row is looked for. */
 const MAX_UNCERTAIN = 500;
+/** How often it is looked whether a call has ended, in milliseconds. */
+const LOOK_EVERY_MS = 20;
 
 /** An append that waits, is under way, or is over. */
 export interface PendingAppend {
@@ -25,6 +27,7 @@ export class LogWrites {
   /** When a retry may begin, by the monotonic clock. */
   notBefore = 0;
   #waiting: PendingAppend[] = [];
+  #underWay: readonly PendingAppend[] = [];
   readonly #uncertain = new Set<string>();
   #lostTrack: boolean;
   /** When every write that was given up has shown itself or never will, by the monotonic clock. */
@@ -43,6 +46,11 @@ export class LogWrites {
 
   get hasWork(): boolean {
     return this.#waiting.some(({ isOver }) => !isOver);
+  }
+
+  /** Whether a batch was taken, and neither written nor given back. */
+  get isUnderWay(): boolean {
+    return this.#underWay.length > 0;
   }
 
   add(append: PendingAppend): void {
@@ -65,11 +73,12 @@ export class LogWrites {
       count++;
       if (alone) break;
     }
-    return this.#waiting.splice(0, count);
+    return this.#underWay = this.#waiting.splice(0, count);
   }
 
   /** Puts a batch that failed back to the front. */
   giveBack(batch: readonly PendingAppend[]): void {
+    this.#underWay = [];
     this.#waiting.unshift(...batch.filter(({ isOver }) => !isOver));
   }
 
@@ -93,6 +102,15 @@ export class LogWrites {
     return Math.max(0, this.#settledAt - now);
   }
 
+  /**
+   * How long to wait before the log is read, in milliseconds, and then to ask again: what a caller gave up
+   * may still come into it, and who reads now would not know of it.
+   */
+  unreadableMs(now: number): number {
+    const isGivenUp = this.#underWay.some(({ isOver }) => isOver);
+    return isGivenUp ? LOOK_EVERY_MS : this.unsettledMs(now);
+  }
+
   /** The rows are about to be sent. Answers what takes that back where they were not. */
   sending(rows: readonly KnownRow[]): () => void {
     const fresh = rows.filter(({ id }) => !this.#uncertain.has(id));
@@ -110,6 +128,7 @@ export class LogWrites {
 
   /** The batch is in the log. What waits, or went to a caller who is gone, may be the same rows again. */
   written(batch: readonly PendingAppend[]): void {
+    this.#underWay = [];
     const again = new Set(this.#waiting.flatMap(({ rows }) => rows.map(({ id }) => id)));
     const certain = batch.filter(({ isOver }) => !isOver);
     for (const { id } of certain.flatMap(({ rows }) => rows)) {

@@ -36,7 +36,8 @@ export interface ObservationSink {
   append(key: LogKey, rows: readonly ObservationRow[], signal: AbortSignal): Promise<void>;
   /**
    * The rows of the log from `since` on, an RFC 3339 time (absent: every row), by time, ties in the order
-   * of writing. Rejects with a {@link SinkError}.
+   * of writing. No append that was rejected before comes into the log after it was read. Rejects with a
+   * {@link SinkError}.
    */
   read(key: LogKey, signal: AbortSignal, since?: string): Promise<readonly ObservationRow[]>;
   /** Forgets a log. One that is not there is no error. Rejects with a {@link SinkError}. */
