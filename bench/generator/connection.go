@@ -32,6 +32,9 @@ type connection struct {
 type answer struct {
 	status int
 	closes bool
+	// Whether it says when to come again (Retry-After), and after how many seconds.
+	comeAgain    bool
+	afterSeconds int
 	// The beginning of a body that is no success.
 	excerpt string
 }
@@ -151,6 +154,9 @@ func readAnswer(reader *bufio.Reader) (found answer, err error) {
 			}
 		case strings.EqualFold(name, "transfer-encoding"):
 			chunked = strings.EqualFold(value, "chunked")
+		case strings.EqualFold(name, "retry-after"):
+			found.afterSeconds, err = strconv.Atoi(value)
+			found.comeAgain = err == nil
 		case strings.EqualFold(name, "connection"):
 			found.closes = strings.EqualFold(value, "close")
 		}

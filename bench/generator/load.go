@@ -138,9 +138,8 @@ func fill(template string, number int64) string {
 	}
 }
 
-// take answers the number of the next push and when it is meant to be sent; false at the end.
-func (l *load) take() (number int64, at time.Time, more bool) {
-	number = l.next.Add(1) - 1
+// take waits until push `number` is meant to be sent, and answers when that was; false at the end.
+func (l *load) take(number int64) (_ int64, at time.Time, more bool) {
 	now := time.Now()
 	if l.plan.Count > 0 && number >= l.plan.Count {
 		return number, now, false

@@ -64,6 +64,13 @@ type plan struct {
 	// Template: {{percentage}} 0 to 99, {{remaining}}, {{value}}, {{now}} (RFC 3339), {{number}}.
 	Body   *string `json:"body"`
 	Forged *forged `json:"forged"`
+	// How often a push is sent at most, the same each time: again after a 503 or no answer, when
+	// Retry-After has passed.
+	Attempts int `json:"attempts"`
+	// Whether each target's pushes follow each other, each after the answer to the one before.
+	InOrder bool `json:"inOrder"`
+	// Whether it is told of each push what became of it.
+	Outcomes bool `json:"outcomes"`
 }
 
 type document struct {
@@ -99,12 +106,18 @@ func (p *plan) complete() error {
 	if p.DurationMs <= 0 && p.Count <= 0 {
 		return fmt.Errorf("it needs durationMs or count, or it never ends")
 	}
+	if p.InOrder && p.Connections != len(p.Targets) {
+		return fmt.Errorf("in order there must be as many connections as targets")
+	}
 	switch p.Mode {
 	case "":
 		p.Mode = "keep-alive"
 	case "keep-alive", "connection-per-push":
 	default:
 		return fmt.Errorf("mode must be keep-alive or connection-per-push, not %q", p.Mode)
+	}
+	if p.Attempts <= 0 {
+		p.Attempts = 1
 	}
 	if p.TimeoutMs <= 0 {
 		p.TimeoutMs = defaultTimeout

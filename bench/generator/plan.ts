@@ -50,6 +50,18 @@ export interface LoadPlan {
     readonly kind: "unsigned" | "garbage" | "random-signature" | "other-key";
     readonly differ: boolean;
   };
+  /**
+   * How often a push is sent at most, the same each time: again after a 503 or no answer, when
+   * Retry-After has passed. Default 1.
+   */
+  readonly attempts?: number;
+  /**
+   * Whether the pushes of each target follow each other, each after the answer to the one before. There
+   * are as many connections as targets then.
+   */
+  readonly inOrder?: boolean;
+  /** Whether `outcomes` of the result tells of each push what became of it. */
+  readonly outcomes?: boolean;
 }
 
 const latencies = z.object({
@@ -90,6 +102,12 @@ const loadSchema = z.object({
   warmOk: z.number(),
   /** At most 5 texts of failures. */
   examples: z.array(z.string()),
+  /** Pushes that were sent once more; each attempt counts as an answer or an error. */
+  again: z.number(),
+  /** Answers of 503 without Retry-After. */
+  withoutReturn: z.number(),
+  /** A character for each push by its number: `+` taken, `-` not taken, `.` not sent. */
+  outcomes: z.string().default(""),
 });
 
 const resultSchema = z.object({

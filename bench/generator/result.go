@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 )
@@ -33,6 +34,11 @@ type planResult struct {
 	Warm     latencies `json:"warm"`
 	WarmOK   uint64    `json:"warmOk"`
 	Examples []string  `json:"examples"`
+	// Pushes that were sent once more, and answers of 503 that did not say when to come again.
+	Again         uint64 `json:"again"`
+	WithoutReturn uint64 `json:"withoutReturn"`
+	// A character for each push by its number: + taken, - not taken, . not sent.
+	Outcomes string `json:"outcomes,omitempty"`
 }
 
 func (l *load) resultOf(workers []*worker, took time.Duration) planResult {
@@ -49,6 +55,8 @@ func (l *load) resultOf(workers []*worker, took time.Duration) planResult {
 		found.Resumed += t.resumed
 		found.Reconnects += t.reconnects
 		found.WarmOK += t.warmOK
+		found.Again += t.again
+		found.WithoutReturn += t.withoutReturn
 		inTime += t.inTime
 		for status, count := range t.byStatus {
 			found.ByStatus[strconv.Itoa(status)] += count
@@ -70,6 +78,9 @@ func (l *load) resultOf(workers []*worker, took time.Duration) planResult {
 	found.Examples = found.Examples[:min(len(found.Examples), maxExamples)]
 	found.Timeouts = found.Errors["timeout"]
 	found.Refused += found.Errors["refused"] + found.Errors["reset"] + found.Errors["closed"]
+	if p.Outcomes {
+		found.Outcomes = outcomesOf(workers)
+	}
 	found.Latency, found.Warm = l.all.latencies(), l.afterWarmUp.latencies()
 	found.Rate = float64(found.OK) / took.Seconds()
 	if p.DurationMs > 0 && p.Count == 0 {
@@ -80,4 +91,23 @@ func (l *load) resultOf(workers []*worker, took time.Duration) planResult {
 		}
 	}
 	return found
+}
+
+func outcomesOf(workers []*worker) string {
+	var most int64 = -1
+	for _, w := range workers {
+		for _, one := range w.tally.outcomes {
+			most = max(most, one.number)
+		}
+	}
+	text := bytes.Repeat([]byte{'.'}, int(most+1))
+	for _, w := range workers {
+		for _, one := range w.tally.outcomes {
+			text[one.number] = '-'
+			if one.taken {
+				text[one.number] = '+'
+			}
+		}
+	}
+	return string(text)
 }

@@ -9,6 +9,7 @@ import (
 type worker struct {
 	load   *load
 	index  int
+	turn   int64
 	open   map[string]*connection
 	tls    map[*trust]*tls.Config
 	buffer []byte
@@ -23,6 +24,14 @@ type tally struct {
 	byStatus             map[int]uint64
 	errors               map[string]uint64
 	examples             []string
+	again, withoutReturn uint64
+	outcomes             []outcome
+}
+
+// outcome is what became of one push.
+type outcome struct {
+	number int64
+	taken  bool
 }
 
 func newWorker(l *load, index int) *worker {
@@ -32,6 +41,16 @@ func newWorker(l *load, index int) *worker {
 	}
 }
 
+// next is the number of the next push. In order, a worker has every so many-th, which are all of one
+// job, as a pod that waits for each answer.
+func (w *worker) next() int64 {
+	if !w.load.plan.InOrder {
+		return w.load.next.Add(1) - 1
+	}
+	w.turn++
+	return (w.turn-1)*int64(w.load.plan.Connections) + int64(w.index)
+}
+
 func (w *worker) run() {
 	defer func() {
 		for _, one := range w.open {
@@ -39,7 +58,7 @@ func (w *worker) run() {
 		}
 	}()
 	for {
-		number, at, more := w.load.take()
+		number, at, more := w.load.take(w.next())
 		if !more {
 			return
 		}
@@ -70,9 +89,35 @@ func (w *worker) sourceOf(number int64) string {
 func (w *worker) push(number int64, at time.Time) {
 	to := w.targetOf(number)
 	w.buffer = w.load.request(w.buffer, to, number)
-	deadline := time.Now().Add(time.Duration(w.load.plan.TimeoutMs) * time.Millisecond)
-	found, err := w.exchange(to, w.sourceOf(number), deadline)
+	found, err := w.attempts(to, w.sourceOf(number))
 	w.record(at, found, err)
+	if w.load.plan.Outcomes {
+		taken := err == nil && found.status < 300
+		w.tally.outcomes = append(w.tally.outcomes, outcome{number, taken})
+	}
+}
+
+// attempts sends what is in the buffer, once more where a client would: after a 503, or without an
+// answer. It answers what came of the last attempt; earlier ones count as answers and errors.
+func (w *worker) attempts(to *prepared, source string) (found answer, err error) {
+	p, t := w.load.plan, &w.tally
+	for attempt := 1; ; attempt++ {
+		deadline := time.Now().Add(time.Duration(p.TimeoutMs) * time.Millisecond)
+		found, err = w.exchange(to, source, deadline)
+		if err == nil && found.status == 503 && !found.comeAgain {
+			t.withoutReturn++
+		}
+		if attempt >= p.Attempts || (err == nil && found.status != 503) {
+			return found, err
+		}
+		t.again++
+		if err != nil {
+			t.errors[kindOf(err)]++
+		} else {
+			t.byStatus[found.status]++
+		}
+		time.Sleep(max(time.Second, time.Duration(found.afterSeconds)*time.Second))
+	}
 }
 
 // exchange sends what is in the buffer. A kept connection that the server has closed meanwhile is

@@ -46,7 +46,12 @@ async function listens(port: number): Promise<boolean> {
   return connection !== undefined;
 }
 
-async function startDbManager(plane: ControlPlane, program: string, postgresPort: number) {
+/** Starts Katib's DB manager on a Postgres, whose table it makes. */
+export async function startDbManager(
+  plane: Pick<ControlPlane, "folder">,
+  program: string,
+  postgresPort: number,
+) {
   const port = freePort();
   const daemon = createDaemon({
     name: "db-manager",

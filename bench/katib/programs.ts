@@ -62,8 +62,16 @@ async function postgresBin(): Promise<string> {
   throw new Error("Postgres is not here: apt-get install postgresql");
 }
 
+/** A Postgres that runs. */
+export interface Postgres {
+  readonly daemon: Daemon;
+  readonly port: number;
+  /** Asks the database `katib`: lines of fields, apart by `|`. Throws with what it says. */
+  query(sql: string): Promise<string[][]>;
+}
+
 /** A Postgres that trusts whoever reaches it on loopback, with the role and the database `katib`. */
-export async function startPostgres(folder: string): Promise<{ daemon: Daemon; port: number }> {
+export async function startPostgres(folder: string): Promise<Postgres> {
   const bin = await postgresBin();
   const port = freePort();
   const home = `${folder}/postgres`;
@@ -100,5 +108,11 @@ export async function startPostgres(folder: string): Promise<{ daemon: Daemon; p
   });
   await daemon.start();
   await whole("createdb", ...here, "katib");
-  return { daemon, port };
+  const query = async (sql: string) => {
+    const args = [...here, "-d", "katib", "-At", "-c", sql];
+    const { code, stdout, stderr } = await run(`${bin}psql`, { args, timeoutMs: POSTGRES_MS });
+    if (code !== 0) throw new Error(`psql ended with ${code}: ${stderr}`);
+    return stdout.trim().split("\n").map((line) => line.split("|"));
+  };
+  return { daemon, port, query };
 }

@@ -1,21 +1,16 @@
 /** `deno task bench trials`: 1,000 running trials push every second, and their rules are applied. */
 import { parseArgs } from "node:util";
-import { KINDS } from "../../crds/kinds.ts";
-import { statusPath, TRAINER_API_VERSION } from "../../crds/names.ts";
-import { installTrials } from "../../tests/support/trials.ts";
-import { shellRuntime } from "../../tests/support/standalone.ts";
-import { startControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
-import { install } from "../../tests/cluster/support/installation.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { buildGenerator, type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
+import { statusPath } from "../../crds/names.ts";
+import { type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
 import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";
 import type { Owner } from "../status/objects.ts";
-import { LIFTED, shippedProgram, type Side, startMilepost } from "../status/sides.ts";
-import { createPushers, type Pusher } from "../status/world.ts";
+import { LIFTED, type Side } from "../status/sides.ts";
+import type { Pusher } from "../status/world.ts";
+import { NAMESPACE, onTrials } from "./ground.ts";
 import { type BenchLog, benchLog, type SinkName } from "./observation_log.ts";
+import { throughKatib } from "./through_katib.ts";
 
-const NAMESPACE = "trials";
 /** Each token is reviewed once before its first push is taken, 50 a second (`--token-review-qps`). */
 const FIRST_PUSHES_PER_SECOND = 40;
 const WARM_UP_MS = 10_000;
@@ -23,29 +18,6 @@ const WARM_UP_MS = 10_000;
 const METRICS = 2;
 /** Of a push, from when it was due to its answer (issue 6, what it must show). */
 const P99_GOAL_MS = 100;
-
-/** A Trial whose rules are tested at every report, and never met. */
-async function createTrial(client: KubeClient, name: string): Promise<Owner> {
-  const { apiVersion, kind, metadata } = await client.create(
-    KINDS.trial,
-    KINDS.trial.parse({
-      apiVersion: "kubeflow.org/v1beta1",
-      kind: "Trial",
-      metadata: { name, namespace: NAMESPACE },
-      spec: {
-        objective: { type: "minimize", objectiveMetricName: "loss" },
-        metricsCollector: { collector: { kind: "Push" } },
-        runSpec: { apiVersion: TRAINER_API_VERSION, kind: "TrainJob" },
-        primaryContainerName: "node",
-        earlyStoppingRules: [
-          { name: "loss", value: "1e300", comparison: "greater" },
-          { name: "accuracy", value: "-1", comparison: "less" },
-        ],
-      },
-    }),
-  );
-  return { apiVersion, kind, name, uid: metadata.uid ?? "" };
-}
 
 /** What a run is made of. */
 interface Run {
@@ -193,39 +165,17 @@ async function measure(side: Side, pushers: readonly Pusher[], run: Run): Promis
   }
 }
 
-async function withTrials(run: Run): Promise<Measure[]> {
-  const { say, trials } = run;
-  await buildGenerator();
-  await using cleanup = new AsyncDisposableStack();
-  const plane = await startControlPlane({ scheduler: false, controllerManager: false });
-  cleanup.defer(() => plane.stop());
-  const { client, folder } = plane;
-  const installation = await install(plane);
-  cleanup.defer(() => installation.stop());
-  await installTrials(client);
-  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("torch-distributed", "true"));
-  const owners: Owner[] = [];
-  const ownerOf = async (name: string) => {
-    const owner = await createTrial(client, name);
-    owners.push(owner);
-    return owner;
-  };
-  const pushers = await createPushers(client, {
-    namespace: NAMESPACE,
-    count: trials,
-    say,
-    ownerOf,
+function withTrials(run: Run): Promise<Measure[]> {
+  return onTrials(run, async ({ plane: { client, folder }, program, owners, pushers, start }) => {
+    await using cleanup = new AsyncDisposableStack();
+    const log = benchLog(run.sink, folder, NAMESPACE);
+    cleanup.defer(() => log.stop());
+    const side = await start({ ...LIFTED, observationSink: log.flag });
+    await log.start(client, program);
+    const { measures, acknowledged } = await measure(side, pushers, run);
+    await side.stop();
+    return [...measures, ...await lostRows(log, owners, acknowledged)];
   });
-  const program = await shippedProgram(folder);
-  const log = benchLog(run.sink, folder, NAMESPACE);
-  cleanup.defer(() => log.stop());
-  const limits = { ...LIFTED, observationSink: log.flag };
-  const side = await startMilepost({ plane, installation, program }, { limits });
-  cleanup.defer(() => side.stop());
-  await log.start(client, program);
-  const { measures, acknowledged } = await measure(side, pushers, run);
-  await side.stop();
-  return [...measures, ...await lostRows(log, owners, acknowledged)];
 }
 
 function sinkOf(text: string): SinkName {
@@ -235,22 +185,35 @@ function sinkOf(text: string): SinkName {
 
 export const trials: Benchmark = {
   about:
-    "1,000 trials that push every second; --trials N --seconds N --rate N --sink memory|sqlite|grpc",
+    "1,000 trials that push every second; --trials N --seconds N --rate N --sink memory|sqlite|grpc, " +
+    "or --katib FOLDER [--beyond N]: Katib's DB manager",
   takesOptions: true,
   async run(say, options) {
     const { values } = parseArgs({
       args: [...options],
       options: {
         trials: { type: "string", default: "1000" },
-        seconds: { type: "string", default: "60" },
-        rate: { type: "string", default: "1000" },
+        seconds: { type: "string" },
+        rate: { type: "string" },
         sink: { type: "string", default: "memory" },
+        katib: { type: "string" },
+        beyond: { type: "string", default: "3000" },
       },
     });
+    if (values.katib !== undefined) {
+      return await throughKatib({
+        source: values.katib,
+        trials: Number(values.trials),
+        seconds: Number(values.seconds ?? 20),
+        perSecond: Number(values.rate ?? 500),
+        beyond: Number(values.beyond),
+        say,
+      });
+    }
     return await withTrials({
       trials: Number(values.trials),
-      seconds: Number(values.seconds),
-      perSecond: Number(values.rate),
+      seconds: Number(values.seconds ?? 60),
+      perSecond: Number(values.rate ?? 1000),
       sink: sinkOf(values.sink),
       say,
     });

@@ -37,6 +37,7 @@ function turn(
       ...{ name: "a", sent: 1000, unsent: 0, answers: 1000, ok: 1000, byStatus: { 200: 1000 } },
       ...{ errors: {}, timeouts: 0, refused: 0, seconds: 10, rate: 100, handshakes: 1 },
       ...{ resumed: 0, reconnects: 0, latency: QUICK, warm: QUICK, warmOk: 1000, examples: [] },
+      ...{ again: 0, withoutReturn: 0, outcomes: "" },
       ...load,
     },
     account: {

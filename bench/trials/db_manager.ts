@@ -1,0 +1,69 @@
+/** Katib's real DB manager on Postgres: it runs, is killed, is counted, and is read back. */
+import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import { inParallel } from "../../kube/parallel.ts";
+import { startDbManager } from "../katib/installation.ts";
+import { buildKatib, startPostgres } from "../katib/programs.ts";
+import type { LoggedValue, Part } from "./accounts.ts";
+
+/** What reached the table. */
+export interface Written {
+  /** Calls that wrote rows: each is one statement, hence one transaction. */
+  readonly calls: number;
+  readonly rows: number;
+}
+
+/** A DB manager that runs. */
+export interface DbManager {
+  /** `HOST:PORT`. */
+  readonly address: string;
+  /** As `kill -9`. */
+  kill(): Promise<void>;
+  /** At the same address; resolves when it serves. */
+  restart(): Promise<void>;
+  /** What of a part is in the table. */
+  writtenOf(part: Pick<Part, "digit">): Promise<Written>;
+  /** The logs of trials, asked for by their names as Katib does. Rejects where one cannot be had. */
+  read(trials: readonly string[]): Promise<LoggedValue[][]>;
+  stop(): Promise<void>;
+}
+
+const READ_MS = 30_000;
+/** Reads at a time: its table has no index, so that each looks at every row. */
+const READS = 8;
+
+/** Starts it from a checkout of Katib's sources, with its files in `folder`. */
+export async function startKatibDbManager(folder: string, source: string): Promise<DbManager> {
+  const programs = await buildKatib(source);
+  await using cleanup = new AsyncDisposableStack();
+  const postgres = await startPostgres(folder);
+  cleanup.defer(() => postgres.daemon.stop("SIGINT"));
+  const { daemon, port } = await startDbManager({ folder }, programs.dbManager, postgres.port);
+  cleanup.defer(() => daemon.stop());
+  const address = `127.0.0.1:${port}`;
+  const client = createDbManagerClient({ address, clock: systemClock, deadlineMs: READ_MS });
+  cleanup.defer(() => client.close());
+  const started = cleanup.move();
+  return {
+    address,
+    kill: () => daemon.stop("SIGKILL"),
+    restart: () => daemon.start(),
+    async writtenOf({ digit }) {
+      const [[calls, rows] = []] = await postgres.query(
+        `select count(distinct xmin::text), count(*) from observation_logs where value like '${digit}%'`,
+      );
+      return { calls: Number(calls), rows: Number(rows) };
+    },
+    async read(trials) {
+      const logs: LoggedValue[][] = [];
+      const [error] = await inParallel([...trials.entries()], async ([index, trialName]) => {
+        const asked = { trialName, metricName: "", startTime: "", endTime: "" };
+        const rows = await client.get(asked);
+        logs[index] = rows.flatMap(({ metric }) => metric === undefined ? [] : [metric]);
+      }, { limit: READS });
+      if (error !== undefined) throw error;
+      return logs;
+    },
+    stop: () => started.disposeAsync(),
+  };
+}

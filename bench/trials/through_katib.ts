@@ -1,0 +1,249 @@
+/**
+ * `deno task bench trials --katib FOLDER`: the same trials through Katib's real DB manager on Postgres, at
+ * a rate that it takes, beyond it, and while it is killed; afterwards the logs are read back.
+ */
+import { KINDS } from "../../crds/kinds.ts";
+import { statusPath } from "../../crds/names.ts";
+import { systemClock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { addresses } from "../status/turns.ts";
+import { type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
+import { rssMb } from "../process_stats.ts";
+import type { Measure } from "../result.ts";
+import { LIFTED, type Side } from "../status/sides.ts";
+import type { Pusher } from "../status/world.ts";
+import { type Account, accountOf, bodyOf, type Part } from "./accounts.ts";
+import { type DbManager, startKatibDbManager, type Written } from "./db_manager.ts";
+import { type Ground, NAMESPACE, onTrials } from "./ground.ts";
+
+/** What a run through Katib's DB manager is made of. */
+export interface KatibRun {
+  readonly source: string;
+  readonly trials: number;
+  /** Of each part. */
+  readonly seconds: number;
+  /** Pushes a second that the DB manager takes. */
+  readonly perSecond: number;
+  /** Pushes a second that are more than it takes. */
+  readonly beyond: number;
+  readonly say: (text: string) => void;
+}
+
+/** One part, with what it met. */
+interface PartResult extends Part {
+  readonly name: string;
+  readonly load: Load;
+  readonly written: Written;
+  /** Memory of the manager at its most, in MB. */
+  readonly rssMb: number;
+  /** TrainJobs whose status tells of a push of this part. */
+  readonly updated: number;
+}
+
+/** What all parts need. */
+interface World {
+  readonly client: KubeClient;
+  readonly side: Side;
+  readonly pushers: readonly Pusher[];
+  readonly dbManager: DbManager;
+  readonly run: KatibRun;
+}
+
+/** Tokens are reviewed at the rate at which trials begin here. */
+const SETTINGS = { ...LIFTED, tokenReviewQps: "1000" } as const;
+const FIRST_PER_SECOND = 100;
+/** Pushes under way at a time where more are offered than are taken, and the addresses they come from. */
+const BEYOND = { connections: 1000, addresses: 8 } as const;
+/** How often a push is sent again that was not taken, while the DB manager is away. */
+const ATTEMPTS = 15;
+
+/** The loss that each TrainJob's status tells, by the job's name. */
+async function lossesOf(client: KubeClient): Promise<Map<string, string>> {
+  const { items } = await client.list(KINDS.trainJob, { namespace: NAMESPACE });
+  return new Map(items.map(({ metadata, status }) => {
+    const loss = status?.trainerStatus?.metrics?.find(({ name }) => name === "loss")?.value;
+    return [metadata.name ?? "", loss ?? ""];
+  }));
+}
+
+/** The most memory that a process has while `work` is under way. */
+async function whileWatching<T>(pid: number, work: Promise<T>): Promise<{ done: T; most: number }> {
+  let most = 0;
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      most = Math.max(most, await rssMb(pid));
+      await systemClock.sleep(500);
+    }
+  })();
+  try {
+    return { done: await work, most };
+  } finally {
+    isOver = true;
+    await watching;
+  }
+}
+
+/** Pushes for a while, and counts. */
+async function part(
+  { client, side, pushers, dbManager, run }: World,
+  { name, digit }: { name: string; digit: string },
+  plan: Partial<LoadPlan>,
+): Promise<PartResult> {
+  run.say(name);
+  const { done, most } = await whileWatching(
+    side.pids[0] ?? 0,
+    runLoad({
+      name,
+      targets: pushers.map(({ namespace, trainJob, token }) => ({
+        url: `${side.url}${statusPath(namespace, trainJob)}`,
+        token,
+      })),
+      caPem: side.caPem,
+      connections: pushers.length,
+      sources: addresses(BEYOND.addresses),
+      timeoutMs: 10_000,
+      body: bodyOf({ digit }),
+      outcomes: true,
+      ...plan,
+    }),
+  );
+  const updated = [...(await lossesOf(client)).values()].filter((it) => it.startsWith(digit));
+  const written = await dbManager.writtenOf({ digit });
+  const { outcomes } = done;
+  return { name, digit, outcomes, load: done, written, rssMb: most, updated: updated.length };
+}
+
+/** Pushes, and kills the DB manager in the middle; answers also how many statuses changed meanwhile. */
+async function interrupted(world: World): Promise<PartResult & { whileDown: number }> {
+  const { client, dbManager, run } = world;
+  const third = 1000 * run.seconds / 3;
+  const interrupting = (async () => {
+    await systemClock.sleep(third);
+    await dbManager.kill();
+    await systemClock.sleep(third / 10);
+    const before = await lossesOf(client);
+    await systemClock.sleep(0.9 * third);
+    const after = await lossesOf(client);
+    await dbManager.restart();
+    return [...after].filter(([name, loss]) => before.get(name) !== loss).length;
+  })();
+  const [result, whileDown] = await Promise.all([
+    part(world, { name: `killed at ${run.perSecond}/s`, digit: "4" }, {
+      rate: run.perSecond,
+      durationMs: run.seconds * 1000,
+      inOrder: true,
+      attempts: ATTEMPTS,
+    }),
+    interrupting,
+  ]);
+  return { ...result, whileDown };
+}
+
+function measuresOf({ name, load, written, rssMb, updated }: PartResult, all: number): Measure[] {
+  const { ok, sent, unsent, seconds, byStatus, errors, again, withoutReturn, examples } = load;
+  const answers = Object.entries(byStatus).map(([code, count]) => `${code}: ${count}`).join(", ");
+  const failures = Object.entries(errors).map(([kind, count]) => `${kind}: ${count}`).join(", ");
+  const others = Object.entries(byStatus).filter(([code]) => code !== "200" && code !== "503");
+  return [
+    {
+      name: `${name}: pushes acknowledged`,
+      value: ok / seconds,
+      unit: "/s",
+      note:
+        `${ok} of ${sent} in ${seconds.toFixed(1)} s, ${unsent} more were offered; ${answers}; ` +
+        `no answer: ${failures || "0"}; sent again: ${again} ${examples[0] ?? ""}`,
+    },
+    { name: `${name}: a push, p50`, value: load.latency.p50, unit: "ms" },
+    { name: `${name}: a push, p99`, value: load.latency.p99, unit: "ms" },
+    { name: `${name}: calls of the DB manager`, value: written.calls / seconds, unit: "/s" },
+    {
+      name: `${name}: rows written`,
+      value: written.rows / seconds,
+      unit: "/s",
+      note: `${(written.rows / Math.max(1, written.calls)).toFixed(1)} rows a call`,
+    },
+    { name: `${name}: answers of 503`, value: byStatus["503"] ?? 0, unit: "" },
+    {
+      name: `${name}: of these without Retry-After`,
+      value: withoutReturn,
+      unit: "",
+      goal: { is: "at most", limit: 0 },
+    },
+    {
+      name: `${name}: other answers than 200 and 503`,
+      value: others.reduce((sum, [, count]) => sum + count, 0),
+      unit: "",
+      goal: { is: "at most", limit: 0 },
+    },
+    { name: `${name}: memory of the manager`, value: rssMb, unit: "MB" },
+    { name: `${name}: TrainJobs whose status was updated`, value: updated, unit: `of ${all}` },
+  ];
+}
+
+function measuresOfAccount(account: Account): Measure[] {
+  const none = { unit: "", goal: { is: "at most", limit: 0 } } as const;
+  return [
+    {
+      name: "read back: pushes acknowledged",
+      value: account.acknowledged,
+      unit: "",
+      note: `${account.unacknowledged} more are there that were not acknowledged, which is allowed`,
+    },
+    { name: "read back: acknowledged and lost", value: account.lost, ...none },
+    { name: "read back: doubled", value: account.doubled, ...none },
+    { name: "read back: rows that nobody pushed", value: account.foreign, ...none },
+  ];
+}
+
+async function measure(ground: Ground, dbManager: DbManager, run: KatibRun) {
+  const { plane: { client }, pushers } = ground;
+  const side = await ground.start({
+    ...SETTINGS,
+    observationSink: "katib",
+    katibDbManager: dbManager.address,
+  });
+  const world = { client, side, pushers, dbManager, run };
+  const durationMs = run.seconds * 1000;
+  const first = await part(world, { name: "the first push of each", digit: "1" }, {
+    rate: FIRST_PER_SECOND,
+    count: pushers.length,
+    attempts: ATTEMPTS,
+  });
+  const usual = await part(world, { name: `at ${run.perSecond}/s`, digit: "2" }, {
+    rate: run.perSecond,
+    durationMs,
+    inOrder: true,
+  });
+  const beyond = await part(world, { name: `at ${run.beyond}/s`, digit: "3" }, {
+    rate: run.beyond,
+    durationMs,
+    connections: BEYOND.connections,
+  });
+  const killed = await interrupted(world);
+  run.say("reading all logs back");
+  const logs = await dbManager.read(pushers.map(({ trainJob }) => trainJob));
+  const parts = [usual, beyond, killed];
+  return [
+    ...parts.flatMap((it) => measuresOf(it, pushers.length)),
+    {
+      name: `${killed.name}: statuses that changed while it was down`,
+      value: killed.whileDown,
+      unit: `of ${pushers.length}`,
+      goal: { is: "at least", limit: 1 },
+    } satisfies Measure,
+    ...measuresOfAccount(accountOf([first, ...parts], logs)),
+  ];
+}
+
+/** Runs all of it. */
+export async function throughKatib(run: KatibRun): Promise<Measure[]> {
+  return await onTrials(run, async (ground) => {
+    const dbManager = await startKatibDbManager(ground.plane.folder, run.source);
+    try {
+      return await measure(ground, dbManager, run);
+    } finally {
+      await dbManager.stop();
+    }
+  });
+}
