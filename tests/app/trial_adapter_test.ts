@@ -1,0 +1,157 @@
+/** The adapter as the manager puts it together: deadlines, events, and whose logs are deleted. */
+import assert from "node:assert/strict";
+import { createMetrics } from "../../app/metrics.ts";
+import {
+  createTrialAdapter,
+  followTrials,
+  ownersDeadlineMs,
+  type TrialAdapterParts,
+} from "../../app/trial_adapter.ts";
+import { INDEXES } from "../../app/caches.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { WATCHED } from "../../crds/watched.ts";
+import { createMemorySink } from "../../katib/log/memory_sink.ts";
+import { type LogKey, type ObservationSink, SinkError } from "../../katib/log/sink.ts";
+import { jobKeyOf } from "../../katib/trials/claim.ts";
+import { MemoryCluster } from "../controller/memory_cluster.ts";
+import { jobOf, trial } from "../katib/trials/builders.ts";
+import { FakeClock, settlePromises } from "../support/fake_clock.ts";
+
+const ELECTION = { leaderElect: true, leaseDuration: 15_000, renewDeadline: 10_000 } as const;
+
+const deadlines: Record<
+  string,
+  { settings: Parameters<typeof ownersDeadlineMs>[0]; want: number }
+> = {
+  "the shipped lease": { settings: { adoptCollectors: [], ...ELECTION }, want: 2_500 },
+  "a lease that leaves little": {
+    settings: { adoptCollectors: [], ...ELECTION, leaseDuration: 4_000, renewDeadline: 3_000 },
+    want: 800,
+  },
+  "no lease": {
+    settings: { adoptCollectors: [], ...ELECTION, leaderElect: false, leaseDuration: 1_000 },
+    want: 2_500,
+  },
+};
+for (const [sentence, { settings, want }] of Object.entries(deadlines)) {
+  Deno.test(`\`ownersDeadlineMs()\` ends before the next owner begins, with ${sentence}`, () => {
+    assert.equal(ownersDeadlineMs(settings), want);
+  });
+}
+
+/** The parts over a cluster in memory with one trial, `ml/t1`. */
+function partsWith(sink: ObservationSink) {
+  const cluster = new MemoryCluster();
+  const made = trial();
+  cluster.put(KINDS.trial, made);
+  cluster.put(KINDS.trainJob, jobOf(made));
+  const events: string[] = [];
+  const trials = cluster.informer(WATCHED.trial, {
+    [INDEXES.name]: ({ metadata }) => [metadata.name ?? ""],
+    [INDEXES.job]: (it) => [jobKeyOf(it)],
+  });
+  const metrics = createMetrics();
+  const clock = new FakeClock(undefined, () => settlePromises(300));
+  const parts: TrialAdapterParts = {
+    client: cluster.client(),
+    caches: {
+      trainJobs: cluster.informer(WATCHED.trainJob),
+      trials: Object.assign(trials, { resting: false, rouse: () => {} }),
+      pods: cluster.informer(WATCHED.pod),
+      jobSets: cluster.informer(KINDS.jobSet),
+      mutatingConfigurations: cluster.informer(KINDS.mutatingWebhookConfiguration),
+    },
+    clock,
+    configuration: { adoptCollectors: [], ...ELECTION },
+    events: {
+      record: ({ kind, name }, { reason, message }) =>
+        void events.push(`${kind} ${name} ${reason}: ${message}`),
+    },
+    metrics,
+    sink,
+  };
+  const key = { namespace: "ml", name: "t1-node-0-0" };
+  cluster.put(KINDS.pod, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...key,
+      uid: "pod",
+      labels: {
+        "batch.kubernetes.io/job-completion-index": "0",
+        "jobset.sigs.k8s.io/replicatedjob-name": "node",
+      },
+    },
+  });
+  return { parts, events, cluster, clock, trials, metrics };
+}
+
+const push = (step: number, loss: string) => ({
+  job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+  pod: { name: "t1-node-0-0", uid: "pod" },
+  trainerStatus: {
+    metrics: [{ name: "loss", value: loss }],
+    lastUpdatedTime: `2026-01-01T00:00:0${step}Z`,
+  },
+  receivedMs: Date.UTC(2026, 0, 1),
+});
+const never = new AbortController().signal;
+
+Deno.test("a trial is recorded, stopped and counted by the parts that the manager gives it", async () => {
+  const { parts, events, cluster, clock, metrics } = partsWith(createMemorySink());
+  const adapter = createTrialAdapter(parts).begin(() => true);
+  const over = new AbortController();
+  const running = adapter.run(over.signal);
+  for (const step of [1, 2, 3]) {
+    const answer = await adapter.accept(push(step, "0.9"), never);
+    assert.equal(answer?.ok && answer.control !== undefined, step === 3);
+  }
+  await clock.advance(5_000);
+  const { status } = cluster.peek(KINDS.trial, "ml/t1") ?? {};
+  assert.equal(status?.conditions?.at(-1)?.type, "EarlyStopped");
+  assert.equal(events.filter((it) => it.includes("EarlyStopped: ")).length, 2, String(events));
+  const { values } = await metrics.trialsStopped.get();
+  assert.equal(values[0]?.value, 1);
+  over.abort();
+  await running;
+});
+
+Deno.test("rows that the log will never take are told on the Trial", async () => {
+  const sink = createMemorySink();
+  const refusing: ObservationSink = {
+    ...sink,
+    append: () => Promise.reject(new SinkError("refused", "no such trial")),
+  };
+  const { parts, events, clock } = partsWith(refusing);
+  const adapter = createTrialAdapter(parts).begin(() => true);
+  const over = new AbortController();
+  const running = adapter.run(over.signal);
+  const answer = await adapter.accept(push(1, "0.9"), never);
+  assert.ok(answer?.ok !== true && answer?.retryAfterMs === 10_000);
+  assert.deepEqual(events.filter((it) => it.includes("ObservationRefused")), [
+    "Trial t1 ObservationRefused: the observation log refuses a push: no such trial",
+  ]);
+  over.abort();
+  await clock.advance(0);
+  await running;
+});
+
+const sinks: Record<string, { name: ObservationSink["name"]; dropped: number }> = {
+  "memory": { name: "memory", dropped: 1 },
+  "SQLite": { name: "sqlite", dropped: 1 },
+  "Katib's DB manager, which Katib cleans up": { name: "katib", dropped: 0 },
+  "a log server, which Katib cleans up": { name: "grpc", dropped: 0 },
+};
+for (const [sentence, { name, dropped }] of Object.entries(sinks)) {
+  Deno.test(`\`followTrials()\` deletes the logs of Trials that are gone where it should: ${sentence}`, async () => {
+    const { cluster, trials } = partsWith(createMemorySink());
+    const keys: LogKey[] = [];
+    const stop = followTrials(trials, { name }, (key) => void keys.push(key));
+    await cluster.client().delete(KINDS.trial, { namespace: "ml", name: "t1" });
+    assert.equal(keys.length, dropped);
+    stop();
+    if (dropped === 1) {
+      assert.deepEqual(keys, [{ kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" }]);
+    }
+  });
+}
