@@ -55,6 +55,8 @@ export interface ApiParts {
     listener: (end: "Complete" | "Failed" | "Deleted") => void,
   ) => () => void;
   readonly runWatch: RunWatch;
+  /** 0 to 1, for jitter. Default `Math.random`. */
+  readonly random?: () => number;
   /** How long the owner may take to answer. Default 5 s. */
   readonly answerDeadlineMs?: number;
   /** Pages that are read at a time. Default 64. */

@@ -3,7 +3,7 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ObservedJob } from "../trials/plan.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
-import type { ApiResponse } from "./http.ts";
+import type { ApiResponse, ApiSink } from "./http.ts";
 import { jobState } from "./job_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";
@@ -79,29 +79,31 @@ export function watchResponse(
   const place = parts.places.take(reader.username);
   if (typeof place === "string") return { why: place, retryAfterMs: ROOM_MS };
   const which = observed(job);
-  const watch = createWatch({
-    from,
-    clock,
-    read: (from) => askInTime(parts, which, { from, limit }),
-    state: () => {
-      const now = parts.jobNow(which);
-      return now && jobState(now, parts.outcomeOf(now));
-    },
-    follow: (listener) => parts.follow(which, listener),
-  });
+  const run = (sink: ApiSink) =>
+    runWatch({
+      ...createWatch({
+        from,
+        signal: sink.signal,
+        clock,
+        random: parts.random ?? Math.random,
+        read: (from) => askInTime(parts, which, { from, limit }),
+        state: () => {
+          const now = parts.jobNow(which);
+          return now && jobState(now, parts.outcomeOf(now));
+        },
+        follow: (listener) => parts.follow(which, listener),
+      }),
+      sink,
+      clock,
+      expiresMs: token.expiresMs,
+      onJobEnd: (listener) => parts.onJobEnd(which, listener),
+      reauthorize: () => readOn(parts, granted, which.uid),
+    });
   return {
     status: 200,
     headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
     body: "",
-    stream: (sink) =>
-      runWatch({
-        ...watch,
-        sink,
-        clock,
-        expiresMs: token.expiresMs,
-        onJobEnd: (listener) => parts.onJobEnd(which, listener),
-        reauthorize: () => readOn(parts, granted, which.uid),
-        // Called once, whatever becomes of the client.
-      }).finally(() => place.release()),
+    // Called once, whatever becomes of the client.
+    stream: (sink) => run(sink).finally(() => place.release()),
   };
 }

@@ -35,6 +35,10 @@ export interface WatchOptions {
   /** Behind what the reader has; absent: from the beginning. */
   readonly from?: Position | undefined;
   readonly clock: Clock;
+  /** Aborts when the client has gone, or the endpoint shuts down: then nothing is waited for. */
+  readonly signal: AbortSignal;
+  /** 0 to 1, for jitter. */
+  readonly random: () => number;
   /** Reads the rows behind a position. */
   readonly read: (from: Position | undefined) => Promise<PageRead>;
   /** How the job stands now; undefined where it is gone. */
@@ -50,15 +54,19 @@ function eventText(id: number, observation: Observation): string {
 
 /** How often the end of a job asks for the last rows where the owner has no answer. */
 const LAST_TRIES = 5;
+/** Longest pause before a log that was out of reach is read again, plus up to as much again, in milliseconds. */
+const LONGEST_PAUSE_MS = 5000;
 
 /** The parts of a watch that {@link RunWatch} takes. Its events hold what its reader has not seen yet. */
 export function createWatch(options: WatchOptions) {
-  const { clock, read, state } = options;
+  const { clock, random, read, state } = options;
   let { from } = options;
   let last: string | undefined;
   let lastId = 0;
   let ring = () => {};
   const over = new AbortController();
+  options.signal.addEventListener("abort", () => over.abort(), { once: true });
+  if (options.signal.aborted) over.abort();
 
   /** Sends a page where it, or what else is told, is new; answers whether there are more rows. */
   async function send(page: ObservationSeen, write: WriteText): Promise<boolean> {
@@ -85,6 +93,10 @@ export function createWatch(options: WatchOptions) {
     }
   }
 
+  /** Many streams wait for one log: they do not come back together. */
+  const pause = (retryMs: number) =>
+    clock.sleep(Math.min(retryMs, LONGEST_PAUSE_MS) * (1 + random()), over.signal);
+
   return {
     follow(listener: () => void): () => void {
       ring = listener;
@@ -97,13 +109,13 @@ export function createWatch(options: WatchOptions) {
     async sendNews(write: WriteText): Promise<void> {
       const retryMs = await drain(write);
       if (retryMs === undefined) return;
-      clock.sleep(retryMs, over.signal).then(() => over.signal.aborted || ring());
+      pause(retryMs).then(() => over.signal.aborted || ring());
     },
     async sendLast(write: WriteText): Promise<WatchEnd | void> {
-      for (let tries = 0; tries < LAST_TRIES; tries++) {
+      for (let tries = 0; tries < LAST_TRIES && !over.signal.aborted; tries++) {
         const retryMs = await drain(write);
         if (retryMs === undefined) return;
-        await clock.sleep(retryMs, over.signal);
+        await pause(retryMs);
       }
       return { kind: "reader", why: "the end of the log cannot be read now: come again" };
     },

@@ -182,6 +182,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
       return () => ends.delete(listener);
     },
     runWatch: runEventLoop,
+    random: () => 0,
     onRead: (kind, result) => counted.push(`${kind} ${result}`),
     ...options,
   });

@@ -131,6 +131,23 @@ Deno.test("a log that is out of reach is tried again, and nothing is missed", as
   await stream.stop();
 });
 
+Deno.test("streams that wait for one log come back apart, and within ten seconds", async () => {
+  const bench = apiBench({ random: () => 0.99 });
+  const stream = await watch(bench);
+  stream.heard();
+  bench.log.fault.error = new SinkError("unavailable", "down", { retryAfterMs: 3_600_000 });
+  bench.log.push(1);
+  await settle();
+  delete bench.log.fault.error;
+  await bench.clock.advance(9900);
+  await settle();
+  assert.deepEqual(values(stream.heard()), []);
+  await bench.clock.advance(100);
+  await settle();
+  assert.deepEqual(values(stream.heard()), [["1"]]);
+  await stream.stop();
+});
+
 Deno.test("a job whose last rows cannot be read is not told as ended", async () => {
   const bench = apiBench();
   const stream = await watch(bench);
@@ -142,6 +159,16 @@ Deno.test("a job whose last rows cannot be read is not told as ended", async () 
   assert.equal(heard.length, 1);
   assert.match(JSON.stringify(heard), /ended: the end of the log cannot be read now/);
   assert.ok(stream.done.is);
+});
+
+Deno.test("nothing is waited for once the reader has gone", async () => {
+  const bench = apiBench();
+  const stream = await watch(bench);
+  bench.log.fault.error = new SinkError("unavailable", "down");
+  for (const end of bench.ends) end("Complete");
+  await settle();
+  await stream.stop();
+  assert.equal(bench.places.open(), 0);
 });
 
 Deno.test("a stream ends with its token, and with the rights of its reader", async (t) => {
