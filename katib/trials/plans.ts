@@ -130,7 +130,8 @@ class CachedPlans implements TrialPlans {
     const { mapping, needsLabel } = plan;
     const keys = [...Object.keys(mapping?.primaryPodLabels ?? {}), LABELS.trial];
     const judge = (labels: Readonly<Record<string, string>> | undefined) => {
-      if (labels === undefined) return false;
+      // It is gone: what it pushed last is not said to be recorded.
+      if (labels === undefined) return undefined;
       if (needsLabel && labels[LABELS.trial] !== plan.key.name) return false;
       return mapping === undefined || isPrimaryPod(mapping, labels);
     };

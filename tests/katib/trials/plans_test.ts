@@ -263,12 +263,12 @@ Deno.test("`isPrimary()` reads a pod whose labels the cache does not keep, once"
   deepEqual(world.reads, ["get Pod ml/p"]);
 });
 
-Deno.test("`isPrimary()` is false for a pod that is gone, and not known while nobody answers", async () => {
+Deno.test("`isPrimary()` is not known of a pod that is gone, nor while nobody answers", async () => {
   const world = new World();
   const plan = await world.plan(world.put(trial(), jobOf(trial())));
-  equal(await world.plans.isPrimary(plan, POD, signal), false);
+  equal(await world.plans.isPrimary(plan, POD, signal), undefined);
   world.cluster.put(KINDS.pod, { metadata: { ...podWith(PRIMARY).metadata, uid: "another" } });
-  equal(await world.plans.isPrimary(plan, POD, signal), false);
+  equal(await world.plans.isPrimary(plan, POD, signal), undefined);
   world.cluster.faults.push(() => new Error("connection refused"));
   equal(await world.plans.isPrimary(plan, { name: "q", uid: "q" }, signal), undefined);
 });
