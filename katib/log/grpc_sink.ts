@@ -25,7 +25,7 @@ export interface GrpcSinkOptions {
   readonly random?: () => number;
   /** How long after a write of unknown outcome it may still show, in milliseconds. */
   readonly settleMs: number;
-  /** Default 4: a DB manager takes fewer calls a second when many come at a time. */
+  /** Calls that are under way at a time. Default 4. */
   readonly maxCalls?: number;
   /** Default 20000: rows that wait; more are refused as unavailable. */
   readonly maxWaitingRows?: number;

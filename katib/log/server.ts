@@ -8,7 +8,6 @@ import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
 import { addObservationService } from "./service.ts";
 import { listenOnSharedPort } from "./shared_port.ts";
-import { PAUSE_PER_COMMIT } from "./sqlite_sink.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
 /** The server's certificate, and the CA of clients that may write; all PEM. */
@@ -44,6 +43,8 @@ export interface ObservationServer {
   stop(drainMs: number): Promise<void>;
 }
 
+/** Between commits of its only work: time to read the calls that go into the next one. */
+const PAUSE_PER_COMMIT = 0.3;
 /** In milliseconds. A ping comes sooner than a connection counts as idle. */
 const TIMES_MS = { firstByte: 5_000, ping: 30_000, pong: 20_000, idle: 90_000 } as const;
 const CHANNEL = {

@@ -15,8 +15,8 @@ export interface StoreSinkOptions {
   readonly clock: Clock;
 }
 
-/** A file's commits have a quarter of the time at most. */
-export const PAUSE_PER_COMMIT = 3;
+/** A file's commits have half of the time at most. */
+const PAUSE_PER_COMMIT = 1;
 
 /** Identifies a log among all others. */
 function logOf({ kind, namespace, name, uid }: LogKey): string {
