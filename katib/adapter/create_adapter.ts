@@ -1,8 +1,5 @@
 /** The adapter: an actor for each log, whoever pushes; rules that are met become stops. For one term. */
-import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { inParallel } from "../../kube/parallel.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
 import type { ObservationPlan, ObservedJob, PlanAnswer } from "../trials/plan.ts";
 import { createActors } from "./actors.ts";
@@ -18,6 +15,7 @@ import type {
 import { createDeletions } from "./deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
+import { createOpenTrials } from "./open_trials.ts";
 import { orAborted } from "./or_aborted.ts";
 import { createPlaces } from "./places.ts";
 import { createPlainLogs } from "./plain_logs.ts";
@@ -48,10 +46,6 @@ export interface AdapterOptions {
 
 /** Logs that are replayed at a time: each may be long, and after a change of owner all are asked for. */
 const REPLAYS = 16;
-/** How often it is looked for open trials that were not replayed yet, in milliseconds. */
-const LOOK_EVERY_MS = 5_000;
-/** First pause after replays that failed, in milliseconds; it doubles up to {@link LOOK_EVERY_MS}. */
-const RETRY_MS = 250;
 /** When a client may come again, in milliseconds. */
 const SOON_MS = 1_000;
 
@@ -74,10 +68,7 @@ function stopOf({ plan, state }: LogActor): Stop | undefined {
 export function createAdapter(options: AdapterOptions): Adapter {
   const { sink, plans, stopper, clock, random = Math.random, leading, sinkMs } = options;
   const { onStop = () => {}, onRefused = () => {}, onUnreported = () => {} } = options;
-  const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
-  /** Jobs whose log was replayed in this term. */
-  const judged = new Set<string>();
   const listeners = new Set<(jobUid: string) => void>();
   const plainLogs = createPlainLogs();
   const deletions = createDeletions({ sink, clock, random, sinkMs });
@@ -113,6 +104,8 @@ export function createAdapter(options: AdapterOptions): Adapter {
     isBusy: (actor) => !actor.idle || stops.pending(actor.plan.job.uid),
     max: options.maxLogs ?? 20_000,
   });
+
+  const openTrials = createOpenTrials({ plans, actors, clock, random, decide, atOnce: REPLAYS });
 
   /** Sees to the stop that a log asks for; one that was seen to is not asked for again. */
   function decide(actor: LogActor): void {
@@ -191,31 +184,6 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return plan.kind === "plan" ? plan : undefined;
   }
 
-  /** Whether its log says nothing now: it was not replayed, its plan is another, or a write went wrong. */
-  function isUnread(plan: ObservationPlan): boolean {
-    const actor = actors.get(plan.job.uid);
-    if (actor === undefined || !judged.has(plan.job.uid)) return !judged.has(plan.job.uid);
-    return actor.plan !== plan || (actor.idle && actor.state === undefined);
-  }
-
-  /** Replays what is open and says nothing now; answers whether all of it could be. */
-  async function judge(signal: AbortSignal): Promise<boolean> {
-    const errors = await inParallel(plans.open().filter(isUnread), async (plan) => {
-      const actor = actors.of(plan);
-      await actor.load();
-      decide(actor);
-      judged.add(plan.job.uid);
-    }, { limit: REPLAYS, signal });
-    if (errors.length > 0 && !signal.aborted) {
-      const problem = messageOf(errors[0]);
-      log.debug("logs of open trials could not be read; trying again", {
-        trials: errors.length,
-        problem,
-      });
-    }
-    return errors.length === 0;
-  }
-
   return {
     accept(push, signal) {
       if (closed.signal.aborted) return CLOSED;
@@ -229,7 +197,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       return plan instanceof Promise ? plan.then((it) => ending(it, signal)) : ending(plan, signal);
     },
     forget(job, asked = false) {
-      judged.delete(job.uid);
+      openTrials.forget(job.uid);
       plainLogs.forget(job.uid);
       stops.forget(job.uid);
       const actor = actors.remove(job.uid);
@@ -241,12 +209,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     drop: deletions.drop,
     open: () => plans.open().length,
     async run(signal) {
-      let pauseMs = RETRY_MS;
-      while (!signal.aborted) {
-        const isDone = await judge(signal);
-        pauseMs = isDone ? RETRY_MS : Math.min(2 * pauseMs, LOOK_EVERY_MS);
-        await clock.sleep(isDone ? LOOK_EVERY_MS : pauseMs * (0.5 + random() / 2), signal);
-      }
+      await openTrials.run(signal);
       closed.abort();
       await stops.close();
       await Promise.all(actors.all().map((actor) => actor.drained()));
