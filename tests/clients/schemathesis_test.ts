@@ -113,6 +113,8 @@ Deno.test({
               "--no-color",
             ],
             env: { HOME: folder },
+            // It leaves files where it runs.
+            cwd: folder,
             timeoutMs: 120_000,
           });
           assert.equal(code, 0, `${stdout}\n${stderr}`);
