@@ -20,6 +20,8 @@ export interface Actors {
   get(jobUid: string): LogActor | undefined;
   /** Lets go of it, and answers it. */
   remove(jobUid: string): LogActor | undefined;
+  /** Lets go of the longest unused that are over, and not busy, as long as there are more than `keep`. */
+  tidy(keep: number, isOver: (actor: LogActor) => boolean): void;
   all(): LogActor[];
 }
 
@@ -71,6 +73,12 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
       const actor = get(jobUid);
       if (actor !== undefined) letGo(logs.get(jobUid) ?? "", actor);
       return actor;
+    },
+    tidy(keep, isOver) {
+      for (const [text, actor] of actors) {
+        if (actors.size <= keep) return;
+        if (!isBusy(actor) && isOver(actor)) letGo(text, actor);
+      }
     },
     all: () => [...actors.values()],
   };

@@ -42,6 +42,8 @@ export interface AdapterOptions {
   readonly onUnreported?: (plan: ObservationPlan, names: readonly string[]) => void;
   /** Logs that are remembered; the longest unused are replayed when they are needed. Default 20000. */
   readonly maxLogs?: number;
+  /** As long as there are more than these, logs of jobs that have finished are let go. Default 500. */
+  readonly maxFinishedLogs?: number;
 }
 
 /** Logs that are replayed at a time: each may be long, and after a change of owner all are asked for. */
@@ -105,7 +107,16 @@ export function createAdapter(options: AdapterOptions): Adapter {
     max: options.maxLogs ?? 20_000,
   });
 
-  const openTrials = createOpenTrials({ plans, actors, clock, random, decide, atOnce: REPLAYS });
+  const { maxFinishedLogs = 500 } = options;
+  const openTrials = createOpenTrials({
+    plans,
+    actors,
+    clock,
+    random,
+    decide,
+    atOnce: REPLAYS,
+    tidy: () => actors.tidy(maxFinishedLogs, ({ plan: { job } }) => !plans.isOpen(job)),
+  });
 
   /** Sees to the stop that a log asks for; one that was seen to is not asked for again. */
   function decide(actor: LogActor): void {

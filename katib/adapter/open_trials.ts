@@ -19,6 +19,8 @@ export interface OpenTrialsOptions {
   readonly decide: (actor: LogActor) => void;
   /** Logs that are read at a time. */
   readonly atOnce: number;
+  /** Called at each look, every few seconds: lets go of what is over. */
+  readonly tidy: () => void;
 }
 
 /** The open trials of one term. */
@@ -36,7 +38,7 @@ const RETRY_MS = 250;
 
 /** Creates {@link OpenTrials}. */
 export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
-  const { plans, actors, clock, random, decide, atOnce } = options;
+  const { plans, actors, clock, random, decide, atOnce, tidy } = options;
   const log = getLogger(["milepost", "katib"]);
   /** Jobs whose log was read in this term. */
   const judged = new Set<string>();
@@ -70,6 +72,7 @@ export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
     async run(signal) {
       let pauseMs = RETRY_MS;
       while (!signal.aborted) {
+        tidy();
         const isDone = await judge(signal);
         pauseMs = isDone ? RETRY_MS : Math.min(2 * pauseMs, LOOK_EVERY_MS);
         await clock.sleep(isDone ? LOOK_EVERY_MS : pauseMs * (0.5 + random() / 2), signal);

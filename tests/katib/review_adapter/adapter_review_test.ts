@@ -200,3 +200,21 @@ Deno.test("thousands of jobs that go at once: logs are deleted a few at a time",
   });
   assert.ok(most <= 8, `${most} logs were deleted at a time`);
 });
+
+Deno.test("logs of jobs that have finished are let go, those of running ones are not", async () => {
+  const plans = Array.from({ length: 30 }, (_, n) => planOf(`t${n}`));
+  const { sink, calls } = unsteadySink();
+  const options = { plans, sink, maxFinishedLogs: 20 };
+  await withAdapter(options, async ({ push, answers, clock, settle }) => {
+    for (const plan of plans) await push(plan, 1, "0.4");
+    const reads = () => calls.filter((it) => it === "read").length;
+    assert.equal(reads(), 30);
+    for (const { job } of plans.slice(0, 15)) answers.delete(job.uid);
+    await clock.advance(10_000);
+    await settle();
+    for (const plan of plans) answers.set(plan.job.uid, plan);
+    for (const plan of plans) await push(plan, 2, "0.3");
+    // The first ten were let go: then there were no more than were to be kept.
+    assert.equal(reads(), 40);
+  });
+});
