@@ -181,9 +181,9 @@ export function createAdapter(options: AdapterOptions): Adapter {
     if (verdict === undefined && unreported().length > 0) onUnreported(plan, unreported());
   }
 
-  /** What is to be waited for at the end of a job. */
+  /** What is to be waited for at the end of a job; one that asks for nothing waits for nothing. */
   function ending(plan: PlanAnswer, signal: AbortSignal): Promise<void> | undefined {
-    if (plan.kind !== "plan") return undefined;
+    if (plan.kind !== "plan" || plan.isPlain) return undefined;
     const isInHand = actors.get(plan.job.uid)?.idle === false;
     return isInHand || plan.rules.length > 0 ? end(plan, signal) : undefined;
   }

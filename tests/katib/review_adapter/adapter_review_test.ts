@@ -218,3 +218,21 @@ Deno.test("logs of jobs that have finished are let go, those of running ones are
     assert.equal(reads(), 40);
   });
 });
+
+Deno.test("the end of a job that asks for nothing waits for no log", async () => {
+  const job = { namespace: "default", name: "a", uid: "job-a" };
+  const plan = planOf("a", { key: { kind: "job", ...job }, job, rules: [], isPlain: true });
+  const unsteady = unsteadySink();
+  const sink: ObservationSink = { ...unsteady.sink, name: "sqlite" };
+  await withAdapter({ plans: [plan], sink }, async ({ push, adapter, clock, settle }) => {
+    await settle();
+    unsteady.down = "hang";
+    const pushed = push(plan, 1, "0.4");
+    await settle();
+    const waited = adapter.settle(job, never);
+    unsteady.down = undefined;
+    await clock.advance(5_000);
+    assert.equal((await pushed)?.ok, true);
+    assert.equal(waited, undefined);
+  });
+});
