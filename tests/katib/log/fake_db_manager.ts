@@ -33,6 +33,9 @@ export interface FakeDbManager {
   /** Reports, each as it came. */
   readonly reports: readonly ReportRequest[];
   readonly reads: () => number;
+  /** Most reads that were under way at a time, and what each of them waits for. */
+  readonly mostReadsAtOnce: () => number;
+  beforeRead: () => Promise<void>;
   /** Most reports that were under way at a time. */
   readonly mostAtOnce: () => number;
   /** Decides over each report; what it throws fails the test's server. */
@@ -50,6 +53,8 @@ export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
   const rows = new Map<string, WireRow[]>();
   const reports: ReportRequest[] = [];
   let reads = 0;
+  let readsAtOnce = 0;
+  let mostReadsAtOnce = 0;
   let atOnce = 0;
   let mostAtOnce = 0;
   const write = ({ trialName, rows: more }: ReportRequest) =>
@@ -81,11 +86,14 @@ export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
   );
   server.register(
     METHODS.get,
-    (
+    async (
       call: { request: ReturnType<typeof decodeGet> },
       reply: (error: null, bytes: Buffer) => void,
     ) => {
       reads++;
+      mostReadsAtOnce = Math.max(mostReadsAtOnce, ++readsAtOnce);
+      await manager.beforeRead();
+      readsAtOnce--;
       const { trialName, metricName, startTime, endTime } = call.request;
       const at = (time: string) => sortableTime(time) ?? "";
       const found = (rows.get(trialName) ?? []).filter(({ time, metric }) =>
@@ -125,6 +133,8 @@ export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
     rows,
     reports,
     reads: () => reads,
+    mostReadsAtOnce: () => mostReadsAtOnce,
+    beforeRead: () => Promise.resolve(),
     mostAtOnce: () => mostAtOnce,
     fate: () => WRITTEN,
     stop() {

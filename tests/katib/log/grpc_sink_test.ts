@@ -7,6 +7,7 @@ import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { createGrpcSink, type GrpcSinkOptions } from "../../../katib/log/grpc_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
 import { systemClock } from "../../../kube/clock.ts";
+import { freePort } from "../../support/free_port.ts";
 import { until } from "../../support/until.ts";
 import { trial } from "./conformance.ts";
 import { type FakeDbManager, startFakeDbManager } from "./fake_db_manager.ts";
@@ -120,6 +121,30 @@ Deno.test("rows whose caller went away while they were sent are there once when 
     assert.deepEqual(valuesOf(manager, "a"), [0, 1, 2]);
   }));
 
+Deno.test("rows that come again while they are being sent are there once", () =>
+  withManager({}, async (sink, manager) => {
+    const go = Promise.withResolvers<void>();
+    manager.fate = async () => {
+      await go.promise;
+      return { kind: "written" };
+    };
+    const first = sink.append(trial("a"), [row(0)], long());
+    await until("it was sent", () => manager.reports.length === 1);
+    const again = sink.append(trial("a"), [row(0)], long());
+    go.resolve();
+    await Promise.all([first, again]);
+    assert.deepEqual(valuesOf(manager, "a"), [0]);
+  }));
+
+Deno.test("more rows of unknown outcome than are remembered are there once, too", () =>
+  withManager({}, async (sink, manager) => {
+    manager.fate = (_, index) =>
+      index === 0 ? { kind: "lost", code: status.UNAVAILABLE } : { kind: "written" };
+    await sink.append(trial("a"), upTo(700).map(row), long());
+    await sink.append(trial("a"), [row(700)], long());
+    assert.deepEqual(valuesOf(manager, "a"), upTo(701));
+  }));
+
 Deno.test("what waits together goes in one call, and few calls are under way at a time", () =>
   withManager({}, async (sink, manager) => {
     const go = Promise.withResolvers<void>();
@@ -203,6 +228,50 @@ Deno.test("more than the bound is refused at once, and says when to come again",
     go.resolve();
     await first;
     await sink.append(trial("b"), [row(0)], long());
+  }));
+
+Deno.test("an append that ends in the queue has written nothing, and says so; one that was sent does not", () =>
+  withManager({ maxCalls: 1 }, async (sink, manager) => {
+    const go = Promise.withResolvers<void>();
+    manager.fate = async () => {
+      await go.promise;
+      return { kind: "written" };
+    };
+    const sent = new AbortController();
+    const queued = new AbortController();
+    const first = sink.append(trial("a"), [row(0)], sent.signal);
+    await until("it was sent", () => manager.reports.length === 1);
+    const second = sink.append(trial("b"), [row(0)], queued.signal);
+    queued.abort();
+    assert.equal((await unavailable(second)).wroteNothing, true);
+    sent.abort();
+    assert.equal((await unavailable(first)).wroteNothing, false);
+    go.resolve();
+    await sink.append(trial("b"), [row(1)], long());
+    assert.deepEqual(valuesOf(manager, "b"), [1]);
+  }));
+
+Deno.test("a peer that was never reached got nothing of an append", async () => {
+  const sink = sinkAt(`127.0.0.1:${freePort()}`);
+  const refused = await unavailable(sink.append(trial("a"), [row(0)], AbortSignal.timeout(500)));
+  assert.equal(refused.wroteNothing, true);
+  await sink.close();
+});
+
+Deno.test("few logs are read at a time, however many are asked for", () =>
+  withManager({ maxCalls: 3 }, async (sink, manager) => {
+    const go = Promise.withResolvers<void>();
+    manager.beforeRead = () => go.promise;
+    const gone = new AbortController();
+    const all = upTo(20).map((n) => sink.read(trial(`t${n}`), long()));
+    const left = upTo(20).map((n) => unavailable(sink.read(trial(`u${n}`), gone.signal)));
+    await until("some are read", () => manager.reads() === 3);
+    gone.abort();
+    await Promise.all(left);
+    go.resolve();
+    await Promise.all(all);
+    assert.equal(manager.mostReadsAtOnce(), 3);
+    assert.equal(manager.reads(), 20);
   }));
 
 /** What other programs do with a connection. */
