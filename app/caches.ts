@@ -61,7 +61,7 @@ export function createCaches(options: CacheOptions) {
     }),
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
-    jobSets: cache(KINDS.jobSet),
+    jobSets: cache(WATCHED.jobSet),
     // The Jobs and pods of other workloads are many and none of its business.
     jobs: cache(WATCHED.job, { ...owned, labelSelector: JOBSET_KEYS.jobSetName }),
     services: cache(WATCHED.service),

@@ -1,5 +1,4 @@
 /** Puts the status endpoint together, which every replica has: authentication, lookups and the chain. */
-import { KINDS } from "../crds/kinds.ts";
 import { WATCHED } from "../crds/watched.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -95,7 +94,7 @@ function lookupsOf(parts: StatusParts): OwnershipLookups {
   return {
     trainJob: lookup(parts, WATCHED.trainJob, caches.trainJobs, budget),
     trainJobNow: (key) => caches.trainJobs.get(key),
-    jobSet: lookup(parts, KINDS.jobSet, caches.jobSets, budget),
+    jobSet: lookup(parts, WATCHED.jobSet, caches.jobSets, budget),
     job: lookup(parts, WATCHED.job, caches.jobs, budget),
     pod: lookup(parts, WATCHED.pod, caches.pods, budget),
     serviceAccount: lookup(parts, WATCHED.serviceAccount, caches.serviceAccounts, budget),

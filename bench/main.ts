@@ -7,6 +7,7 @@ import { demo } from "./demo.ts";
 import { fuzz } from "./fuzz/fuzz.ts";
 import { idle } from "./idle.ts";
 import { katib } from "./katib/early_stopping.ts";
+import { memory } from "./memory/memory.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
@@ -31,6 +32,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   "slow-loris": slowLoris,
   katib,
   trials,
+  memory,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */

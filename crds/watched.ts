@@ -4,6 +4,7 @@
  * added here first: the types have no other.
  */
 import { z } from "zod";
+import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { type Kind, KINDS } from "./kinds.ts";
 import { type ConfigMap, schemas } from "./kubernetes.ts";
 import {
@@ -13,6 +14,7 @@ import {
   JOBSET_KEYS,
   LABELS,
   LAST_APPLIED,
+  MILEPOST_JOBSET_CONTROLLER,
   RUNTIME_SNAPSHOT_KEY,
 } from "./names.ts";
 import type { TrainJob } from "./trainjob.ts";
@@ -117,6 +119,48 @@ function watched<T>(kind: Kind<unknown>, schema: z.ZodType<T>): Kind<Partial<T>>
   return { ...kind, parse: (value) => schema.parse(value) };
 }
 
+/**
+ * Of a replicated job which step it is, and of its pods the labels and the containers' names. Without the
+ * label that has the TrainJob's name, which is the JobSet's, the outlines of thousands are the same one.
+ */
+function outlineOf({ name, template: { metadata, spec } }: ReplicatedJob): ReplicatedJob {
+  const step = metadata?.labels?.[LABELS.ancestorStep];
+  const pods = spec?.template;
+  const { [LABELS.trainJobName]: _, ...labels } = pods?.metadata?.labels ?? {};
+  const containers = (pods?.spec?.containers ?? []).map(({ name }) => ({ name }));
+  return {
+    name,
+    template: {
+      ...(step !== undefined && { metadata: { labels: { [LABELS.ancestorStep]: step } } }),
+      ...(pods && {
+        spec: { template: { metadata: { labels }, spec: { containers } } },
+      }),
+    },
+  };
+}
+
+/**
+ * The JobSet, of one that another executor runs an outline: a running one is never changed but to be
+ * paused, and its own executor asks for the rest itself. What is paused is compared as a whole.
+ */
+function parseJobSet(value: unknown): JobSet {
+  const jobSet = KINDS.jobSet.parse(value);
+  const { metadata, spec } = jobSet;
+  const isRead = spec?.suspend === true || spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
+  if (spec === undefined || isRead) return jobSet;
+  const { labels: _l, annotations: _a, creationTimestamp: _c, ...identity } = metadata;
+  const { managedBy, suspend, replicatedJobs = [] } = spec;
+  return {
+    ...jobSet,
+    metadata: identity,
+    spec: {
+      ...(managedBy !== undefined && { managedBy }),
+      ...(suspend !== undefined && { suspend }),
+      replicatedJobs: replicatedJobs.map(outlineOf),
+    },
+  };
+}
+
 /** The TrainJob without what `kubectl apply` remembers of it, which is all of it once more. */
 function parseTrainJob(value: unknown): TrainJob {
   const trainJob = KINDS.trainJob.parse(value);
@@ -144,6 +188,7 @@ function parseTrial(value: unknown): Trial {
 /** Kinds of which less than all is kept; their parsers leave the rest out. */
 export const WATCHED = {
   trainJob: { ...KINDS.trainJob, parse: parseTrainJob },
+  jobSet: { ...KINDS.jobSet, parse: parseJobSet },
   trial: { ...KINDS.trial, parse: parseTrial },
   pod: watched(KINDS.pod, watchedPod),
   job: watched(KINDS.job, watchedJob),

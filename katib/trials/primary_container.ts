@@ -1,6 +1,6 @@
 /** Whether a JobSet will have a pod that its trial calls primary, with the container that trains. Pure. */
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
-import { EVENT_REASONS, JOB_KEYS, JOBSET_KEYS } from "../../crds/names.ts";
+import { EVENT_REASONS, JOB_KEYS, JOBSET_KEYS, LABELS } from "../../crds/names.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
 /** Labels of pods that no template says: their controllers, or webhooks, add them. */
@@ -10,25 +10,36 @@ const ADDED_LATER: readonly string[] = [
 ];
 const ADDED_BY_KATIB = "katib.kubeflow.org/";
 
-/** Whether a pod of the job can carry the label; its replicated job's name is known before it is there. */
-function mayCarry(job: ReplicatedJob, key: string, value: string): boolean {
+/** A JobSet that a TrainJob made: it has that one's name. */
+type MadeJobSet = Pick<JobSet, "spec"> & { readonly metadata?: { readonly name?: string } };
+
+/**
+ * Whether a pod of the job can carry the label; its replicated job's name is known before it is there,
+ * and the name of its TrainJob needs no template, which caches may have without it.
+ */
+function mayCarry(job: ReplicatedJob, key: string, value: string, trainJob?: string): boolean {
   if (key === JOBSET_KEYS.replicatedJobName) return job.name === value;
+  if (key === LABELS.trainJobName && value === trainJob) return true;
   if (ADDED_LATER.includes(key) || key.startsWith(ADDED_BY_KATIB)) return true;
   return job.template.spec?.template.metadata?.labels?.[key] === value;
 }
 
-function isPrimary(job: ReplicatedJob, labels: Readonly<Record<string, string>>): boolean {
-  return Object.entries(labels).every(([key, value]) => mayCarry(job, key, value));
+function isPrimary(
+  job: ReplicatedJob,
+  labels: Readonly<Record<string, string>>,
+  trainJob?: string,
+): boolean {
+  return Object.entries(labels).every(([key, value]) => mayCarry(job, key, value, trainJob));
 }
 
 /** Reason and message of the event where that pod or container is missing; undefined where all is well. */
 export function primaryContainerProblem(
   { primaryPodLabels = {}, primaryContainerName: wanted }: TrialMapping,
-  jobSet: Pick<JobSet, "spec">,
+  jobSet: MadeJobSet,
 ): { readonly reason: string; readonly message: string } | undefined {
   const reason = EVENT_REASONS.primaryContainerMissing;
   const primary = (jobSet.spec?.replicatedJobs ?? []).filter((it) =>
-    isPrimary(it, primaryPodLabels)
+    isPrimary(it, primaryPodLabels, jobSet.metadata?.name)
   );
   if (primary.length === 0) {
     const labels = Object.entries(primaryPodLabels).map((it) => it.join("=")).join(", ");

@@ -3,6 +3,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { createJobSetController, jobSetJobIndexes } from "../../controller/jobset/controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/controller.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { WATCHED } from "../../crds/watched.ts";
 import { FakeClock, until } from "../support/fake_clock.ts";
 import { runtime, trainJob } from "./builders.ts";
 import { MemoryCluster } from "./memory_cluster.ts";
@@ -18,7 +19,7 @@ async function together(play: (cluster: MemoryCluster) => Promise<void>): Promis
     trainJobs: cluster.informer(KINDS.trainJob),
     trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
-    jobSets: cluster.informer(KINDS.jobSet),
+    jobSets: cluster.informer(WATCHED.jobSet),
     jobs: cluster.informer(KINDS.job, jobSetJobIndexes),
     services: cluster.informer(KINDS.service),
     configMaps: cluster.informer(KINDS.configMap),

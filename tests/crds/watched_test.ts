@@ -1,11 +1,83 @@
 import assert from "node:assert/strict";
-import { LAST_APPLIED } from "../../crds/names.ts";
+import { LAST_APPLIED, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
 import { mayBeChild, WATCHED } from "../../crds/watched.ts";
+
+/** A JobSet with one job, as the API server has it. */
+function jobSet(spec: Record<string, unknown>) {
+  const template = {
+    metadata: { labels: { role: "a", "trainer.kubeflow.org/trainjob-name": "j" } },
+    spec: { containers: [{ name: "node", image: "i", env: [{ name: "A", value: "1" }] }] },
+  };
+  const labels = { "trainer.kubeflow.org/trainjob-ancestor-step": "trainer", other: "x" };
+  return {
+    apiVersion: "jobset.x-k8s.io/v1alpha2",
+    kind: "JobSet",
+    metadata: { name: "j", namespace: "team", uid: "u3", annotations: { a: "b" } },
+    spec: {
+      network: { enableDNSHostnames: true },
+      replicatedJobs: [{
+        name: "node",
+        replicas: 1,
+        template: { metadata: { labels }, spec: { parallelism: 1, template } },
+      }],
+      ...spec,
+    },
+    status: { restarts: 0 },
+  };
+}
 
 /** Of each kind an object as the API server has it, and what is held of it. */
 const CASES: Readonly<
   Record<string, { parse: (value: unknown) => unknown; given: unknown; held: unknown }>
 > = {
+  "a running JobSet of another executor: which jobs and containers it has": {
+    parse: WATCHED.jobSet.parse,
+    given: jobSet({ managedBy: "jobset.sigs.k8s.io/other", suspend: false }),
+    held: {
+      ...jobSet({}),
+      metadata: { name: "j", namespace: "team", uid: "u3" },
+      spec: {
+        managedBy: "jobset.sigs.k8s.io/other",
+        suspend: false,
+        replicatedJobs: [{
+          name: "node",
+          template: {
+            metadata: { labels: { "trainer.kubeflow.org/trainjob-ancestor-step": "trainer" } },
+            spec: {
+              template: {
+                metadata: { labels: { role: "a" } },
+                spec: { containers: [{ name: "node" }] },
+              },
+            },
+          },
+        }],
+      },
+    },
+  },
+  "a JobSet that nobody has named an executor of": {
+    parse: WATCHED.jobSet.parse,
+    given: jobSet({ replicatedJobs: [{ name: "n", replicas: 2, template: {} }] }),
+    held: {
+      ...jobSet({}),
+      metadata: { name: "j", namespace: "team", uid: "u3" },
+      spec: { replicatedJobs: [{ name: "n", template: {} }] },
+    },
+  },
+  "a paused JobSet of another executor: all, which it is compared by": {
+    parse: WATCHED.jobSet.parse,
+    given: jobSet({ suspend: true }),
+    held: jobSet({ suspend: true }),
+  },
+  "a JobSet of the built-in executor: all, which it is run by": {
+    parse: WATCHED.jobSet.parse,
+    given: jobSet({ managedBy: MILEPOST_JOBSET_CONTROLLER }),
+    held: jobSet({ managedBy: MILEPOST_JOBSET_CONTROLLER }),
+  },
+  "a JobSet without a spec": {
+    parse: WATCHED.jobSet.parse,
+    given: { ...jobSet({}), spec: undefined },
+    held: { ...jobSet({}), spec: undefined },
+  },
   "a pod: its place, its phase and its start": {
     parse: WATCHED.pod.parse,
     given: {

@@ -1,6 +1,7 @@
 import { equal } from "node:assert/strict";
 import { createJobSetController, jobSetJobIndexes } from "../../../controller/jobset/controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { WATCHED } from "../../../crds/watched.ts";
 import { FakeClock, until } from "../../support/fake_clock.ts";
 import { MemoryCluster } from "../memory_cluster.ts";
 import { jobSet } from "./world.ts";
@@ -11,7 +12,7 @@ Deno.test("`createJobSetController()` works on what its caches show, and stops",
   const controller = createJobSetController({
     client: cluster.client(),
     informers: {
-      jobSets: cluster.informer(KINDS.jobSet),
+      jobSets: cluster.informer(WATCHED.jobSet),
       jobs: cluster.informer(KINDS.job, jobSetJobIndexes),
       services: cluster.informer(KINDS.service),
     },

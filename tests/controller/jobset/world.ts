@@ -2,6 +2,7 @@
 import type { JobSet, JobSetSpec, ReplicatedJob } from "../../../crds/jobset.ts";
 import { jobSetSchema } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { WATCHED } from "../../../crds/watched.ts";
 import type { Job } from "../../../crds/kubernetes.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "../../../crds/names.ts";
 import { createJobSetReconciler, jobSetJobIndexes } from "../../../controller/jobset/reconciler.ts";
@@ -61,7 +62,7 @@ export class World {
     const driver = new Driver(createJobSetReconciler({
       client: this.cluster.client(),
       informers: {
-        jobSets: this.cluster.informer(KINDS.jobSet),
+        jobSets: this.cluster.informer(WATCHED.jobSet),
         jobs: this.cluster.informer(KINDS.job, jobSetJobIndexes),
         services: this.cluster.informer(KINDS.service),
       },

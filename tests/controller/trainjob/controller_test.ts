@@ -5,6 +5,7 @@ import {
   type TrainJobControllerOptions,
 } from "../../../controller/trainjob/controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { WATCHED } from "../../../crds/watched.ts";
 import { FakeClock, settle, until } from "../../support/fake_clock.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";
 import { MemoryCluster } from "../memory_cluster.ts";
@@ -35,7 +36,7 @@ async function run(
       trainJobs: cluster.informer(KINDS.trainJob),
       trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
       clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
-      jobSets: cluster.informer(KINDS.jobSet),
+      jobSets: cluster.informer(WATCHED.jobSet),
       configMaps: cluster.informer(KINDS.configMap),
       pods: cluster.informer(KINDS.pod),
     },

@@ -8,6 +8,7 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import { followEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
 import { followRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { WATCHED } from "../../../crds/watched.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { ReconcileResult } from "../../../kube/controller.ts";
 import { MemoryCluster } from "../memory_cluster.ts";
@@ -48,11 +49,11 @@ export class World {
         trainJobs: cluster.informer(KINDS.trainJob),
         trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
         clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
-        jobSets: cluster.informer(KINDS.jobSet),
+        jobSets: cluster.informer(WATCHED.jobSet),
         configMaps: cluster.informer(KINDS.configMap),
       },
       runningPods: followRunningPods(cluster.informer(KINDS.pod)),
-      endedJobSets: followEndedJobSets(cluster.informer(KINDS.jobSet)),
+      endedJobSets: followEndedJobSets(cluster.informer(WATCHED.jobSet)),
       events: {
         record: ({ namespace, name }, event) =>
           void events.push({ about: `${namespace}/${name}`, ...event }),

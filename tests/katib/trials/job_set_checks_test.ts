@@ -59,6 +59,14 @@ const CASES: Record<
     template: { primaryPodLabel: { role: "a" }, primaryContainerName: "node" },
     spec: { replicatedJobs: [LABELLED] },
   },
+  "the label with the TrainJob's name": {
+    template: { primaryPodLabels: { "trainer.kubeflow.org/trainjob-name": "j" } },
+  },
+  "the label with the name of another TrainJob": {
+    template: { primaryPodLabels: { "trainer.kubeflow.org/trainjob-name": "k" } },
+    want: "no pod of the job will have the primaryPodLabels " +
+      "trainer.kubeflow.org/trainjob-name=k; nothing is recorded",
+  },
   "a label that no pod template has": {
     template: { primaryPodLabel: { role: "b" } },
     spec: { replicatedJobs: [LABELLED] },
@@ -77,7 +85,10 @@ const CASES: Record<
 };
 for (const [sentence, { template, spec = SPEC, want }] of Object.entries(CASES)) {
   Deno.test(`\`primaryContainerProblem()\` judges ${sentence}`, () => {
-    equal(primaryContainerProblem(mapping(template), { spec })?.message, want);
+    equal(
+      primaryContainerProblem(mapping(template), { metadata: { name: "j" }, spec })?.message,
+      want,
+    );
   });
 }
 
