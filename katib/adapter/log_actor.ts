@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
-import { type ObservationSink, SinkError } from "../log/sink.ts";
+import { type ObservationRow, type ObservationSink, SinkError } from "../log/sink.ts";
 import type { ObservationPlan } from "../trials/plan.ts";
 import type { Answer, ObservedPush, StopControl, Verdict } from "./adapter.ts";
 import { createLogState, type LogState } from "./log_state.ts";
@@ -145,8 +145,27 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     reason,
   });
 
+  /** Where nothing came into the log, what was known of it before is all that there is to know. */
+  async function append(rows: readonly ObservationRow[], takeBack: () => void): Promise<void> {
+    let wroteNothing = false;
+    try {
+      await inTime((signal) =>
+        sink.append(plan.key, rows, signal).catch((error) => {
+          wroteNothing = error instanceof SinkError && error.wroteNothing;
+          throw error;
+        })
+      );
+    } catch (error) {
+      // Else rows may be in the log or not: the log itself says, before anything else is judged.
+      if (wroteNothing) takeBack();
+      else state = undefined;
+      throw error;
+    }
+  }
+
   async function write(batch: readonly Waiting[]): Promise<readonly Answer[]> {
     const log = await load();
+    const takeBack = log.mark();
     const taken = batch.map(({ push }) => log.take(push));
     const rows = taken.flatMap((it) => it.rows);
     // A paused owner that wakes writes nothing (design, decision 7).
@@ -155,7 +174,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       return batch.map(() => REFUSED.notOwner);
     }
     if (rows.length > 0) {
-      await inTime((signal) => sink.append(plan.key, rows, signal));
+      await append(rows, takeBack);
       taken.forEach(log.commit);
       version = onChange();
     }
@@ -170,9 +189,8 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
 
   function failed(error: unknown): Answer {
     failing = true;
-    // Rows may be in the log or not: the log itself says, before anything else is judged.
-    state = undefined;
     if (!(error instanceof SinkError)) {
+      state = undefined;
       const { namespace, name } = plan.job;
       logger.error("a push could not be recorded", { namespace, name, error });
       return refusal("the push could not be recorded: see the manager's log");

@@ -30,6 +30,8 @@ export interface TakenPush {
 export interface LogState {
   /** What of a push is to be written; what is taken next is taken behind it. */
   take(push: ObservedPush): TakenPush;
+  /** Answers what forgets all that is taken from now on: none of it came into the log. */
+  mark(): () => void;
   /** It is in the log now: its rules are applied. */
   commit(taken: TakenPush): void;
   /** Present once the last rule was met. */
@@ -110,6 +112,10 @@ export function createLogState(
   rows.forEach(summary.add);
 
   return {
+    mark() {
+      const before = recorded;
+      return () => recorded = before;
+    },
     take(push) {
       const { pod, sequence } = push;
       const samples = samplesOf(push);

@@ -8,6 +8,7 @@ import { messageOf } from "../../kube/errors.ts";
 import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
 import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import { knownRow } from "./known_row.ts";
+import { Line } from "./line.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
 import { BACKOFF, PeerTrouble } from "./peer_trouble.ts";
 import { type LogKey, type ObservationRow, type ObservationSink, SinkError } from "./sink.ts";
@@ -25,13 +26,13 @@ export interface GrpcSinkOptions {
   readonly random?: () => number;
   /** How long after a write of unknown outcome it may still show, in milliseconds. */
   readonly settleMs: number;
-  /** Calls that are under way at a time. Default 4. */
+  /** Calls that write and calls that read, each, that are under way at a time. Default 4. */
   readonly maxCalls?: number;
   /** Default 20000: rows that wait; more are refused as unavailable. */
   readonly maxWaitingRows?: number;
 }
 
-/** Rows of appends that are put together. */
+/** Rows of appends that are put together, in one call. */
 const ROWS_PER_BATCH = 1000;
 /** Logs that are remembered for rows of unknown outcome. */
 const MAX_LOGS = 10_000;
@@ -63,6 +64,7 @@ class GrpcSink implements ObservationSink {
   #forgotLogs = false;
   #waitingRows = 0;
   readonly #peer: PeerTrouble;
+  readonly #reads: Line;
 
   constructor(options: GrpcSinkOptions) {
     const { name, keepsPlainJobs, clock, maxCalls = 4 } = options;
@@ -76,6 +78,7 @@ class GrpcSink implements ObservationSink {
       random,
       about: () => ({ sink: name, address: options.address, waitingRows: this.#waitingRows }),
     });
+    this.#reads = new Line(maxCalls);
     this.#workers = Array.from({ length: maxCalls }, () => this.#work());
   }
 
@@ -85,10 +88,12 @@ class GrpcSink implements ObservationSink {
       if (known.length === 0) return resolve();
       this.#assertRoom(known.length, signal);
       this.#waitingRows += known.length;
-      const abort = () => pending.settle(this.#unavailable("no room in time"));
+      const abort = () =>
+        pending.settle(this.#unavailable("no room in time", { wroteNothing: !pending.mayBeSent }));
       const pending: PendingAppend = {
         rows: known,
         alone: false,
+        mayBeSent: false,
         isOver: false,
         settle: (error) => {
           if (pending.isOver) return;
@@ -114,12 +119,17 @@ class GrpcSink implements ObservationSink {
     const { client } = this.#options;
     const asked = { ...wholeLog(trialNameOf(key)), startTime: since };
     await this.#readable(asked.trialName, signal);
-    return rowsOf(await this.#again(signal, () => client.get(asked, signal)));
+    return rowsOf(
+      await this.#again(
+        signal,
+        (either) => this.#reads.through(either, () => client.get(asked, either)),
+      ),
+    );
   }
 
   async delete(key: LogKey, signal: AbortSignal): Promise<void> {
     const trialName = trialNameOf(key);
-    await this.#again(signal, () => this.#options.client.delete(trialName, signal));
+    await this.#again(signal, (either) => this.#options.client.delete(trialName, either));
     this.#logs.get(trialName)?.emptied();
     this.#forgetIdle(trialName);
   }
@@ -136,18 +146,21 @@ class GrpcSink implements ObservationSink {
     return (this.#options.random ?? Math.random)();
   }
 
-  #unavailable(why: string): SinkError {
+  #unavailable(why: string, { wroteNothing = false } = {}): SinkError {
     const problem = this.#peer.problem ?? why;
     return new SinkError("unavailable", `the DB manager at ${this.#options.address}: ${problem}`, {
       retryAfterMs: Math.max(1000, this.#peer.pauseMs),
+      wroteNothing,
     });
   }
 
   #assertRoom(rows: number, signal: AbortSignal): void {
     const { maxWaitingRows = 20_000 } = this.#options;
-    if (signal.aborted || this.#stop.signal.aborted) throw this.#unavailable("out of time");
+    if (signal.aborted || this.#stop.signal.aborted) {
+      throw this.#unavailable("out of time", { wroteNothing: true });
+    }
     if (this.#waitingRows > 0 && this.#waitingRows + rows > maxWaitingRows) {
-      throw this.#unavailable(`${this.#waitingRows} rows wait already`);
+      throw this.#unavailable(`${this.#waitingRows} rows wait already`, { wroteNothing: true });
     }
   }
 
@@ -196,13 +209,19 @@ class GrpcSink implements ObservationSink {
     if (wait > 0) return this.#queue.addAfter(writes.trialName, wait);
     const batch = writes.takeBatch(ROWS_PER_BATCH);
     if (batch.length === 0) return;
+    const unsent = batch.filter(({ mayBeSent }) => !mayBeSent);
+    for (const append of unsent) append.mayBeSent = true;
+    const rows = new Map(batch.flatMap((it) => it.rows).map((row) => [row.id, row]));
     try {
-      const rows = new Map(batch.flatMap((it) => it.rows).map((row) => [row.id, row]));
       await writeOnce(this.#options, writes, [...rows.values()], this.#stop.signal);
       this.#succeeded(writes);
       writes.written(batch);
       if (writes.hasWork) this.#queue.add(writes.trialName);
     } catch (error) {
+      const wasNotSent = error instanceof CallError && error.wasNotSent;
+      if (wasNotSent && rows.size <= ROWS_PER_BATCH) {
+        for (const append of unsent) append.mayBeSent = false;
+      }
       this.#failed(writes, batch, error);
     }
   }
@@ -246,13 +265,13 @@ class GrpcSink implements ObservationSink {
   }
 
   /** Tries a call that may be repeated until it works or `signal` aborts. */
-  async #again<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async #again<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
     const { clock } = this.#options;
     const any = AbortSignal.any([signal, this.#stop.signal]);
     for (let failures = 1;; failures++) {
       if (any.aborted) throw this.#unavailable("out of time");
       try {
-        const answer = await work();
+        const answer = await work(any);
         this.#peer.worked();
         return answer;
       } catch (error) {

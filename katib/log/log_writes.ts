@@ -16,6 +16,8 @@ export interface PendingAppend {
   readonly rows: readonly KnownRow[];
   /** To be tried without others, since with them it failed. */
   alone: boolean;
+  /** Rows of it may have reached the peer. */
+  mayBeSent: boolean;
   /** Its caller has its answer. */
   isOver: boolean;
   readonly settle: (error: SinkError | undefined) => void;

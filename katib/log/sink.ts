@@ -51,15 +51,18 @@ export class SinkError extends Error {
   readonly kind: "unavailable" | "refused";
   /** When a client may come again, in milliseconds. */
   readonly retryAfterMs: number;
+  /** Whether an append has sent nothing: the log is, and will be, as it was before it. */
+  readonly wroteNothing: boolean;
 
   constructor(
     kind: SinkError["kind"],
     message: string,
-    options: { cause?: unknown; retryAfterMs?: number } = {},
+    options: { cause?: unknown; retryAfterMs?: number; wroteNothing?: boolean } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = "SinkError";
     this.kind = kind;
     this.retryAfterMs = options.retryAfterMs ?? 1000;
+    this.wroteNothing = options.wroteNothing ?? false;
   }
 }

@@ -30,7 +30,7 @@ export function planOf(name: string, more: Partial<ObservationPlan> = {}): Obser
 /** A sink that can be made to fail, before or after it has written, or to hang until its signal aborts. */
 export function unsteadySink(inner: ObservationSink = createMemorySink()) {
   const calls: string[] = [];
-  const faults: ("before" | "after" | "hang" | "refused")[] = [];
+  const faults: ("before" | "unsent" | "after" | "hang" | "refused")[] = [];
   let down: "before" | "after" | "hang" | undefined;
   const hang = (signal: AbortSignal) =>
     new Promise<never>((_, reject) => {
@@ -44,6 +44,7 @@ export function unsteadySink(inner: ObservationSink = createMemorySink()) {
     if (fault === "hang") return await hang(signal);
     if (fault === "refused") throw new SinkError("refused", "no such row");
     if (fault === "before") throw new SinkError("unavailable", "down", { retryAfterMs: 2_000 });
+    if (fault === "unsent") throw new SinkError("unavailable", "full", { wroteNothing: true });
     const result = await work();
     if (fault === "after") throw new SinkError("unavailable", "the answer was lost");
     return result;

@@ -398,3 +398,31 @@ Deno.test("logs that are not used are let go and replayed, those of stops in han
     assert.equal(stops.length, 6);
   });
 });
+
+Deno.test("a push of which nothing was sent is as if it had not come: the log is not read again for it", async () => {
+  const plan = planOf("a", { rules: [] });
+  const { sink, inner, fail, calls } = unsteadySink();
+  await withAdapter({ plans: [plan], sink }, async ({ push, settle }) => {
+    await settle();
+    assert.equal((await push(plan, 1, "0.4"))?.ok, true);
+    const before = calls.length;
+    fail("unsent");
+    assert.notEqual((await push(plan, 3, "0.3"))?.ok, true);
+    // Were the later one still known, this would be moved behind it.
+    assert.equal((await push(plan, 2, "0.2"))?.ok, true);
+    assert.equal((await push(plan, 3, "0.3"))?.ok, true);
+    const rows = await inner.read(plan.key, never);
+    assert.deepEqual(values(rows), ["0.4", "0.2", "0.3"]);
+    assert.deepEqual(rows.map(({ time }) => Date.parse(time) % 60_000), [1_000, 2_000, 3_000]);
+    assert.deepEqual(calls.slice(before).filter((it) => it === "read"), []);
+    // Of what may have been sent only the log can tell.
+    fail("before");
+    assert.notEqual((await push(plan, 4, "0.1"))?.ok, true);
+    assert.equal((await push(plan, 4, "0.1"))?.ok, true);
+    assert.equal(
+      calls.filter((it) => it === "read").length,
+      1 + calls.slice(0, before)
+        .filter((it) => it === "read").length,
+    );
+  });
+});
