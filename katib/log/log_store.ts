@@ -82,12 +82,6 @@ const FILE_PRAGMAS = `
 `;
 
 const logRow = z.object({ id: z.number(), row_count: z.number() }).optional();
-const entryRow = z.object({
-  seconds: z.number(),
-  micros: z.number(),
-  metric: z.string(),
-  value: z.string(),
-});
 const nameRow = z.object({ name: z.string() }).optional();
 
 /** Seconds and microseconds of a `sortableTime`: together they are no safe number. */
@@ -98,6 +92,15 @@ function splitTime(at: string): [seconds: number, micros: number] {
 function joinTime(seconds: number, micros: number): string {
   const text = new Date(seconds * 1000).toISOString().slice(0, 19);
   return `${text}.${String(micros).padStart(6, "0")}Z`;
+}
+
+/** A row of the query `entries`. Checked by hand: logs have a hundred thousand rows. */
+function storedRow({ seconds, micros, metric, value }: Record<string, unknown>): StoredRow {
+  if (
+    typeof seconds !== "number" || typeof micros !== "number" || typeof metric !== "string" ||
+    typeof value !== "string"
+  ) throw new Error("the database has a row that is none");
+  return { at: joinTime(seconds, micros), name: metric, value };
 }
 
 function openDatabase(path: string | undefined): DatabaseSync {
@@ -157,10 +160,7 @@ class SqliteLogStore implements LogStore {
       toSeconds,
       toMicros,
     });
-    return found.map((it) => {
-      const { seconds, micros, metric: name, value } = entryRow.parse(it);
-      return { at: joinTime(seconds, micros), name, value };
-    });
+    return found.map(storedRow);
   }
 
   delete(log: string): void {
