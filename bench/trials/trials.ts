@@ -204,7 +204,7 @@ export const trials: Benchmark = {
       return await throughKatib({
         source: values.katib,
         trials: Number(values.trials),
-        seconds: Number(values.seconds ?? 20),
+        seconds: Number(values.seconds ?? 15),
         perSecond: Number(values.rate ?? 500),
         beyond: Number(values.beyond),
         say,
