@@ -95,6 +95,8 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   let version = 0;
   let failing = false;
   let state: LogState | undefined;
+  /** The one before, where there is none now. */
+  let last: LogState | undefined;
   let loading: Promise<LogState> | undefined;
   let pumping: Promise<void> | undefined;
   const waiting: Waiting[] = [];
@@ -110,9 +112,9 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   async function replay(): Promise<LogState> {
     const asked = plan;
     const rows = await inTime((signal) => sink.read(asked.key, signal));
-    const replayed = createLogState(asked, rows);
+    const replayed = createLogState(asked, rows, last);
     if (asked !== plan && meaningOf(asked) !== meaningOf(plan)) return await replay();
-    state = replayed;
+    state = last = replayed;
     version = onChange();
     return replayed;
   }

@@ -2,7 +2,8 @@
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { ObservationRow } from "../log/sink.ts";
 import { recordPush } from "../recording/record_push.ts";
-import { replay } from "../recording/replay.ts";
+import type { RecordState } from "../recording/record.ts";
+import { replay, withSentTimes } from "../recording/replay.ts";
 import type { RecordScope } from "../recording/sample.ts";
 import type { MetRule, Report } from "../rules/rule.ts";
 import { applyReport, describeMet, startRules, unreportedMetrics } from "../rules/rules.ts";
@@ -34,6 +35,8 @@ export interface LogState {
   mark(): () => void;
   /** It is in the log now: its rules are applied. */
   commit(taken: TakenPush): void;
+  /** What is known of its samples, with those that were taken. */
+  readonly recorded: RecordState;
   /** Present once the last rule was met. */
   readonly verdict: Verdict | undefined;
   /** Metrics of rules that no row holds. */
@@ -92,12 +95,14 @@ function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: Obser
   });
 }
 
-/** The state of a log with these rows. */
+/** The state of a log with these rows; `before` is what this owner knew of it. */
 export function createLogState(
   plan: ObservationPlan,
   rows: readonly ObservationRow[],
+  before?: LogState,
 ): LogState {
-  let recorded = replay(scopeOf(plan), rows);
+  const read = replay(scopeOf(plan), rows);
+  let recorded = before === undefined ? read : withSentTimes(read, before.recorded);
   let { state: rules } = startRules(plan.objective, plan.rules);
   let verdict: Verdict | undefined;
   const summary = createSummary();
@@ -131,6 +136,9 @@ export function createLogState(
     commit(taken) {
       for (const reported of taken.reports) apply(reported, taken.receivedMs);
       taken.rows.forEach(summary.add);
+    },
+    get recorded() {
+      return recorded;
     },
     get verdict() {
       return verdict;

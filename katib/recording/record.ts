@@ -34,10 +34,12 @@ function isMovedFrom({ pushed, recorded }: Entry, time: bigint): boolean {
   return pushed < recorded && time <= pushed;
 }
 
-/** The replayed entry that can be what came with this time: best the one at it. */
-function replayed(window: Window, time: bigint, digest: number): Entry | undefined {
+/** The replayed entry that can be what came with this time: best the one that was sent so, or is at it. */
+function replayed(window: Window, { time, sent, content }: Read): Entry | undefined {
+  const digest = digestOf(content);
   const isMeant = (entry: Entry) => entry.isReplayed && entry.digest === digest;
-  return newest(window, (entry) => isMeant(entry) && entry.recorded === time) ??
+  return newest(window, (entry) => isMeant(entry) && entry.pushed === sent && sent !== time) ??
+    newest(window, (entry) => isMeant(entry) && entry.recorded === time) ??
     newest(window, (entry) => isMeant(entry) && isMovedFrom(entry, time));
 }
 
@@ -63,7 +65,7 @@ function readSample(sample: Sample, content: Content): Read {
 /** The entry that this sample is a retry of. */
 function earlier(state: RecordState, read: Read): Entry | undefined {
   const { window, latest } = state;
-  const { time, sent, identity, content } = read;
+  const { time, sent, identity } = read;
   // Nearly always.
   if (latest === undefined || (time > latest && sent > latest)) return undefined;
   const own = newest(
@@ -71,7 +73,7 @@ function earlier(state: RecordState, read: Read): Entry | undefined {
     (entry) => !entry.isReplayed && entry.pushed === sent && entry.digest === identity,
   );
   if (own !== undefined) return own;
-  return replayed(window, time, digestOf(content));
+  return replayed(window, read);
 }
 
 /** The rows of a sample of which the log has some, as the last that its former owner wrote. */

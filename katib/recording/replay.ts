@@ -6,7 +6,7 @@ import { digestOf } from "./content.ts";
 import { microsOf } from "./micros.ts";
 import { type RecordState, startRecord } from "./record.ts";
 import type { RecordScope } from "./sample.ts";
-import { type Entry, remember, REMEMBERED_MIN } from "./window.ts";
+import { changed, type Entry, newest, remember, REMEMBERED_MIN } from "./window.ts";
 
 /** The rows of one time: a sample, or what is in the log of it. */
 interface Moment {
@@ -49,4 +49,25 @@ export function replay(scope: RecordScope, rows: readonly ObservationRow[]): Rec
     previous = time;
   }
   return state;
+}
+
+/**
+ * The replayed state with what this owner knows besides, of when the samples were sent that it wrote, or
+ * tried to: the retry of one that was moved is moved elsewhere, and known by that alone.
+ */
+export function withSentTimes(state: RecordState, known: RecordState): RecordState {
+  const sent = new Map<bigint, bigint>();
+  newest(known.window, ({ recorded, pushed, isReplayed }) => {
+    // What replay itself infers is never later than the row.
+    const isKnown = isReplayed ? pushed > recorded : pushed !== recorded;
+    if (isKnown) sent.set(recorded, pushed);
+    return false;
+  });
+  if (sent.size === 0) return state;
+  const window = changed(state.window, (entry) => {
+    const pushed = sent.get(entry.recorded);
+    return pushed === undefined ? entry : { ...entry, pushed };
+  });
+  const { latest = 0n } = state;
+  return { ...state, window, latest: [...sent.values()].reduce((a, b) => a > b ? a : b, latest) };
 }

@@ -75,6 +75,11 @@ export function exchange({ packs, loose }: Window, entry: Entry, by: Entry): Win
   };
 }
 
+/** With each entry as `change` answers it. */
+export function changed({ packs, loose }: Window, change: (entry: Entry) => Entry): Window {
+  return { packs: packs.map((one) => pack(unpack(one).map(change))), loose: loose.map(change) };
+}
+
 /** The newest entry that the test takes. */
 export function newest(
   { packs, loose }: Window,

@@ -45,6 +45,30 @@ Deno.test("a pod whose clock is a little ahead: its retry is a retry, although w
   });
 });
 
+Deno.test("a pod whose clock is far ahead: its retry is a retry, although what came of the write was not known", async () => {
+  const plan = planOf("a", { rules: [] });
+  const { sink, inner, fail } = unsteadySink();
+  await withAdapter({ plans: [plan], sink }, async ({ adapter, settle }) => {
+    await settle();
+    const sent = "2025-12-31T23:59:35.000Z";
+    for (const received of ["2025-12-31T23:59:30.000Z", "2025-12-31T23:59:31.500Z"]) {
+      fail("after", "after");
+      await adapter.accept(arrival(plan, "0.4", sent, received), never);
+      const again = new Date(Date.parse(received) + 700).toISOString();
+      await adapter.accept(arrival(plan, "0.4", sent, again), never);
+    }
+    const last = await adapter.accept(
+      arrival(plan, "0.4", sent, "2025-12-31T23:59:33.000Z"),
+      never,
+    );
+    assert.equal(last?.ok, true);
+    assert.equal((await inner.read(plan.key, long())).length, 1);
+    const next = arrival(plan, "0.4", "2025-12-31T23:59:36.000Z", "2025-12-31T23:59:33.100Z");
+    assert.equal((await adapter.accept(next, never))?.ok, true);
+    assert.equal((await inner.read(plan.key, long())).length, 2);
+  });
+});
+
 Deno.test("a pod whose clock is a little ahead: its retry is a retry for a new owner", async () => {
   const plan = planOf("a", { rules: [] });
   const sink = createMemorySink();
