@@ -8,7 +8,7 @@ import { systemClock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { addresses } from "../status/turns.ts";
 import { type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
-import { rssMb } from "../process_stats.ts";
+import { cpuSeconds, rssMb } from "../process_stats.ts";
 import type { Measure } from "../result.ts";
 import { LIFTED, type Side } from "../status/sides.ts";
 import type { Pusher } from "../status/world.ts";
@@ -36,6 +36,8 @@ interface PartResult extends Part {
   readonly written: Written;
   /** Memory of the manager at its most, in MB. */
   readonly rssMb: number;
+  /** Of the manager, mean. */
+  readonly cores: number;
   /** TrainJobs whose status tells of a push of this part. */
   readonly updated: number;
 }
@@ -91,8 +93,10 @@ async function part(
   plan: Partial<LoadPlan>,
 ): Promise<PartResult> {
   run.say(name);
+  const pid = side.pids[0] ?? 0;
+  const cpuBefore = await cpuSeconds(pid);
   const { done, most } = await whileWatching(
-    side.pids[0] ?? 0,
+    pid,
     runLoad({
       name,
       targets: pushers.map(({ namespace, trainJob, token }) => ({
@@ -108,10 +112,20 @@ async function part(
       ...plan,
     }),
   );
+  const cores = (await cpuSeconds(pid) - cpuBefore) / done.seconds;
   const updated = [...(await lossesOf(client)).values()].filter((it) => it.startsWith(digit));
   const written = await dbManager.writtenOf({ digit });
   const { outcomes } = done;
-  return { name, digit, outcomes, load: done, written, rssMb: most, updated: updated.length };
+  return {
+    name,
+    digit,
+    outcomes,
+    load: done,
+    written,
+    rssMb: most,
+    cores,
+    updated: updated.length,
+  };
 }
 
 /** What was seen while the DB manager was away. */
@@ -153,7 +167,8 @@ async function interrupted(world: World): Promise<PartResult & { away: Away }> {
   return { ...result, away };
 }
 
-function measuresOf({ name, load, written, rssMb, updated }: PartResult, all: number): Measure[] {
+function measuresOf(result: PartResult, all: number): Measure[] {
+  const { name, load, written, rssMb, cores, updated } = result;
   const { ok, sent, unsent, seconds, byStatus, errors, again, withoutReturn, examples } = load;
   const answers = Object.entries(byStatus).map(([code, count]) => `${code}: ${count}`).join(", ");
   const failures = Object.entries(errors).map(([kind, count]) => `${kind}: ${count}`).join(", ");
@@ -190,6 +205,7 @@ function measuresOf({ name, load, written, rssMb, updated }: PartResult, all: nu
       goal: { is: "at most", limit: 0 },
     },
     { name: `${name}: memory of the manager`, value: rssMb, unit: "MB" },
+    { name: `${name}: processor of the manager`, value: cores, unit: "cores" },
     { name: `${name}: TrainJobs whose status was updated`, value: updated, unit: `of ${all}` },
   ];
 }
