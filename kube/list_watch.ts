@@ -55,8 +55,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
  * The parser without what nobody reads and what fills memory: `managedFields`. What many objects
  * repeat is held once.
  */
-function lean<T extends object>(kind: ResourceKind<T>): ResourceKind<T> {
-  const sharing = createSharing();
+function lean<T extends object>(kind: ResourceKind<T>, clock: Clock): ResourceKind<T> {
+  const sharing = createSharing({ now: () => clock.monotonic() });
   function parse(value: unknown): T {
     if (!isRecord(value) || !isRecord(value.metadata)) return kind.parse(value);
     const { managedFields: _, ...metadata } = value.metadata;
@@ -84,7 +84,7 @@ class ListWatch<T extends KubeObject> {
     private readonly signal: AbortSignal,
   ) {
     const { namespace, labelSelector, fieldSelector } = options;
-    this.#kind = lean(options.kind);
+    this.#kind = lean(options.kind, options.clock);
     this.#selection = { namespace, labelSelector, fieldSelector };
   }
 

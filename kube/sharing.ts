@@ -1,6 +1,4 @@
 /** Makes equal parts of objects the same part, so that what thousands repeat is held once. */
-import { LRUCache } from "lru-cache";
-
 /** Shares parts between all objects that it is given. */
 export interface Sharing {
   /**
@@ -13,10 +11,14 @@ export interface Sharing {
 
 /** Options of {@link createSharing}. */
 export interface SharingOptions {
-  /** Parts that are remembered; beyond it the one not met for longest is forgotten. Default 4000. */
+  /** Strings, and other parts, that are remembered; beyond it those not met lately are forgotten. Default 4000. */
   readonly maxParts?: number;
   /** Characters of strings that are remembered, in all. Default 4000000. */
   readonly maxCharacters?: number;
+  /** Monotonic time, in milliseconds. Without it nothing is forgotten for its age. */
+  readonly now?: () => number;
+  /** Parts not met for this long are forgotten, and surely for twice as long. Default 300000. */
+  readonly idleMs?: number;
 }
 
 /** The runtime itself holds strings up to this length once, where they come from JSON. */
@@ -39,22 +41,67 @@ interface Placed {
   readonly text: string | undefined;
 }
 
+/**
+ * Parts by text. When half of what may be remembered was met, or some time has passed, what was not met
+ * since the time before goes: most parts are met but once, and would fill any list of the last ones.
+ */
+class Recent<T> {
+  #young = new Map<string, Part<T>>();
+  #old = new Map<string, Part<T>>();
+  /** Sizes of what is young. */
+  #size = 0;
+  #sinceMs: number;
+
+  constructor(
+    private readonly bounds: {
+      readonly maxParts: number;
+      readonly maxSize: number;
+      readonly now: () => number;
+      readonly idleMs: number;
+    },
+  ) {
+    this.#sinceMs = bounds.now();
+  }
+
+  get(text: string): Part<T> | undefined {
+    const young = this.#young.get(text);
+    if (young !== undefined) return young;
+    const old = this.#old.get(text);
+    if (old !== undefined) this.set(text, old);
+    return old;
+  }
+
+  set(text: string, part: Part<T>): void {
+    const { maxParts, maxSize, now, idleMs } = this.bounds;
+    if (2 * text.length > maxSize) return;
+    const isFull = 2 * (this.#young.size + 1) > maxParts ||
+      2 * (this.#size + text.length) > maxSize;
+    if (isFull || now() - this.#sinceMs >= idleMs) this.#turn();
+    this.#young.set(text, part);
+    this.#size += text.length;
+  }
+
+  #turn(): void {
+    [this.#young, this.#old] = [new Map(), this.#young];
+    [this.#size, this.#sinceMs] = [0, this.bounds.now()];
+  }
+}
+
 function isRecord(value: object): value is Record<string, unknown> {
   return !Array.isArray(value);
 }
 
 class Memory implements Sharing {
-  readonly #strings: LRUCache<string, Part<string>>;
-  readonly #objects: LRUCache<string, Part<object>>;
+  readonly #strings: Recent<string>;
+  readonly #objects: Recent<object>;
   #lastId = 0;
 
-  constructor({ maxParts = 4000, maxCharacters = 4_000_000 }: SharingOptions) {
-    this.#strings = new LRUCache({
-      max: maxParts,
-      maxSize: maxCharacters,
-      sizeCalculation: ({ value }) => value.length,
-    });
-    this.#objects = new LRUCache({ max: maxParts });
+  constructor(options: SharingOptions) {
+    const { maxParts = 4000, maxCharacters = 4_000_000 } = options;
+    const { now = () => 0, idleMs = 300_000 } = options;
+    const bounds = { maxParts, now, idleMs };
+    this.#strings = new Recent({ ...bounds, maxSize: maxCharacters });
+    this.#objects = new Recent({ ...bounds, maxSize: Infinity });
   }
 
   share(object: object): void {

@@ -52,6 +52,8 @@ export interface TrialPlans extends Plans {
 
 /** Plans that are remembered; each is made anew when what it was made from has changed. */
 const REMEMBERED = 20_000;
+/** How long one is remembered that nobody asks for, in milliseconds: jobs come and go. */
+const IDLE_MS = 600_000;
 
 /** Objects that were read besides the caches; each read holds for so long, in milliseconds. */
 const READ = { max: 1000, ttl: 2_000 } as const;
@@ -88,13 +90,22 @@ function fingerprint(view: PlanView, { adopted, namesOnly, keepsPlainJobs }: Pla
 }
 
 class CachedPlans implements TrialPlans {
-  readonly #plans = new LRUCache<string, Remembered>({ max: REMEMBERED });
+  readonly #plans: LRUCache<string, Remembered>;
+  #sweptMs: number;
   /** An impostor that pushes often, or many at once, cost one read now and then. */
   readonly #reads: LRUCache<string, Promise<unknown>>;
   readonly #labels: ReturnType<typeof createPodLabels>;
 
   constructor(private readonly options: PlansOptions) {
     const perf = { now: () => options.clock.monotonic() };
+    this.#plans = new LRUCache({
+      max: REMEMBERED,
+      ttl: IDLE_MS,
+      updateAgeOnGet: true,
+      ttlResolution: 0,
+      perf,
+    });
+    this.#sweptMs = perf.now();
     this.#reads = new LRUCache({ ...READ, ttlResolution: 0, perf });
     this.#labels = createPodLabels(options);
   }
@@ -230,8 +241,16 @@ class CachedPlans implements TrialPlans {
     if (known?.by === by) return known.planned;
     const planned = planOf(view, settings);
     this.#plans.set(uid, { by, planned });
+    this.#sweep();
     this.options.notify(planned.notices);
     return planned;
+  }
+
+  #sweep(): void {
+    const nowMs = this.options.clock.monotonic();
+    if (nowMs - this.#sweptMs < IDLE_MS / 2) return;
+    this.#sweptMs = nowMs;
+    this.#plans.purgeStale();
   }
 }
 

@@ -96,6 +96,22 @@ Deno.test("`share()` forgets the part not met for longest, and never mistakes an
   assert.deepEqual(first, again);
 });
 
+Deno.test("`share()` forgets in time what is not met any more, and nothing that is met", () => {
+  let nowMs = 0;
+  const sharing = createSharing({ now: () => nowMs, idleMs: 100 });
+  function meet(text: string): unknown {
+    const holder = { part: [text] };
+    sharing.share(holder);
+    return holder.part;
+  }
+  const [often, seldom] = [meet("often"), meet("seldom")];
+  for (nowMs = 90; nowMs < 500; nowMs += 90) {
+    assert.equal(meet("often"), often);
+    meet(`new at ${nowMs}`);
+  }
+  assert.notEqual(meet("seldom"), seldom);
+});
+
 Deno.test("`share()` holds no string that is longer than all it may remember", () => {
   const texts = ["x".repeat(100), "x".repeat(100)];
   const [a, b] = shared(texts.map((text) => [text]), { maxCharacters: 50 });

@@ -89,6 +89,20 @@ Deno.test("`planOf()` answers at once by the caches, the same plan until somethi
   deepEqual(world.reads, []);
 });
 
+Deno.test("`planOf()` makes the same plan anew where nobody has asked for it for long", async () => {
+  const world = new World();
+  const job = world.put(trial(), jobOf(trial()));
+  const first = await world.plan(job);
+  for (let asked = 0; asked < 3; asked++) {
+    world.elapsedMs += 500_000;
+    equal(await world.plan(job), first);
+  }
+  world.elapsedMs += 700_000;
+  const later = await world.plan(job);
+  ok(later !== first);
+  deepEqual(later, first);
+});
+
 Deno.test("`planOf()` follows the settings: a collector is adopted, and not any more", async () => {
   const world = new World();
   const of = trial({ metricsCollector: { collector: { kind: "StdOut" } } });
