@@ -205,7 +205,7 @@ export const trials: Benchmark = {
         source: values.katib,
         trials: Number(values.trials),
         seconds: Number(values.seconds ?? 15),
-        perSecond: Number(values.rate ?? 500),
+        perSecond: Number(values.rate ?? 300),
         beyond: Number(values.beyond),
         say,
       });
