@@ -9,6 +9,7 @@ import { cachesSynced, runCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "./configuration.ts";
 import { statusBaseUrl } from "./endpoints.ts";
 import { type ReadinessCheck, startHealthServer, startMetricsServer } from "./health.ts";
+import { collectAfterFilling } from "./garbage.ts";
 import { createLeadership, type Leadership } from "./leadership.ts";
 import { runTerm } from "./leading.ts";
 import { createManagerParts, type Foundation, type ManagerParts } from "./manager_parts.ts";
@@ -96,9 +97,11 @@ async function runLoops(
     parts.events.run(signal),
     parts.certificates.run(signal),
     pushes?.run(signal),
-    cachesSynced(parts.caches, signal).then((synced) =>
-      synced ? leadership.run(signal) : undefined
-    ),
+    cachesSynced(parts.caches, signal).then((synced) => {
+      if (!synced) return undefined;
+      collectAfterFilling(parts.caches.trainJobs.list().length);
+      return leadership.run(signal);
+    }),
   ]);
 }
 

@@ -42,7 +42,9 @@ Deno.test("compileArguments() takes the names that images give to machines", () 
 
 Deno.test("compileArguments() sets how memory is collected", () => {
   const args = compileArguments({ source: "milepost.js" });
-  assert.ok(args.includes("--v8-flags=--max-semi-space-size=16,--heap-growing-percent=50"));
+  assert.ok(
+    args.includes("--v8-flags=--max-semi-space-size=16,--heap-growing-percent=50,--expose-gc"),
+  );
 });
 
 Deno.test("compile() takes the runtime that DENORT_BIN names, and puts the program into it", async () => {
