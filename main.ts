@@ -69,7 +69,10 @@ function program(): Command {
     .option("--svg <file>", "where the learning curves of the trials go")
     .action(runDemo);
 
-  root.command("crds").description("print the CustomResourceDefinitions").action(runCrds);
+  root.command("crds")
+    .description("print the CustomResourceDefinitions")
+    .option("--trials", "only that of Katib's Trials, for clusters without Katib")
+    .action(runCrds);
   root.command("version").description("print versions").action(runVersion);
   for (const command of root.commands) {
     command.exitOverride().configureOutput({ outputError: () => {}, writeErr: () => {} })

@@ -226,8 +226,12 @@ export async function runDemo(
   await stopLogging();
 }
 
-/** `milepost crds`. */
-export async function runCrds(): Promise<void> {
+/** `milepost crds`; with `--trials` that of Katib's Trials alone. */
+export async function runCrds(options: { trials?: boolean }): Promise<void> {
+  if (options.trials) {
+    const { trialCrdYaml } = await import("../crds/trial_manifest.ts");
+    return print(trialCrdYaml());
+  }
   const { crdYaml } = await import("../crds/manifests.ts");
   print(crdYaml());
 }

@@ -26,7 +26,7 @@ export interface SinkOptions {
   readonly mayWrite?: (() => boolean) | undefined;
 }
 
-/** The sink counts its rows and takes its time, by `observations_total` and `observation_seconds`. */
+/** The sink counts its rows and failed reads and takes its time: `observations_total`, `observation_seconds`. */
 function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): ObservationSink {
   const { observations, observationSeconds } = metrics;
   return {
@@ -54,7 +54,17 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
         observationSeconds.observe({ sink }, (clock.monotonic() - began) / 1000);
       }
     },
-    read: (key, signal, since) => inner.read(key, signal, since),
+    async read(key, signal, since) {
+      try {
+        return await inner.read(key, signal, since);
+      } catch (error) {
+        // A log that is down from the start is never written to: its rows are counted by the reads that fail.
+        // A deadline ends them with a SinkError, too; a reader who goes away does not.
+        const why: unknown = signal.aborted ? signal.reason : error;
+        if (why instanceof SinkError) observations.inc({ sink: inner.name, result: why.kind });
+        throw error;
+      }
+    },
     delete: (key, signal) => inner.delete(key, signal),
     close: () => inner.close(),
   };

@@ -2,6 +2,7 @@
  * A CustomResourceDefinition of Katib's Trial in our own words (contract katib.md 1.1), for tests and for
  * clusters without Katib. Where Katib is installed its own is there already.
  */
+import { stringify } from "yaml";
 import { KATIB } from "./katib_names.ts";
 import type { PrinterColumn } from "./manifests.ts";
 
@@ -40,4 +41,9 @@ export function trialCrd() {
       }],
     },
   } as const;
+}
+
+/** The definition as YAML, for `milepost crds --trials`. */
+export function trialCrdYaml(): string {
+  return stringify(trialCrd(), { aliasDuplicateObjects: false, lineWidth: 0 });
 }

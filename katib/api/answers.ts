@@ -1,4 +1,5 @@
 /** What the observation API answers: the closed set of refusals, and how each looks to the client. */
+import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { ApiResponse } from "./http.ts";
 import type { FailureStatus } from "./messages.ts";
 
@@ -70,12 +71,14 @@ const FIXED: Readonly<
     reason: "InternalError",
     message: "internal error: see the manager's log",
   },
-  no_token: unauthorized("send the header Authorization: Bearer and a token for this API"),
+  no_token: unauthorized(
+    `send the header Authorization: Bearer and a token with the audience ${OBSERVATION_AUDIENCE}`,
+  ),
   malformed_token: unauthorized("the bearer token is no token of a service account"),
   expired: unauthorized("the bearer token has expired: ask for a new one"),
   not_yet_valid: unauthorized("the bearer token is not valid yet: check the clock of the node"),
   wrong_audience: unauthorized(
-    "the bearer token is for another audience: ask for one with the audience of this API",
+    `the bearer token is for another audience: ask for one for ${OBSERVATION_AUDIENCE}`,
   ),
   refused: unauthorized(NOT_ACCEPTED),
   refused_before: unauthorized(NOT_ACCEPTED),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createMetrics } from "../../app/metrics.ts";
 import { createSink, type SinkOptions } from "../../app/observation_sink.ts";
-import type { LogKey } from "../../katib/log/sink.ts";
+import { type LogKey, SinkError } from "../../katib/log/sink.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { startFakeDbManager } from "../katib/log/fake_db_manager.ts";
 
@@ -90,4 +90,17 @@ Deno.test("`createSink()` counts rows by what came of them, and takes their time
   ]);
   const text = await metrics.registry.metrics();
   assert.match(text, /milepost_observation_seconds_count\{sink="memory"\} 3/);
+});
+
+Deno.test("`createSink()` counts a log that cannot be read back, and no reader who goes away", async () => {
+  const metrics = createMetrics();
+  const setting = { kind: "grpc", address: "127.0.0.1:1" } as const;
+  const sink = await createSink(optionsOf({ metrics, setting }));
+  await assert.rejects(sink.read(trial, AbortSignal.abort()));
+  const late = AbortSignal.abort(new SinkError("unavailable", "no answer in time"));
+  await assert.rejects(sink.read(trial, late));
+  await sink.close();
+  const counted = (await metrics.observations.get()).values
+    .map(({ labels, value }) => `${labels.sink} ${labels.result} ${value}`);
+  assert.deepEqual(counted, ["grpc unavailable 1"]);
 });

@@ -1,6 +1,7 @@
 /** The CRD of Trials: Katib's names, columns and leniency (contract katib.md 1.1). */
 import { deepEqual, equal } from "node:assert/strict";
-import { trialCrd } from "../../crds/trial_manifest.ts";
+import { parse } from "yaml";
+import { trialCrd, trialCrdYaml } from "../../crds/trial_manifest.ts";
 
 Deno.test("`trialCrd()` is served as Katib serves Trials", () => {
   const { metadata, spec } = trialCrd();
@@ -20,4 +21,8 @@ Deno.test("`trialCrd()` is served as Katib serves Trials", () => {
     ["Status", ".status.conditions[-1:].status"],
     ["Age", ".metadata.creationTimestamp"],
   ]);
+});
+
+Deno.test("`trialCrdYaml()` is one document, the same object", () => {
+  deepEqual(parse(trialCrdYaml()), trialCrd());
 });

@@ -325,3 +325,10 @@ Deno.test("the API knows its own paths", () => {
     assert.ok(!api.handles(url), url);
   }
 });
+
+Deno.test("the observation API names the audience that a refused token should have had", async () => {
+  for (const authorization of [null, `Bearer ${tokenWith({ aud: "trainer.kubeflow.org" })}`]) {
+    const { body } = await send(apiBench(), { authorization });
+    assert.match(String(body.message), /observation\.trainer\.kubeflow\.org/);
+  }
+});
