@@ -13,7 +13,7 @@ export interface RecordState {
   readonly scope: RecordScope;
   /** Of each pod its last row, the pod that recorded last at the end. */
   readonly pods: ReadonlyMap<string, bigint>;
-  /** The last row that any pod which is not among these may have. */
+  /** A pod that is not among these may have rows up to here, of which nothing else is remembered. */
   readonly floor?: bigint;
   /** No sample was recorded, and none was sent, with a later time. */
   readonly latest?: bigint;
@@ -86,7 +86,10 @@ function missing({ tail }: RecordState, { time, content }: Read): Content | unde
   return rest.length === content.length - tail.content.length ? rest : undefined;
 }
 
-/** Its own time where that is after the pod's last row, else the microsecond after that; no other row's. */
+/**
+ * Its own time where that is after the pod's last row, else the microsecond after that; no other row's. A
+ * pod of which no row is known keeps its own: another pod's rows may be later, by a clock that is ahead.
+ */
 function freeTime({ window, pods, floor, latest }: RecordState, { pod, time }: Read): bigint {
   const last = pods.get(pod) ?? floor;
   let free = last === undefined || time > last ? time : last + ONE;
@@ -125,6 +128,12 @@ function claimed(state: RecordState, entry: Entry, { sent, identity }: Read): Re
   return tail === undefined || tail.entry.recorded === entry.recorded ? rest : { ...rest, tail };
 }
 
+/** The state after a retry: that a pod wrote a replayed row is known where the row has its sample's time. */
+function afterRetry(state: RecordState, entry: Entry, read: Read): RecordState {
+  const after = claimed(state, entry, read);
+  return entry.isReplayed && entry.recorded === read.time ? withRow(after, read, read.time) : after;
+}
+
 function rowsAt(time: bigint, content: Content): ObservationRow[] {
   const text = timeOf(time);
   return content.map((row) => ({ time: text, ...row }));
@@ -142,7 +151,7 @@ export function record(state: RecordState, sample: Sample): Recorded<RecordState
   if (content.length === 0) return done;
   const entry = earlier(state, read);
   if (entry !== undefined) {
-    return { ...done, state: claimed(state, entry, read), verdict: "retry" };
+    return { ...done, state: afterRetry(state, entry, read), verdict: "retry" };
   }
   const rest = missing(state, read);
   if (rest !== undefined && state.tail !== undefined) {

@@ -14,8 +14,14 @@ interface Moment {
   readonly content: Report[];
 }
 
-/** The newest samples, oldest first. Rows stand by time, as every sink gives them. */
-function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Moment[] {
+/** The newest samples, oldest first, and when the next older one was, if there is any. */
+interface Moments {
+  readonly moments: readonly Moment[];
+  readonly before?: bigint;
+}
+
+/** Rows stand by time, as every sink gives them. */
+function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Moments {
   const moments: Moment[] = [];
   for (let index = rows.length - 1; index >= 0; index--) {
     const { time: text = "", name = "", value = "" } = rows[index] ?? {};
@@ -25,19 +31,24 @@ function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Mom
     if (time === undefined) continue;
     const newest = moments.at(-1);
     if (newest?.time === time) newest.content.push({ name, value });
-    else if (moments.length === REMEMBERED_MIN) break;
-    else moments.push({ time, content: [{ name, value }] });
+    else if (moments.length === REMEMBERED_MIN) {
+      return { moments: moments.reverse(), before: time };
+    } else moments.push({ time, content: [{ name, value }] });
   }
-  return moments.reverse();
+  return { moments: moments.reverse() };
 }
 
 /**
  * The state that recording goes on with after these rows, every row of the log by time. Which pod wrote
- * them is not known: each counts as any pod's, until a sample turns out to be its retry.
+ * them is not known: each counts as any pod's, until a sample turns out to be its retry. So no pod is moved
+ * behind them: a row that has its sample's time is told from all others by the next owner, too.
  */
 export function replay(scope: RecordScope, rows: readonly ObservationRow[]): RecordState {
-  const moments = momentsOf(scope, rows);
-  let state = startRecord(scope);
+  const { moments, before } = momentsOf(scope, rows);
+  let state: RecordState = {
+    ...startRecord(scope),
+    ...(before !== undefined && { floor: before }),
+  };
   let previous: bigint | undefined;
   for (const { time, content } of moments) {
     // What had the time of another, or an earlier one, was recorded right behind it.
@@ -45,7 +56,7 @@ export function replay(scope: RecordScope, rows: readonly ObservationRow[]): Rec
     const pushed = isMoved ? time - 1n : time;
     const entry: Entry = { pushed, recorded: time, digest: digestOf(content), isReplayed: true };
     const window = remember(state.window, entry);
-    state = { ...state, window, floor: time, latest: time, tail: { entry, content } };
+    state = { ...state, window, latest: time, tail: { entry, content } };
     previous = time;
   }
   return state;

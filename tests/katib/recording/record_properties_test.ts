@@ -38,13 +38,16 @@ const happenings = (samples: number, owners: boolean) =>
     { maxLength: 60 },
   );
 
-/** Lets all that happen, and ends with every sample once more. */
-function logOf(samples: readonly Sample[], story: readonly Happening[]): ObservationRow[] {
+/** Lets all that happen, and ends with every sample once more: the rows of each owner, as it wrote them. */
+function termsOf(samples: readonly Sample[], story: readonly Happening[]): ObservationRow[][] {
   let state: RecordState = startRecord(SCOPE);
-  const log: ObservationRow[] = [];
+  let log: ObservationRow[] = [];
+  const terms = [log];
   for (const one of [...story, ...samples.keys().map((arrives) => ({ arrives }))]) {
     if (one === "another owner") {
-      state = replay(SCOPE, log.toSorted(byTime));
+      state = replay(SCOPE, terms.flat().sort(byTime));
+      log = [];
+      terms.push(log);
       continue;
     }
     const sample = samples[one.arrives];
@@ -53,7 +56,7 @@ function logOf(samples: readonly Sample[], story: readonly Happening[]): Observa
     state = recorded.state;
     log.push(...recorded.rows);
   }
-  return log;
+  return terms;
 }
 
 const namesAndValues = (rows: readonly ObservationRow[]) =>
@@ -70,12 +73,16 @@ Deno.test("every sample is recorded once, whatever its time, however often it co
   );
   fc.assert(
     fc.property(runs, ({ samples, story }) => {
-      const log = logOf(samples, story);
+      const terms = termsOf(samples, story);
+      const log = terms.flat();
       assert.deepEqual(namesAndValues(log), metricsOf(samples));
-      const loss = log.filter(({ name }) => name === "loss").map(({ time }) =>
-        microsOf(time) ?? 0n
-      );
-      assert.ok(loss.every((time, index) => index === 0 || time > (loss[index - 1] ?? 0n)));
+      const keys = new Set(log.map(({ time, name }) => `${time} ${name}`));
+      assert.equal(keys.size, log.length, "no two rows have name and time in common");
+      for (const term of terms) {
+        const loss = term.filter(({ name }) => name === "loss")
+          .map(({ time }) => microsOf(time) ?? 0n);
+        assert.ok(loss.every((time, index) => index === 0 || time > (loss[index - 1] ?? 0n)));
+      }
       for (const { time, value } of log.filter(({ name }) => name === "loss")) {
         const pushed = microsOf(samples[Number(value)]?.time ?? "") ?? 0n;
         assert.ok((microsOf(time) ?? 0n) >= pushed, "no row is before its sample");
@@ -94,11 +101,46 @@ Deno.test("every sample of several pods is recorded once, and no two rows have n
     })
   );
   fc.assert(fc.property(runs, ({ samples, story }) => {
-    const log = logOf(samples, story);
+    const log = termsOf(samples, story).flat();
     assert.deepEqual(namesAndValues(log), metricsOf(samples));
     const keys = new Set(log.map(({ time, name }) => `${time} ${name}`));
     assert.equal(keys.size, log.length);
   }));
+});
+
+/** A push of one of three pods, sent until it is answered: so many answers are lost, and owners change. */
+const pushOfAny = fc.record({
+  pod: fc.nat({ max: 2 }),
+  step: fc.integer({ min: 1, max: 40 }),
+  loss: fc.constantFrom("0.5", "0.7"),
+  lost: fc.array(fc.boolean(), { maxLength: 2 }),
+  thenAnother: fc.boolean(),
+});
+
+Deno.test("none is lost or doubled of pods whose times increase, by clocks that differ, with values that repeat", () => {
+  const clocks = fc.array(fc.nat({ max: 100 }), { minLength: 3, maxLength: 3 });
+  fc.assert(
+    fc.property(clocks, fc.array(pushOfAny, { maxLength: 40 }), (starts, pushes) => {
+      // No two pods have a time in common, nor one right behind another's.
+      const times = starts.map((start, pod) => 1000 * start + 10 * pod);
+      let state = startRecord(SCOPE);
+      const log: ObservationRow[] = [];
+      const want: string[] = [];
+      for (const { pod, step, loss, lost, thenAnother } of pushes) {
+        const micros = times[pod] = (times[pod] ?? 0) + 1000 * step;
+        const time = timeOf(START + BigInt(micros));
+        const sample = { pod: `p${pod}`, time, metrics: [{ name: "loss", value: loss }] };
+        want.push(`${time} ${loss}`);
+        for (const isNewOwner of [...lost, thenAnother]) {
+          const recorded = record(state, sample);
+          log.push(...recorded.rows);
+          state = isNewOwner ? replay(SCOPE, log.toSorted(byTime)) : recorded.state;
+        }
+      }
+      assert.deepEqual(log.map(({ time, value }) => `${time} ${value}`), want);
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 const valueText = fc.constantFrom("0.1", "0.5", "NaN", "inf", "-1e400", "2", "high", "1_0");

@@ -152,6 +152,25 @@ const stories: Record<string, Story> = {
     [{ t: "10", says: "loss 0.5" }, "retry"],
     [{ t: "10", says: "loss 0.2" }, "10.000003 loss 0.2"],
   ],
+  "leaves a new pod that is behind its own times, as another owner": [
+    [{ t: "20", says: "loss 0.7", pod: "a" }, "20 loss 0.7"],
+    [{ t: "21", says: "loss 0.6", pod: "a" }, "21 loss 0.6"],
+    "another owner",
+    [{ t: "10", says: "loss 0.5", pod: "b" }, "10 loss 0.5"],
+    [{ t: "11", says: "loss 0.5", pod: "b" }, "11 loss 0.5"],
+    "another owner",
+    [{ t: "11", says: "loss 0.5", pod: "b" }, "retry"],
+    [{ t: "12", says: "loss 0.5", pod: "b" }, "12 loss 0.5"],
+    [{ t: "21", says: "loss 0.5", pod: "b" }, "21.000001 loss 0.5"],
+    "another owner",
+    [{ t: "22", says: "loss 0.5", pod: "b" }, "22 loss 0.5"],
+  ],
+  "moves an earlier time behind a row that a retry told to be the pod's, as another owner": [
+    [{ t: "20", says: "loss 0.5" }, "20 loss 0.5"],
+    "another owner",
+    [{ t: "20", says: "loss 0.5" }, "retry"],
+    [{ t: "15", says: "loss 0.4" }, "20.000001 loss 0.4"],
+  ],
   "takes a replayed row for one sample's only": [
     [{ t: "10", says: "loss 0.5", sequence: 1 }, "10 loss 0.5"],
     "another owner",
@@ -299,6 +318,17 @@ Deno.test("`replay()` does not finish a sample that says otherwise", () => {
   const state = replay(SCOPE, [{ time: at("10"), name: "loss", value: "0.5" }]);
   const other = give(state, { t: "10", says: "loss 0.6, acc 0.1" });
   assert.equal(shown(other.rows), "10.000001 loss 0.6, 10.000001 acc 0.1");
+});
+
+Deno.test("`replay()` knows no free time among the rows that it does not remember", () => {
+  const start = Date.parse(at("00"));
+  const rows = Array.from({ length: REMEMBERED_MIN + 2 }, (_, index) => {
+    const time = new Date(start + index).toISOString().replace(/\.?0*Z$/, "Z");
+    return { time, name: "loss", value: "1" };
+  });
+  const state = replay(SCOPE, rows);
+  assert.equal(shown(give(state, { t: "00", says: "loss 2" }).rows), "00.001001 loss 2");
+  assert.equal(shown(give(state, { t: "00.0015", says: "loss 2" }).rows), "00.0015 loss 2");
 });
 
 Deno.test("`replay()` leaves out rows that are nobody's samples", () => {
