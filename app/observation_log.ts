@@ -96,13 +96,22 @@ async function keepTls(
   }
 }
 
+/** A folder that cannot be used is the user's to change: one line that names the flag. */
+function openStore(path: string | undefined) {
+  try {
+    return openLogStore({ path });
+  } catch (cause) {
+    throw new ConfigurationError(`--data-dir: ${messageOf(cause)}`, { cause });
+  }
+}
+
 /** Serves until it is stopped. Rejects where a file, the folder or the port cannot be used. */
 export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
   const { dataDir, bindAddress, port, clock = systemClock } = options;
   const tls = await readTls(options);
   if (tls === undefined) log.warn("without --tls-cert, --tls-key and --client-ca nobody can write");
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
-  const store = openLogStore({ path });
+  const store = openStore(path);
   try {
     const serve = () => startObservationServer({ hostname: bindAddress, port, tls, store, clock });
     const server = await orNameTheFlag("--port", port, serve);

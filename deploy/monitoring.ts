@@ -50,6 +50,14 @@ function alerts(scope: string): Alert[] {
       description: "Raise --status-writes-qps, or look why the API server refuses writes.",
     },
     {
+      alert: "MilepostCannotRecordTrials",
+      expr: `sum(rate(milepost_observations_total{${scope},result="unavailable"}[10m])) > 0`,
+      for: "10m",
+      severity: "warning",
+      summary: "Pushes of trials are told to come again: the observation log does not take them",
+      description: "The manager's log says why; look at Katib's DB manager and its database.",
+    },
+    {
       alert: "MilepostRefusesPushes",
       expr: `sum(rate(milepost_pushes_total{${scope},result!="accepted"}[10m])) ` +
         `> 0.1 * sum(rate(milepost_pushes_total{${scope}}[10m]))`,

@@ -73,6 +73,14 @@ interface Channel {
   isStale: boolean;
 }
 
+/** What is no gRPC is read as the length of a message, which is then far too long. */
+const TOO_LONG = /^Received message larger than max/;
+
+function describe(code: number, details: string): string {
+  const hint = TOO_LONG.test(details) ? "; is there a gRPC server at that address?" : "";
+  return `${status[code]}: ${details}${hint}`;
+}
+
 function splitAddress(address: string): { host: string; port: number } {
   const at = address.lastIndexOf(":");
   return {
@@ -178,7 +186,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
           const { code = status.UNKNOWN, details = "no reply" } = error ?? {};
           const wasNotSent = code === status.UNAVAILABLE && NOT_CONNECTED.test(details);
           judge(it, code, wasNotSent);
-          reject(new CallError(code, `${status[code]}: ${details}`, { wasNotSent }));
+          reject(new CallError(code, describe(code, details), { wasNotSent }));
         },
       );
       const cancel = () => call.cancel();

@@ -134,8 +134,8 @@ const WRONG: Readonly<Record<string, { args: string[]; code: number; says: RegEx
   },
   "a folder that cannot be": {
     args: ["--port=0", "--data-dir=/proc/none"],
-    code: 1,
-    says: /cannot keep observations in \/proc\/none/,
+    code: 2,
+    says: /--data-dir: cannot keep observations in \/proc\/none/,
   },
   "a flag that is not": { args: ["--sink=x"], code: 2, says: /unknown option '--sink=x'/ },
 };

@@ -51,6 +51,8 @@ Deno.test("standalone keeps its files for its user alone, and ends with all its 
     });
 
     const began = performance.now();
+    // As Ctrl-C does under `deno task`: the terminal tells it, and the task runner once more.
+    Deno.kill(process.pid, "SIGTERM");
     assert.equal(await process.stop("SIGTERM"), 0, process.log());
     assert.ok(performance.now() - began < 5_000, "it took more than 5 s to end");
     assert.deepEqual(await processesThatMention(data), new Map());

@@ -40,9 +40,12 @@ function roundStep(step: number): number {
   return power * ([1, 2, 5].find((it) => it * power >= step) ?? 10);
 }
 
-/** Round numbers from 0 that reach over `largest`. */
+/** Below this there are no round steps: numbers have lost their digits. */
+const SMALLEST = 1e-300;
+
+/** Round numbers from 0 that reach over `largest`; to 1 where that is as good as nothing. */
 export function ticksTo(largest: number): number[] {
-  if (!(largest > 0)) return [0, 1];
+  if (!(largest > SMALLEST)) return [0, 1];
   const step = roundStep(largest / TICKS);
   const count = Math.ceil(largest / step - 1e-9);
   return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));

@@ -47,7 +47,7 @@ Deno.test("`curvesSvg()` is well formed whatever trials are called", () => {
   });
   fc.assert(fc.property(fc.array(curve, { maxLength: 9 }), fc.string(), (curves, title) => {
     const svg = curvesSvg({ ...CHART, curves, title });
-    assert.doesNotMatch(svg, /NaN|undefined/);
+    assert.doesNotMatch(svg, /="[^"]*(NaN|undefined)/);
     const names = [...svg.matchAll(/<(\/?)([a-z]+)[^<>]*?(\/?)>/g)];
     const open: string[] = [];
     for (const [, closes, name = "", alone] of names) {
@@ -66,6 +66,7 @@ const TICKS: Record<string, { largest: number; want: number[] }> = {
   "a number between": { largest: 2.3, want: [0, 0.5, 1, 1.5, 2, 2.5] },
   "large numbers": { largest: 1e6, want: [0, 2e5, 4e5, 6e5, 8e5, 1e6] },
   "zero": { largest: 0, want: [0, 1] },
+  "the smallest number there is": { largest: 5e-324, want: [0, 1] },
 };
 for (const [sentence, { largest, want }] of Object.entries(TICKS)) {
   Deno.test(`\`ticksTo()\` takes round steps up to ${sentence}`, () => {
