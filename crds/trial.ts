@@ -67,13 +67,36 @@ export const trialSpecSchema = z.looseObject({
 });
 export type TrialSpec = z.infer<typeof trialSpecSchema>;
 
-export const trialStatusSchema = z.looseObject({
+const shortText = z.string().optional();
+/** A condition of which nothing is lost when it is read. */
+const plainConditionSchema = trialConditionSchema.extend({
+  reason: shortText,
+  message: shortText,
+  lastUpdateTime: shortText,
+  lastTransitionTime: shortText,
+});
+
+const statusPartsSchema = z.looseObject({
   startTime: text,
   completionTime: text,
-  conditions: lenient(z.array(trialConditionSchema)),
   observation: lenient(z.looseObject({ metrics: lenient(z.array(trialMetricSchema)) })),
 });
-export type TrialStatus = z.infer<typeof trialStatusSchema>;
+
+export type TrialStatus = z.infer<typeof statusPartsSchema> & {
+  /** Those that have type and status. */
+  conditions?: TrialCondition[];
+  /** All as they stand, where one of them is odd. */
+  allConditions?: unknown[];
+};
+
+export const trialStatusSchema = statusPartsSchema
+  .extend({ conditions: lenient(z.array(z.unknown())) })
+  .transform(({ conditions: all, allConditions: _, ...status }): TrialStatus => {
+    if (all === undefined) return status;
+    const conditions = all.flatMap((one) => trialConditionSchema.safeParse(one).data ?? []);
+    const isPlain = all.every((one) => plainConditionSchema.safeParse(one).success);
+    return { ...status, conditions, ...(!isPlain && { allConditions: all }) };
+  });
 
 export const trialSchema = z.looseObject({
   apiVersion: z.literal(KATIB.apiVersion),

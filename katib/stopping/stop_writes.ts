@@ -2,7 +2,7 @@
 import { TRIAL_CONDITIONS, TRIAL_EARLY_STOPPED } from "../../crds/katib_names.ts";
 import { TRAINJOB_CONDITIONS, TRAINJOB_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { Trial, TrialCondition } from "../../crds/trial.ts";
+import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
 import { rfc3339 } from "../../kube/clock.ts";
 import { isConditionTrue, setCondition } from "../../kube/conditions.ts";
 import type { Stop } from "../adapter/adapter.ts";
@@ -30,11 +30,14 @@ function preconditions({ metadata: { uid, resourceVersion } }: Trial | TrainJob)
 
 /**
  * The condition stands at the end, as what happened last does (contract katib.md 1.5). Running stays as
- * it is, as with Katib's own early stopping (5.4): its controller would set it again.
+ * it is, as with Katib's own early stopping (5.4): its controller would set it again. The
+ * patch replaces the whole list, so what cannot be read as a condition is in it, too.
  */
-function conditionsOf(trial: Trial, now: string): TrialCondition[] {
+function conditionsOf({ status }: Trial, now: string): unknown[] {
   const type = TRIAL_CONDITIONS.earlyStopped;
-  const others = (trial.status?.conditions ?? []).filter((it) => it.type !== type);
+  const isStop = (one: unknown) => trialConditionSchema.safeParse(one).data?.type === type;
+  const all: readonly unknown[] = status?.allConditions ?? status?.conditions ?? [];
+  const others = all.filter((one) => !isStop(one));
   const times = { lastUpdateTime: now, lastTransitionTime: now };
   return [...others, { type, status: "True", ...TRIAL_EARLY_STOPPED, ...times }];
 }

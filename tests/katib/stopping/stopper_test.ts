@@ -1,7 +1,9 @@
 /** Tests of stopping: what is written, exactly once, whatever is killed or in the way. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Stop } from "../../../katib/adapter/adapter.ts";
+import { trialStop } from "../../../katib/stopping/stop_writes.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../katib/trials/plan.ts";
 import { conflict, MemoryCluster } from "../../controller/memory_cluster.ts";
@@ -372,4 +374,21 @@ Deno.test("`stop()` writes nothing once the lease is not its own any more", asyn
   world.leading = false;
   await rejects(world.stopper().stop(STOP, signal), /lease/);
   deepEqual(world.cluster.writes, []);
+});
+
+Deno.test("`trialStop()` reads the conditions besides an odd one, and loses none", () => {
+  const odd = [{ type: "Weird" }, null, { type: "Odd", status: "True", lastUpdateTime: null }];
+  const of = (...conditions: unknown[]) =>
+    trialStop(KINDS.trial.parse({ ...TRIAL, status: { conditions } }), STOP, NOW);
+  const ended = { type: "Succeeded", status: "True" };
+  deepEqual(of(ended, ...odd), { kind: "finished" });
+  deepEqual(of(...odd, { ...ended, type: "EarlyStopped" }), { kind: "done" });
+  const running = { type: "Running", status: "True" };
+  const write = of(odd[0], running, { type: "EarlyStopped", status: "False" }, odd[1], odd[2]);
+  equal(write.kind, "patch");
+  const { status } = z.object({
+    status: z.object({ conditions: z.array(z.looseObject({ type: z.string() }).nullable()) }),
+  }).parse(write.kind === "patch" ? write.body : undefined);
+  deepEqual(status.conditions.slice(0, -1), [odd[0], running, odd[1], odd[2]]);
+  equal(status.conditions.at(-1)?.type, "EarlyStopped");
 });
