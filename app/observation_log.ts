@@ -109,12 +109,14 @@ function openStore(path: string | undefined) {
 export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
   const { dataDir, bindAddress, port, clock = systemClock } = options;
   const tls = await readTls(options);
-  if (tls === undefined) log.warn("without --tls-cert, --tls-key and --client-ca nobody can write");
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
   const store = openStore(path);
   try {
     const serve = () => startObservationServer({ hostname: bindAddress, port, tls, store, clock });
     const server = await orNameTheFlag("--port", port, serve);
+    if (tls === undefined) {
+      log.warn("without --tls-cert, --tls-key and --client-ca nobody can write");
+    }
     const loops = new AbortController();
     const reloading = tls &&
       keepTls(options, tls, { server, clock, signal: loops.signal });
