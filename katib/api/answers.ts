@@ -1,13 +1,14 @@
 /** What the observation API answers: the closed set of refusals, and how each looks to the client. */
+import {
+  type FailureCause,
+  type FailureShape,
+  failureStatus,
+  notFound,
+  tooMany,
+  unauthorized,
+} from "../../crds/failure_status.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { ApiResponse } from "./http.ts";
-import type { FailureStatus } from "./messages.ts";
-
-/** One thing wrong with a query. */
-export interface QueryCause {
-  readonly field: string;
-  readonly message: string;
-}
 
 /** Why a request was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type ApiRefusal =
@@ -15,7 +16,7 @@ export type ApiRefusal =
   | { readonly why: TokenRefusal }
   | { readonly why: "forbidden"; readonly subject: string; readonly job: string }
   | { readonly why: "unknown_job"; readonly job: string }
-  | { readonly why: "invalid_query"; readonly causes: readonly QueryCause[] }
+  | { readonly why: "invalid_query"; readonly causes: readonly FailureCause[] }
   | { readonly why: LimitReason; readonly retryAfterMs: number; readonly closes?: boolean }
   | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number };
 
@@ -45,20 +46,10 @@ export type ApiResult =
   | "serviceunavailable"
   | "internalerror";
 
-interface Shape {
-  readonly code: number;
-  readonly reason: string;
-  readonly message: string;
-}
-
-const unauthorized = (message: string): Shape => ({ code: 401, reason: "Unauthorized", message });
-const tooMany = (message: string): Shape => ({ code: 429, reason: "TooManyRequests", message });
-const notFound = (message: string): Shape => ({ code: 404, reason: "NotFound", message });
-
 const NOT_ACCEPTED = "the API server does not accept the bearer token";
 
 const FIXED: Readonly<
-  Record<TokenRefusal | LimitReason | "unknown_path" | "wrong_method" | "internal", Shape>
+  Record<TokenRefusal | LimitReason | "unknown_path" | "wrong_method" | "internal", FailureShape>
 > = {
   unknown_path: notFound("no such path: see GET /openapi/v3"),
   wrong_method: {
@@ -91,7 +82,7 @@ const FIXED: Readonly<
   ),
 };
 
-function shapeOf(refusal: ApiRefusal): Shape {
+function shapeOf(refusal: ApiRefusal): FailureShape {
   if (refusal.why === "forbidden") {
     const message = `${refusal.subject} may not get TrainJob ${refusal.job}`;
     return { code: 403, reason: "Forbidden", message };
@@ -140,21 +131,12 @@ function headersOf(refusal: ApiRefusal, code: number): Record<string, string> {
 
 /** The answer to a refused request: a `metav1.Status` with the code and headers of milepost.md. */
 export function refusalResponse(refusal: ApiRefusal): ApiResponse {
-  const { code, reason, message } = shapeOf(refusal);
-  const status: FailureStatus = {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    reason,
-    code,
-    message,
-    ...(refusal.why === "invalid_query" && { details: { causes: [...refusal.causes] } }),
-  };
+  const shape = shapeOf(refusal);
+  const causes = refusal.why === "invalid_query" ? refusal.causes : undefined;
   return {
-    status: code,
-    headers: { ...JSON_HEADERS, ...headersOf(refusal, code) },
-    body: JSON.stringify(status),
+    status: shape.code,
+    headers: { ...JSON_HEADERS, ...headersOf(refusal, shape.code) },
+    body: failureStatus(shape, causes),
   };
 }
 

@@ -71,7 +71,6 @@ export const failureSchema = z.object({
     causes: z.array(z.object({ field: z.string(), message: z.string() })),
   }).optional(),
 }).meta({ description: "Why there is no observation." });
-export type FailureStatus = z.infer<typeof failureSchema>;
 
 const NO_LIMIT = `must be a whole number from 1 to ${OBSERVATION_LIMITS.maxPage}`;
 

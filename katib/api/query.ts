@@ -1,7 +1,7 @@
 /** What a GET of an observation asks for, by its path and query. Pure. */
 import { observationPath } from "../../crds/names.ts";
 import { sortableTime } from "../log/row_time.ts";
-import type { QueryCause } from "./answers.ts";
+import type { FailureCause } from "../../crds/failure_status.ts";
 import { NAME_PATTERN, OBSERVATION_LIMITS, querySchema } from "./messages.ts";
 import { laterOf, type Position, positionOf } from "./position.ts";
 
@@ -47,7 +47,7 @@ const KNOWN: ReadonlySet<string> = new Set(Object.keys(querySchema.shape));
 const UNKNOWN = `is not known here: ${[...KNOWN].join(", ")} are`;
 
 /** What is wrong with names, whatever their values are. */
-function nameCauses(names: readonly string[]): QueryCause[] {
+function nameCauses(names: readonly string[]): FailureCause[] {
   return [...new Set(names)].flatMap((name) => {
     const field = name.slice(0, MAX_NAME);
     if (!KNOWN.has(name)) return [{ field, message: UNKNOWN }];
@@ -59,7 +59,7 @@ function nameCauses(names: readonly string[]): QueryCause[] {
 /** Reads a query without its question mark. */
 export function observationQuery(
   query: string,
-): ObservationQuery | { readonly causes: readonly QueryCause[] } {
+): ObservationQuery | { readonly causes: readonly FailureCause[] } {
   const given = [...new URLSearchParams(query)];
   const known = given.filter(([name]) => KNOWN.has(name))
     .map(([name, value]) => [name, valueOf(name, value)]);

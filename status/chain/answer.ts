@@ -1,4 +1,13 @@
 /** What the endpoint answers: the closed set of refusals, and how each looks to the client. */
+import {
+  type FailureCause,
+  type FailureShape,
+  failureStatus,
+  forbidden,
+  notFound,
+  tooMany,
+  unauthorized,
+} from "../../crds/failure_status.ts";
 import type { StreamLimitReason } from "../limits/stream_limits.ts";
 
 /** An answer as the server sends it. */
@@ -21,12 +30,6 @@ export interface EventSink {
   readonly signal: AbortSignal;
 }
 
-/** One thing wrong with a push: the path of the field, and what it must be. */
-export interface Cause {
-  readonly field: string;
-  readonly message: string;
-}
-
 /** Why a push was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type Refusal =
   | { readonly why: "unknown_path" | "unknown_job" | "no_status" }
@@ -40,7 +43,7 @@ export type Refusal =
     /** Whether the connection is closed after the answer: nothing good comes of it. */
     readonly closes?: boolean;
   }
-  | { readonly why: "invalid" | "invalid_query"; readonly causes: readonly Cause[] }
+  | { readonly why: "invalid" | "invalid_query"; readonly causes: readonly FailureCause[] }
   | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number }
   | { readonly why: "internal" };
 
@@ -88,24 +91,13 @@ export type PushResult =
   | "serviceunavailable"
   | "internalerror";
 
-interface Shape {
-  readonly code: number;
-  readonly reason: string;
-  readonly message: string;
-}
-
-const unauthorized = (message: string): Shape => ({ code: 401, reason: "Unauthorized", message });
-const forbidden = (message: string): Shape => ({ code: 403, reason: "Forbidden", message });
-const notFound = (message: string): Shape => ({ code: 404, reason: "NotFound", message });
-const tooMany = (message: string): Shape => ({ code: 429, reason: "TooManyRequests", message });
-
 const BAD_TOKEN = "the bearer token is not valid here: send the token of the pod's " +
   "kubeflow-trainer-token volume, read again for each push";
 
 const SHAPES: Readonly<
   Record<
     Exclude<Refusal["why"], "invalid" | "invalid_query" | "unavailable" | "body_too_large">,
-    Shape
+    FailureShape
   >
 > = {
   unknown_path: notFound("no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL"),
@@ -151,7 +143,7 @@ const SHAPES: Readonly<
   },
 };
 
-function shapeOf(refusal: Refusal): Shape {
+function shapeOf(refusal: Refusal): FailureShape {
   if (refusal.why === "invalid" || refusal.why === "invalid_query") {
     const subject = refusal.why === "invalid" ? "push" : "query";
     const what = refusal.causes.map((cause) => `${cause.field || "body"}: ${cause.message}`);
@@ -196,25 +188,6 @@ function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
     return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
   }
   return {};
-}
-
-/** The body of a `metav1.Status` that reports a failure (milepost.md, messages). */
-export function failureStatus(
-  shape: { readonly code: number; readonly reason: string; readonly message: string },
-  causes?: readonly Cause[],
-): string {
-  const { code, reason, message } = shape;
-  const details = causes === undefined ? {} : { details: { causes } };
-  return JSON.stringify({
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    reason,
-    code,
-    message,
-    ...details,
-  });
 }
 
 /** The answer to a refused push: a `metav1.Status` with the code and headers of milepost.md. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { Cause } from "./answer.ts";
+import type { FailureCause } from "../../crds/failure_status.ts";
 import {
   causesOf,
   compactStatus,
@@ -20,7 +20,7 @@ const frame = z.object(
   { error: "must be a JSON object with samples" },
 );
 
-function backwards(index: number): Cause {
+function backwards(index: number): FailureCause {
   return {
     field: `samples[${index}].lastUpdatedTime`,
     message: "must not be before that of the sample before it: send samples in order",
@@ -35,7 +35,7 @@ export function parseHistory(value: unknown): ParsedPush {
   const framed = frame.safeParse(value);
   if (!framed.success) return { ok: false, causes: causesOf(framed.error) };
   const samples: TrainerStatus[] = [];
-  const causes: Cause[] = [];
+  const causes: FailureCause[] = [];
   let lastMs = -Infinity;
   for (const [index, sample] of framed.data.samples.entries()) {
     const parsed = trainerStatusSchema.safeParse(sample);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { Cause } from "./answer.ts";
+import type { FailureCause } from "../../crds/failure_status.ts";
 
 /** Most problems that one answer names. */
 export const MAX_CAUSES = 20;
@@ -21,7 +21,7 @@ export interface PushBody {
 /** A body that was understood, or everything that is wrong with it (at most 20 causes). */
 export type ParsedPush =
   | { readonly ok: true; readonly push: PushBody }
-  | { readonly ok: false; readonly causes: readonly Cause[] };
+  | { readonly ok: false; readonly causes: readonly FailureCause[] };
 
 function wholeNumber(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`;
@@ -85,7 +85,7 @@ function fieldOf(path: readonly PropertyKey[]): string {
 }
 
 /** What is wrong, at most {@link MAX_CAUSES}, with the paths of fields below `root`. */
-export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): Cause[] {
+export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): FailureCause[] {
   return error.issues.slice(0, MAX_CAUSES).map((issue) => ({
     field: fieldOf([...root, ...issue.path]),
     message: issue.message,

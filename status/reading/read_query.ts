@@ -1,10 +1,10 @@
 /** What a GET of the status path asks for, by its query. Pure. */
-import type { Cause } from "../chain/answer.ts";
+import type { FailureCause } from "../../crds/failure_status.ts";
 
 /** What is asked for, or what is wrong with the query. */
 export type ReadQuery =
   | { readonly route: "read" | "watch" }
-  | { readonly causes: readonly Cause[] };
+  | { readonly causes: readonly FailureCause[] };
 
 const WATCH = "watch";
 const VALUES: ReadonlyMap<string, "read" | "watch"> = new Map([
@@ -25,7 +25,7 @@ const MAX_NAME = 64;
 export function readQuery(query: string): ReadQuery {
   const parameters = new URLSearchParams(query);
   const causes = [...new Set(parameters.keys())].filter((name) => name !== WATCH)
-    .map((name): Cause => ({
+    .map((name): FailureCause => ({
       field: name.slice(0, MAX_NAME),
       message: `is not known here: only ${WATCH} is`,
     }));

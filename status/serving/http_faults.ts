@@ -1,7 +1,8 @@
 /** What is wrong with a request before anything is known of its path: answered in the usual shape. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { failureStatus, type PushResponse } from "../chain/answer.ts";
+import { failureStatus } from "../../crds/failure_status.ts";
+import type { PushResponse } from "../chain/answer.ts";
 
 /** Characters that a host and port may be made of (RFC 3986, 3.2). */
 const HOST = /^[A-Za-z0-9\-._~%!$&'()*+,;=:[\]]*$/;
