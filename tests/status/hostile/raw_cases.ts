@@ -6,6 +6,8 @@ export interface RawCase {
   readonly bytes: string | Uint8Array;
   /** Codes of the answers, interim ones too; empty: the connection is closed without any. */
   readonly codes: readonly number[];
+  /** Codes that are as right, where times of the machine decide. */
+  readonly orElse?: readonly number[];
   /** Of the last answer. */
   readonly reason?: string;
   /** Pushes that are accepted. Default 0. */
@@ -237,5 +239,6 @@ export const RAW_CASES: Readonly<Record<string, RawCase>> = {
     ends: true,
   },
   "half a header, and the end": { bytes: LINE + HOST, codes: [], ends: true },
-  "nothing but empty lines": { bytes: "\r\n".repeat(2000), codes: [] },
+  // Cut as an idle connection; on a machine that is kept waiting the time of its header may be over first.
+  "nothing but empty lines": { bytes: "\r\n".repeat(2000), codes: [], orElse: [408] },
 };
