@@ -7,9 +7,8 @@ import { isDeepStrictEqual, parseArgs } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
 import { systemClock } from "../../kube/clock.ts";
-import { COLLECTORS, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
-import { JOB_KEYS, JOBSET_KEYS, NODE } from "../../crds/names.ts";
-import type { Trial, TrialMetric } from "../../crds/trial.ts";
+import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
+import type { TrialMetric } from "../../crds/trial.ts";
 import {
   type ControlPlane,
   startControlPlane,
@@ -21,11 +20,10 @@ import { until } from "../../tests/support/until.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
 import { installKatibCrds, startKatib } from "./installation.ts";
 import { type Ended, followEnds } from "./trial_ends.ts";
+import { NAMESPACE, PUSH, STEP, trialOf } from "./trial_object.ts";
+import { tryDefects } from "./upstream_defects.ts";
 
-const NAMESPACE = "trials";
 const RUNTIME = "pusher";
-/** The push by which the rule is met. */
-const STEP = 3;
 /** Trials that run at the same time. */
 const AT_ONCE = 8;
 const GOAL_MS = 1000;
@@ -33,8 +31,8 @@ const GOAL_MS = 1000;
 const GRACE_SECONDS = 5;
 
 /**
- * The training program: pushes a loss that falls too slowly, and writes down when it began each push.
- * It does not look at the answers, and ends when it is told to.
+ * The training program: pushes until it is told to end, and writes down when it began each push. It does
+ * not look at the answers.
  */
 const SCRIPT = (folder: string) =>
   `echo $$ > ${folder}/$HOSTNAME.pid
@@ -43,47 +41,16 @@ step=0
 while true; do
   step=$((step + 1))
   date +%s%3N >> ${folder}/$HOSTNAME.pushes
-  curl -sS --max-time 5 --cacert "$KUBEFLOW_TRAINER_STATUS_CA_CERT" -o /dev/null \\
-    -H "Authorization: Bearer $(cat "$KUBEFLOW_TRAINER_STATUS_TOKEN")" \\
-    -H "Content-Type: application/json" "$KUBEFLOW_TRAINER_STATUS_URL" -d "{\\"trainerStatus\\": {
-      \\"lastUpdatedTime\\": \\"$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)\\",
-      \\"metrics\\": [{\\"name\\": \\"loss\\", \\"value\\": \\"0.$((990 - step))\\"}]}}"
+  ${PUSH}
   sleep 0.3
 done
 `;
-
-const condition = (type: string) => `status.conditions.#(type=="${type}")#|#(status=="True")#`;
-
-function trialOf(name: string): Trial {
-  return KINDS.trial.parse({
-    apiVersion: "kubeflow.org/v1beta1",
-    kind: "Trial",
-    metadata: { name, namespace: NAMESPACE, labels: { "katib.kubeflow.org/experiment": "bench" } },
-    spec: {
-      objective: {
-        type: "minimize",
-        objectiveMetricName: "loss",
-        metricStrategies: [{ name: "loss", value: "min" }],
-      },
-      parameterAssignments: [],
-      metricsCollector: { collector: { kind: COLLECTORS.push } },
-      primaryPodLabels: { [JOBSET_KEYS.replicatedJobName]: NODE, [JOB_KEYS.completionIndex]: "0" },
-      primaryContainerName: NODE,
-      successCondition: condition("Complete"),
-      failureCondition: condition("Failed"),
-      retainRun: true,
-      earlyStoppingRules: [
-        { name: "loss", value: "0.5", comparison: "greater", startStep: STEP },
-      ],
-      runSpec: {
-        apiVersion: "trainer.kubeflow.org/v1alpha1",
-        kind: "TrainJob",
-        metadata: { name, namespace: NAMESPACE },
-        spec: { runtimeRef: { name: RUNTIME } },
-      },
-    },
-  });
-}
+/** The same, four pushes long. */
+const SHORT_SCRIPT = `for step in 1 2 3 4; do
+  ${PUSH}
+  sleep 0.3
+done
+`;
 
 /** What is known of a trial that was stopped. */
 interface Outcome extends Ended {
@@ -113,7 +80,8 @@ async function runTrial(
   folder: string,
   name: string,
 ): Promise<Outcome> {
-  await plane.client.create(KINDS.trial, trialOf(name));
+  const spec = { runtimeRef: { name: RUNTIME } };
+  await plane.client.create(KINDS.trial, trialOf(name, { spec }));
   const end = await ended(name);
   const [pid = ""] = await linesOf(folder, name, ".pid");
   await until(`the end of ${name}'s process`, async () => !await isAlive(Number(pid)));
@@ -186,6 +154,8 @@ async function measure(
   });
   const runtime = shellRuntime(RUNTIME, SCRIPT(folder));
   await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
+  say("a trial with an initializer, and one that is not retained");
+  const defects = await tryDefects(plane, SHORT_SCRIPT);
   const outcomes = await runAll(plane, count, folder, say);
   const problems: string[] = [];
   for (const outcome of outcomes) {
@@ -196,6 +166,7 @@ async function measure(
   const stopped = outcomes.map(({ stoppedMs }) => stoppedMs);
   const gone = outcomes.map(({ processMs }) => processMs);
   return [
+    ...defects,
     { name: "trials stopped", value: outcomes.length, unit: "" },
     {
       name: "deciding push to EarlyStopped, p99",
