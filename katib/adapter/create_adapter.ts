@@ -1,5 +1,6 @@
 /** The adapter: an actor for each log, whoever pushes; rules that are met become stops. For one term. */
 import type { Clock } from "../../kube/clock.ts";
+import { createPlaces } from "../../kube/places.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
 import type { ObservationPlan, ObservedJob, PlanAnswer } from "../trials/plan.ts";
 import { createActors } from "./actors.ts";
@@ -17,7 +18,6 @@ import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
 import { createOpenTrials } from "./open_trials.ts";
 import { orAborted } from "./or_aborted.ts";
-import { createPlaces } from "./places.ts";
 import { createPlainLogs } from "./plain_logs.ts";
 import { recordSoftly } from "./soft_recording.ts";
 import { createStops } from "./stops.ts";

@@ -3,8 +3,8 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
+import { createPlaces } from "../../kube/places.ts";
 import { type LogKey, type ObservationSink, SinkError } from "../log/sink.ts";
-import { createPlaces } from "./places.ts";
 
 /** Options of {@link createDeletions}. */
 export interface DeletionsOptions {

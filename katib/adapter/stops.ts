@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
+import { createPlaces } from "../../kube/places.ts";
 import type { Stop, StopOutcome, Stopper } from "./adapter.ts";
 
 /** Options of {@link createStops}. */
@@ -47,23 +48,6 @@ interface Pending {
   readonly done: Promise<void>;
 }
 
-/** Lets so many work at a time; the others wait in their order. */
-function createPlaces(count: number) {
-  let free = count;
-  const line: (() => void)[] = [];
-  return {
-    async take(): Promise<void> {
-      if (free > 0) free--;
-      else await new Promise<void>((resolve) => line.push(resolve));
-    },
-    give(): void {
-      const next = line.shift();
-      if (next === undefined) free++;
-      else next();
-    },
-  };
-}
-
 /** How long the stop still waits for its grace, in milliseconds, never longer than the grace itself. */
 export function graceLeftMs({ plan: { graceMs }, verdict }: Stop, nowMs: number): number {
   // A history may bring what was measured long ago: its pod is told now.
@@ -93,21 +77,16 @@ export function createStops(options: StopsOptions): Stops {
 
   async function tryOnce(stop: Stop, over: AbortSignal): Promise<StopOutcome> {
     if (!leading()) throw new Error("the lease was not renewed in time");
-    await places.take();
-    try {
-      const bounds = {
-        clock,
-        deadlineMs: TRY_MS,
-        signal: over,
-        onDeadline: () => new Error(`the API server did not answer within ${TRY_MS} ms`),
-      };
-      return await withDeadline(
-        bounds,
-        (signal) => stopper.stop(currentStop(stop.plan.job.uid) ?? stop, signal),
-      );
-    } finally {
-      places.give();
-    }
+    const bounds = {
+      clock,
+      deadlineMs: TRY_MS,
+      signal: over,
+      onDeadline: () => new Error(`the API server did not answer within ${TRY_MS} ms`),
+    };
+    const write = (signal: AbortSignal) =>
+      stopper.stop(currentStop(stop.plan.job.uid) ?? stop, signal);
+    // The time of a try begins when it has its place.
+    return await places.within(() => withDeadline(bounds, write), over);
   }
 
   async function untilDone(stop: Stop, over: AbortSignal): Promise<void> {

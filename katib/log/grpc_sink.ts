@@ -6,9 +6,9 @@ import { status } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
+import { createPlaces, type Places } from "../../kube/places.ts";
 import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import { knownRow } from "./known_row.ts";
-import { Line } from "./line.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
 import { BACKOFF, PeerTrouble } from "./peer_trouble.ts";
 import { type LogKey, type ObservationRow, type ObservationSink, SinkError } from "./sink.ts";
@@ -64,7 +64,7 @@ class GrpcSink implements ObservationSink {
   #forgotLogs = false;
   #waitingRows = 0;
   readonly #peer: PeerTrouble;
-  readonly #reads: Line;
+  readonly #reads: Places;
 
   constructor(options: GrpcSinkOptions) {
     const { name, keepsPlainJobs, clock, maxCalls = 4 } = options;
@@ -78,7 +78,7 @@ class GrpcSink implements ObservationSink {
       random,
       about: () => ({ sink: name, address: options.address, waitingRows: this.#waitingRows }),
     });
-    this.#reads = new Line(maxCalls);
+    this.#reads = createPlaces(maxCalls);
     this.#workers = Array.from({ length: maxCalls }, () => this.#work());
   }
 
@@ -122,7 +122,7 @@ class GrpcSink implements ObservationSink {
     return rowsOf(
       await this.#again(
         signal,
-        (either) => this.#reads.through(either, () => client.get(asked, either)),
+        (either) => this.#reads.within(() => client.get(asked, either), either),
       ),
     );
   }
