@@ -4,7 +4,7 @@ import { JOBSET_KEYS, LABELS, MANAGER } from "../crds/names.ts";
 import { mayBeChild, WATCHED } from "../crds/watched.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { Clock } from "../kube/clock.ts";
-import { jobKeyOf } from "../katib/trials/claim.ts";
+import { jobKeyOf } from "../trials/plan/claim.ts";
 import { createInformer, type Informer, type InformerOptions } from "../kube/informer.ts";
 import { controllerOf } from "../kube/ownership.ts";
 import type { KubeObject } from "../kube/resource.ts";

@@ -1,7 +1,8 @@
 /** The adapter's promises: what it is given, what it answers, and whom it asks. */
+import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
-import type { LogKey } from "../log/sink.ts";
-import type { ObservationPlan, ObservedJob, PlanAnswer } from "../trials/plan.ts";
+import type { LogKey } from "../../trials/recording/observation_log.ts";
+import type { ObservationPlan, ObservedJob, PlanAnswer } from "../../trials/plan/plan.ts";
 
 /** One sample of a push: what the pod says was so at that time. */
 export interface ObservedSample {
@@ -95,14 +96,6 @@ export interface Plans {
     pod: ObservedPush["pod"],
     signal: AbortSignal,
   ): boolean | undefined | Promise<boolean | undefined>;
-}
-
-/** A metric of a log, over all its rows. */
-export interface MetricSummary {
-  readonly name: string;
-  readonly latest: string;
-  readonly min: string;
-  readonly max: string;
 }
 
 /** What the owner knows of a job's log now. */

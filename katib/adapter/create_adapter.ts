@@ -2,7 +2,7 @@
 import type { Clock } from "../../kube/clock.ts";
 import { createPlaces } from "../../kube/places.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
-import type { ObservationPlan, ObservedJob, PlanAnswer } from "../trials/plan.ts";
+import type { ObservationPlan, ObservedJob, PlanAnswer } from "../../trials/plan/plan.ts";
 import { createActors } from "./actors.ts";
 import type {
   Adapter,

@@ -4,7 +4,8 @@ import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { createPlaces } from "../../kube/places.ts";
-import { type LogKey, type ObservationSink, SinkError } from "../log/sink.ts";
+import { type ObservationSink, SinkError } from "../log/sink.ts";
+import { type LogKey } from "../../trials/recording/observation_log.ts";
 
 /** Options of {@link createDeletions}. */
 export interface DeletionsOptions {

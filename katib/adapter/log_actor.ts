@@ -2,8 +2,9 @@
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
-import { type ObservationRow, type ObservationSink, SinkError } from "../log/sink.ts";
-import type { ObservationPlan } from "../trials/plan.ts";
+import { type ObservationSink, SinkError } from "../log/sink.ts";
+import { type ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { ObservationPlan } from "../../trials/plan/plan.ts";
 import type { Answer, ObservedPush, StopControl, Verdict } from "./adapter.ts";
 import { createLogState, type LogState } from "./log_state.ts";
 

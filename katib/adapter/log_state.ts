@@ -1,15 +1,21 @@
 /** What a log says: what was recorded, how its rules stand, and its metrics in short. No I/O. */
 import type { TrialMetric } from "../../crds/trial.ts";
-import type { ObservationRow } from "../log/sink.ts";
-import { recordPush } from "../recording/record_push.ts";
-import type { RecordState } from "../recording/record.ts";
-import { replay, withSentTimes } from "../recording/replay.ts";
-import type { RecordScope } from "../recording/sample.ts";
-import type { MetRule, Report } from "../rules/rule.ts";
-import { applyReport, describeMet, startRules, unreportedMetrics } from "../rules/rules.ts";
-import type { ObservationPlan } from "../trials/plan.ts";
-import type { MetricSummary, ObservedPush, Verdict } from "./adapter.ts";
-import { createSummary } from "./summary.ts";
+import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import { recordPush } from "../../trials/recording/record_push.ts";
+import type { RecordState } from "../../trials/recording/record.ts";
+import { replay, withSentTimes } from "../../trials/recording/replay.ts";
+import type { RecordScope } from "../../trials/recording/sample.ts";
+import type { MetRule, Report } from "../../trials/rules/rule.ts";
+import {
+  applyReport,
+  describeMet,
+  startRules,
+  unreportedMetrics,
+} from "../../trials/rules/rules.ts";
+import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { ObservedPush, Verdict } from "./adapter.ts";
+import type { MetricSummary } from "../../trials/recording/summary.ts";
+import { createSummary } from "../../trials/recording/summary.ts";
 
 /** What one sample reported, at the time of its rows. */
 interface TimedReports {

@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { inParallel } from "../../kube/parallel.ts";
-import type { ObservationPlan } from "../trials/plan.ts";
+import type { ObservationPlan } from "../../trials/plan/plan.ts";
 import type { Actors } from "./actors.ts";
 import type { Plans } from "./adapter.ts";
 import type { LogActor } from "./log_actor.ts";

@@ -3,13 +3,14 @@
  * for anything, since such jobs are most of a cluster's and nobody may ever read their logs.
  */
 import { LRUCache } from "lru-cache";
-import type { ObservationRow } from "../log/sink.ts";
-import { contentOf } from "../recording/content.ts";
-import { microsOf, timeOf } from "../recording/micros.ts";
-import type { ObservationPlan } from "../trials/plan.ts";
-import type { Answer, LogPage, LogQuery, MetricSummary, ObservedPush } from "./adapter.ts";
+import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import { contentOf } from "../../trials/recording/content.ts";
+import { microsOf, timeOf } from "../../trials/recording/micros.ts";
+import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { Answer, LogPage, LogQuery, ObservedPush } from "./adapter.ts";
+import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { pageOf } from "./log_page.ts";
-import { createSummary, type Summary } from "./summary.ts";
+import { createSummary, type Summary } from "../../trials/recording/summary.ts";
 
 /** How much is kept. */
 export interface PlainLogsOptions {

@@ -1,8 +1,9 @@
 /** What a replica asks the owner of all state, and what it is answered: values, their bytes and bounds. */
 import { z } from "zod";
 import { messageOf } from "../../kube/errors.ts";
-import { type ObservationRow, SinkError } from "../log/sink.ts";
-import type { ObservedJob } from "../trials/plan.ts";
+import { SinkError } from "../log/sink.ts";
+import { type ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { ObservedJob } from "../../trials/plan/plan.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
 import { type Position, unseen } from "./position.ts";
 import type { ObservationSource } from "./source.ts";

@@ -2,9 +2,9 @@
 import { ANNOTATIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { TrialSpec } from "../../crds/trial.ts";
-import { outcomeOf } from "../mapping/outcome.ts";
-import { mappingOf } from "../mapping/template.ts";
-import type { JobOutcome } from "../mapping/trial_mapping.ts";
+import { outcomeOf } from "../../trials/mapping/outcome.ts";
+import { mappingOf } from "../../trials/mapping/template.ts";
+import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
 import type { Observation } from "./messages.ts";
 
 /** The state, and the condition that decides it. */

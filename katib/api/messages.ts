@@ -1,6 +1,6 @@
 /** The messages of the observation API, once: what is answered, and what OpenAPI says of it. */
 import { z } from "zod";
-import { sortableTime } from "../log/row_time.ts";
+import { sortableTime } from "../../trials/recording/row_time.ts";
 import { POSITION_PATTERN } from "./position.ts";
 
 /** Bounds of a read. */

@@ -1,7 +1,7 @@
 /** A place in a log that holds while the log grows, whichever replica reads on. Pure. */
-import { sortableTime } from "../log/row_time.ts";
-import type { ObservationRow } from "../log/sink.ts";
-import { microsOf, timeOf } from "../recording/micros.ts";
+import { sortableTime } from "../../trials/recording/row_time.ts";
+import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 
 /** Behind the first `seen` rows of that time, and all before it. */
 export interface Position {

@@ -11,7 +11,8 @@ import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import { knownRow } from "./known_row.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
 import { BACKOFF, PeerTrouble } from "./peer_trouble.ts";
-import { type LogKey, type ObservationRow, type ObservationSink, SinkError } from "./sink.ts";
+import { type ObservationSink, SinkError } from "./sink.ts";
+import { type LogKey, type ObservationRow } from "../../trials/recording/observation_log.ts";
 import { REFUSALS, rowsOf, Unsettled, wholeLog, writeOnce } from "./write_once.ts";
 
 /** Options of {@link createGrpcSink}. */

@@ -5,7 +5,7 @@ import { KATIB } from "../../crds/katib_names.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { type KnownRow, knownRow } from "./known_row.ts";
 import type { LogStore } from "./log_store.ts";
-import { shortTime, sortableTime } from "./row_time.ts";
+import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import { SinkError } from "./sink.ts";
 import type { StoreWriter } from "./store_writer.ts";
 import {

@@ -1,23 +1,5 @@
 /** Where observations are kept: what every sink promises, and how it says that it cannot. */
-
-/** One value of one metric (contract katib.md 6: MetricLog). */
-export interface ObservationRow {
-  /** RFC 3339 in UTC, six digits of fraction at most: finer ones are lost in Katib's table. */
-  readonly time: string;
-  readonly name: string;
-  readonly value: string;
-}
-
-/**
- * Whose log it is. Katib's table knows trials by their name alone; all others tell logs apart by all of
- * this. Of a trial name and UID are the Trial's, of a job without one the TrainJob's.
- */
-export interface LogKey {
-  readonly kind: "trial" | "job";
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
+import type { LogKey, ObservationRow } from "../../trials/recording/observation_log.ts";
 
 /** Keeps observation logs. Safe for calls at the same time, also for one log. */
 export interface ObservationSink {

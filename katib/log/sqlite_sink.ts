@@ -3,8 +3,9 @@ import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
-import { shortTime, sortableTime } from "./row_time.ts";
-import { type LogKey, type ObservationSink, SinkError } from "./sink.ts";
+import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
+import { type ObservationSink, SinkError } from "./sink.ts";
+import { type LogKey } from "../../trials/recording/observation_log.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
 /** What makes a sink of a store. */

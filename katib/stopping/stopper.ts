@@ -10,7 +10,7 @@ import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeMeta, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
-import { aboutJob, aboutTrial } from "../trials/notice.ts";
+import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 /** Looks at the world before a stop gives way to others; progress alone is written once a second. */

@@ -8,10 +8,10 @@ import type { Informer } from "../../kube/informer.ts";
 import { isControlledBy } from "../../kube/ownership.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { Plans } from "../adapter/adapter.ts";
-import { trialReference } from "./claim.ts";
-import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
-import type { ObservationPlan } from "./plan.ts";
-import { primaryContainerProblem } from "./primary_container.ts";
+import { trialReference } from "../../trials/plan/claim.ts";
+import { aboutJob, aboutTrial, type Notice } from "../../trials/plan/notice.ts";
+import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import { primaryContainerProblem } from "../../trials/plan/primary_container.ts";
 
 const log = getLogger(["milepost", "katib"]);
 

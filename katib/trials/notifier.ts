@@ -1,7 +1,7 @@
 /** Turns notices into events, each once: what does not change is no news however often it is found. */
 import { LRUCache } from "lru-cache";
 import type { EventRecorder } from "../../kube/events.ts";
-import type { Notice } from "./notice.ts";
+import type { Notice } from "../../trials/plan/notice.ts";
 
 /** Notices that are remembered as told. */
 const REMEMBERED = 10_000;

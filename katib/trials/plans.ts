@@ -13,11 +13,17 @@ import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
 import type { Plans } from "../adapter/adapter.ts";
-import { isPrimaryPod } from "../mapping/outcome.ts";
-import { judgeClaim, trialReference } from "./claim.ts";
-import type { Notice } from "./notice.ts";
-import { comesByPush, type Planned, planOf, type PlanSettings, type PlanView } from "./plan_of.ts";
-import type { ObservationPlan, ObservedJob, PlanAnswer } from "./plan.ts";
+import { isPrimaryPod } from "../../trials/mapping/outcome.ts";
+import { judgeClaim, trialReference } from "../../trials/plan/claim.ts";
+import type { Notice } from "../../trials/plan/notice.ts";
+import {
+  comesByPush,
+  type Planned,
+  planOf,
+  type PlanSettings,
+  type PlanView,
+} from "../../trials/plan/plan_of.ts";
+import type { ObservationPlan, ObservedJob, PlanAnswer } from "../../trials/plan/plan.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
 
 /** The cache of Trials with the ways to look into it. */

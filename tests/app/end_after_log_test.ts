@@ -6,7 +6,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Adapter } from "../../katib/adapter/adapter.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../katib/log/sink.ts";
-import type { ObservationPlan } from "../../katib/trials/plan.ts";
+import type { ObservationPlan } from "../../trials/plan/plan.ts";
 import { runtime, trainJob } from "../controller/builders.ts";
 import { KEY, World } from "../controller/trainjob/world.ts";
 import { planOf, type Scene, withAdapter } from "../katib/adapter/adapter_scene.ts";

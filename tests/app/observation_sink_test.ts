@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { createMetrics } from "../../app/metrics.ts";
 import { createSink, type SinkOptions } from "../../app/observation_sink.ts";
-import { type LogKey, SinkError } from "../../katib/log/sink.ts";
+import { SinkError } from "../../katib/log/sink.ts";
+import { type LogKey } from "../../trials/recording/observation_log.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { startFakeDbManager } from "../katib/log/fake_db_manager.ts";
 

@@ -10,7 +10,7 @@ import type {
 import { type AdapterOptions, createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
-import type { ObservationPlan, PlanAnswer } from "../../../katib/trials/plan.ts";
+import type { ObservationPlan, PlanAnswer } from "../../../trials/plan/plan.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
 /** The plan of a trial that stops when its loss is above 0.5 at report 2. */

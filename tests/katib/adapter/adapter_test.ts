@@ -1,7 +1,7 @@
 /** The adapter: what is acknowledged is in the log, what the log says is judged, and a stop is done once. */
 import assert from "node:assert/strict";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
-import type { ObservationRow } from "../../../katib/log/sink.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
 import { planOf, pushOf, unsteadySink, withAdapter } from "./adapter_scene.ts";
 
 const never = new AbortController().signal;

@@ -6,7 +6,7 @@ import { createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
-import type { ObservationPlan } from "../../../katib/trials/plan.ts";
+import type { ObservationPlan } from "../../../trials/plan/plan.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ObservedPush } from "../../../katib/adapter/adapter.ts";
 import { createPlainLogs, type PlainLogsOptions } from "../../../katib/adapter/plain_logs.ts";
-import type { ObservationPlan } from "../../../katib/trials/plan.ts";
+import type { ObservationPlan } from "../../../trials/plan/plan.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
 

@@ -1,6 +1,7 @@
 /** What every sink promises (`katib/log/sink.ts`), as cases that run against each. */
 import assert from "node:assert/strict";
-import { type LogKey, type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+import { type LogKey } from "../../../trials/recording/observation_log.ts";
 
 /** A sink under test, and what it stands on. */
 export interface SinkUnderTest {
@@ -191,6 +192,6 @@ export const SINK_CASES: Readonly<Record<string, Case>> = {
 
 /** Rows as every sink reads them. */
 async function expected(rows: readonly { time: string; name: string; value: string }[]) {
-  const { shortTime, sortableTime } = await import("../../../katib/log/row_time.ts");
+  const { shortTime, sortableTime } = await import("../../../trials/recording/row_time.ts");
   return rows.map(({ time, ...rest }) => ({ time: shortTime(sortableTime(time) ?? ""), ...rest }));
 }

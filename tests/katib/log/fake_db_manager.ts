@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { Server, ServerCredentials, status } from "@grpc/grpc-js";
-import { sortableTime } from "../../../katib/log/row_time.ts";
+import { sortableTime } from "../../../trials/recording/row_time.ts";
 import {
   decodeGet,
   decodeReport,

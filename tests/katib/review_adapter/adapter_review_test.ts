@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { ObservedPush } from "../../../katib/adapter/adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
-import type { LogKey, ObservationSink } from "../../../katib/log/sink.ts";
+import type { ObservationSink } from "../../../katib/log/sink.ts";
+import type { LogKey } from "../../../trials/recording/observation_log.ts";
 import { planOf, pushOf, unsteadySink, withAdapter } from "../adapter/adapter_scene.ts";
 
 const long = () => AbortSignal.timeout(60_000);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { WATCHED } from "../../../crds/watched.ts";
 import { createLogState } from "../../../katib/adapter/log_state.ts";
-import { planOf } from "../../../katib/trials/plan_of.ts";
+import { planOf } from "../../../trials/plan/plan_of.ts";
 
 const odd = fc.oneof(
   fc.constantFrom<unknown>(null, undefined, 0, -1, true, "", "a", "x.#(", "NaN", [], {}, [null], {

@@ -1,7 +1,7 @@
 /** Replacement pods whose clock is behind: what was acknowledged stays, over changes of owner. */
 import assert from "node:assert/strict";
 import { createLogState } from "../../../katib/adapter/log_state.ts";
-import type { ObservationRow } from "../../../katib/log/sink.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
 import { planOf, pushOf } from "../adapter/adapter_scene.ts";
 
 Deno.test("a new pod that is behind, with values that repeat: nothing that was acknowledged is lost to a later owner", () => {

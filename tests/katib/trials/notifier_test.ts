@@ -1,6 +1,6 @@
 /** Tests of notices as events: told once. */
 import { deepEqual } from "node:assert/strict";
-import { aboutTrial } from "../../../katib/trials/notice.ts";
+import { aboutTrial } from "../../../trials/plan/notice.ts";
 import { createNotifier } from "../../../katib/trials/notifier.ts";
 import { trial } from "./builders.ts";
 

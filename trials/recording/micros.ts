@@ -1,5 +1,5 @@
 /** Microseconds since the epoch, in which rows are ordered: exact for every year that RFC 3339 has. */
-import { shortTime, sortableTime } from "../log/row_time.ts";
+import { shortTime, sortableTime } from "./row_time.ts";
 
 const MICROS_PER_MS = 1000n;
 const MICROS_PER_SECOND = 1_000_000n;

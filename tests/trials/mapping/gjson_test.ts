@@ -1,10 +1,10 @@
 /** `parsePath()` and `evaluate()`: beside GJSON itself, on mistakes, and on what is meant to harm. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { Budget } from "../../../katib/mapping/gjson/budget.ts";
-import { evaluate } from "../../../katib/mapping/gjson/evaluate.ts";
-import { textOf } from "../../../katib/mapping/gjson/json.ts";
-import { MAX_PATH_LENGTH, parsePath } from "../../../katib/mapping/gjson/path.ts";
+import { Budget } from "../../../trials/gjson/budget.ts";
+import { evaluate } from "../../../trials/gjson/evaluate.ts";
+import { textOf } from "../../../trials/gjson/json.ts";
+import { MAX_PATH_LENGTH, parsePath } from "../../../trials/gjson/path.ts";
 import { DOCUMENTS, FACTS } from "./gjson_facts.ts";
 
 /** Compact JSON of what a path finds; undefined: nothing. */

@@ -1,14 +1,14 @@
 /** Early stopping: which report meets which rule, and when a trial is stopped (contract katib.md 5.3). */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Objective, Report } from "../../../katib/rules/rule.ts";
+import type { Objective, Report } from "../../../trials/rules/rule.ts";
 import {
   applyReport,
   describeMet,
   type RulesState,
   startRules,
   unreportedMetrics,
-} from "../../../katib/rules/rules.ts";
+} from "../../../trials/rules/rules.ts";
 
 const LOSS: Objective = { name: "loss", type: "minimize" };
 const ACCURACY: Objective = { name: "acc", type: "maximize" };

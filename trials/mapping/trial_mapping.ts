@@ -1,5 +1,5 @@
 /** What a trial template says of its job: which pod counts, which container trains, and how the job ends. */
-import type { GjsonPath } from "./gjson/path.ts";
+import type { GjsonPath } from "../gjson/path.ts";
 
 /** What a template is about: the kind decides the defaults, as Katib has it whatever the API group. */
 export interface JobKind {

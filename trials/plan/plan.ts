@@ -1,6 +1,6 @@
 /** What is recorded of a TrainJob's pushes, and when it is to be stopped: a plan, or why there is none. */
 import type { TrialRule } from "../../crds/trial.ts";
-import type { LogKey } from "../log/sink.ts";
+import type { LogKey } from "../recording/observation_log.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
 /** The TrainJob that is observed. */

@@ -1,7 +1,7 @@
 /** Reads trial templates: KEP-1214's spelling or today's, with Katib's defaults by kind. */
 import { z } from "zod";
 import { conditionTest, defaultsOf, isOlderDefault } from "./defaults.ts";
-import { parsePath } from "./gjson/path.ts";
+import { parsePath } from "../gjson/path.ts";
 import type {
   JobKind,
   JobTest,

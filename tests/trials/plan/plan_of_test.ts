@@ -7,10 +7,10 @@ import {
   planOf,
   type PlanSettings,
   type PlanView,
-} from "../../../katib/trials/plan_of.ts";
-import type { ObservationPlan } from "../../../katib/trials/plan.ts";
+} from "../../../trials/plan/plan_of.ts";
+import type { ObservationPlan } from "../../../trials/plan/plan.ts";
 import type { OwnerRef } from "../../../kube/resource.ts";
-import { jobOf, trial } from "./builders.ts";
+import { jobOf, trial } from "../../katib/trials/builders.ts";
 
 const SETTINGS: PlanSettings = { adopted: new Set(), namesOnly: true, keepsPlainJobs: false };
 

@@ -1,6 +1,6 @@
 /** `experimentOf()`: Experiments taken apart, and what is wrong with one; the real SDK's: tests/clients/. */
 import assert from "node:assert/strict";
-import { experimentOf } from "../../../katib/mapping/experiment.ts";
+import { experimentOf } from "../../../trials/mapping/experiment.ts";
 
 /** An Experiment with some of its spec and of its template replaced. */
 function experiment(spec: object = {}, template: object = {}) {

@@ -1,7 +1,7 @@
 /** Times of rows: what is a time, and the one text of fixed width that it has. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { shortTime, sortableTime } from "../../../katib/log/row_time.ts";
+import { shortTime, sortableTime } from "../../../trials/recording/row_time.ts";
 
 const times: Record<string, { text: string; want: string | undefined }> = {
   "whole seconds": { text: "2026-01-02T03:04:05Z", want: "2026-01-02T03:04:05.000000Z" },

@@ -1,11 +1,11 @@
 /** Which rows a sample becomes: its time, its values, and what is a retry. */
 import assert from "node:assert/strict";
-import { sortableTime } from "../../../katib/log/row_time.ts";
-import { record, type RecordState, startRecord } from "../../../katib/recording/record.ts";
-import { replay } from "../../../katib/recording/replay.ts";
-import type { RecordScope } from "../../../katib/recording/sample.ts";
-import { REMEMBERED_MIN } from "../../../katib/recording/window.ts";
-import type { ObservationRow } from "../../../katib/log/sink.ts";
+import { sortableTime } from "../../../trials/recording/row_time.ts";
+import { record, type RecordState, startRecord } from "../../../trials/recording/record.ts";
+import { replay } from "../../../trials/recording/replay.ts";
+import type { RecordScope } from "../../../trials/recording/sample.ts";
+import { REMEMBERED_MIN } from "../../../trials/recording/window.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
 
 const SCOPE: RecordScope = {
   objective: { name: "loss", type: "minimize" },

@@ -1,8 +1,8 @@
 /** `outcomeOf()`: jobs of every kind by Katib's defaults, by its examples, and by what harms. */
 import assert from "node:assert/strict";
-import { outcomeOf } from "../../../katib/mapping/outcome.ts";
-import { mappingOf } from "../../../katib/mapping/template.ts";
-import type { JobOutcome } from "../../../katib/mapping/trial_mapping.ts";
+import { outcomeOf } from "../../../trials/mapping/outcome.ts";
+import { mappingOf } from "../../../trials/mapping/template.ts";
+import type { JobOutcome } from "../../../trials/mapping/trial_mapping.ts";
 
 function outcome(template: unknown, kind: string, job: unknown): JobOutcome {
   const result = mappingOf(template, { apiVersion: "x/v1", kind });

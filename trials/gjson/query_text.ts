@@ -1,5 +1,5 @@
 /** The text of a query taken apart: what stands between the brackets of `#(…)`. */
-import { readGoFloat } from "../../../crds/go_float.ts";
+import { readGoFloat } from "../../crds/go_float.ts";
 import { endOfQuoted } from "./brackets.ts";
 
 export type Operator = "" | "=" | "!=" | "<" | "<=" | ">" | ">=" | "%" | "!%";

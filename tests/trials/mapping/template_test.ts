@@ -1,8 +1,8 @@
 /** `mappingOf()` and `isPrimaryPod()`: both spellings, defaults by kind, and what is refused. */
 import assert from "node:assert/strict";
-import { isPrimaryPod } from "../../../katib/mapping/outcome.ts";
-import { mappingOf } from "../../../katib/mapping/template.ts";
-import type { JobKind, TrialMapping } from "../../../katib/mapping/trial_mapping.ts";
+import { isPrimaryPod } from "../../../trials/mapping/outcome.ts";
+import { mappingOf } from "../../../trials/mapping/template.ts";
+import type { JobKind, TrialMapping } from "../../../trials/mapping/trial_mapping.ts";
 
 const trainJob: JobKind = { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainJob" };
 const workflow: JobKind = { apiVersion: "argoproj.io/v1alpha1", kind: "Workflow" };

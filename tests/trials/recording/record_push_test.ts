@@ -1,7 +1,7 @@
 /** Pushes of several samples: what is recorded of them, and what is said. */
 import assert from "node:assert/strict";
-import { startRecord } from "../../../katib/recording/record.ts";
-import { recordPush, WARNINGS_MAX } from "../../../katib/recording/record_push.ts";
+import { startRecord } from "../../../trials/recording/record.ts";
+import { recordPush, WARNINGS_MAX } from "../../../trials/recording/record_push.ts";
 
 const sample = (seconds: string, ...metrics: string[]) => ({
   time: `2026-01-02T03:04:${seconds}Z`,

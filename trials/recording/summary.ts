@@ -2,10 +2,17 @@
 import { readGoFloat } from "../../crds/go_float.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
-import { sortableTime } from "../log/row_time.ts";
-import type { ObservationRow } from "../log/sink.ts";
-import type { PlanObjective } from "../trials/plan.ts";
-import type { MetricSummary } from "./adapter.ts";
+import { sortableTime } from "./row_time.ts";
+import type { ObservationRow } from "./observation_log.ts";
+import type { PlanObjective } from "../plan/plan.ts";
+
+/** A metric of a log, over all its rows. */
+export interface MetricSummary {
+  readonly name: string;
+  readonly latest: string;
+  readonly min: string;
+  readonly max: string;
+}
 
 /** The rows of a log so far, in short. */
 export interface Summary {

@@ -1,13 +1,13 @@
 /** What holds of every log: nothing lost, nothing doubled, times that increase; whoever owns it. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { ObservationRow } from "../../../katib/log/sink.ts";
-import { microsOf, timeOf } from "../../../katib/recording/micros.ts";
-import { record, type RecordState, startRecord } from "../../../katib/recording/record.ts";
-import { recordPush } from "../../../katib/recording/record_push.ts";
-import { replay } from "../../../katib/recording/replay.ts";
-import type { Sample } from "../../../katib/recording/sample.ts";
-import { applyReport, startRules } from "../../../katib/rules/rules.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
+import { microsOf, timeOf } from "../../../trials/recording/micros.ts";
+import { record, type RecordState, startRecord } from "../../../trials/recording/record.ts";
+import { recordPush } from "../../../trials/recording/record_push.ts";
+import { replay } from "../../../trials/recording/replay.ts";
+import type { Sample } from "../../../trials/recording/sample.ts";
+import { applyReport, startRules } from "../../../trials/rules/rules.ts";
 import { parsePush } from "../../../status/chain/push.ts";
 
 const SCOPE = { objective: { name: "loss", type: "minimize" as const } };

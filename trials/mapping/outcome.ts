@@ -1,8 +1,8 @@
 /** How a job stands by its trial's template: succeeded, failed or neither, and which pods count. */
-import { Budget, BudgetError } from "./gjson/budget.ts";
-import { evaluate } from "./gjson/evaluate.ts";
-import { isObject, membersOf } from "./gjson/json.ts";
-import { JsonTextError, parseJsonText } from "./gjson/json_text.ts";
+import { Budget, BudgetError } from "../gjson/budget.ts";
+import { evaluate } from "../gjson/evaluate.ts";
+import { isObject, membersOf } from "../gjson/json.ts";
+import { JsonTextError, parseJsonText } from "../gjson/json_text.ts";
 import type { JobOutcome, JobTest, TrialMapping } from "./trial_mapping.ts";
 
 /**
