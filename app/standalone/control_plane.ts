@@ -13,7 +13,7 @@ import {
   startApiServer,
 } from "../../standalone/apiserver/server.ts";
 import type { PodLogRequest } from "../../standalone/apiserver/parts.ts";
-import { StatusError } from "../../standalone/apiserver/status_error.ts";
+import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
 import { createJobController, jobPodIndexes } from "../../standalone/jobs/controller.ts";
 import { type Kubelet, LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";

@@ -1,15 +1,15 @@
 /** Puts the parts of the API server together: authentication, authorization, reviews, admission. */
 import { createAdmission, type ResolveService } from "./admission/admit.ts";
-import { createAuthenticator, type StaticToken } from "./auth/authenticator.ts";
-import { createAuthorizer } from "./auth/authorizer.ts";
-import { jwksDocument, openIdConfiguration } from "./auth/discovery.ts";
-import { createReviews } from "./auth/reviews.ts";
-import { createServiceAccountTokens } from "./auth/service_account_tokens.ts";
-import { loadSigningKeys } from "./auth/signing_keys.ts";
-import { createTokenRequests } from "./auth/token_request.ts";
+import { createAuthenticator, type StaticToken } from "./access/authenticator.ts";
+import { createAuthorizer } from "./access/authorizer.ts";
+import { jwksDocument, openIdConfiguration } from "./access/discovery.ts";
+import { createReviews } from "./access/reviews.ts";
+import { createServiceAccountTokens } from "./access/service_account_tokens.ts";
+import { loadSigningKeys } from "./access/signing_keys.ts";
+import { createTokenRequests } from "./access/token_request.ts";
 import type { Parts } from "./parts.ts";
-import type { Registry } from "./registry.ts";
-import type { Store } from "./store.ts";
+import type { Registry } from "./kinds/registry.ts";
+import type { Store } from "./storage/store.ts";
 
 /** A user with a fixed token. */
 export type StaticUser = StaticToken;

@@ -1,5 +1,5 @@
 /** What the API server's core needs of its parts: authentication, authorization, reviews, admission. */
-import type { ApiObject } from "./object.ts";
+import type { ApiObject } from "./objects/api_object.ts";
 
 /** Who sends a request. */
 export interface User {

@@ -1,16 +1,16 @@
 /** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
 import type { ResolveService } from "./admission/admit.ts";
-import { bootstrap } from "./bootstrap.ts";
-import { servingCertificate } from "./certificates.ts";
+import { bootstrap } from "./lifecycle/bootstrap.ts";
+import { servingCertificate } from "./lifecycle/serving_certificate.ts";
 import { createParts, type StaticUser } from "./composition.ts";
-import { startContentControllers } from "./content_controllers.ts";
-import type { Context } from "./context.ts";
-import { startEventExpiry } from "./event_expiry.ts";
-import { startGarbageCollector } from "./garbage.ts";
-import { handle } from "./handler.ts";
+import { startContentControllers } from "./lifecycle/content_controllers.ts";
+import type { Context } from "./operations/context.ts";
+import { startEventExpiry } from "./lifecycle/event_expiry.ts";
+import { startGarbageCollector } from "./lifecycle/garbage_collector.ts";
+import { handle } from "./requests/handler.ts";
 import type { PodLogs } from "./parts.ts";
-import { createRegistry } from "./registry.ts";
-import { openStore } from "./store.ts";
+import { createRegistry } from "./kinds/registry.ts";
+import { openStore } from "./storage/store.ts";
 
 /** Options of {@link startApiServer}. */
 export interface ApiServerOptions {

@@ -1,7 +1,7 @@
 /** Admission: what is about to be stored passes the server's own rules and the webhooks. */
 import type { AdmissionRequest } from "../parts.ts";
-import type { Authorizer } from "../auth/authorizer.ts";
-import type { ObjectReader } from "../store.ts";
+import type { Authorizer } from "../access/authorizer.ts";
+import type { ObjectReader } from "../storage/store.ts";
 import { applyBuiltIn, checkBuiltIn } from "./built_in.ts";
 import { type CallHttps, callHttps } from "./https_call.ts";
 import type { CallOptions, ServiceAddress } from "./webhook_call.ts";

@@ -1,9 +1,9 @@
 /** Admission that is part of the server: what it sets and refuses before and after webhooks. */
 import { JOB_KEYS } from "../../../crds/names.ts";
 import type { AdmissionRequest } from "../parts.ts";
-import { type Authorizer } from "../auth/authorizer.ts";
-import { checkEscalation } from "../auth/escalation.ts";
-import { KEYS, RBAC_GROUP } from "../auth/resource_keys.ts";
+import { type Authorizer } from "../access/authorizer.ts";
+import { checkEscalation } from "../access/escalation.ts";
+import { KEYS, RBAC_GROUP } from "../storage/resource_keys.ts";
 import {
   asObjects,
   isObject,
@@ -11,9 +11,9 @@ import {
   objectAt,
   textAt,
   textMapAt,
-} from "../schema/json.ts";
-import { forbidden, invalid } from "../status_error.ts";
-import type { ObjectReader } from "../store.ts";
+} from "../schemas/json.ts";
+import { forbidden, invalid } from "../objects/status_error.ts";
+import type { ObjectReader } from "../storage/store.ts";
 import { unservedWarning } from "./unserved.ts";
 
 /** Folder in which Kubernetes' clients look for a pod's own token. */

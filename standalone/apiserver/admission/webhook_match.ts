@@ -2,10 +2,10 @@
 import { isCelError } from "@bufbuild/cel";
 import { z } from "zod";
 import type { AdmissionRequest } from "../parts.ts";
-import { compileCel, toCel } from "../schema/cel_rules.ts";
-import { textMapAt } from "../schema/json.ts";
-import type { ObjectReader } from "../store.ts";
-import { KEYS } from "../auth/resource_keys.ts";
+import { compileCel, toCel } from "../schemas/cel_rules.ts";
+import { textMapAt } from "../schemas/json.ts";
+import type { ObjectReader } from "../storage/store.ts";
+import { KEYS } from "../storage/resource_keys.ts";
 import { selectorMatches } from "./label_selector.ts";
 
 const texts = z.array(z.string()).default([]);

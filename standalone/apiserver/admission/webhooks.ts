@@ -1,11 +1,11 @@
 /** The mutating and the validating webhooks that configurations name. */
 import { getLogger } from "@logtape/logtape";
-import type { ApiObject } from "../object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import type { AdmissionRequest } from "../parts.ts";
-import { asList, sameJson } from "../schema/json.ts";
-import { StatusError } from "../status_error.ts";
-import type { ObjectReader, ResourceKey } from "../store.ts";
-import { KEYS } from "../auth/resource_keys.ts";
+import { asList, sameJson } from "../schemas/json.ts";
+import { StatusError } from "../objects/status_error.ts";
+import type { ObjectReader, ResourceKey } from "../storage/store.ts";
+import { KEYS } from "../storage/resource_keys.ts";
 import { type CallOptions, callWebhook, type WebhookAnswer } from "./webhook_call.ts";
 import { matchWebhook, type Webhook, webhookSchema } from "./webhook_match.ts";
 

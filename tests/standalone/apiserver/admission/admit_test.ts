@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { createAdmission } from "../../../../standalone/apiserver/admission/admit.ts";
 import type { HttpsCall } from "../../../../standalone/apiserver/admission/https_call.ts";
-import { createAuthorizer } from "../../../../standalone/apiserver/auth/authorizer.ts";
+import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/parts.ts";
-import type { ApiObject } from "../../../../standalone/apiserver/object.ts";
-import { at } from "../../../../standalone/apiserver/schema/json.ts";
-import { StatusError } from "../../../../standalone/apiserver/status_error.ts";
-import { memoryStore, stored } from "../auth/memory_store.ts";
+import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
+import { at } from "../../../../standalone/apiserver/schemas/json.ts";
+import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";
+import { memoryStore, stored } from "../memory_store.ts";
 import { reviewAnswer } from "./webhook_server.ts";
 
 const ALL = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] };

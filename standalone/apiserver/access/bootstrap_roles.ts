@@ -1,0 +1,210 @@
+/** Roles and bindings that are there from the first start, under Kubernetes' names. */
+import { JOBSET_GROUP, TRAINER_GROUP } from "../../../crds/names.ts";
+import { RBAC_GROUP } from "../storage/resource_keys.ts";
+
+/** A role or binding to create. */
+export interface RbacObject {
+  readonly apiVersion: string;
+  readonly kind: "ClusterRole" | "ClusterRoleBinding";
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly [field: string]: unknown;
+}
+
+const API_VERSION = `${RBAC_GROUP}/v1`;
+const LABELS = { "kubernetes.io/bootstrapping": "rbac-defaults" };
+const COORDINATION = "coordination.k8s.io";
+/** Groups of ours that people work with as they do with Jobs. */
+const TRAINING_GROUPS = [TRAINER_GROUP, JOBSET_GROUP];
+const READ = ["get", "list", "watch"];
+const CHANGE = ["create", "delete", "deletecollection", "patch", "update"];
+const WRITE = [...READ, ...CHANGE];
+
+interface Rule {
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly nonResourceURLs?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+function on(group: string, resources: string[], verbs: readonly string[]): Rule {
+  return { apiGroups: [group], resources, verbs };
+}
+
+function onPaths(...nonResourceURLs: string[]): Rule {
+  return { nonResourceURLs, verbs: ["get"] };
+}
+
+const EVENTS = on("", ["events"], ["create", "patch", "update"]);
+
+const CORE_USER = [
+  "configmaps",
+  "endpoints",
+  "events",
+  "persistentvolumeclaims",
+  "pods",
+  "secrets",
+  "serviceaccounts",
+  "services",
+];
+const CORE_VIEW = [
+  ...CORE_USER.filter((it) => it !== "secrets"),
+  "namespaces",
+  "pods/log",
+  "pods/status",
+];
+
+const VIEW: Rule[] = [
+  on("", CORE_VIEW, READ),
+  on("batch", ["jobs", "jobs/status", "cronjobs"], READ),
+  on("apps", ["controllerrevisions"], READ),
+  on(COORDINATION, ["leases"], READ),
+  ...TRAINING_GROUPS.map((group) => on(group, ["*"], READ)),
+];
+const EDIT: Rule[] = [
+  ...VIEW,
+  on("", CORE_USER, WRITE),
+  on("", ["serviceaccounts"], ["impersonate"]),
+  on("", ["serviceaccounts/token"], ["create"]),
+  on("batch", ["jobs", "cronjobs"], CHANGE),
+  on(COORDINATION, ["leases"], CHANGE),
+  ...TRAINING_GROUPS.map((group) => on(group, ["*"], CHANGE)),
+];
+const ADMIN: Rule[] = [
+  ...EDIT,
+  on("authorization.k8s.io", ["localsubjectaccessreviews"], ["create"]),
+  on(RBAC_GROUP, ["roles", "rolebindings"], WRITE),
+];
+
+const DISCOVERY = onPaths(
+  "/api",
+  "/api/*",
+  "/apis",
+  "/apis/*",
+  "/healthz",
+  "/livez",
+  "/openapi",
+  "/openapi/*",
+  "/readyz",
+  "/version",
+  "/version/",
+);
+
+const JOB_CONTROLLER: Rule[] = [
+  on("batch", ["jobs"], ["get", "list", "patch", "update", "watch"]),
+  on("batch", ["jobs/status"], ["patch", "update"]),
+  on("batch", ["jobs/finalizers"], ["update"]),
+  on("", ["pods"], ["create", "delete", "get", "list", "patch", "watch"]),
+  EVENTS,
+];
+
+const NODE: Rule[] = [
+  on("", ["services", "pods", "nodes", "namespaces"], READ),
+  on("", ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], ["get"]),
+  on("", ["nodes"], ["create", "patch", "update"]),
+  on("", ["nodes/status", "pods/status"], ["get", "patch", "update"]),
+  on("", ["pods"], ["create", "delete"]),
+  on("", ["serviceaccounts/token"], ["create"]),
+  on(COORDINATION, ["leases"], ["get", "create", "update", "patch", "delete"]),
+  on("authentication.k8s.io", ["tokenreviews"], ["create"]),
+  on("authorization.k8s.io", ["subjectaccessreviews", "localsubjectaccessreviews"], ["create"]),
+  EVENTS,
+];
+
+const ROLES: Readonly<Record<string, readonly Rule[]>> = {
+  "cluster-admin": [on("*", ["*"], ["*"]), { nonResourceURLs: ["*"], verbs: ["*"] }],
+  "admin": ADMIN,
+  "edit": EDIT,
+  "view": VIEW,
+  "system:discovery": [DISCOVERY],
+  "system:public-info-viewer": [onPaths("/healthz", "/livez", "/readyz", "/version", "/version/")],
+  "system:basic-user": [
+    on("authorization.k8s.io", ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], ["create"]),
+    on("authentication.k8s.io", ["selfsubjectreviews"], ["create"]),
+  ],
+  "system:service-account-issuer-discovery": [
+    onPaths(
+      "/.well-known/openid-configuration/",
+      "/.well-known/openid-configuration",
+      "/openid/v1/jwks/",
+      "/openid/v1/jwks",
+    ),
+  ],
+  "system:auth-delegator": [
+    on("authentication.k8s.io", ["tokenreviews"], ["create"]),
+    on("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+  ],
+  "system:node": NODE,
+  "system:controller:job-controller": JOB_CONTROLLER,
+  "system:controller:ttl-after-finished-controller": [
+    on("batch", ["jobs"], ["delete", "get", "list", "watch"]),
+    EVENTS,
+  ],
+  "system:controller:generic-garbage-collector": [
+    on("*", ["*"], ["delete", "get", "list", "patch", "update", "watch"]),
+    EVENTS,
+  ],
+  "system:controller:namespace-controller": [
+    on("", ["namespaces"], ["delete", "get", "list", "watch"]),
+    on("", ["namespaces/finalize", "namespaces/status"], ["update"]),
+    on("*", ["*"], ["delete", "deletecollection", "get", "list"]),
+  ],
+  "system:controller:service-account-controller": [
+    on("", ["serviceaccounts"], ["create", "get", "list", "watch"]),
+    EVENTS,
+  ],
+  "system:controller:root-ca-cert-publisher": [
+    on("", ["configmaps"], ["create", "get", "list", "update", "watch"]),
+    EVENTS,
+  ],
+};
+
+interface Subject {
+  readonly kind: "Group" | "ServiceAccount";
+  readonly name: string;
+}
+
+function group(name: string): Subject {
+  return { kind: "Group", name };
+}
+
+function controller(role: string): Subject {
+  return { kind: "ServiceAccount", name: role.split(":").at(-1) ?? "" };
+}
+
+/** Who has each role; controllers have theirs as service accounts in `kube-system`. */
+const BINDINGS: Readonly<Record<string, readonly Subject[]>> = {
+  "cluster-admin": [group("system:masters")],
+  "system:discovery": [group("system:authenticated")],
+  "system:basic-user": [group("system:authenticated")],
+  "system:public-info-viewer": [group("system:authenticated"), group("system:unauthenticated")],
+  "system:service-account-issuer-discovery": [group("system:serviceaccounts")],
+  ...Object.fromEntries(
+    Object.keys(ROLES).filter((name) => name.startsWith("system:controller:")).map((
+      name,
+    ) => [name, [controller(name)]]),
+  ),
+};
+
+function subject({ kind, name }: Subject): Record<string, string> {
+  return kind === "Group"
+    ? { kind, name, apiGroup: RBAC_GROUP }
+    : { kind, name, namespace: "kube-system" };
+}
+
+/** Every role and binding of the bootstrap, roles first. */
+export function bootstrapRbac(): RbacObject[] {
+  const roles = Object.entries(ROLES).map(([name, rules]): RbacObject => ({
+    apiVersion: API_VERSION,
+    kind: "ClusterRole",
+    metadata: { name, labels: LABELS },
+    rules,
+  }));
+  const bindings = Object.entries(BINDINGS).map(([name, subjects]): RbacObject => ({
+    apiVersion: API_VERSION,
+    kind: "ClusterRoleBinding",
+    metadata: { name, labels: LABELS },
+    roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name },
+    subjects: subjects.map(subject),
+  }));
+  return [...roles, ...bindings];
+}

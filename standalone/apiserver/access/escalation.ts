@@ -1,0 +1,97 @@
+/** Nobody grants more than they have: what writers of roles and bindings may write. */
+import type { User } from "../parts.ts";
+import { at, objectAt, sameJson, textAt } from "../schemas/json.ts";
+import { forbidden, notFound } from "../objects/status_error.ts";
+import type { Authorizer } from "./authorizer.ts";
+import { parseRules, type PolicyRule, ruleText, uncovered } from "./policy_rules.ts";
+import { RBAC_GROUP } from "../storage/resource_keys.ts";
+
+/** A write of an RBAC object. */
+export interface RbacWrite {
+  readonly kind: string;
+  /** Plural. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly object: unknown;
+  readonly oldObject?: unknown;
+  readonly user: User;
+}
+
+const ROLES = new Set(["Role", "ClusterRole"]);
+const BINDINGS = new Set(["RoleBinding", "ClusterRoleBinding"]);
+
+/**
+ * Checks that a role gives only what its writer has (or the writer may `escalate`), and that a
+ * binding's role does too (or the writer may `bind`). Throws StatusError 403, or 404 for a binding
+ * whose role does not exist. Other kinds pass.
+ */
+export function checkEscalation(write: RbacWrite, authorizer: Authorizer): void {
+  if (ROLES.has(write.kind)) checkRole(write, authorizer);
+  else if (BINDINGS.has(write.kind)) checkBinding(write, authorizer);
+}
+
+function mayBypass(
+  write: RbacWrite,
+  authorizer: Authorizer,
+  verb: string,
+  resource: string,
+  name: string,
+): boolean {
+  return authorizer.authorize(write.user, {
+    verb,
+    group: RBAC_GROUP,
+    version: "v1",
+    resource,
+    namespace: write.namespace,
+    name,
+  }).allowed;
+}
+
+/** Says whether a write changes owners and finalizers alone: the garbage collector may. */
+function changesOwnersOnly({ object, oldObject }: RbacWrite): boolean {
+  if (oldObject === undefined) return false;
+  const others = (value: unknown) => {
+    const {
+      ownerReferences: _owners,
+      finalizers: _finalizers,
+      resourceVersion: _version,
+      ...rest
+    } = objectAt(value, "metadata");
+    return { ...objectAt(value), metadata: rest };
+  };
+  return sameJson(others(object), others(oldObject));
+}
+
+function checkRole(write: RbacWrite, authorizer: Authorizer): void {
+  const name = textAt(write.object, "metadata", "name") ?? "";
+  if (changesOwnersOnly(write)) return;
+  if (mayBypass(write, authorizer, "escalate", write.resource, name)) return;
+  refuseUncovered(write, authorizer, parseRules(at(write.object, "rules")));
+}
+
+function checkBinding(write: RbacWrite, authorizer: Authorizer): void {
+  const roleRef = at(write.object, "roleRef");
+  if (changesOwnersOnly(write)) return;
+  const roleName = textAt(roleRef, "name") ?? "";
+  const resource = textAt(roleRef, "kind") === "ClusterRole" ? "clusterroles" : "roles";
+  if (mayBypass(write, authorizer, "bind", resource, roleName)) return;
+  const rules = authorizer.roleRules(roleRef, write.namespace);
+  if (rules === undefined) throw notFound({ group: RBAC_GROUP, resource }, roleName);
+  refuseUncovered(write, authorizer, rules);
+}
+
+function refuseUncovered(
+  write: RbacWrite,
+  authorizer: Authorizer,
+  wanted: readonly PolicyRule[],
+): void {
+  const lacking = uncovered(authorizer.rulesOf(write.user, write.namespace), wanted);
+  if (lacking.length === 0) return;
+  const { name, groups } = write.user;
+  throw forbidden(
+    { group: RBAC_GROUP, resource: write.resource },
+    textAt(write.object, "metadata", "name") ?? "",
+    `user "${name}" (groups=${JSON.stringify(groups)}) is attempting to grant RBAC permissions ` +
+      `not currently held:\n${lacking.slice(0, 20).map(ruleText).join("\n")}`,
+  );
+}

@@ -1,0 +1,167 @@
+/** Reviews: who has this token, and may somebody do this. */
+import type { User } from "../parts.ts";
+import { asTexts, at, isObject, objectAt, textAt } from "../schemas/json.ts";
+import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
+import type { Authenticator } from "./authenticator.ts";
+import type { Authorizer } from "./authorizer.ts";
+
+/** Options of {@link createReviews}. */
+export interface ReviewOptions {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  /** Audiences of this API server: what a TokenReview without audiences asks for. */
+  readonly audiences: readonly string[];
+}
+
+/** Answers a review; `resource` is its plural, such as `tokenreviews`. */
+export type CreateReview = (resource: string, body: unknown, user: User) => Promise<unknown>;
+
+const AUTHENTICATION = "authentication.k8s.io/v1";
+const AUTHORIZATION = "authorization.k8s.io/v1";
+
+/** A function that answers every kind of review. It throws StatusError: 400 or 404. */
+export function createReviews(options: ReviewOptions): CreateReview {
+  const answers: Readonly<Record<string, (body: unknown, user: User) => unknown>> = {
+    tokenreviews: (body) => reviewToken(body, options),
+    selfsubjectreviews: (_body, user) => ({
+      kind: "SelfSubjectReview",
+      apiVersion: AUTHENTICATION,
+      metadata: {},
+      status: { userInfo: userInfo(user) },
+    }),
+    subjectaccessreviews: (body) => reviewSubject("SubjectAccessReview", body, options),
+    localsubjectaccessreviews: (body) => reviewLocal(body, options),
+    selfsubjectaccessreviews: (body, user) =>
+      accessReview("SelfSubjectAccessReview", body, user, options),
+    selfsubjectrulesreviews: (body, user) => reviewRules(body, user, options),
+  };
+  return async (resource, body, user) => {
+    const answer = answers[resource];
+    if (answer === undefined) {
+      throw new StatusError(404, "NotFound", `there is no review called ${resource}`);
+    }
+    return await answer(body, user);
+  };
+}
+
+function userInfo(user: User) {
+  return {
+    username: user.name,
+    ...(user.uid !== undefined && { uid: user.uid }),
+    groups: user.groups,
+    ...(user.extra !== undefined && { extra: user.extra }),
+  };
+}
+
+async function reviewToken(body: unknown, options: ReviewOptions): Promise<unknown> {
+  const token = textAt(body, "spec", "token") ?? "";
+  if (token === "") {
+    throw badRequest("token is required for TokenReview in authentication: set spec.token");
+  }
+  const requested = asTexts(at(body, "spec", "audiences"));
+  const audiences = requested.length > 0 ? requested : options.audiences;
+  const verdict = await options.authenticator.authenticateToken(token, audiences);
+  return {
+    kind: "TokenReview",
+    apiVersion: AUTHENTICATION,
+    metadata: {},
+    // The token itself is not sent back: whoever asks has it.
+    spec: requested.length > 0 ? { audiences: requested } : {},
+    status: verdict.ok
+      ? { authenticated: true, user: userInfo(verdict.user), audiences: verdict.audiences }
+      : { authenticated: false, user: {}, error: `invalid bearer token: ${verdict.reason}` },
+  };
+}
+
+function reviewedUser(body: unknown): User {
+  const name = textAt(body, "spec", "user") ?? "";
+  const groups = asTexts(at(body, "spec", "groups"));
+  if (name === "" && groups.length === 0) {
+    throw badRequest(
+      'spec.user: Invalid value: "": at least one of user or group must be specified',
+    );
+  }
+  return { name, groups };
+}
+
+function reviewSubject(kind: string, body: unknown, options: ReviewOptions): unknown {
+  return accessReview(kind, body, reviewedUser(body), options);
+}
+
+function reviewLocal(body: unknown, options: ReviewOptions): unknown {
+  const namespace = textAt(body, "metadata", "namespace");
+  const asked = textAt(body, "spec", "resourceAttributes", "namespace");
+  if (at(body, "spec", "resourceAttributes") === undefined) {
+    throw badRequest("spec.resourceAttributes: Required value: a local review is about a resource");
+  }
+  if (namespace !== undefined && asked !== namespace) {
+    throw badRequest("spec.resourceAttributes.namespace must be the namespace of the review");
+  }
+  return reviewSubject("LocalSubjectAccessReview", body, options);
+}
+
+function accessReview(
+  kind: string,
+  body: unknown,
+  user: User,
+  options: ReviewOptions,
+): unknown {
+  const spec = objectAt(body, "spec");
+  const { resourceAttributes, nonResourceAttributes } = spec;
+  if (isObject(resourceAttributes) === isObject(nonResourceAttributes)) {
+    const message = "Invalid value: null: exactly one of nonResourceAttributes or " +
+      "resourceAttributes must be specified";
+    const field = "spec.resourceAttributes";
+    throw invalid({ group: "authorization.k8s.io", kind }, "", [
+      { field, reason: "FieldValueInvalid", message },
+    ]);
+  }
+  const verb = textAt(resourceAttributes ?? nonResourceAttributes, "verb") ?? "";
+  const field = (name: string) => textAt(resourceAttributes, name) ?? "";
+  const { allowed, reason } = options.authorizer.authorize(
+    user,
+    isObject(nonResourceAttributes)
+      ? { verb, path: textAt(nonResourceAttributes, "path") ?? "" }
+      : {
+        verb,
+        group: field("group"),
+        version: field("version"),
+        resource: field("resource"),
+        subresource: field("subresource"),
+        namespace: field("namespace"),
+        name: field("name"),
+      },
+  );
+  return {
+    kind,
+    apiVersion: AUTHORIZATION,
+    metadata: {},
+    spec,
+    status: { allowed, ...(reason !== "" && { reason }) },
+  };
+}
+
+function reviewRules(body: unknown, user: User, options: ReviewOptions): unknown {
+  const namespace = textAt(body, "spec", "namespace") ?? "";
+  if (namespace === "") {
+    throw badRequest("no namespace on request: set spec.namespace");
+  }
+  const rules = options.authorizer.rulesOf(user, namespace);
+  return {
+    kind: "SelfSubjectRulesReview",
+    apiVersion: AUTHORIZATION,
+    metadata: {},
+    spec: { namespace },
+    status: {
+      resourceRules: rules.filter((rule) => rule.resources.length > 0).map((rule) => ({
+        verbs: rule.verbs,
+        apiGroups: rule.apiGroups,
+        resources: rule.resources,
+        ...(rule.resourceNames.length > 0 && { resourceNames: rule.resourceNames }),
+      })),
+      nonResourceRules: rules.filter((rule) => rule.nonResourceURLs.length > 0)
+        .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+      incomplete: false,
+    },
+  };
+}

@@ -1,0 +1,207 @@
+/** Service-account tokens: issue, and verify against what exists now. */
+import { importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { z } from "zod";
+import type { ApiObject } from "../objects/api_object.ts";
+import type { User } from "../parts.ts";
+import type { ObjectReader } from "../storage/store.ts";
+import { KEYS } from "../storage/resource_keys.ts";
+import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
+
+/** How long after its deletion time an object still counts as there, in milliseconds. */
+const DELETION_LEEWAY_MS = 60_000;
+/** Tokens longer than this are not looked at. */
+const TOKEN_MAX_LENGTH = 16_384;
+/** What the default volume of pods asks for: such a token lives a year, with a warning after this. */
+const LEGACY_EXPIRATION_SECONDS = 3607;
+const YEAR_SECONDS = 365 * 24 * 3600;
+const EXTRA = "authentication.kubernetes.io";
+
+const referenceSchema = z.object({ name: z.string(), uid: z.string() });
+const claimsSchema = z.looseObject({
+  exp: z.number(),
+  jti: z.string().optional(),
+  aud: z.union([z.string().transform((one) => [one]), z.array(z.string())]),
+  "kubernetes.io": z.looseObject({
+    namespace: z.string(),
+    serviceaccount: referenceSchema,
+    pod: referenceSchema.optional(),
+    node: referenceSchema.optional(),
+    secret: referenceSchema.optional(),
+  }),
+});
+
+/** An object by name and UID. */
+export type BoundReference = z.infer<typeof referenceSchema>;
+
+/** What a token is issued for. */
+export interface TokenSubject {
+  readonly namespace: string;
+  readonly serviceAccount: BoundReference;
+  readonly pod?: BoundReference;
+  readonly node?: BoundReference;
+  readonly secret?: BoundReference;
+}
+
+/** A token was verified, or was not, and why: a closed set of reasons. */
+export type Verdict =
+  | { readonly ok: true; readonly user: User; readonly audiences: string[] }
+  | { readonly ok: false; readonly reason: string };
+
+/** Issues and verifies tokens. */
+export interface ServiceAccountTokens {
+  /** A signed token, and when it expires in ms since the epoch. */
+  issue(
+    subject: TokenSubject,
+    options: { audiences: string[]; expirationSeconds: number },
+  ): Promise<{ token: string; expiresAtMs: number }>;
+  /**
+   * Verifies signature, issuer, times, that one of the audiences is the token's, and that every
+   * object it names still exists with its UID.
+   */
+  verify(token: string, audiences: readonly string[]): Promise<Verdict>;
+}
+
+/** Options of {@link createServiceAccountTokens}. */
+export interface ServiceAccountTokensOptions {
+  readonly keys: SigningKeys;
+  readonly store: ObjectReader;
+  /** `iss` of tokens. */
+  readonly issuer: string;
+  /** Audiences of this API server itself. */
+  readonly audiences: readonly string[];
+  /** Time in ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** Creates issuer and verifier over one key. */
+export function createServiceAccountTokens(
+  options: ServiceAccountTokensOptions,
+): ServiceAccountTokens {
+  const { keys, store, issuer, now } = options;
+  const publicKey = importJWK(keys.publicJwk, SIGNING_ALGORITHM);
+  return {
+    async issue(subject, { audiences, expirationSeconds }) {
+      const issuedAt = Math.floor(now() / 1000);
+      const extended = subject.pod !== undefined &&
+        expirationSeconds === LEGACY_EXPIRATION_SECONDS &&
+        audiences.every((audience) => options.audiences.includes(audience));
+      const expiresAt = issuedAt + (extended ? YEAR_SECONDS : expirationSeconds);
+      const { namespace, serviceAccount, pod, node, secret } = subject;
+      const claims = {
+        namespace,
+        ...(node !== undefined && { node }),
+        ...(pod !== undefined && { pod }),
+        ...(secret !== undefined && { secret }),
+        serviceaccount: serviceAccount,
+        ...(extended && { warnafter: issuedAt + expirationSeconds }),
+      };
+      const token = await new SignJWT({ "kubernetes.io": claims, aud: audiences })
+        .setProtectedHeader({ alg: SIGNING_ALGORITHM, kid: keys.keyId })
+        .setExpirationTime(expiresAt)
+        .setIssuedAt(issuedAt)
+        .setNotBefore(issuedAt)
+        .setIssuer(issuer)
+        .setJti(crypto.randomUUID())
+        .setSubject(`system:serviceaccount:${namespace}:${serviceAccount.name}`)
+        .sign(keys.privateKey);
+      return {
+        token,
+        expiresAtMs: (extended ? issuedAt + expirationSeconds : expiresAt) * 1000,
+      };
+    },
+
+    async verify(token, audiences) {
+      if (token.length > TOKEN_MAX_LENGTH) return { ok: false, reason: "token_too_long" };
+      let payload: JWTPayload;
+      try {
+        ({ payload } = await jwtVerify(token, await publicKey, {
+          algorithms: [SIGNING_ALGORITHM],
+          issuer,
+          audience: [...audiences],
+          currentDate: new Date(now()),
+          requiredClaims: ["exp", "aud", "sub"],
+        }));
+      } catch (error) {
+        return { ok: false, reason: reasonOf(error) };
+      }
+      const parsed = claimsSchema.safeParse(payload);
+      if (!parsed.success) return { ok: false, reason: "not_a_service_account_token" };
+      return judge(parsed.data, payload.sub, audiences, store, now());
+    },
+  };
+}
+
+/** jose's code without its prefix, in lower case: `jwt_expired`, `jws_invalid` … */
+function reasonOf(error: unknown): string {
+  if (error instanceof Error && "code" in error && typeof error.code === "string") {
+    return error.code.replace(/^ERR_/, "").toLowerCase();
+  }
+  return "invalid";
+}
+
+type Claims = z.infer<typeof claimsSchema>;
+
+/** Whether an object is there with this UID, or was until a moment ago. */
+function exists(object: ApiObject | undefined, uid: string, now: number): boolean {
+  if (object === undefined || object.metadata.uid !== uid) return false;
+  const { deletionTimestamp } = object.metadata;
+  return deletionTimestamp === undefined ||
+    Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS > now;
+}
+
+function judge(
+  claims: Claims,
+  subject: string | undefined,
+  audiences: readonly string[],
+  store: ObjectReader,
+  now: number,
+): Verdict {
+  const { namespace, serviceaccount, pod, node, secret } = claims["kubernetes.io"];
+  const name = `system:serviceaccount:${namespace}:${serviceaccount.name}`;
+  if (subject !== name) return { ok: false, reason: "subject_mismatch" };
+  const account = store.get(KEYS.serviceAccounts, namespace, serviceaccount.name);
+  if (!exists(account, serviceaccount.uid, now)) {
+    return { ok: false, reason: "service_account_gone" };
+  }
+  if (pod !== undefined && !exists(store.get(KEYS.pods, namespace, pod.name), pod.uid, now)) {
+    return { ok: false, reason: "pod_gone" };
+  }
+  if (
+    secret !== undefined &&
+    !exists(store.get(KEYS.secrets, namespace, secret.name), secret.uid, now)
+  ) return { ok: false, reason: "secret_gone" };
+  // A pod's token outlives the node's object: only a token bound to the node itself dies with it.
+  if (
+    node !== undefined && pod === undefined &&
+    !exists(store.get(KEYS.nodes, undefined, node.name), node.uid, now)
+  ) return { ok: false, reason: "node_gone" };
+  return {
+    ok: true,
+    user: userOf(claims),
+    audiences: claims.aud.filter((audience) => audiences.includes(audience)),
+  };
+}
+
+function userOf(claims: Claims): User {
+  const { namespace, serviceaccount, pod, node } = claims["kubernetes.io"];
+  const extra: Record<string, string[]> = {};
+  if (claims.jti !== undefined) extra[`${EXTRA}/credential-id`] = [`JTI=${claims.jti}`];
+  if (node !== undefined) {
+    extra[`${EXTRA}/node-name`] = [node.name];
+    extra[`${EXTRA}/node-uid`] = [node.uid];
+  }
+  if (pod !== undefined) {
+    extra[`${EXTRA}/pod-name`] = [pod.name];
+    extra[`${EXTRA}/pod-uid`] = [pod.uid];
+  }
+  return {
+    name: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
+    uid: serviceaccount.uid,
+    groups: [
+      "system:serviceaccounts",
+      `system:serviceaccounts:${namespace}`,
+      "system:authenticated",
+    ],
+    extra,
+  };
+}

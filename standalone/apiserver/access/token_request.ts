@@ -1,0 +1,135 @@
+/** `serviceaccounts/NAME/token`: a token for an audience, bound to an object. */
+import { asTexts, at, isObject, textAt } from "../schemas/json.ts";
+import type { ApiObject } from "../objects/api_object.ts";
+import { badRequest, conflict, invalid, notFound } from "../objects/status_error.ts";
+import type { ObjectReader } from "../storage/store.ts";
+import { KEYS } from "../storage/resource_keys.ts";
+import type {
+  BoundReference,
+  ServiceAccountTokens,
+  TokenSubject,
+} from "./service_account_tokens.ts";
+
+const MIN_SECONDS = 600;
+const MAX_SECONDS = 2 ** 32;
+const DEFAULT_SECONDS = 3600;
+
+/** Options of {@link createTokenRequests}. */
+export interface TokenRequestOptions {
+  readonly store: ObjectReader;
+  readonly tokens: ServiceAccountTokens;
+  /** Audiences of a token whose request names none. */
+  readonly audiences: readonly string[];
+}
+
+/** Answers TokenRequests; see {@link createTokenRequests}. */
+export type CreateToken = (serviceAccount: ApiObject, body: unknown) => Promise<unknown>;
+
+/**
+ * A function that answers a TokenRequest for a service account. It throws StatusError: 422 for a
+ * lifetime out of bounds, 404 or 409 for a bound object that is missing or another one, 400 for a
+ * pod of another service account.
+ */
+export function createTokenRequests(options: TokenRequestOptions): CreateToken {
+  return async (serviceAccount, body) => {
+    const { name, namespace = "", uid } = serviceAccount.metadata;
+    const expirationSeconds = secondsOf(body);
+    const requested = asTexts(at(body, "spec", "audiences"));
+    const audiences = requested.length > 0 ? requested : [...options.audiences];
+    const bound = boundTo(options.store, serviceAccount, at(body, "spec", "boundObjectRef"));
+    const { token, expiresAtMs } = await options.tokens.issue(
+      { namespace, serviceAccount: { name, uid }, ...bound },
+      { audiences, expirationSeconds },
+    );
+    const reference = at(body, "spec", "boundObjectRef");
+    return {
+      kind: "TokenRequest",
+      apiVersion: "authentication.k8s.io/v1",
+      metadata: { name, namespace },
+      spec: {
+        audiences,
+        expirationSeconds,
+        boundObjectRef: isObject(reference) ? reference : null,
+      },
+      status: {
+        token,
+        expirationTimestamp: new Date(expiresAtMs).toISOString().replace(/\.\d+Z$/, "Z"),
+      },
+    };
+  };
+}
+
+function secondsOf(body: unknown): number {
+  const seconds = at(body, "spec", "expirationSeconds") ?? DEFAULT_SECONDS;
+  const refuse = (message: string) =>
+    invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", [{
+      field: "spec.expirationSeconds",
+      reason: "FieldValueInvalid",
+      message: `Invalid value: ${JSON.stringify(seconds)}: ${message}`,
+    }]);
+  if (typeof seconds !== "number" || !Number.isInteger(seconds)) {
+    throw refuse("must be an integer");
+  }
+  if (seconds < MIN_SECONDS) throw refuse("may not specify a duration less than 10 minutes");
+  if (seconds > MAX_SECONDS) throw refuse("may not specify a duration larger than 2^32 seconds");
+  return seconds;
+}
+
+/** The object with the UID that the reference names, if it names one. */
+function referenced(
+  object: ApiObject | undefined,
+  reference: unknown,
+  resource: string,
+): BoundReference {
+  const name = textAt(reference, "name") ?? "";
+  if (object === undefined) throw notFound({ group: "", resource }, name);
+  const uid = textAt(reference, "uid") ?? "";
+  if (uid !== "" && uid !== object.metadata.uid) {
+    throw conflict(
+      { group: "", resource },
+      name,
+      `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
+        "The object might have been deleted and then recreated",
+    );
+  }
+  return { name, uid: object.metadata.uid };
+}
+
+function boundTo(
+  store: ObjectReader,
+  serviceAccount: ApiObject,
+  reference: unknown,
+): Partial<TokenSubject> {
+  if (!isObject(reference)) return {};
+  const { namespace, name } = serviceAccount.metadata;
+  const target = textAt(reference, "name") ?? "";
+  const kind = `${textAt(reference, "apiVersion")}/${textAt(reference, "kind")}`;
+  switch (kind) {
+    case "v1/Pod": {
+      const pod = store.get(KEYS.pods, namespace, target);
+      const bound = referenced(pod, reference, "pods");
+      const other = textAt(pod, "spec", "serviceAccountName") || "default";
+      if (other !== name) {
+        throw badRequest(
+          `cannot bind token for serviceaccount "${name}" to pod running with different ` +
+            `serviceaccount "${other}"; name the pod's own`,
+        );
+      }
+      return { pod: bound, ...nodeOf(store, textAt(pod, "spec", "nodeName")) };
+    }
+    case "v1/Secret":
+      return {
+        secret: referenced(store.get(KEYS.secrets, namespace, target), reference, "secrets"),
+      };
+    case "v1/Node":
+      return { node: referenced(store.get(KEYS.nodes, undefined, target), reference, "nodes") };
+    default:
+      throw badRequest(`cannot bind token to object of type ${kind}; use v1 Pod, Secret or Node`);
+  }
+}
+
+function nodeOf(store: ObjectReader, name: string | undefined): { node?: BoundReference } {
+  if (name === undefined || name === "") return {};
+  const node = store.get(KEYS.nodes, undefined, name);
+  return node === undefined ? {} : { node: { name, uid: node.metadata.uid } };
+}

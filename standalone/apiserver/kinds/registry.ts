@@ -1,0 +1,148 @@
+/** The kinds that are served now: the built-in ones and those of CustomResourceDefinitions. */
+import { type ApiObject, child, children, text } from "../objects/api_object.ts";
+import { BUILT_IN, type Column, type Resource } from "./resource.ts";
+import { compileSchema, type Schema } from "../schemas/engine.ts";
+import { kubernetesKindSchema } from "../schemas/kubernetes.ts";
+import type { ResourceKey, Store } from "../storage/store.ts";
+import { z } from "zod";
+
+/** Where CustomResourceDefinitions are stored. */
+export const CRD_KEY: ResourceKey = {
+  group: "apiextensions.k8s.io",
+  resource: "customresourcedefinitions",
+};
+
+/** Looks kinds up. */
+export interface Registry {
+  /** Every kind in every served version. */
+  all(): readonly Resource[];
+  /** By path: group, version, plural. */
+  byPath(group: string, version: string, resource: string): Resource | undefined;
+  /** By `apiVersion` and `kind` as an object has them, for owner references. */
+  byKind(apiVersion: string, kind: string): Resource | undefined;
+  /** Any version of what a store key keeps. */
+  byKey(key: ResourceKey): Resource | undefined;
+  /** The resource with the schema that checks its objects, compiled on first use. */
+  schemaOf(resource: Resource): Schema | undefined;
+}
+
+const versionSchema = z.looseObject({
+  name: z.string(),
+  served: z.boolean(),
+  storage: z.boolean(),
+  schema: z.looseObject({ openAPIV3Schema: z.unknown() }).optional(),
+  subresources: z.looseObject({
+    status: z.unknown().optional(),
+    scale: z.looseObject({
+      specReplicasPath: z.string(),
+      statusReplicasPath: z.string(),
+      labelSelectorPath: z.string().optional(),
+    }).optional(),
+  }).optional(),
+  selectableFields: z.array(z.looseObject({ jsonPath: z.string() })).optional(),
+  additionalPrinterColumns: z.array(z.looseObject({
+    name: z.string(),
+    type: z.string(),
+    format: z.string().optional(),
+    description: z.string().optional(),
+    priority: z.number().optional(),
+    jsonPath: z.string(),
+  })).optional(),
+});
+
+const AGE: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
+
+function strings(value: unknown): string[] {
+  return z.array(z.string()).catch([]).parse(value);
+}
+
+/** The kinds that a definition serves, one for each served version. */
+export function resourcesOfDefinition(definition: ApiObject): Resource[] {
+  const group = text(definition.spec, "group") ?? "";
+  const names = child(definition.spec, "names");
+  const versions = children(definition.spec, "versions").map((v) => versionSchema.parse(v));
+  const storageVersion = versions.find((version) => version.storage)?.name ?? "";
+  const kind = text(names, "kind") ?? "";
+  return versions.filter((version) => version.served).map((version) => ({
+    group,
+    version: version.name,
+    kind,
+    listKind: text(names, "listKind") ?? `${kind}List`,
+    resource: text(names, "plural") ?? "",
+    singular: text(names, "singular") ?? kind.toLowerCase(),
+    shortNames: strings(names.shortNames),
+    categories: strings(names.categories),
+    namespaced: text(definition.spec, "scope") === "Namespaced",
+    status: version.subresources?.status !== undefined,
+    scale: version.subresources?.scale,
+    subresources: [],
+    generation: true,
+    review: false,
+    custom: true,
+    storageVersion,
+    columns: version.additionalPrinterColumns ?? [AGE],
+    selectableFields: version.selectableFields?.map(({ jsonPath }) => jsonPath.replace(/^\./, "")),
+    openApi: version.schema?.openAPIV3Schema,
+  }));
+}
+
+class StoreRegistry implements Registry {
+  #custom: Resource[] = [];
+  #byPath = new Map<string, Resource>();
+  readonly #schemas = new WeakMap<Resource, { schema: Schema | undefined }>();
+  readonly #ofDefinition = new WeakMap<ApiObject, Resource[]>();
+
+  constructor(readonly store: Store) {
+    this.#refresh();
+    store.subscribe((change) => {
+      if (change.key.resource === CRD_KEY.resource && change.key.group === CRD_KEY.group) {
+        this.#refresh();
+      }
+    });
+  }
+
+  #refresh(): void {
+    this.#custom = this.store.list(CRD_KEY).flatMap((definition) => {
+      const known = this.#ofDefinition.get(definition) ?? resourcesOfDefinition(definition);
+      this.#ofDefinition.set(definition, known);
+      return known;
+    });
+    this.#byPath = new Map(
+      this.all().map((kind) => [`${kind.group}/${kind.version}/${kind.resource}`, kind]),
+    );
+  }
+
+  all(): readonly Resource[] {
+    return [...BUILT_IN, ...this.#custom];
+  }
+
+  byPath(group: string, version: string, resource: string): Resource | undefined {
+    return this.#byPath.get(`${group}/${version}/${resource}`);
+  }
+
+  byKind(apiVersion: string, kind: string): Resource | undefined {
+    const slash = apiVersion.indexOf("/");
+    const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+    const ofGroup = this.all().filter((one) => one.group === group && one.kind === kind);
+    return ofGroup.find((one) => one.version === apiVersion.slice(slash + 1)) ?? ofGroup[0];
+  }
+
+  byKey({ group, resource }: ResourceKey): Resource | undefined {
+    return this.all().find((one) => one.group === group && one.resource === resource);
+  }
+
+  schemaOf(resource: Resource): Schema | undefined {
+    const known = this.#schemas.get(resource);
+    if (known) return known.schema;
+    const schema = resource.custom
+      ? resource.openApi === undefined ? undefined : compileSchema(resource.openApi, {})
+      : kubernetesKindSchema(resource.group, resource.version, resource.kind);
+    this.#schemas.set(resource, { schema });
+    return schema;
+  }
+}
+
+/** A registry that follows the definitions in the store. */
+export function createRegistry(store: Store): Registry {
+  return new StoreRegistry(store);
+}

@@ -1,0 +1,47 @@
+/** What is there from the first start: namespaces, roles and bindings, priority classes. */
+import { NODES } from "../../../crds/pod_names.ts";
+import { bootstrapRbac } from "../access/bootstrap_roles.ts";
+import { type Call, type Context, systemUser } from "../operations/context.ts";
+import { text } from "../objects/api_object.ts";
+import { StatusError } from "../objects/status_error.ts";
+import { createObject } from "../operations/writes.ts";
+
+const NAMESPACES = ["default", "kube-system", "kube-public", NODES.leaseNamespace];
+const PRIORITY_CLASSES = { "system-cluster-critical": 2e9, "system-node-critical": 2e9 + 1000 };
+
+async function ensure(
+  context: Context,
+  group: string,
+  plural: string,
+  body: Record<string, unknown> & { metadata: { name: string } },
+): Promise<void> {
+  const resource = context.registry.byPath(group, "v1", plural);
+  if (!resource || context.store.get(resource, undefined, body.metadata.name)) return;
+  const call: Call = {
+    resource,
+    name: body.metadata.name,
+    user: systemUser("bootstrap"),
+    dryRun: false,
+    fieldValidation: "Ignore",
+    warnings: [],
+  };
+  try {
+    await createObject(context, call, body);
+  } catch (error) {
+    if (!(error instanceof StatusError && error.code === 409)) throw error;
+  }
+}
+
+/** Creates what is not there yet. */
+export async function bootstrap(context: Context, namespaces: readonly string[]): Promise<void> {
+  for (const name of new Set([...NAMESPACES, ...namespaces])) {
+    await ensure(context, "", "namespaces", { metadata: { name } });
+  }
+  for (const object of bootstrapRbac()) {
+    const plural = `${text(object, "kind")?.toLowerCase()}s`;
+    await ensure(context, "rbac.authorization.k8s.io", plural, object);
+  }
+  for (const [name, value] of Object.entries(PRIORITY_CLASSES)) {
+    await ensure(context, "scheduling.k8s.io", "priorityclasses", { metadata: { name }, value });
+  }
+}

@@ -1,0 +1,171 @@
+/** What holds objects goes after them: namespaces and CustomResourceDefinitions. */
+import { type Call, type Context, systemCall, systemUser } from "../operations/context.ts";
+import { deleteObject } from "../operations/deletions.ts";
+import { child, children, text } from "../objects/api_object.ts";
+import { CRD_KEY } from "../kinds/registry.ts";
+import type { Resource } from "../kinds/resource.ts";
+import { FINALIZERS, holdsOf } from "../operations/strategies.ts";
+import { StatusError } from "../objects/status_error.ts";
+import type { Change, ResourceKey } from "../storage/store.ts";
+import { createWorkLoop } from "./work_queue.ts";
+import { createObject, updateObject } from "../operations/writes.ts";
+
+const NAMESPACES: ResourceKey = { group: "", resource: "namespaces" };
+const NAMESPACE_CONTROLLER = "namespace-controller";
+const CRD_CONTROLLER = "customresourcedefinition-controller";
+
+/** Begins to delete what is not yet being deleted; true where nothing is left. */
+async function empty(
+  context: Context,
+  controller: string,
+  resource: Resource,
+  namespace?: string,
+): Promise<boolean> {
+  const { store } = context;
+  for (const object of store.list(resource, namespace)) {
+    if (object.metadata.deletionTimestamp !== undefined) continue;
+    const call = systemCall(controller, resource, object);
+    try {
+      await deleteObject(context, call, { propagationPolicy: "Background" });
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
+    }
+  }
+  return store.list(resource, namespace).length === 0;
+}
+
+/** Each stored kind once, whatever its versions. */
+function storedKinds({ registry }: Context): Resource[] {
+  const kinds = new Map<string, Resource>();
+  for (const one of registry.all()) {
+    if (!one.review) kinds.set(`${one.group}/${one.resource}`, one);
+  }
+  return [...kinds.values()];
+}
+
+async function finishNamespace(context: Context, name: string): Promise<void> {
+  const { store } = context;
+  const namespace = store.get(NAMESPACES, undefined, name);
+  if (!namespace) return;
+  if (namespace.metadata.deletionTimestamp === undefined) return await furnish(context, name);
+  let isEmpty = true;
+  for (const resource of storedKinds(context)) {
+    if (!resource.namespaced) continue;
+    if (!await empty(context, NAMESPACE_CONTROLLER, resource, name)) isEmpty = false;
+  }
+  if (!isEmpty) return;
+  const now = store.get(NAMESPACES, undefined, name);
+  if (!now || now.metadata.uid !== namespace.metadata.uid) return;
+  if (!now.metadata.finalizers?.length) store.remove(NAMESPACES, undefined, name);
+  else if (holdsOf(now) > 0) {
+    store.put(NAMESPACES, { ...now, spec: { ...child(now, "spec"), finalizers: [] } });
+  }
+}
+
+/** What every namespace has: the service account `default`, and the CA by which pods know the server. */
+async function furnish(context: Context, namespace: string): Promise<void> {
+  const data = { "ca.crt": context.caCertificate };
+  const wanted = [
+    { resource: "serviceaccounts", name: "default", object: {} },
+    { resource: "configmaps", name: "kube-root-ca.crt", object: { data } },
+  ];
+  for (const { resource: plural, name, object } of wanted) {
+    const resource = context.registry.byPath("", "v1", plural);
+    if (!resource) continue;
+    const present = context.store.get(resource, namespace, name);
+    const metadata = { name, namespace };
+    const call: Call = {
+      resource,
+      name,
+      namespace,
+      user: systemUser(NAMESPACE_CONTROLLER),
+      dryRun: false,
+      fieldValidation: "Ignore",
+      warnings: [],
+    };
+    if (!present) await createObject(context, call, { ...object, metadata }).catch(ignoreExisting);
+    else if (plural === "configmaps" && text(present.data, "ca.crt") !== data["ca.crt"]) {
+      await updateObject(context, call, (current) => ({ ...current, data }));
+    }
+  }
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!(error instanceof StatusError && [403, 404, 409].includes(error.code))) throw error;
+}
+
+async function finishDefinition(context: Context, name: string): Promise<void> {
+  const { store, registry } = context;
+  const definition = store.get(CRD_KEY, undefined, name);
+  if (definition?.metadata.deletionTimestamp === undefined) return;
+  const key = {
+    group: text(definition.spec, "group") ?? "",
+    resource: text(child(definition.spec, "names"), "plural") ?? "",
+  };
+  const resource = registry.byKey(key);
+  if (resource && !await empty(context, CRD_CONTROLLER, resource)) return;
+  const crd = registry.byKey(CRD_KEY);
+  if (!crd) return;
+  await updateObject(context, systemCall(CRD_CONTROLLER, crd, definition), (current) => ({
+    ...current,
+    metadata: {
+      ...current.metadata,
+      finalizers: current.metadata.finalizers?.filter((one) => one !== FINALIZERS.customResources),
+    },
+  }));
+}
+
+/** Keeps the status of a definition in step with its names and versions. */
+async function refreshDefinition(context: Context, name: string): Promise<void> {
+  const definition = context.store.get(CRD_KEY, undefined, name);
+  const crd = context.registry.byKey(CRD_KEY);
+  if (!definition || !crd || definition.metadata.deletionTimestamp !== undefined) return;
+  const call = { ...systemCall(CRD_CONTROLLER, crd, definition), subresource: "status" };
+  await updateObject(context, call, (current) => {
+    const status = child(current, "status");
+    const stored = children(current.spec, "versions").filter((one) => one.storage === true)
+      .map((one) => text(one, "name"));
+    const before = Array.isArray(status.storedVersions) ? status.storedVersions : [];
+    return {
+      ...current,
+      status: {
+        ...status,
+        acceptedNames: child(current.spec, "names"),
+        storedVersions: [...new Set([...before, ...stored])],
+      },
+    };
+  });
+}
+
+/** Starts the controllers of namespaces and definitions; the result stops them. */
+export function startContentControllers(context: Context): () => Promise<void> {
+  const { store } = context;
+  const loop = createWorkLoop("namespaces and definitions", async (key) => {
+    const [kind, name = ""] = key.split(" ");
+    if (kind === "namespace") return await finishNamespace(context, name);
+    await finishDefinition(context, name);
+    await refreshDefinition(context, name);
+  });
+  const terminating = (key: ResourceKey, name: string) =>
+    store.get(key, undefined, name)?.metadata.deletionTimestamp !== undefined;
+  const note = ({ key, object, type }: Pick<Change, "key" | "object" | "type">) => {
+    const { name, namespace } = object.metadata;
+    if (key.group === "" && key.resource === "namespaces") loop.add(`namespace ${name}`);
+    if (key.group === CRD_KEY.group && key.resource === CRD_KEY.resource) loop.add(`crd ${name}`);
+    if (type !== "DELETED") return;
+    const furniture = name === "default" || name === "kube-root-ca.crt";
+    if (namespace !== undefined && (furniture || terminating(NAMESPACES, namespace))) {
+      loop.add(`namespace ${namespace}`);
+    }
+    const definition = `${key.resource}.${key.group}`;
+    if (terminating(CRD_KEY, definition)) loop.add(`crd ${definition}`);
+  };
+  for (const key of [NAMESPACES, CRD_KEY]) {
+    for (const object of store.list(key)) note({ key, object, type: "ADDED" });
+  }
+  const unsubscribe = store.subscribe(note);
+  return async () => {
+    unsubscribe();
+    await loop.stop();
+  };
+}

@@ -1,0 +1,32 @@
+/** Events do not stay: the old ones go, and there are never more than a bound. */
+import type { Context } from "../operations/context.ts";
+import type { ApiObject } from "../objects/api_object.ts";
+import type { ResourceKey } from "../storage/store.ts";
+
+const EVENTS: ResourceKey = { group: "", resource: "events" };
+const EVENT_TTL_MS = 3600_000;
+const EVENTS_MAX = 10_000;
+const SWEEP_INTERVAL_MS = 60_000;
+
+function timeOf({ lastTimestamp, eventTime, metadata }: ApiObject): number {
+  const time = lastTimestamp ?? eventTime ?? metadata.creationTimestamp;
+  return Date.parse(typeof time === "string" ? time : metadata.creationTimestamp) || 0;
+}
+
+/** Removes events that nobody has repeated for an hour, and the oldest beyond the bound. */
+export function expireEvents({ store, now }: Pick<Context, "store" | "now">): void {
+  const newest = store.list(EVENTS).sort((a, b) => timeOf(b) - timeOf(a));
+  newest.forEach((event, index) => {
+    if (index < EVENTS_MAX && timeOf(event) > now() - EVENT_TTL_MS) return;
+    store.remove(EVENTS, event.metadata.namespace, event.metadata.name);
+  });
+}
+
+/** Expires events every minute; the result ends it. */
+export function startEventExpiry(context: Context): () => Promise<void> {
+  const timer = setInterval(() => expireEvents(context), SWEEP_INTERVAL_MS);
+  return () => {
+    clearInterval(timer);
+    return Promise.resolve();
+  };
+}

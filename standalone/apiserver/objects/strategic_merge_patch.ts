@@ -1,0 +1,143 @@
+/** Strategic merge patch: a merge patch whose lists merge by the key that the schema names. */
+import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
+import { isJson, type Json, sameJson } from "./api_object.ts";
+import { setKey } from "../schemas/json.ts";
+import { badRequest } from "./status_error.ts";
+
+const REF = "#/components/schemas/";
+const DIRECTIVE = "$patch";
+const DELETE_LIST = "$deleteFromPrimitiveList/";
+const ORDER = "$setElementOrder/";
+const RETAIN = "$retainKeys";
+
+const definitions: Readonly<Json> = kubernetesSchemas;
+
+/** Follows `$ref` and a single `allOf`. */
+function resolved(schema: unknown): Json {
+  if (!isJson(schema)) return {};
+  if (typeof schema.$ref === "string") return resolved(definitions[schema.$ref.slice(REF.length)]);
+  if (Array.isArray(schema.allOf) && schema.allOf.length === 1) {
+    return { ...resolved(schema.allOf[0]), ...schema, allOf: undefined };
+  }
+  return schema;
+}
+
+function memberSchema(schema: Json, key: string): Json {
+  const properties = isJson(schema.properties) ? schema.properties : {};
+  return resolved(properties[key] ?? schema.additionalProperties);
+}
+
+function mergesLists(schema: Json): boolean {
+  const strategy = schema["x-kubernetes-patch-strategy"];
+  return typeof strategy === "string" && strategy.split(",").includes("merge");
+}
+
+/** Merges a list of objects by their key. */
+function mergeByKey(list: unknown[], patch: unknown[], key: string, items: Json): unknown[] {
+  const merged = [...list];
+  const added: unknown[] = [];
+  for (const entry of patch) {
+    if (!isJson(entry)) throw badRequest(`strategic merge patch: a list item is no object`);
+    if (entry[DIRECTIVE] === "replace") {
+      return patch.filter((one) => one !== entry);
+    }
+    if (entry[key] === undefined) {
+      throw badRequest(`strategic merge patch: a list item lacks its merge key "${key}"`);
+    }
+    const index = merged.findIndex((one) => isJson(one) && sameJson(one[key], entry[key]));
+    if (entry[DIRECTIVE] === "delete") {
+      if (index >= 0) merged.splice(index, 1);
+    } else if (index >= 0) merged[index] = mergeObject(merged[index], entry, items);
+    else added.push(mergeObject({}, entry, items));
+  }
+  // What is new stands first, as on the real server; `$setElementOrder` says otherwise.
+  return [...added, ...merged];
+}
+
+function mergeList(list: unknown, patch: unknown[], schema: Json): unknown[] {
+  const current = Array.isArray(list) ? list : [];
+  if (!mergesLists(schema)) return patch;
+  const key = schema["x-kubernetes-patch-merge-key"];
+  if (typeof key === "string") return mergeByKey(current, patch, key, resolved(schema.items));
+  return [...current, ...patch.filter((item) => !current.some((one) => sameJson(one, item)))];
+}
+
+/** Puts the items that the patch orders into its order; others stay behind the one before them. */
+function ordered(list: unknown, order: unknown, schema: Json): unknown {
+  if (!Array.isArray(list) || !Array.isArray(order)) return list;
+  const key = schema["x-kubernetes-patch-merge-key"];
+  const idOf = (item: unknown) => typeof key === "string" && isJson(item) ? item[key] : item;
+  const wanted = order.map(idOf);
+  const rank = (item: unknown) => wanted.findIndex((id) => sameJson(id, idOf(item)));
+  const known = list.filter((item) => rank(item) >= 0).sort((a, b) => rank(a) - rank(b));
+  const result: unknown[] = [];
+  for (const item of list) result.push(rank(item) >= 0 ? known.shift() : item);
+  return result;
+}
+
+/** Applies the directives that stand beside a list: what to delete, in which order to stand. */
+function applyDirective(merged: Json, directive: string, value: unknown, schema: Json): void {
+  const [kind = "", field = ""] = directive.split("/");
+  const list = merged[field];
+  if (`${kind}/` === DELETE_LIST && Array.isArray(list) && Array.isArray(value)) {
+    merged[field] = list.filter((item) => !value.some((gone) => sameJson(gone, item)));
+  }
+  if (`${kind}/` === ORDER) merged[field] = ordered(list, value, memberSchema(schema, field));
+}
+
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutDirectives);
+  if (!isJson(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, member]) => !key.startsWith("$") && member !== null)
+      .map(([key, member]) => [key, withoutDirectives(member)]),
+  );
+}
+
+function mergeObject(document: unknown, patch: Json, schema: Json): unknown {
+  const directive = patch[DIRECTIVE];
+  if (directive === "replace") return withoutDirectives(patch);
+  if (directive === "delete") return undefined;
+  const merged: Json = isJson(document) ? { ...document } : {};
+  const members = Object.entries(patch).filter(([key]) => !key.startsWith("$"));
+  for (const [key, value] of members) {
+    const member = memberSchema(schema, key);
+    const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    if (value === null) delete merged[key];
+    else if (Array.isArray(value)) {
+      setKey(merged, key, withoutDirectives(mergeList(before, value, member)));
+    } else if (isJson(value)) {
+      const next = mergeObject(before, value, member);
+      if (next === undefined) delete merged[key];
+      else setKey(merged, key, next);
+    } else setKey(merged, key, value);
+  }
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith(DELETE_LIST) || key.startsWith(ORDER)) {
+      applyDirective(merged, key, value, schema);
+    }
+  }
+  const kept = patch[RETAIN];
+  if (Array.isArray(kept)) {
+    for (const key of Object.keys(merged)) if (!kept.includes(key)) delete merged[key];
+  }
+  return merged;
+}
+
+/**
+ * A copy of the document after a strategic merge patch. Lists whose schema has the strategy
+ * `merge` merge by their key, others are replaced; `$patch`, `$setElementOrder`,
+ * `$deleteFromPrimitiveList` and `$retainKeys` are obeyed. Throws 400.
+ * @param schemaName Name of the kind's schema in `crds/kubernetes_schemas.json`; without one it is
+ * a merge patch.
+ */
+export function applyStrategicPatch(
+  document: unknown,
+  patch: unknown,
+  schemaName: string | undefined,
+): unknown {
+  if (!isJson(patch)) throw badRequest("the strategic merge patch must be a JSON object");
+  const schema = schemaName === undefined ? {} : resolved(definitions[schemaName]);
+  return mergeObject(structuredClone(document), patch, schema);
+}

@@ -1,0 +1,94 @@
+/** What every operation of the API server works with. */
+import { type ApiObject, isJson, sameJson } from "../objects/api_object.ts";
+import type { Parts, PodLogs, User } from "../parts.ts";
+import type { Registry } from "../kinds/registry.ts";
+import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import type { Store } from "../storage/store.ts";
+
+/** The server's own things. */
+export interface Context {
+  readonly store: Store;
+  readonly registry: Registry;
+  readonly parts: Parts;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly podLogs?: PodLogs;
+  /** PEM; every namespace has it in the ConfigMap `kube-root-ca.crt`. */
+  readonly caCertificate: string;
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
+}
+
+/** Which object a request is about, who sends it, and how it is to be done. */
+export interface Call {
+  readonly resource: Resource;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly user: User;
+  readonly dryRun: boolean;
+  readonly fieldValidation: "Ignore" | "Warn" | "Strict";
+  /** Where warnings to the client are put. */
+  readonly warnings: string[];
+}
+
+/** The user that the server's own controllers act as. */
+export function systemUser(controller: string): User {
+  const groups = [
+    "system:serviceaccounts",
+    "system:serviceaccounts:kube-system",
+    "system:authenticated",
+    "system:masters",
+  ];
+  return { name: `system:serviceaccount:kube-system:${controller}`, groups };
+}
+
+/** A call of one of the server's own controllers. */
+export function systemCall(
+  controller: string,
+  resource: Resource,
+  object: ApiObject,
+): Call {
+  return {
+    resource,
+    namespace: object.metadata.namespace,
+    name: object.metadata.name,
+    user: systemUser(controller),
+    dryRun: false,
+    fieldValidation: "Ignore",
+    warnings: [],
+  };
+}
+
+/** A time as metadata has it: RFC 3339 in whole seconds. */
+export function timestamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}
+
+/** Objects as they are served, by the stored ones and the schema that was asked. */
+const served = new WeakMap<ApiObject, { schema: unknown; version: string; object: ApiObject }>();
+
+/**
+ * A stored object as its kind serves it now: in the version of the resource, and for custom kinds
+ * with the defaults that their schema has come to have since. Equal objects stay the same.
+ */
+export function asServed({ registry }: Context, stored: ApiObject, resource: Resource): ApiObject {
+  const object = inVersion(stored, resource);
+  const schema = resource.custom ? registry.schemaOf(resource) : undefined;
+  if (schema === undefined) return object;
+  const known = served.get(stored);
+  if (known?.schema === schema && known.version === resource.version) return known.object;
+  const filled = schema.applyDefaults(object);
+  const { metadata, apiVersion, kind } = object;
+  const now = isJson(filled) && !sameJson(filled, object)
+    ? { ...filled, apiVersion, kind, metadata }
+    : object;
+  served.set(stored, { schema, version: resource.version, object: now });
+  return now;
+}
+
+/** A stored object as one version of its kind has it. */
+export function inVersion(object: ApiObject, resource: Resource): ApiObject {
+  const apiVersion = apiVersionOf(resource);
+  return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+}

@@ -1,0 +1,166 @@
+/** Delete: preconditions, finalizers, propagation, and the grace that pods are given. */
+import { z } from "zod";
+import { type Call, type Context, timestamp } from "./context.ts";
+import { type ApiObject, child, compact, number, text } from "../objects/api_object.ts";
+import { admissionRequest, existing } from "./writes.ts";
+import { FINALIZERS, holdsOf } from "./strategies.ts";
+import { badRequest, conflict, invalidOptions } from "../objects/status_error.ts";
+
+const optionsSchema = z.looseObject({
+  propagationPolicy: z.string().nullish(),
+  orphanDependents: z.boolean().nullish(),
+  gracePeriodSeconds: z.number().int().transform((seconds) => seconds < 0 ? 1 : seconds).nullish(),
+  preconditions: z.looseObject({
+    uid: z.string().nullish(),
+    resourceVersion: z.string().nullish(),
+  }).nullish(),
+  dryRun: z.array(z.string()).nullish(),
+});
+
+/** How an object is to be deleted. */
+export type DeleteOptions = z.infer<typeof optionsSchema>;
+
+/** What became of a deletion. */
+export interface Deletion {
+  readonly object: ApiObject;
+  /** False: it waits for finalizers, or for its grace to end. */
+  readonly removed: boolean;
+}
+
+const POLICIES = ["Foreground", "Background", "Orphan"];
+
+function checked(options: DeleteOptions): DeleteOptions {
+  const { propagationPolicy: policy, orphanDependents } = options;
+  if (!policy) return options;
+  if (!POLICIES.includes(policy)) {
+    const known = [...POLICIES, null].map((one) => `"${one ?? "nil"}"`).join(", ");
+    const detail = `Unsupported value: "${policy}": supported values: ${known}`;
+    throw invalidOptions("DeleteOptions", "propagationPolicy", detail);
+  }
+  if (orphanDependents !== undefined && orphanDependents !== null) {
+    const detail = "orphanDependents and deletionPropagation cannot be both set";
+    throw invalidOptions("DeleteOptions", "propagationPolicy", `Invalid value: ${detail}`);
+  }
+  return options;
+}
+
+/** Reads DeleteOptions from the body, or else from the query. Throws 400 and 422. */
+export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
+  const grace = query.get("gracePeriodSeconds");
+  const fromQuery = compact({
+    propagationPolicy: query.get("propagationPolicy") ?? undefined,
+    orphanDependents: query.has("orphanDependents")
+      ? query.get("orphanDependents") === "true"
+      : undefined,
+    gracePeriodSeconds: grace === null ? undefined : Number(grace),
+  });
+  const parsed = optionsSchema.safeParse(body ?? fromQuery);
+  if (parsed.success) return checked(parsed.data);
+  const issue = parsed.error.issues[0];
+  throw badRequest(`invalid DeleteOptions: ${issue?.path.join(".")}: ${issue?.message}`);
+}
+
+function checkPreconditions(options: DeleteOptions, { metadata }: ApiObject, call: Call): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  if (uid && uid !== metadata.uid) {
+    const cause = `the UID in the precondition (${uid}) does not match the UID in record ` +
+      `(${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict(call.resource, metadata.name, cause);
+  }
+  if (resourceVersion && resourceVersion !== metadata.resourceVersion) {
+    const cause = `the ResourceVersion in the precondition (${resourceVersion}) does not match ` +
+      `the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict(call.resource, metadata.name, cause);
+  }
+}
+
+/** Finalizers after a deletion with this propagation. */
+function finalizersFor(options: DeleteOptions, { metadata }: ApiObject, call: Call): string[] {
+  const present = metadata.finalizers ?? [];
+  const { propagationPolicy, orphanDependents } = options;
+  const own: string[] = [FINALIZERS.foreground, FINALIZERS.orphan];
+  const said = propagationPolicy || typeof orphanDependents === "boolean" ||
+    present.some((finalizer) => own.includes(finalizer));
+  // The default of batch/v1 jobs is an old promise.
+  const isJob = call.resource.group === "batch" && call.resource.resource === "jobs";
+  const policy = propagationPolicy ?? (orphanDependents || (!said && isJob) ? "Orphan" : undefined);
+  if (policy === undefined && typeof orphanDependents !== "boolean") return present;
+  const others = present.filter((finalizer) => !own.includes(finalizer));
+  if (policy === "Foreground") return [...others, FINALIZERS.foreground];
+  return policy === "Orphan" ? [...others, FINALIZERS.orphan] : others;
+}
+
+/** Seconds that a pod is given to stop: none where no kubelet has it, or it has ended. */
+function graceOf(options: DeleteOptions, object: ApiObject, call: Call): number {
+  if (call.resource.group !== "" || call.resource.resource !== "pods") return 0;
+  const phase = text(object.status, "phase");
+  if (!text(object.spec, "nodeName") || phase === "Succeeded" || phase === "Failed") return 0;
+  const wanted = options.gracePeriodSeconds ??
+    number(child(object, "spec"), "terminationGracePeriodSeconds") ?? 30;
+  const running = object.metadata.deletionGracePeriodSeconds;
+  return running === undefined ? wanted : Math.min(wanted, running);
+}
+
+/** The object marked as being deleted; the same where it already was, so. */
+function marked(
+  context: Context,
+  call: Call,
+  object: ApiObject,
+  finalizers: string[],
+  grace: number,
+): ApiObject {
+  const { metadata } = object;
+  const first = metadata.deletionTimestamp === undefined;
+  const shorter = first || grace < (metadata.deletionGracePeriodSeconds ?? 0);
+  const isNamespace = call.resource.group === "" && call.resource.resource === "namespaces";
+  return {
+    ...object,
+    ...(isNamespace && { status: { ...child(object, "status"), phase: "Terminating" } }),
+    metadata: compact({
+      ...metadata,
+      finalizers: finalizers.length > 0 ? finalizers : undefined,
+      deletionTimestamp: shorter
+        ? timestamp(context.now() + grace * 1000)
+        : metadata.deletionTimestamp,
+      deletionGracePeriodSeconds: shorter ? grace : metadata.deletionGracePeriodSeconds,
+      generation: first && metadata.generation !== undefined
+        ? metadata.generation + 1
+        : metadata.generation,
+    }),
+  };
+}
+
+/** Deletes an object, or begins to. Throws 404 and 409. */
+export async function deleteObject(
+  context: Context,
+  call: Call,
+  options: DeleteOptions,
+): Promise<Deletion> {
+  const { store, parts } = context;
+  const before = existing(context, call);
+  checkPreconditions(options, before, call);
+  const admitted = await parts.admit(
+    admissionRequest(call, "DELETE", { oldObject: before, options }),
+    () => undefined,
+  );
+  call.warnings.push(...admitted.warnings);
+  const object = existing(context, call);
+  checkPreconditions(options, object, call);
+  const finalizers = finalizersFor(options, object, call);
+  const grace = graceOf(options, object, call);
+  const { namespace, name } = object.metadata;
+  if (finalizers.length === 0 && grace === 0 && holdsOf(object) === 0) {
+    if (!call.dryRun) store.remove(call.resource, namespace, name);
+    return { object, removed: true };
+  }
+  const next = marked(context, call, object, finalizers, grace);
+  const unchanged = object.metadata.deletionTimestamp === next.metadata.deletionTimestamp &&
+    object.metadata.deletionGracePeriodSeconds === next.metadata.deletionGracePeriodSeconds &&
+    finalizers.length === (object.metadata.finalizers?.length ?? 0);
+  if (call.dryRun || unchanged) return { object: next, removed: false };
+  const storedVersion = store.get(call.resource, namespace, name)?.apiVersion ?? next.apiVersion;
+  return {
+    object: store.put(call.resource, { ...next, apiVersion: storedVersion }),
+    removed: false,
+  };
+}

@@ -1,0 +1,136 @@
+/** Label and field selectors of lists and watches. */
+import { type ApiObject, isJson } from "../objects/api_object.ts";
+import type { ResourceKey } from "../storage/store.ts";
+import { badRequest } from "../objects/status_error.ts";
+
+/** Says whether an object is selected. */
+export type Selects = (object: ApiObject) => boolean;
+
+type LabelTest = (labels: Record<string, string>) => boolean;
+
+const SET = /^\s*([^\s!=,()]+)\s+(in|notin)\s*\(([^)]*)\)\s*$/;
+const EQUALITY = /^\s*([^\s!=,()]+)\s*(==|=|!=)\s*([^\s!=,()]*)\s*$/;
+const EXISTS = /^\s*(!?)\s*([^\s!=,()]+)\s*$/;
+
+/** Splits at commas outside parentheses. */
+function clauses(selector: string): string[] {
+  return selector.split(/,(?![^(]*\))/).filter((clause) => clause.trim() !== "");
+}
+
+function labelTest(clause: string): LabelTest {
+  const set = SET.exec(clause);
+  if (set) {
+    const [, key = "", operator, list = ""] = set;
+    const values = new Set(list.split(",").map((value) => value.trim()));
+    const isIn: LabelTest = (labels) => key in labels && values.has(labels[key] ?? "");
+    return operator === "in" ? isIn : (labels) => !isIn(labels);
+  }
+  const equality = EQUALITY.exec(clause);
+  if (equality) {
+    const [, key = "", operator, value = ""] = equality;
+    return operator === "!="
+      ? (labels) => labels[key] !== value
+      : (labels) => labels[key] === value;
+  }
+  const exists = EXISTS.exec(clause);
+  if (exists) {
+    const [, not, key = ""] = exists;
+    return (labels) => Object.hasOwn(labels, key) !== (not === "!");
+  }
+  throw badRequest(
+    `unable to parse requirement: "${clause.trim()}" is no label selector; write key=value, ` +
+      "key!=value, key in (a,b), key notin (a,b), key or !key",
+  );
+}
+
+/** Reads a label selector such as `app=web,tier in (a,b),!old`. Throws 400. */
+export function parseLabelSelector(selector: string): Selects {
+  const tests = clauses(selector).map(labelTest);
+  return ({ metadata }) => tests.every((test) => test(metadata.labels ?? {}));
+}
+
+/** Fields by which kinds may be selected, besides `metadata.name` and `metadata.namespace`. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  "/pods": [
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "status.phase",
+    "status.podIP",
+    "status.nominatedNodeName",
+  ],
+  "/events": [
+    "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+  ],
+  "/secrets": ["type"],
+  "/namespaces": ["status.phase"],
+  "/nodes": ["spec.unschedulable"],
+  "/services": ["spec.clusterIP", "spec.type"],
+  "batch/jobs": ["status.successful"],
+};
+
+/** Fields that stand elsewhere in the object than they are called. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  "/events source": "source.component",
+  "batch/jobs status.successful": "status.succeeded",
+};
+
+/** Fields that are numbers: what is not there is 0. */
+const COUNTED = new Set(["status.succeeded"]);
+
+/** The text of a field; what is not there is empty. */
+function fieldText(object: ApiObject, path: string): string {
+  let value: unknown = object;
+  for (const part of path.split(".")) value = isJson(value) ? value[part] : undefined;
+  if (value === undefined || value === null) return COUNTED.has(path) ? "0" : "";
+  return `${value}`;
+}
+
+/** Reads a field selector such as `metadata.name=x,status.phase!=Running`. Throws 400. */
+export function parseFieldSelector(
+  selector: string,
+  key: ResourceKey & { readonly selectableFields?: readonly string[] },
+): Selects {
+  const table = `${key.group}/${key.resource}`;
+  const known = [
+    "metadata.name",
+    "metadata.namespace",
+    ...FIELDS[table] ?? [],
+    ...key.selectableFields ?? [],
+  ];
+  const tests = clauses(selector).map((clause): Selects => {
+    const match = /^\s*([^=!]+?)\s*(==|=|!=)\s*(.*?)\s*$/.exec(clause);
+    if (!match) throw badRequest(`invalid field selector "${clause}"; write field=value`);
+    const [, field = "", operator, escaped = ""] = match;
+    if (!known.includes(field)) {
+      throw badRequest(`field label not supported: ${field}; supported are ${known.join(", ")}`);
+    }
+    const value = escaped.replace(/\\([\\,=])/g, "$1");
+    const path = ELSEWHERE[`${table} ${field}`] ?? field;
+    return (object) => (fieldText(object, path) === value) === (operator !== "!=");
+  });
+  return (object) => tests.every((test) => test(object));
+}
+
+/** Both selectors of a request's query; undefined where it selects everything. */
+export function selectorOf(
+  query: URLSearchParams,
+  key: Parameters<typeof parseFieldSelector>[1],
+): Selects | undefined {
+  const labels = query.get("labelSelector") ?? "";
+  const fields = query.get("fieldSelector") ?? "";
+  if (labels === "" && fields === "") return undefined;
+  const [byLabel, byField] = [parseLabelSelector(labels), parseFieldSelector(fields, key)];
+  return (object) => byLabel(object) && byField(object);
+}

@@ -1,0 +1,218 @@
+/** What the server itself sets and protects in objects: metadata, status, what a kind is born with. */
+import {
+  type ApiObject,
+  child,
+  children,
+  compact,
+  type Metadata,
+  sameJson,
+  type SentObject,
+  text,
+} from "../objects/api_object.ts";
+import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { badRequest, conflict, invalid } from "../objects/status_error.ts";
+
+/** Finalizers of the server's own making. */
+export const FINALIZERS = {
+  foreground: "foregroundDeletion",
+  orphan: "orphan",
+  customResources: "customresourcecleanup.apiextensions.k8s.io",
+} as const;
+
+/** Label that every namespace carries. */
+const NAMESPACE_LABEL = "kubernetes.io/metadata.name";
+
+/** What the server decides about a new object. */
+export interface Birth {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly uid: string;
+  /** RFC 3339, in seconds. */
+  readonly now: string;
+}
+
+/** Custom objects always say what they are, and are held to it by validation. Throws 400 and 422. */
+function checkCustomKind({ kind, metadata }: SentObject, resource: Resource): void {
+  if (!kind) throw badRequest("Object 'Kind' is missing in the body");
+  if (kind === resource.kind) return;
+  const message = `Invalid value: ${JSON.stringify(kind)}: must be ${resource.kind}`;
+  const cause = { field: "kind", reason: "FieldValueInvalid", message };
+  throw invalid({ group: resource.group, kind }, metadata.name ?? "", [cause]);
+}
+
+/** Checks that the body is of the kind that the path names. Throws 400, and 422 for custom kinds. */
+export function checkKind(sent: SentObject, resource: Resource): void {
+  const expected = apiVersionOf(resource);
+  if (sent.apiVersion !== undefined && sent.apiVersion !== expected) {
+    throw badRequest(
+      `the API version in the data (${sent.apiVersion}) does not match the expected API version (${expected})`,
+    );
+  }
+  if (resource.custom) return checkCustomKind(sent, resource);
+  if (sent.kind !== undefined && sent.kind !== resource.kind) {
+    throw badRequest(
+      `the kind in the data (${sent.kind}) does not match the expected kind (${resource.kind})`,
+    );
+  }
+}
+
+/** Requests equal limits for cpu and memory everywhere: Guaranteed; none at all: BestEffort. */
+function qosClass(pod: SentObject): string {
+  const containers = [...children(pod.spec, "containers"), ...children(pod.spec, "initContainers")];
+  const resources = containers.map((container) => ({
+    requests: child(container.resources, "requests"),
+    limits: child(container.resources, "limits"),
+  }));
+  const counted = ["cpu", "memory"];
+  if (resources.every((r) => counted.every((n) => !(n in r.requests) && !(n in r.limits)))) {
+    return "BestEffort";
+  }
+  const guaranteed = resources.every(({ requests, limits }) =>
+    counted.every((n) => n in limits && (!(n in requests) || sameJson(requests[n], limits[n])))
+  );
+  return guaranteed ? "Guaranteed" : "Burstable";
+}
+
+/** What a kind is born with, beyond its schema's defaults. */
+const BORN_WITH: Readonly<Record<string, (object: SentObject, birth: Birth) => void>> = {
+  "/pods": (pod) => void (pod.status = { phase: "Pending", qosClass: qosClass(pod) }),
+  "/namespaces": (namespace, { name }) => {
+    namespace.spec = { finalizers: ["kubernetes"] };
+    namespace.status = { phase: "Active" };
+    namespace.metadata.labels = { ...namespace.metadata.labels, [NAMESPACE_LABEL]: name };
+  },
+  "/persistentvolumeclaims": (claim) => void (claim.status = { phase: "Pending" }),
+  "/services": (service) => void (service.status = { loadBalancer: {} }),
+  "batch/jobs": (job) => void (job.status = {}),
+  "apiextensions.k8s.io/customresourcedefinitions": (definition, { now }) => {
+    const { metadata } = definition;
+    metadata.finalizers = [...new Set([...metadata.finalizers ?? [], FINALIZERS.customResources])];
+    definition.status = definitionStatus(definition, now);
+  },
+};
+
+function definitionStatus({ spec }: SentObject, now: string) {
+  const condition = (type: string, reason: string, message: string) => ({
+    type,
+    status: "True",
+    lastTransitionTime: now,
+    reason,
+    message,
+  });
+  const stored = children(spec, "versions").filter((version) => version.storage === true);
+  return {
+    acceptedNames: { ...child(spec, "names") },
+    conditions: [
+      condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+      condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+    ],
+    storedVersions: stored.map((version) => text(version, "name") ?? ""),
+  };
+}
+
+/** The object as it is stored first: metadata of the server's making, no status of the client's. */
+export function newObject(sent: SentObject, resource: Resource, birth: Birth): ApiObject {
+  const { labels, annotations, finalizers, ownerReferences, generateName } = sent.metadata;
+  const object: SentObject = {
+    ...sent,
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { labels, annotations, finalizers, ownerReferences, generateName },
+  };
+  if (resource.status) delete object.status;
+  BORN_WITH[`${resource.group}/${resource.resource}`]?.(object, birth);
+  const metadata: Metadata = compact({
+    ...object.metadata,
+    name: birth.name,
+    namespace: birth.namespace,
+    uid: birth.uid,
+    resourceVersion: "",
+    creationTimestamp: birth.now,
+    generation: resource.generation ? 1 : undefined,
+  });
+  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
+}
+
+/** How many holders in its `spec.finalizers` keep a namespace: its content, until that is gone. */
+export function holdsOf(object: ApiObject): number {
+  const holders = object.kind === "Namespace" ? child(object, "spec").finalizers : undefined;
+  return Array.isArray(holders) ? holders.length : 0;
+}
+
+/** What counts for `generation`: all but metadata and, where it is a subresource, status. */
+function wanted(object: SentObject, resource: Resource): unknown {
+  const { metadata: _metadata, apiVersion: _version, status, ...rest } = object;
+  return resource.status ? rest : { ...rest, status };
+}
+
+/** Throws where the client's idea of the object is an old or another one, or of another name. */
+export function checkIdentity(sent: SentObject, current: ApiObject, resource: Resource): void {
+  const { name, namespace, uid } = sent.metadata;
+  if (name !== undefined && name !== current.metadata.name) {
+    throw badRequest(
+      `the name of the object (${name}) does not match the name on the URL (${current.metadata.name})`,
+    );
+  }
+  if (namespace !== undefined && namespace !== (current.metadata.namespace ?? "")) {
+    throw badRequest(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  }
+  if (uid !== undefined && uid !== current.metadata.uid) {
+    throw conflict(
+      resource,
+      current.metadata.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`,
+    );
+  }
+}
+
+function checkFinalizers(sent: SentObject, current: ApiObject, resource: Resource): void {
+  if (current.metadata.deletionTimestamp === undefined) return;
+  const known = current.metadata.finalizers ?? [];
+  const added = (sent.metadata.finalizers ?? []).filter((one) => !known.includes(one));
+  if (added.length === 0) return;
+  const message = "Forbidden: no new finalizers can be added if the object is being deleted, " +
+    `found new finalizers ${JSON.stringify(added)}`;
+  throw invalid(resource, current.metadata.name, [
+    { field: "metadata.finalizers", reason: "FieldValueForbidden", message },
+  ]);
+}
+
+/** Metadata after an update: the client's where it may write, the server's elsewhere. */
+function nextMetadata(sent: SentObject, { metadata: current }: ApiObject): Metadata {
+  const { labels, annotations, finalizers, ownerReferences } = sent.metadata;
+  const own = { ...current, labels, annotations, finalizers, ownerReferences };
+  if (finalizers?.length === 0) own.finalizers = undefined;
+  if (ownerReferences?.length === 0) own.ownerReferences = undefined;
+  return compact(own);
+}
+
+/**
+ * The object after a client's update of the main resource or of `subresource`: each writes only
+ * what is its own. `generation` counts changes of what is wanted.
+ */
+export function nextObject(
+  sent: SentObject,
+  current: ApiObject,
+  resource: Resource,
+  subresource: string | undefined,
+): ApiObject {
+  checkIdentity(sent, current, resource);
+  checkFinalizers(sent, current, resource);
+  const head = { apiVersion: apiVersionOf(resource), kind: resource.kind };
+  if (subresource === "status") {
+    const metadata = resource.custom ? current.metadata : nextMetadata(sent, current);
+    return compact({ ...current, ...head, metadata, status: sent.status });
+  }
+  const metadata = nextMetadata(sent, current);
+  const status = resource.status ? current.status : sent.status;
+  const next: ApiObject = compact({ ...sent, ...head, metadata, status });
+  if (resource.group === "" && resource.kind === "Namespace" && subresource !== "finalize") {
+    next.spec = current.spec;
+  }
+  if (resource.generation && !sameJson(wanted(next, resource), wanted(current, resource))) {
+    metadata.generation = (current.metadata.generation ?? 0) + 1;
+  }
+  return next;
+}

@@ -1,0 +1,183 @@
+/** Watches: what is there, then what changes, as a stream of JSON lines. */
+import { asServed, type Context } from "./context.ts";
+import type { ApiObject } from "../objects/api_object.ts";
+import { CRD_KEY } from "../kinds/registry.ts";
+import { revisionOf } from "./lists.ts";
+import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { selectorOf } from "./selectors.ts";
+import { expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
+import type { Change } from "../storage/store.ts";
+
+/** One line of a watch. */
+export interface WatchEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  readonly object: unknown;
+}
+
+/** Makes of an object what the client asked for: itself, its metadata, a table. */
+export type Presents = (object: ApiObject, type: WatchEvent["type"]) => unknown;
+
+/** A slow client is cut off when so many events wait for it. */
+const QUEUE_MAX = 20_000;
+/** A bookmark at least so often, where the client allows them. */
+const BOOKMARK_INTERVAL_MS = 60_000;
+/** Watches end after this time where the client does not say when. */
+const DEFAULT_TIMEOUT_SECONDS = 3600;
+const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+
+/** What a watch is of. */
+export interface WatchOptions {
+  readonly resource: Resource;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly query: URLSearchParams;
+  readonly present: Presents;
+}
+
+interface Start {
+  /** Objects to tell of first. */
+  readonly objects: ApiObject[];
+  readonly changes: Change[];
+  /** A bookmark ends the initial events. */
+  readonly announced: boolean;
+}
+
+function isTrue(query: URLSearchParams, name: string): boolean {
+  return /^(1|true)$/i.test(query.get(name) ?? "");
+}
+
+function startOf({ store }: Context, { resource, namespace, query }: WatchOptions): Start {
+  const revision = revisionOf(query);
+  const initial = isTrue(query, "sendInitialEvents");
+  if (initial && query.get("resourceVersionMatch") !== "NotOlderThan") {
+    throw invalidOptions(
+      "ListOptions",
+      "resourceVersionMatch",
+      "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+    );
+  }
+  if (!query.has("sendInitialEvents") && query.get("resourceVersionMatch")) {
+    throw invalidOptions(
+      "ListOptions",
+      "resourceVersionMatch",
+      "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+    );
+  }
+  if (revision !== undefined && revision > store.revision) {
+    throw expired(`Too large resource version: ${revision}, current: ${store.revision}`);
+  }
+  const unasked = !query.has("sendInitialEvents") && (revision === undefined || revision === 0);
+  if (initial || unasked) {
+    return { objects: store.list(resource, namespace), changes: [], announced: initial };
+  }
+  const since = revision === undefined || revision === 0 ? store.revision : revision;
+  return { objects: [], changes: store.changesSince(resource, since), announced: false };
+}
+
+/** What a change is to somebody who sees only what is selected. */
+function seen(
+  change: Change,
+  selects: (object: ApiObject) => boolean,
+): WatchEvent["type"] | undefined {
+  const was = change.previous !== undefined && selects(change.previous);
+  const is = change.type !== "DELETED" && selects(change.object);
+  if (is) return was ? "MODIFIED" : "ADDED";
+  return was ? "DELETED" : undefined;
+}
+
+/** Says whether a change is the end of a custom kind. */
+function endsService({ type, key, object }: Change, { custom, resource, group }: Resource) {
+  return custom && type === "DELETED" && key.resource === CRD_KEY.resource &&
+    key.group === CRD_KEY.group && object.metadata.name === `${resource}.${group}`;
+}
+
+function selectorFor({ resource, namespace, name, query }: WatchOptions) {
+  const selects = selectorOf(query, resource);
+  return (object: ApiObject) =>
+    (namespace === undefined || object.metadata.namespace === namespace) &&
+    (name === undefined || object.metadata.name === name) &&
+    (selects === undefined || selects(object));
+}
+
+function bookmark(resource: Resource, revision: number, annotations?: Record<string, string>) {
+  const metadata = { resourceVersion: `${revision}`, creationTimestamp: null, annotations };
+  return {
+    type: "BOOKMARK",
+    object: { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata },
+  };
+}
+
+/**
+ * Starts a watch. Throws 400, and 410 where the history does not reach back to the resource
+ * version. The stream ends at its timeout, when the client or the server goes, when its kind is
+ * no longer served, or when the client is too slow (with an ERROR event).
+ */
+export function watchObjects(context: Context, options: WatchOptions): ReadableStream<Uint8Array> {
+  const { store, closing } = context;
+  const { resource, query, present } = options;
+  const selects = selectorFor(options);
+  const start = startOf(context, options);
+  const allowBookmarks = isTrue(query, "allowWatchBookmarks");
+  const seconds = Number(query.get("timeoutSeconds") ?? "") || DEFAULT_TIMEOUT_SECONDS;
+  const encoder = new TextEncoder();
+  let stop = () => {};
+  let ended = false;
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const send = (event: unknown) => {
+        if (!ended) controller.enqueue(encoder.encode(`${JSON.stringify(event)}\n`));
+      };
+      const show = (type: WatchEvent["type"], object: ApiObject) =>
+        send({ type, object: present(asServed(context, object, resource), type) });
+      const end = (error?: StatusError) => {
+        if (ended) return;
+        stop();
+        if (error) send({ type: "ERROR", object: error.toStatus() });
+        else if (allowBookmarks) send(bookmark(resource, store.revision));
+        if (ended) return; // To send can find the client gone, which cancels the stream.
+        ended = true;
+        controller.close();
+      };
+      const tell = (change: Change) => {
+        if (endsService(change, resource)) return end();
+        if (change.key.resource !== resource.resource || change.key.group !== resource.group) {
+          return;
+        }
+        const type = seen(change, selects);
+        if (!type) return;
+        if (-(controller.desiredSize ?? 0) > QUEUE_MAX) {
+          return end(expired("the client reads too slowly; list again"));
+        }
+        const { resourceVersion } = change.object.metadata;
+        const object = type === "DELETED" && change.previous
+          ? { ...change.previous, metadata: { ...change.previous.metadata, resourceVersion } }
+          : change.object;
+        show(type, object);
+      };
+      const unsubscribe = store.subscribe(tell);
+      const mark = () => allowBookmarks && send(bookmark(resource, store.revision));
+      const marking = setInterval(mark, BOOKMARK_INTERVAL_MS);
+      const timeout = setTimeout(() => end(), Math.min(seconds * 1000, 2 ** 31 - 1));
+      const leave = () => end();
+      stop = () => {
+        unsubscribe();
+        clearInterval(marking);
+        clearTimeout(timeout);
+        closing.removeEventListener("abort", leave);
+        stop = () => {};
+      };
+      closing.addEventListener("abort", leave);
+      for (const object of start.objects) if (selects(object)) show("ADDED", object);
+      if (start.announced) {
+        send(bookmark(resource, store.revision, { [INITIAL_EVENTS_END]: "true" }));
+      }
+      for (const change of start.changes) tell(change);
+    },
+    cancel: () => {
+      // The stream is closed by now: an abort that is being told must not close it again.
+      ended = true;
+      stop();
+    },
+  });
+}

@@ -1,0 +1,259 @@
+/** Create and update: decode, default, admit, validate, store. */
+import { asServed, type Call, type Context, inVersion, timestamp } from "./context.ts";
+import {
+  type ApiObject,
+  compact,
+  parseSent,
+  sameJson,
+  type SentObject,
+} from "../objects/api_object.ts";
+import { fieldsTwice } from "../requests/negotiation.ts";
+import type { AdmissionRequest } from "../parts.ts";
+import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
+import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { needsVersion } from "./update_rules.ts";
+import { checkKind, holdsOf, newObject, nextObject } from "./strategies.ts";
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  forbidden,
+  invalid,
+  MODIFIED,
+  notFound,
+  StatusError,
+} from "../objects/status_error.ts";
+
+/** Times that a patch without a resource version is tried again after somebody else's write. */
+const CONFLICT_RETRIES = 5;
+/** Length of a name with room for a generated end. */
+const GENERATED_PREFIX_MAX = 58;
+const SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
+
+/** A name made of a prefix and five random letters that spell no word. */
+export function generatedName(prefix: string): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(5));
+  const suffix = [...bytes].map((byte) => SUFFIX_LETTERS[byte % SUFFIX_LETTERS.length]).join("");
+  return prefix.slice(0, GENERATED_PREFIX_MAX) + suffix;
+}
+
+/** What admission is told of a call. */
+export function admissionRequest(
+  call: Call,
+  operation: AdmissionRequest["operation"],
+  objects: { object?: unknown; oldObject?: unknown; options?: unknown },
+): AdmissionRequest {
+  const { group, version, kind, resource } = call.resource;
+  return {
+    operation,
+    kind: { group, version, kind },
+    resource: { group, version, resource },
+    subresource: call.subresource,
+    namespace: call.namespace,
+    name: call.name,
+    user: call.user,
+    dryRun: call.dryRun,
+    ...objects,
+  };
+}
+
+/** Reads a body: unknown fields go, or are told of, as `fieldValidation` says; defaults come. */
+export function decode(context: Context, call: Call, body: unknown): SentObject {
+  const sent = parseSent(body);
+  checkKind(sent, call.resource);
+  const schema = context.registry.schemaOf(call.resource);
+  if (!schema) return sent;
+  const whole = { ...sent, apiVersion: apiVersionOf(call.resource), kind: call.resource.kind };
+  if (call.fieldValidation !== "Ignore") {
+    const told = [
+      ...fieldsTwice(body).map((field) => `duplicate field "${field}"`),
+      ...schema.unknownFields(whole).map((field) => `unknown field "${field}"`),
+    ];
+    if (call.fieldValidation === "Strict" && told.length > 0) {
+      const { kind } = call.resource;
+      throw badRequest(
+        `${kind} in version "${call.resource.version}" cannot be handled as a ${kind}: ` +
+          `strict decoding error: ${told.join(", ")}`,
+      );
+    }
+    call.warnings.push(...told);
+  }
+  const filled = parseSent(schema.applyDefaults(schema.prune(whole)));
+  return isDefinition(call.resource) ? definitionDefaults(filled) : filled;
+}
+
+/** The object after admission, with the metadata that is the server's own put back. */
+function readmitted(context: Context, object: unknown, before: ApiObject, resource: Resource) {
+  if (object === before) return before;
+  const schema = context.registry.schemaOf(resource);
+  const sent = parseSent(schema ? schema.applyDefaults(schema.prune(object)) : object);
+  const { labels, annotations, finalizers, ownerReferences } = sent.metadata;
+  const own = { ...before.metadata, labels, annotations, finalizers, ownerReferences };
+  return { ...sent, apiVersion: before.apiVersion, kind: before.kind, metadata: compact(own) };
+}
+
+function validate(context: Context, resource: Resource, object: ApiObject, old?: ApiObject): void {
+  const causes = [
+    ...context.registry.schemaOf(resource)?.validate(object, old) ?? [],
+    ...(isDefinition(resource) ? definitionProblems(object) : []),
+  ];
+  // What Go could not decode is no object of a built-in kind at all.
+  const undecodable = causes.find(({ reason }) => reason === "FieldValueTypeInvalid");
+  if (!resource.custom && undecodable) {
+    const { kind, version } = resource;
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: ${undecodable.field}: ` +
+        undecodable.message,
+    );
+  }
+  if (causes.length > 0) throw invalid(resource, object.metadata.name, causes);
+}
+
+function checkNamespace({ store }: Context, { resource, namespace }: Call, name: string): void {
+  if (!resource.namespaced || namespace === undefined) return;
+  const found = store.get({ group: "", resource: "namespaces" }, undefined, namespace);
+  if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);
+  if (found.metadata.deletionTimestamp !== undefined) {
+    const cause = `unable to create new content in namespace ${namespace} because it is being ` +
+      "terminated";
+    const error = forbidden(resource, name, cause);
+    throw new StatusError(403, "Forbidden", error.message, {
+      ...error.details,
+      causes: [{
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      }],
+    });
+  }
+}
+
+function nameOf(sent: SentObject, call: Call): string {
+  const { name, generateName, namespace, resourceVersion } = sent.metadata;
+  if (namespace !== undefined && namespace !== "" && namespace !== call.namespace) {
+    throw badRequest(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== "") {
+    // The code of the real server, which takes it for a bug of its caller.
+    throw new StatusError(
+      500,
+      "InternalError",
+      "resourceVersion should not be set on objects to be created",
+    );
+  }
+  if (name) return name;
+  if (generateName) return generatedName(generateName);
+  throw invalid(call.resource, "", [{
+    field: "metadata.name",
+    reason: "FieldValueRequired",
+    message: "Required value: name or generateName is required",
+  }]);
+}
+
+/** Creates an object; answers with what was stored. */
+export async function createObject(
+  context: Context,
+  call: Call,
+  body: unknown,
+): Promise<ApiObject> {
+  const { store, parts } = context;
+  const sent = decode(context, call, body);
+  const name = nameOf(sent, call);
+  const { resource } = call;
+  checkNamespace(context, call, name);
+  const now = timestamp(context.now());
+  const namespace = resource.namespaced ? call.namespace : undefined;
+  const born = newObject(sent, resource, { name, namespace, uid: crypto.randomUUID(), now });
+  const request = admissionRequest({ ...call, name }, "CREATE", { object: born });
+  const { object, warnings } = await parts.admit(request, (changed) => {
+    const finished = readmitted(context, changed, born, resource);
+    validate(context, resource, finished);
+    return finished;
+  });
+  call.warnings.push(...warnings);
+  checkNamespace(context, call, name);
+  if (store.get(resource, namespace, name)) throw alreadyExists(resource, name);
+  if (call.dryRun) return object;
+  const version = { ...resource, version: resource.storageVersion };
+  return inVersion(store.put(resource, inVersion(object, version)), resource);
+}
+
+/** Says whether a deletion has only waited for this update. */
+function isGone(object: ApiObject): boolean {
+  const { metadata } = object;
+  return holdsOf(object) === 0 && metadata.deletionTimestamp !== undefined &&
+    !metadata.finalizers?.length &&
+    (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+}
+
+/** Reads the object that a call names. Throws 404. */
+export function existing(context: Context, { resource, namespace, name = "" }: Call): ApiObject {
+  const found = context.store.get(resource, resource.namespaced ? namespace : undefined, name);
+  if (!found) throw notFound(resource, name);
+  return asServed(context, found, resource);
+}
+
+function checkVersion(sent: SentObject, current: ApiObject, resource: Resource): void {
+  const { resourceVersion } = sent.metadata;
+  if (resourceVersion === undefined || resourceVersion === "") {
+    if (!needsVersion(resource)) return;
+    throw invalid(resource, current.metadata.name, [{
+      field: "metadata.resourceVersion",
+      reason: "FieldValueInvalid",
+      message: "Invalid value: 0: must be specified for an update",
+    }]);
+  }
+  if (resourceVersion !== current.metadata.resourceVersion) {
+    throw conflict(resource, current.metadata.name, MODIFIED);
+  }
+}
+
+/** One attempt of an update; undefined where somebody else wrote meanwhile. */
+async function tryUpdate(
+  context: Context,
+  call: Call,
+  change: (current: ApiObject) => unknown,
+): Promise<ApiObject | undefined> {
+  const { store, parts } = context;
+  const { resource, subresource } = call;
+  const current = existing(context, call);
+  const sent = decode(context, call, change(current));
+  checkVersion(sent, current, resource);
+  const next = nextObject(sent, current, resource, subresource);
+  if (sameJson(next, current)) return current;
+  const request = admissionRequest(call, "UPDATE", { object: next, oldObject: current });
+  const { object, warnings } = await parts.admit(request, (changed) => {
+    const finished = readmitted(context, changed, next, resource);
+    validate(context, resource, finished, current);
+    return finished;
+  });
+  const after = existing(context, call);
+  if (after.metadata.resourceVersion !== current.metadata.resourceVersion) return undefined;
+  call.warnings.push(...warnings);
+  if (call.dryRun || sameJson(object, current)) return object;
+  const { namespace, name } = object.metadata;
+  if (isGone(object)) {
+    store.remove(resource, namespace, name);
+    return object;
+  }
+  const version = { ...resource, version: resource.storageVersion };
+  return inVersion(store.put(resource, inVersion(object, version)), resource);
+}
+
+/**
+ * Updates the main resource, or its `status`, to what `change` makes of the current object. What
+ * changes nothing writes nothing. Throws 404, 409, 422.
+ */
+export async function updateObject(
+  context: Context,
+  call: Call,
+  change: (current: ApiObject) => unknown,
+): Promise<ApiObject> {
+  for (let attempt = 0; attempt < CONFLICT_RETRIES; attempt++) {
+    const updated = await tryUpdate(context, call, change);
+    if (updated) return updated;
+  }
+  throw conflict(call.resource, call.name ?? "", MODIFIED);
+}

@@ -1,0 +1,161 @@
+/** OpenAPI documents, as far as kubectl reads them: explain, and who checks unknown fields. */
+import type { Json } from "../objects/api_object.ts";
+import { isJson } from "../objects/api_object.ts";
+import type { Registry } from "../kinds/registry.ts";
+import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { KUBERNETES_DEFINITIONS } from "../schemas/engine.ts";
+import { kubernetesSchemaName } from "../schemas/kubernetes.ts";
+
+const REF = "#/components/schemas/";
+const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const GVK = "x-kubernetes-group-version-kind";
+
+/** A group and one of its versions. */
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+}
+
+function pathOf(groupVersion: GroupVersion): string {
+  return groupVersion.group === ""
+    ? `api/${groupVersion.version}`
+    : `apis/${apiVersionOf(groupVersion)}`;
+}
+
+function hash(text: string): string {
+  let value = 5381;
+  for (let i = 0; i < text.length; i++) value = (value * 33 + text.charCodeAt(i)) >>> 0;
+  return value.toString(16).toUpperCase();
+}
+
+/** `/openapi/v3`: where the document of each group and version is. */
+export function openApiIndex(registry: Registry): Json {
+  const contents = new Map<string, unknown[]>();
+  for (const resource of registry.all()) {
+    const content = contents.get(pathOf(resource)) ?? [];
+    content.push([resource.resource, resource.openApi]);
+    contents.set(pathOf(resource), content);
+  }
+  const paths: Json = {};
+  for (const [path, content] of contents) {
+    const stamp = hash(JSON.stringify(content));
+    paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${stamp}` };
+  }
+  return { paths };
+}
+
+function gvkOf({ group, version, kind }: Resource): Json {
+  return { group, version, kind };
+}
+
+/** Name of a custom kind's schema: its group turned round, as upstream names them. */
+function schemaNameOf(resource: Resource): string {
+  const { group, version, kind } = resource;
+  return kubernetesSchemaName(group, version, kind) ??
+    [...group.split(".").reverse(), version, kind].filter((part) => part !== "").join(".");
+}
+
+/** The schemas that a schema leads to, by name. */
+function closure(schema: unknown, found: Json): void {
+  if (Array.isArray(schema)) schema.forEach((item) => closure(item, found));
+  if (!isJson(schema)) return;
+  const name = typeof schema.$ref === "string" ? schema.$ref.slice(REF.length) : undefined;
+  if (name !== undefined && !(name in found) && name in KUBERNETES_DEFINITIONS) {
+    found[name] = KUBERNETES_DEFINITIONS[name];
+    closure(found[name], found);
+  }
+  Object.values(schema).forEach((member) => closure(member, found));
+}
+
+function customSchema(resource: Resource): Json {
+  const schema = isJson(resource.openApi) ? resource.openApi : { type: "object" };
+  const properties = isJson(schema.properties) ? schema.properties : {};
+  return {
+    ...schema,
+    properties: {
+      ...properties,
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { allOf: [{ $ref: `${REF}${METADATA}` }] },
+    },
+    [GVK]: [gvkOf(resource)],
+  };
+}
+
+const QUERY = ["dryRun", "fieldManager", "fieldValidation"].map((name) => ({
+  name,
+  in: "query",
+  schema: { type: "string", uniqueItems: true },
+}));
+
+function operation(resource: Resource, action: string): Json {
+  const $ref = `${REF}${schemaNameOf(resource)}`;
+  return {
+    responses: {
+      200: { description: "OK", content: { "application/json": { schema: { $ref } } } },
+    },
+    "x-kubernetes-action": action,
+    [GVK]: gvkOf(resource),
+    ...(action !== "list" && action !== "get" && { parameters: QUERY }),
+  };
+}
+
+function pathsOf(resource: Resource): Json {
+  const scope = resource.namespaced ? "/namespaces/{namespace}" : "";
+  const collection = `/${pathOf(resource)}${scope}/${resource.resource}`;
+  if (resource.review) return { [collection]: { post: operation(resource, "post") } };
+  return {
+    ...(resource.namespaced && {
+      [`/${pathOf(resource)}/${resource.resource}`]: { get: operation(resource, "list") },
+    }),
+    [collection]: { get: operation(resource, "list"), post: operation(resource, "post") },
+    [`${collection}/{name}`]: {
+      get: operation(resource, "get"),
+      put: operation(resource, "put"),
+      patch: operation(resource, "patch"),
+    },
+  };
+}
+
+/** `/openapi/v3/…`: paths and schemas of one group and version; undefined where it has no kinds. */
+export function openApiV3(registry: Registry, groupVersion: GroupVersion): Json | undefined {
+  const resources = registry.all().filter((one) => pathOf(one) === pathOf(groupVersion));
+  if (resources.length === 0) return undefined;
+  const schemas: Json = {};
+  const paths: Json = {};
+  for (const resource of resources) {
+    const name = schemaNameOf(resource);
+    const known = KUBERNETES_DEFINITIONS[name];
+    schemas[name] = !resource.custom && known !== undefined ? known : customSchema(resource);
+    closure(schemas[name], schemas);
+    Object.assign(paths, pathsOf(resource));
+  }
+  return {
+    openapi: "3.0.0",
+    info: { title: "Milepost", version: "v1.36.3" },
+    paths,
+    components: { schemas },
+  };
+}
+
+/**
+ * `/openapi/v2`: nothing but a head, since kubectl finds what it needs in version 3. Clients that
+ * want it in protobuf get the same head: fields 1 (swagger) and 2 (info: title, version).
+ */
+export function openApiV2(request: Request): Response {
+  const accepted = request.headers.get("accept") ?? "";
+  if (!accepted.includes("protobuf")) {
+    return Response.json({
+      swagger: "2.0",
+      info: { title: "Milepost", version: "v1.36.3" },
+      paths: {},
+      definitions: {},
+    });
+  }
+  const field = (tag: number, bytes: Uint8Array) => [tag << 3 | 2, bytes.length, ...bytes];
+  const text = (value: string) => new TextEncoder().encode(value);
+  const info = new Uint8Array([...field(1, text("Milepost")), ...field(2, text("v1.36.3"))]);
+  const body = new Uint8Array([...field(1, text("2.0")), ...field(2, info)]);
+  const type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+  return new Response(body, { headers: { "content-type": type } });
+}

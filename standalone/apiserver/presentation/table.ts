@@ -1,0 +1,84 @@
+/** `kubectl get` as the server prints it: `meta.k8s.io/v1` Table. */
+import { age } from "./duration.ts";
+import { jsonPath } from "../objects/json_path.ts";
+import type { ApiObject, Json } from "../objects/api_object.ts";
+import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
+import type { Column, Resource } from "../kinds/resource.ts";
+
+/** How a table is made. */
+export interface TableOptions {
+  /** Milliseconds since the epoch, for ages. */
+  readonly now: number;
+  /** `None`, `Metadata` or `Object`. */
+  readonly include: string;
+  readonly metadata: Json;
+  readonly withColumns: boolean;
+}
+
+/** A cell of a custom kind's column: what its path finds, in the column's type. */
+function customCell(column: Column): PrinterColumn["cell"] {
+  const find = jsonPath(column.jsonPath);
+  return (object, now) => {
+    const found = find(object);
+    const [value] = found;
+    if (value === undefined || value === null) return null;
+    if (column.type === "date") return age(value, now);
+    if (column.type === "string") {
+      return found.map((one) => typeof one === "object" ? JSON.stringify(one) : `${one}`).join(" ");
+    }
+    return value;
+  };
+}
+
+const custom = new WeakMap<Resource, readonly PrinterColumn[]>();
+
+function columnsOf(resource: Resource): readonly PrinterColumn[] {
+  if (!resource.columns) return printersOf(resource);
+  const known = custom.get(resource);
+  if (known) return known;
+  const made = [
+    NAME_COLUMN,
+    ...resource.columns.map((column): PrinterColumn => ({
+      name: column.name,
+      type: column.type,
+      format: column.format,
+      description: column.description,
+      priority: column.priority,
+      cell: customCell(column),
+    })),
+  ];
+  custom.set(resource, made);
+  return made;
+}
+
+function definition({ name, type, format, description, priority }: PrinterColumn): Json {
+  return {
+    name,
+    type,
+    format: format ?? "",
+    description: description ?? "",
+    priority: priority ?? 0,
+  };
+}
+
+function included(object: ApiObject, include: string): unknown {
+  if (include === "None") return undefined;
+  if (include === "Object") return object;
+  const { metadata } = object;
+  return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
+}
+
+/** A table of objects of one kind. */
+export function tableOf(resource: Resource, objects: ApiObject[], options: TableOptions): Json {
+  const columns = columnsOf(resource);
+  return {
+    kind: "Table",
+    apiVersion: "meta.k8s.io/v1",
+    metadata: options.metadata,
+    columnDefinitions: options.withColumns ? columns.map(definition) : [],
+    rows: objects.map((object) => ({
+      cells: columns.map(({ cell }) => cell(object, options.now)),
+      object: included(object, options.include),
+    })),
+  };
+}

@@ -1,0 +1,112 @@
+/** One request: authenticate, authorize, route, answer; every failure ends in a `Status`. */
+import { getLogger } from "@logtape/logtape";
+import type { Context } from "../operations/context.ts";
+import { discoveryDocument } from "../presentation/discovery.ts";
+import { effectiveUser } from "../access/impersonation.ts";
+import type { Attributes, User } from "../parts.ts";
+import { type RequestInfo, requestInfo, type ResourceRequest } from "./request_info.ts";
+import { handleResource } from "./resource_handler.ts";
+import {
+  noSuchPath,
+  qualifiedResource,
+  StatusError,
+  unauthorized,
+} from "../objects/status_error.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** Paths that say whether the server lives; they tell nothing else and need no authentication. */
+const HEALTH_PATHS = new Set(["/healthz", "/livez", "/readyz"]);
+
+/** An answer in JSON. */
+export function jsonResponse(body: unknown, status = 200, headers: HeadersInit = {}): Response {
+  const all = new Headers(headers);
+  if (!all.has("content-type")) all.set("content-type", "application/json");
+  all.set("cache-control", "no-cache, private");
+  return new Response(JSON.stringify(body), { status, headers: all });
+}
+
+function attributesOf(info: RequestInfo): Attributes {
+  if (info.kind === "path") return { verb: info.verb, path: info.path };
+  const { verb, group, version, resource, subresource, namespace, name } = info;
+  return { verb, group, version, resource, subresource, namespace, name };
+}
+
+function refusal(user: User, info: RequestInfo, reason: string): StatusError {
+  const who = `User "${user.name}"`;
+  const why = reason === "" ? "" : `: ${reason}`;
+  if (info.kind === "path") {
+    const message = `forbidden: ${who} cannot ${info.verb} path "${info.path}"${why}`;
+    return new StatusError(403, "Forbidden", message);
+  }
+  const { verb, group, namespace, name, subresource } = info;
+  const resource = subresource ? `${info.resource}/${subresource}` : info.resource;
+  const object = name === undefined ? "" : ` "${name}"`;
+  const where = namespace === undefined
+    ? "at the cluster scope"
+    : `in the namespace "${namespace}"`;
+  const message = `${qualifiedResource({ group, resource: info.resource })}${object} is ` +
+    `forbidden: ${who} cannot ${verb} resource "${resource}" in API group "${group}" ${where}${why}`;
+  return new StatusError(403, "Forbidden", message, {
+    ...(name !== undefined && { name }),
+    ...(group !== "" && { group }),
+    kind: info.resource,
+  });
+}
+
+/** Headers that some refusals carry. */
+function refusalHeaders({ code, details }: StatusError): HeadersInit {
+  if (code === 401) return { "www-authenticate": "Bearer" };
+  if (details.retryAfterSeconds === undefined) return {};
+  return { "retry-after": `${details.retryAfterSeconds}` };
+}
+
+/** The answer to a failure. What is no `StatusError` is a bug, or a disk that is full: 500. */
+function failure(error: unknown, info: RequestInfo): Response {
+  if (error instanceof StatusError) {
+    return jsonResponse(error.toStatus(), error.code, refusalHeaders(error));
+  }
+  logger.error("Request failed: {error}", { error, verb: info.verb });
+  const message = "Internal error occurred: the request could not be served; see the server's log";
+  return jsonResponse(new StatusError(500, "InternalError", message).toStatus(), 500);
+}
+
+async function answer(
+  context: Context,
+  request: Request,
+  url: URL,
+  info: RequestInfo,
+): Promise<Response> {
+  const header = request.headers.get("authorization") ?? undefined;
+  const sender = await context.parts.authenticate(header);
+  if (!sender) throw unauthorized();
+  const user = effectiveUser(context.parts, sender, request.headers);
+  const { allowed, reason } = context.parts.authorize(user, attributesOf(info));
+  if (!allowed) throw refusal(user, info, reason);
+  if (info.kind === "resource") {
+    return await handleResource(context, { request, url, info, user } satisfies Incoming);
+  }
+  const document = discoveryDocument(context, request, url);
+  if (!document) throw noSuchPath();
+  return document;
+}
+
+/** A request for a resource, authenticated and authorized. */
+export interface Incoming {
+  readonly request: Request;
+  readonly url: URL;
+  readonly info: ResourceRequest;
+  readonly user: User;
+}
+
+/** Answers one request; never throws. */
+export async function handle(context: Context, request: Request): Promise<Response> {
+  const url = new URL(request.url);
+  if (HEALTH_PATHS.has(url.pathname)) return new Response("ok");
+  const info = requestInfo(request.method, url);
+  try {
+    return await answer(context, request, url, info);
+  } catch (error) {
+    return failure(error, info);
+  }
+}

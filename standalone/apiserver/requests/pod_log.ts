@@ -1,0 +1,90 @@
+/** `pods/log`: checks what the client asks for, and hands it to who has the logs. */
+import type { PodLogRequest } from "../parts.ts";
+import { type ApiObject, children, compact, text } from "../objects/api_object.ts";
+import type { Operation } from "./resource_handler.ts";
+import { badRequest, methodNotAllowed, StatusError } from "../objects/status_error.ts";
+import { existing } from "../operations/writes.ts";
+
+const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
+
+/** The container that is meant; with several, the client or an annotation must say which. */
+function containerOf(pod: ApiObject, asked: string | null): string {
+  const main = children(pod.spec, "containers").map((one) => text(one, "name") ?? "");
+  const all = [
+    ...main,
+    ...children(pod.spec, "initContainers").map((one) => text(one, "name") ?? ""),
+  ];
+  const { name, annotations } = pod.metadata;
+  const wanted = asked || annotations?.[DEFAULT_CONTAINER];
+  if (wanted) {
+    if (all.includes(wanted)) return wanted;
+    throw badRequest(`container ${wanted} is not valid for pod ${name}`);
+  }
+  const [only, another] = main;
+  if (only !== undefined && another === undefined) return only;
+  throw badRequest(
+    `a container name must be specified for pod ${name}, choose one of: [${all.join(" ")}]`,
+  );
+}
+
+function whole(query: URLSearchParams, name: string): number | undefined {
+  const given = query.get(name);
+  if (given === null || given === "") return undefined;
+  if (/^\d{1,15}$/.test(given)) return Number(given);
+  throw badRequest(`${name} must be a whole number of at least 0`);
+}
+
+function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal): PodLogRequest {
+  const isTrue = (name: string) => /^(1|true)$/i.test(query.get(name) ?? "");
+  return compact({
+    pod,
+    namespace: pod.metadata.namespace ?? "",
+    name: pod.metadata.name,
+    container: containerOf(pod, query.get("container")),
+    follow: isTrue("follow"),
+    previous: isTrue("previous"),
+    timestamps: isTrue("timestamps"),
+    tailLines: whole(query, "tailLines"),
+    limitBytes: whole(query, "limitBytes"),
+    sinceSeconds: whole(query, "sinceSeconds"),
+    sinceTime: query.get("sinceTime") ?? undefined,
+    signal,
+  });
+}
+
+/** The same stream; it aborts `left` when the client goes, and ends when the server closes. */
+function untilLeft(body: ReadableStream<Uint8Array>, left: AbortController, signal: AbortSignal) {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        // Who has the log may end it with an error when it is told that nobody reads on.
+        if (!signal.aborted) throw error;
+        controller.close();
+      }
+    },
+    async cancel(reason) {
+      await reader.cancel(reason);
+      left.abort();
+    },
+  });
+}
+
+/** Answers with the log of one container. Throws 400 and 404. */
+export async function podLog({ context, incoming, call }: Operation): Promise<Response> {
+  if (incoming.info.verb !== "get") throw methodNotAllowed();
+  const pod = existing(context, call);
+  const left = new AbortController();
+  const signal = AbortSignal.any([left.signal, context.closing]);
+  const request = logRequest(pod, incoming.url.searchParams, signal);
+  if (!context.podLogs) {
+    const message = "this API server has no logs: it was started without a kubelet";
+    throw new StatusError(501, "NotImplemented", message);
+  }
+  const { body, status, headers } = await context.podLogs(request);
+  return new Response(body && untilLeft(body, left, signal), { status, headers });
+}

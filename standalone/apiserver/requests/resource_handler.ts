@@ -1,0 +1,257 @@
+/** Requests for resources: which operation a method on a path is. */
+import { type Call, type Context, inVersion } from "../operations/context.ts";
+import {
+  deleteObject,
+  type DeleteOptions,
+  deleteOptions,
+  type Deletion,
+} from "../operations/deletions.ts";
+import type { Incoming } from "./handler.ts";
+import { acceptedForm, type Form, readJson } from "./negotiation.ts";
+import { type ApiObject, isJson, text } from "../objects/api_object.ts";
+import { readPatch } from "./patch_request.ts";
+import { presenter, presentList, presentObject } from "../presentation/presenter.ts";
+import { listObjects } from "../operations/lists.ts";
+import type { Resource } from "../kinds/resource.ts";
+import { handleSubresource } from "./subresource_handler.ts";
+import {
+  badRequest,
+  invalidOptions,
+  methodNotAllowed,
+  noSuchPath,
+  StatusError,
+} from "../objects/status_error.ts";
+import { mayCreate, sameUid } from "../operations/update_rules.ts";
+import { watchObjects } from "../operations/watches.ts";
+import { createObject, existing, updateObject } from "../operations/writes.ts";
+
+/** A call with the request that it came by. */
+export interface Operation {
+  readonly context: Context;
+  readonly incoming: Incoming;
+  readonly call: Call;
+  readonly form: Form;
+}
+
+const VALIDATIONS = ["Ignore", "Warn", "Strict"] as const;
+
+function fieldValidation(query: URLSearchParams): Call["fieldValidation"] {
+  const given = query.get("fieldValidation") || "Warn";
+  const known = VALIDATIONS.find((one) => one === given);
+  if (!known) {
+    const names = VALIDATIONS.map((name) => `"${name}"`).join(", ");
+    const detail = `Unsupported value: "${given}": supported values: "", ${names}`;
+    throw invalidOptions("CreateOptions", "fieldValidation", detail);
+  }
+  return known;
+}
+
+function isDryRun(query: URLSearchParams): boolean {
+  const given = query.getAll("dryRun").filter((value) => value !== "");
+  const wrong = given.find((value) => value !== "All");
+  if (wrong !== undefined) {
+    const detail = `Unsupported value: "${wrong}": supported values: "All"`;
+    throw invalidOptions("CreateOptions", "dryRun", detail);
+  }
+  return given.length > 0;
+}
+
+function callOf({ registry }: Context, { info, url, user }: Incoming): Call {
+  const resource = registry.byPath(info.group, info.version, info.resource);
+  if (!resource) throw noSuchPath();
+  const isNamespace = info.group === "" && info.resource === "namespaces";
+  if (!resource.namespaced && info.namespace !== undefined && !isNamespace) throw noSuchPath();
+  return {
+    resource,
+    subresource: info.subresource,
+    namespace: resource.namespaced ? info.namespace : undefined,
+    name: info.name,
+    user,
+    dryRun: isDryRun(url.searchParams),
+    fieldValidation: fieldValidation(url.searchParams),
+    warnings: [],
+  };
+}
+
+/** An answer in JSON with the warnings of its call. */
+export function respond({ call }: Operation, body: unknown, status = 200): Response {
+  const headers = new Headers({
+    "content-type": "application/json",
+    "cache-control": "no-cache, private",
+  });
+  for (const warning of new Set(call.warnings)) {
+    const quoted = warning.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, "\\$&");
+    // Header values are bytes; what is no ASCII is sent as a question mark.
+    headers.append("warning", `299 - "${quoted.replace(/[^\x20-\x7e]/g, "?").slice(0, 4096)}"`);
+  }
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+function respondObject(operation: Operation, object: ApiObject, status = 200): Response {
+  return respond(operation, presentObject(operation, object), status);
+}
+
+function watch({ context, incoming, call, form }: Operation): Response {
+  const { url } = incoming;
+  const stream = watchObjects(context, {
+    resource: call.resource,
+    namespace: call.namespace,
+    name: call.name,
+    query: url.searchParams,
+    present: presenter(context, call.resource, form, url.searchParams),
+  });
+  return new Response(stream, { headers: { "content-type": "application/json" } });
+}
+
+function list(operation: Operation): Response {
+  const { context, incoming, call } = operation;
+  const page = listObjects(context, call.resource, call.namespace, incoming.url.searchParams);
+  return respond(operation, presentList(operation, page));
+}
+
+/** What a deletion is answered with: the object while it waits, else that it is gone. */
+export function deletionAnswer(resource: Resource, { object, removed }: Deletion): unknown {
+  const returnsObject = !removed || (resource.group === "" && resource.resource === "pods");
+  if (returnsObject) return inVersion(object, resource);
+  const { name, uid } = object.metadata;
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: {
+      name,
+      ...(resource.group && { group: resource.group }),
+      kind: resource.resource,
+      uid,
+    },
+  };
+}
+
+async function readDeleteOptions({ incoming }: Operation): Promise<DeleteOptions> {
+  const body = await readJson(incoming.request);
+  return deleteOptions(body, incoming.url.searchParams);
+}
+
+function withDryRun(call: Call, options: DeleteOptions): Call {
+  return { ...call, dryRun: call.dryRun || (options.dryRun?.includes("All") ?? false) };
+}
+
+async function remove(operation: Operation): Promise<Response> {
+  const { context, call } = operation;
+  const options = await readDeleteOptions(operation);
+  const deletion = await deleteObject(context, withDryRun(call, options), options);
+  return respond(operation, deletionAnswer(call.resource, deletion));
+}
+
+async function removeCollection(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  const options = await readDeleteOptions(operation);
+  const page = listObjects(context, call.resource, call.namespace, incoming.url.searchParams);
+  const items: ApiObject[] = [];
+  for (const { metadata } of page.items) {
+    const one = {
+      ...withDryRun(call, options),
+      namespace: metadata.namespace,
+      name: metadata.name,
+    };
+    try {
+      items.push((await deleteObject(context, one, options)).object);
+    } catch (error) {
+      if (!(error instanceof StatusError && error.code === 404)) throw error;
+    }
+  }
+  return respond(operation, presentList({ ...operation, form: "json" }, { ...page, items }));
+}
+
+async function create(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  const body = await readJson(incoming.request);
+  if (body === undefined) throw badRequest("the body must hold the object to create");
+  if (call.resource.review) {
+    const parsed = context.registry.schemaOf(call.resource)?.validate(body) ?? [];
+    const [first] = parsed.filter(({ field }) => field.startsWith("spec"));
+    if (first) throw badRequest(`${first.field}: ${first.message}`);
+    const review = await context.parts.createReview(
+      call.resource.resource,
+      withNamespace(body, call),
+      incoming.user,
+    );
+    return respond(operation, review, 201);
+  }
+  if (call.resource.namespaced && call.namespace === undefined) throw methodNotAllowed();
+  return respondObject(operation, await createObject(context, call, body), 201);
+}
+
+/** A local review is about the namespace of its path. */
+function withNamespace(body: unknown, { namespace }: Call): unknown {
+  if (namespace === undefined || !isJson(body)) return body;
+  const metadata = isJson(body.metadata) ? body.metadata : {};
+  const given = text(metadata, "namespace");
+  if (given && given !== namespace) {
+    throw badRequest(`metadata.namespace must be the namespace of the path, ${namespace}`);
+  }
+  return { ...body, metadata: { ...metadata, namespace } };
+}
+
+async function update(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  const body = await readJson(incoming.request);
+  if (mayCreate(operation, body)) {
+    return respondObject(operation, await createObject(context, call, body), 201);
+  }
+  return respondObject(operation, await updateObject(context, call, () => body));
+}
+
+async function patch(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  const change = await readPatch(incoming.request, call);
+  const patched = await updateObject(
+    context,
+    call,
+    (current) => sameUid(change(current), current, call),
+  );
+  return respondObject(operation, patched);
+}
+
+/** The operations of a kind that is stored, by verb. */
+const OPERATIONS: Readonly<Record<string, (operation: Operation) => Response | Promise<Response>>> =
+  {
+    get: (operation) => respondObject(operation, existing(operation.context, operation.call)),
+    list,
+    watch,
+    create,
+    update,
+    patch,
+    delete: remove,
+    deletecollection: removeCollection,
+  };
+
+/** Answers a request for a resource. Throws `StatusError`. */
+export async function handleResource(context: Context, incoming: Incoming): Promise<Response> {
+  const { info } = incoming;
+  const call = callOf(context, incoming);
+  const operation = {
+    context,
+    incoming,
+    call,
+    form: acceptedForm(incoming.request.headers.get("accept")),
+  };
+  if (info.subresource !== undefined && info.subresource !== "status") {
+    return await handleSubresource(operation);
+  }
+  if (info.subresource === "status") {
+    if (!call.resource.status) throw noSuchPath();
+    if (!["get", "update", "patch"].includes(info.verb)) throw methodNotAllowed();
+  }
+  if (call.resource.review && info.verb !== "create") throw methodNotAllowed();
+  const needsName = ["update", "patch"].includes(info.verb);
+  const known = OPERATIONS[info.verb];
+  if (!known || (needsName && info.name === undefined)) throw methodNotAllowed();
+  if (info.verb === "create" && info.name !== undefined) throw methodNotAllowed();
+  const hasNamespace = !call.resource.namespaced || call.namespace !== undefined;
+  if (info.name !== undefined && !hasNamespace && info.verb !== "list" && info.verb !== "watch") {
+    throw noSuchPath();
+  }
+  return await known(operation);
+}

@@ -1,0 +1,177 @@
+/** Subresources besides `status`: scale, log, binding, eviction, token, finalize. */
+import { deleteObject, deleteOptions } from "../operations/deletions.ts";
+import { jsonPath } from "../objects/json_path.ts";
+import { readJson } from "./negotiation.ts";
+import {
+  type ApiObject,
+  child,
+  children,
+  isJson,
+  type Json,
+  number,
+  text,
+} from "../objects/api_object.ts";
+import { readPatch } from "./patch_request.ts";
+import { podLog } from "./pod_log.ts";
+import { type Operation, respond } from "./resource_handler.ts";
+import { UNSUPPORTED_SUBRESOURCES } from "../kinds/resource.ts";
+import {
+  badRequest,
+  conflict,
+  invalid,
+  methodNotAllowed,
+  noSuchPath,
+  StatusError,
+} from "../objects/status_error.ts";
+import { existing, updateObject } from "../operations/writes.ts";
+
+type Handler = (operation: Operation) => Promise<Response>;
+
+function success(code = 201): Json {
+  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code };
+}
+
+/** A copy with the value at a path such as `.spec.replicas`. */
+function withValue(object: Json, path: string, value: unknown): Json {
+  const [head = "", ...rest] = path.split(".").filter((part) => part !== "");
+  const next = rest.length === 0 ? value : withValue(child(object, head), rest.join("."), value);
+  return { ...object, [head]: next };
+}
+
+function selectorText(selector: unknown): string | undefined {
+  if (typeof selector === "string") return selector;
+  if (!isJson(selector)) return undefined;
+  const labels = isJson(selector.matchLabels) ? selector.matchLabels : selector;
+  return Object.entries(labels).map(([key, value]) => `${key}=${value}`).join(",");
+}
+
+function scaleOf(object: ApiObject, paths: NonNullable<Operation["call"]["resource"]["scale"]>) {
+  const read = (path: string | undefined) => path ? jsonPath(path)(object)[0] : undefined;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const selector = selectorText(read(paths.labelSelectorPath));
+  return {
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    // No replicas are left out, as Go leaves out zeros.
+    spec: { ...(read(paths.specReplicasPath) ? { replicas: read(paths.specReplicasPath) } : {}) },
+    status: {
+      replicas: read(paths.statusReplicasPath) ?? 0,
+      ...(selector !== undefined && { selector }),
+    },
+  };
+}
+
+async function scale(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  const paths = call.resource.scale;
+  if (!paths) throw noSuchPath();
+  const { verb } = incoming.info;
+  if (verb === "get") return respond(operation, scaleOf(existing(context, call), paths));
+  if (verb !== "update" && verb !== "patch") throw methodNotAllowed();
+  const sent = verb === "update" ? await readJson(incoming.request) : undefined;
+  const patch = verb === "patch"
+    ? await readPatch(incoming.request, { ...call, resource: { ...call.resource, custom: true } })
+    : undefined;
+  const main = { ...call, subresource: undefined };
+  const updated = await updateObject(context, main, (current) => {
+    const before = scaleOf(current, paths);
+    const after = patch ? patch({ ...before, metadata: current.metadata }) : sent;
+    const replicas = number(child(after, "spec"), "replicas") ?? 0;
+    if (!Number.isInteger(replicas) || replicas < 0) {
+      const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
+      const cause = { field: "spec.replicas", reason: "FieldValueInvalid", message };
+      throw invalid({ group: "autoscaling", kind: "Scale" }, current.metadata.name, [cause]);
+    }
+    const version = text(child(after, "metadata"), "resourceVersion");
+    if (version && version !== current.metadata.resourceVersion) {
+      throw conflict(call.resource, current.metadata.name, "the object has been modified");
+    }
+    return withValue(current, paths.specReplicasPath, replicas);
+  });
+  return respond(operation, scaleOf(updated, paths));
+}
+
+/** Gives an unassigned pod its node, as a scheduler does. */
+async function bind(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  if (incoming.info.verb !== "create") throw methodNotAllowed();
+  const nodeName = text(child(await readJson(incoming.request), "target"), "name");
+  if (!nodeName) throw badRequest("target.name must be the name of a node");
+  const main = { ...call, subresource: undefined };
+  const bound = await updateObject(context, main, (pod) => {
+    const assigned = text(pod.spec, "nodeName");
+    if (assigned) {
+      const name = pod.metadata.name;
+      throw conflict(call.resource, name, `pod ${name} is already assigned to node "${assigned}"`);
+    }
+    return { ...pod, spec: { ...child(pod, "spec"), nodeName } };
+  });
+  await updateObject(context, { ...call, subresource: "status" }, (pod) => {
+    const others = children(pod.status, "conditions").filter((one) => one.type !== "PodScheduled");
+    const scheduled = {
+      type: "PodScheduled",
+      status: "True",
+      lastTransitionTime: bound.metadata.creationTimestamp,
+    };
+    return { ...pod, status: { ...child(pod, "status"), conditions: [...others, scheduled] } };
+  });
+  return respond(operation, success(), 201);
+}
+
+async function evict(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  if (incoming.info.verb !== "create") throw methodNotAllowed();
+  const body = await readJson(incoming.request);
+  const options = deleteOptions(
+    isJson(body) ? body.deleteOptions : undefined,
+    new URLSearchParams(),
+  );
+  await deleteObject(context, { ...call, subresource: undefined }, options);
+  return respond(operation, success(), 201);
+}
+
+async function token(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  if (incoming.info.verb !== "create") throw methodNotAllowed();
+  const serviceAccount = existing(context, call);
+  const body = await readJson(incoming.request);
+  const answer = await context.parts.createToken(serviceAccount, body, incoming.user);
+  return respond(operation, answer, 201);
+}
+
+/** Replaces the finalizers in a namespace's spec. */
+async function finalize(operation: Operation): Promise<Response> {
+  const { context, incoming, call } = operation;
+  if (incoming.info.verb !== "update") throw methodNotAllowed();
+  const body = await readJson(incoming.request);
+  const { finalizers } = child(body, "spec");
+  const next = await updateObject(context, call, (current) => ({
+    ...current,
+    spec: { ...child(current, "spec"), finalizers: finalizers ?? [] },
+  }));
+  return respond(operation, next);
+}
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  log: podLog,
+  binding: bind,
+  eviction: evict,
+  token,
+  finalize,
+};
+
+/** Answers a request for a subresource. Throws `StatusError`. */
+export async function handleSubresource(operation: Operation): Promise<Response> {
+  const { resource, subresource = "" } = operation.call;
+  if (subresource === "scale") return await scale(operation);
+  const handler = HANDLERS[subresource];
+  if (handler && resource.subresources.includes(subresource)) return await handler(operation);
+  const isPod = resource.group === "" && resource.resource === "pods";
+  if (isPod && UNSUPPORTED_SUBRESOURCES.includes(subresource)) {
+    const message = `pods/${subresource} is not supported by this API server: its pods are ` +
+      "processes of this machine";
+    throw new StatusError(405, "MethodNotAllowed", message);
+  }
+  throw noSuchPath();
+}

@@ -1,0 +1,113 @@
+/** The SQLite file behind the store: one row an object, one for the revision, a few settings. */
+import { DatabaseSync } from "node:sqlite";
+import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import type { ApiObject } from "../objects/api_object.ts";
+import type { ResourceKey } from "./store.ts";
+
+/** A row as it is read at start. */
+export interface SavedObject {
+  readonly key: ResourceKey;
+  readonly object: ApiObject;
+}
+
+/** What the store needs of its file. */
+export interface Database {
+  readonly revision: number;
+  load(): SavedObject[];
+  write(key: ResourceKey, object: ApiObject, revision: number): void;
+  erase(key: ResourceKey, namespace: string | undefined, name: string, revision: number): void;
+  setting(name: string): string | undefined;
+  setSetting(name: string, value: string): void;
+  close(): void;
+}
+
+/** WAL survives `kill -9`; the exclusive lock keeps a second server out of the folder. */
+const SCHEMA = `
+  PRAGMA locking_mode = EXCLUSIVE;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = NORMAL;
+  CREATE TABLE IF NOT EXISTS objects (
+    grp TEXT NOT NULL, resource TEXT NOT NULL, namespace TEXT NOT NULL, name TEXT NOT NULL,
+    body TEXT NOT NULL, PRIMARY KEY (grp, resource, namespace, name)
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`;
+
+const savedRow = z.object({ grp: z.string(), resource: z.string(), body: z.string() });
+const settingRow = z.object({ value: z.string() }).optional();
+const savedBody = z.custom<ApiObject>((value) =>
+  z.looseObject({
+    metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
+  }).safeParse(value).success, { error: "the database holds something that is no object" });
+
+/** Makes folder and file readable by their owner alone, before anything is written. */
+function prepareFile(dataDir: string): string {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  chmodSync(dataDir, 0o700);
+  const file = join(dataDir, "apiserver.db");
+  closeSync(openSync(file, "a", 0o600));
+  chmodSync(file, 0o600);
+  return file;
+}
+
+function openFile(dataDir: string): DatabaseSync {
+  const database = new DatabaseSync(prepareFile(dataDir));
+  try {
+    database.exec(SCHEMA);
+    return database;
+  } catch (cause) {
+    database.close();
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(
+      `Cannot open the data folder ${dataDir}: ${why}. Is another API server running on it?`,
+      { cause },
+    );
+  }
+}
+
+/** Opens `apiserver.db` in the folder, or a database in memory. */
+export function openDatabase(dataDir?: string): Database {
+  const database = dataDir === undefined ? new DatabaseSync(":memory:") : openFile(dataDir);
+  if (dataDir === undefined) database.exec(SCHEMA);
+  const put = database.prepare("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)");
+  const drop = database.prepare(
+    "DELETE FROM objects WHERE grp = ? AND resource = ? AND namespace = ? AND name = ?",
+  );
+  const read = database.prepare("SELECT value FROM settings WHERE name = ?");
+  const save = database.prepare("INSERT OR REPLACE INTO settings VALUES (?, ?)");
+
+  const setting = (name: string) => settingRow.parse(read.get(name))?.value;
+  const atOnce = (revision: number, change: () => void) => {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      change();
+      save.run("revision", `${revision}`);
+      database.exec("COMMIT");
+    } catch (error) {
+      database.exec("ROLLBACK");
+      throw error;
+    }
+  };
+
+  return {
+    revision: Number(setting("revision") ?? "1"),
+    load: () =>
+      z.array(savedRow).parse(database.prepare("SELECT grp, resource, body FROM objects").all())
+        .map(({ grp, resource, body }) => ({
+          key: { group: grp, resource },
+          object: savedBody.parse(JSON.parse(body)),
+        })),
+    write: ({ group, resource }, object, revision) =>
+      atOnce(revision, () => {
+        const { namespace, name } = object.metadata;
+        put.run(group, resource, namespace ?? "", name, JSON.stringify(object));
+      }),
+    erase: ({ group, resource }, namespace, name, revision) =>
+      atOnce(revision, () => drop.run(group, resource, namespace ?? "", name)),
+    setting,
+    setSetting: (name, value) => void save.run(name, value),
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,64 @@
+/** An issuer with a service account, a pod and a node, at a time that tests move. */
+import { createAuthenticator } from "../../../../standalone/apiserver/access/authenticator.ts";
+import { createServiceAccountTokens } from "../../../../standalone/apiserver/access/service_account_tokens.ts";
+import { loadSigningKeys } from "../../../../standalone/apiserver/access/signing_keys.ts";
+import { createTokenRequests } from "../../../../standalone/apiserver/access/token_request.ts";
+import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
+import { memoryStore, stored } from "../memory_store.ts";
+
+export const ISSUER = "https://kubernetes.default.svc";
+export const AUDIENCES = [ISSUER];
+/** 2026-01-01T00:00:00Z. */
+export const START = Date.UTC(2026, 0, 1);
+
+/** Settings in memory. */
+export function memorySettings() {
+  const values = new Map<string, string>();
+  return {
+    setting: (name: string) => values.get(name),
+    setSetting: (name: string, value: string) => void values.set(name, value),
+  };
+}
+
+/** One key for all tests: making one takes a while. */
+const keys = loadSigningKeys(memorySettings());
+
+/** Everything that issues and verifies tokens. */
+export async function tokenFixture() {
+  const account = stored("ServiceAccount", { name: "default", namespace: "ns" });
+  const pod = stored("Pod", { name: "p", namespace: "ns" }, { spec: { nodeName: "n" } });
+  const objects: Record<string, ApiObject[]> = {
+    serviceaccounts: [account],
+    pods: [pod],
+    nodes: [stored("Node", { name: "n" })],
+    secrets: [stored("Secret", { name: "s", namespace: "ns" })],
+  };
+  const time = { now: START };
+  const store = memoryStore(objects);
+  const tokens = createServiceAccountTokens({
+    keys: await keys,
+    store,
+    issuer: ISSUER,
+    audiences: AUDIENCES,
+    now: () => time.now,
+  });
+  const createToken = createTokenRequests({ store, tokens, audiences: AUDIENCES });
+  const authenticator = createAuthenticator({
+    staticTokens: [{ token: "admin-token", user: { name: "admin", groups: ["system:masters"] } }],
+    serviceAccountTokens: tokens,
+    audiences: AUDIENCES,
+  });
+  const subject = { namespace: "ns", serviceAccount: { name: "default", uid: "uid-default" } };
+  return {
+    account,
+    pod,
+    objects,
+    time,
+    store,
+    tokens,
+    createToken,
+    authenticator,
+    subject,
+    keys: await keys,
+  };
+}
