@@ -1,6 +1,6 @@
 /** The command line of Milepost. What each command does lives in `app/`. */
 import { Command, CommanderError } from "commander";
-import { flagOf, SETTINGS, SWITCHES } from "./app/configuration.ts";
+import { flagOf, SETTINGS, SWITCHES } from "./app/configuration/configuration.ts";
 import { ConfigurationError } from "./kube/errors.ts";
 import {
   runCrds,

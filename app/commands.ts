@@ -8,12 +8,12 @@ import { createClient } from "../kube/client.ts";
 import { systemClock } from "../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../kube/errors.ts";
 import { loadKubeconfig } from "../kube/kubeconfig.ts";
-import { type ConfigurationSources, readConfiguration } from "./configuration.ts";
+import { type ConfigurationSources, readConfiguration } from "./configuration/configuration.ts";
 import { startLogging, stopLogging } from "./logging.ts";
-import { type Manager, startManager } from "./manager.ts";
-import { createMetrics } from "./metrics.ts";
+import { type Manager, startManager } from "./manager/manager.ts";
+import { createMetrics } from "./manager/metrics.ts";
 import { giveUpPermissions } from "./permissions.ts";
-import { addressText } from "./replica.ts";
+import { addressText } from "./manager/replica.ts";
 import { aborted, stopSignal } from "./signals.ts";
 import { versionText } from "./version.ts";
 
@@ -151,7 +151,7 @@ export async function runNode(options: Options): Promise<void> {
   await startLogging({ level: "info" });
   const signal = stopSignal();
   const { dataDir, tlsCert, tlsKey, clientCa } = options;
-  const { startNode } = await import("./node.ts");
+  const { startNode } = await import("./node/node.ts");
   const node = await startNode({
     kubeconfig: options.kubeconfig ?? "",
     nodeName: options.nodeName ?? Deno.hostname(),
@@ -173,7 +173,7 @@ export async function runObservationLog(options: Options): Promise<void> {
   await startLogging({ level: levelOf(options.logLevel) });
   const signal = stopSignal();
   await giveUpPermissions({ runsCredentialPlugin: false, writesFiles: true });
-  const { startObservationLog } = await import("./observation_log.ts");
+  const { startObservationLog } = await import("./observation_log/observation_log.ts");
   const running = await startObservationLog({
     bindAddress,
     port,

@@ -1,5 +1,5 @@
-/** Who may do what: the manager (exactly `app/cluster_role.ts`), users of TrainJobs, and the SDK. */
-import { managerRbac } from "../app/cluster_role.ts";
+/** Who may do what: the manager (exactly `app/manager/cluster_role.ts`), users of TrainJobs, and the SDK. */
+import { managerRbac } from "../app/manager/cluster_role.ts";
 import { VERSION } from "../app/version.ts";
 import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../crds/names.ts";
 import { labelled, type Manifest, type Settings, TRAINER_COMPATIBILITY } from "./settings.ts";

@@ -7,7 +7,7 @@ interface Panel {
   readonly queries: Readonly<Record<string, string>>;
 }
 
-/** Rows from top to bottom; metrics as in `app/metrics.ts`. */
+/** Rows from top to bottom; metrics as in `app/manager/metrics.ts`. */
 const ROWS: readonly (readonly Panel[])[] = [
   [
     { title: "Leaders", unit: "short", queries: { "{{pod}}": "milepost_leader{$scope}" } },

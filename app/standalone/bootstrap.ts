@@ -8,7 +8,7 @@ import { trialCrd } from "../../crds/trial_manifest.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isAlreadyExists, isNotFound } from "../../kube/errors.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
-import { managerRbac, type RbacObject } from "../cluster_role.ts";
+import { managerRbac, type RbacObject } from "../manager/cluster_role.ts";
 import { VERSION } from "../version.ts";
 
 /** The scheduler's and the Job controller's further rights, as Kubernetes' own have them. */

@@ -1,8 +1,8 @@
 /** `standalone`: the embedded control plane with the very same manager in it. */
 import type { KubeClient, RequestReport } from "../../kube/client.ts";
-import { readConfiguration } from "../configuration.ts";
-import { startManager } from "../manager.ts";
-import { createMetrics } from "../metrics.ts";
+import { readConfiguration } from "../configuration/configuration.ts";
+import { startManager } from "../manager/manager.ts";
+import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
 
 const HOST = "127.0.0.1";

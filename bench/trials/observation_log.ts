@@ -1,14 +1,14 @@
 /** Where the trials of the bench are recorded, and what is found there afterwards. */
 import { z } from "zod";
-import { createMetrics } from "../../app/metrics.ts";
-import { createSink } from "../../app/observation_sink.ts";
+import { createMetrics } from "../../app/manager/metrics.ts";
+import { createSink } from "../../app/manager/observation_sink.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { freePort } from "../../tests/support/free_port.ts";
 import { until } from "../../tests/support/until.ts";
-import type { SinkChoice } from "../../app/observation_settings.ts";
+import type { SinkChoice } from "../../app/configuration/observation_settings.ts";
 
 /** A sink that the bench knows. */
 export type SinkName = "memory" | "sqlite" | "grpc";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createCaches, runCaches, unsynced } from "../../app/caches.ts";
+import { createCaches, runCaches, unsynced } from "../../app/manager/caches.ts";
 import { createClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";

@@ -5,7 +5,7 @@ import {
   flagOf,
   readConfiguration,
   variableOf,
-} from "../../app/configuration.ts";
+} from "../../app/configuration/configuration.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };

@@ -1,7 +1,7 @@
 /** What a probe and Prometheus read. */
 import assert from "node:assert/strict";
-import { startHealthServer, startMetricsServer } from "../../app/health.ts";
-import { createMetrics } from "../../app/metrics.ts";
+import { startHealthServer, startMetricsServer } from "../../app/manager/health.ts";
+import { createMetrics } from "../../app/manager/metrics.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 
 async function read(port: number, path: string): Promise<[number, string]> {

@@ -1,6 +1,6 @@
 /** When streams hear that their job has ended. */
 import assert from "node:assert/strict";
-import { createJobEnds, endOf } from "../../app/job_ends.ts";
+import { createJobEnds, endOf } from "../../app/manager/job_ends.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 

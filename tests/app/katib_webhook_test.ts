@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";
-import { watchKatibsWebhook } from "../../app/katib_webhook.ts";
+import { watchKatibsWebhook } from "../../app/manager/katib_webhook.ts";
 import type { EventSubject, EventText } from "../../kube/events.ts";
 import { logged } from "../support/logged.ts";
 

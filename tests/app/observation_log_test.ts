@@ -1,6 +1,6 @@
 /** `milepost observation-log` as it is started: its files, new certificates, and the process itself. */
 import assert from "node:assert/strict";
-import { startObservationLog } from "../../app/observation_log.ts";
+import { startObservationLog } from "../../app/observation_log/observation_log.ts";
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
 import type { ClientTls } from "../../katib/log/peer_protocol.ts";
 import { systemClock } from "../../kube/clock.ts";

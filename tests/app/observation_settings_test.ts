@@ -1,7 +1,10 @@
 /** The settings of observations: what is read, where the DB manager is, and what is refused. */
 import assert from "node:assert/strict";
-import { type ConfigurationSources, readConfiguration } from "../../app/configuration.ts";
-import { defaultDbManager, type SinkChoice } from "../../app/observation_settings.ts";
+import {
+  type ConfigurationSources,
+  readConfiguration,
+} from "../../app/configuration/configuration.ts";
+import { defaultDbManager, type SinkChoice } from "../../app/configuration/observation_settings.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };
 

@@ -1,7 +1,7 @@
 /** The sink of the settings: which it is, what it counts, and what it needs. */
 import assert from "node:assert/strict";
-import { createMetrics } from "../../app/metrics.ts";
-import { createSink, type SinkOptions } from "../../app/observation_sink.ts";
+import { createMetrics } from "../../app/manager/metrics.ts";
+import { createSink, type SinkOptions } from "../../app/manager/observation_sink.ts";
 import { SinkError } from "../../katib/log/sink.ts";
 import { type LogKey } from "../../trials/recording/observation_log.ts";
 import { systemClock } from "../../kube/clock.ts";

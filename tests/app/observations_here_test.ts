@@ -1,6 +1,6 @@
 /** Observations at their owner: which term answers, and who hears of changes. */
 import assert from "node:assert/strict";
-import { createObservationsHere } from "../../app/observations_here.ts";
+import { createObservationsHere } from "../../app/manager/observations_here.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { logOf } from "../katib/api/api_bench.ts";

@@ -1,8 +1,8 @@
 /** Tests of the state that the owner holds for a term: how it begins, and the ways in which it ends. */
 import assert from "node:assert/strict";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
-import { createMetrics } from "../../app/metrics.ts";
-import { createOwnedState } from "../../app/owned_state.ts";
+import { createMetrics } from "../../app/manager/metrics.ts";
+import { createOwnedState } from "../../app/manager/owned_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { MemoryCluster } from "../controller/memory_cluster.ts";

@@ -1,8 +1,8 @@
 /** The limits of pushes on a whole Milepost: by pod, by service account and by peer, with their flags. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { readConfiguration } from "../../app/configuration.ts";
-import { type Manager, startManager } from "../../app/manager.ts";
+import { readConfiguration } from "../../app/configuration/configuration.ts";
+import { type Manager, startManager } from "../../app/manager/manager.ts";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";

@@ -1,7 +1,7 @@
 /** TrainJobs that cannot be: refused with the field path, or told by a condition where admission could not see it. */
 import assert from "node:assert/strict";
-import { readConfiguration } from "../../app/configuration.ts";
-import { startManager } from "../../app/manager.ts";
+import { readConfiguration } from "../../app/configuration/configuration.ts";
+import { startManager } from "../../app/manager/manager.ts";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";

@@ -6,7 +6,7 @@ import {
   type ReplicaEnvironment,
   replicaHost,
   replicaIdentity,
-} from "../../app/replica.ts";
+} from "../../app/manager/replica.ts";
 import { run } from "../support/command.ts";
 
 const machine: Machine = {

@@ -1,8 +1,8 @@
 /** Several managers in this process, each a replica of its own, on one embedded control plane. */
 import assert from "node:assert/strict";
-import { readConfiguration } from "../../app/configuration.ts";
-import { type Manager, startManager } from "../../app/manager.ts";
-import { createMetrics, type Metrics } from "../../app/metrics.ts";
+import { readConfiguration } from "../../app/configuration/configuration.ts";
+import { type Manager, startManager } from "../../app/manager/manager.ts";
+import { createMetrics, type Metrics } from "../../app/manager/metrics.ts";
 import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";

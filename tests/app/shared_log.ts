@@ -1,6 +1,6 @@
 /** A log of observations that several managers share, in this process. */
 import { z } from "zod";
-import { startObservationLog } from "../../app/observation_log.ts";
+import { startObservationLog } from "../../app/observation_log/observation_log.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -1,13 +1,13 @@
 /** The adapter as the manager puts it together: deadlines, events, and whose logs are deleted. */
 import assert from "node:assert/strict";
-import { createMetrics } from "../../app/metrics.ts";
+import { createMetrics } from "../../app/manager/metrics.ts";
 import {
   createTrialAdapter,
   followTrials,
   ownersDeadlineMs,
   type TrialAdapterParts,
-} from "../../app/trial_adapter.ts";
-import { INDEXES } from "../../app/caches.ts";
+} from "../../app/manager/trial_adapter.ts";
+import { INDEXES } from "../../app/manager/caches.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";

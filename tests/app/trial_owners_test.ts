@@ -1,8 +1,8 @@
 /** Trials through changes of the owner, with a log over the network: nothing lost, doubled or forgotten. */
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { createMetrics } from "../../app/metrics.ts";
-import { createSink } from "../../app/observation_sink.ts";
+import { createMetrics } from "../../app/manager/metrics.ts";
+import { createSink } from "../../app/manager/observation_sink.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/names.ts";
 import { systemClock } from "../../kube/clock.ts";

@@ -1,6 +1,6 @@
 /** Tests of which pushes are a trial's. */
 import assert from "node:assert/strict";
-import { isTrialsJob, isTrialsPush } from "../../app/trials.ts";
+import { isTrialsJob, isTrialsPush } from "../../app/manager/trials.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { OwnerRef } from "../../kube/resource.ts";

@@ -3,7 +3,7 @@
  * audit log on. Nothing is forbidden, and no privilege is left over.
  */
 import assert from "node:assert/strict";
-import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/cluster_role.ts";
+import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/manager/cluster_role.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { childNames, MANAGER } from "../../crds/names.ts";
 import { isForbidden, isInvalid, isNotFound } from "../../kube/errors.ts";

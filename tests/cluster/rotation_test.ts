@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { readConfiguration } from "../../app/configuration.ts";
-import { type Manager, startManager } from "../../app/manager.ts";
+import { readConfiguration } from "../../app/configuration/configuration.ts";
+import { type Manager, startManager } from "../../app/manager/manager.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, childNames, MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/cluster_role.ts";
-import { flagOf, readConfiguration, SETTINGS } from "../../app/configuration.ts";
-import { createMetrics } from "../../app/metrics.ts";
+import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/manager/cluster_role.ts";
+import { flagOf, readConfiguration, SETTINGS } from "../../app/configuration/configuration.ts";
+import { createMetrics } from "../../app/manager/metrics.ts";
 import { dashboard } from "../../deploy/dashboard.ts";
 import { generatedFiles, outdatedFiles } from "../../deploy/generate.ts";
 import { parts } from "../../deploy/parts.ts";
@@ -111,7 +111,7 @@ Deno.test("parts() have the Service of the contract", () => {
   });
 });
 
-Deno.test("parts() give the manager the rights of app/cluster_role.ts, and no more", () => {
+Deno.test("parts() give the manager the rights of app/manager/cluster_role.ts, and no more", () => {
   assert.deepEqual(find("ClusterRole").rules, CLUSTER_RULES);
   assert.deepEqual(find("Role").rules, NAMESPACE_RULES);
   const subject = { kind: "ServiceAccount", name: DEFAULTS.name, namespace: DEFAULTS.namespace };

@@ -1,7 +1,7 @@
 /** The log of observations as it is shipped: by flags that it has, restricted, and reached by whom it is for. */
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { readConfiguration } from "../../app/configuration.ts";
+import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { generatedFiles } from "../../deploy/generate.ts";
 import {
   OBSERVATION_LOG,

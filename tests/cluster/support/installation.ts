@@ -1,6 +1,6 @@
 /**
  * Milepost on a real control plane, as `deploy/` would install it: CRDs, namespace, service account,
- * and exactly the RBAC of `app/cluster_role.ts`; the manager runs with a token of that account.
+ * and exactly the RBAC of `app/manager/cluster_role.ts`; the manager runs with a token of that account.
  *
  * ```ts
  * import { withCluster } from "./support/installation.ts";
@@ -21,7 +21,7 @@
  * alone; `install(plane)` and `startTestNode(plane)` put the rest on it. All stop whatever happens.
  */
 import { z } from "zod";
-import { managerRbac } from "../../../app/cluster_role.ts";
+import { managerRbac } from "../../../app/manager/cluster_role.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { MANAGER } from "../../../crds/names.ts";

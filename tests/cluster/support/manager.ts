@@ -1,6 +1,6 @@
 /** A manager under test: a process of its own, or in this one, on free ports of this machine. */
-import { flagOf, readConfiguration, SETTINGS } from "../../../app/configuration.ts";
-import { startManager } from "../../../app/manager.ts";
+import { flagOf, readConfiguration, SETTINGS } from "../../../app/configuration/configuration.ts";
+import { startManager } from "../../../app/manager/manager.ts";
 import { MANAGER } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";

@@ -1,5 +1,5 @@
 /** Milepost's kubelet as a node of a real control plane: pods run as processes of this machine. */
-import { startNode } from "../../../app/node.ts";
+import { startNode } from "../../../app/node/node.ts";
 import { hostAddress } from "../../../standalone/kubelet/machine.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 

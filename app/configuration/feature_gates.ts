@@ -1,0 +1,33 @@
+/** `--feature-gates A=true,B=false`: which features are on. */
+import { FEATURE_GATE_ALIASES, FEATURE_GATES } from "../../crds/names.ts";
+import { ConfigurationError } from "../../kube/errors.ts";
+
+/** The gates by name, with what they are when nobody says. */
+const DEFAULTS: Readonly<Record<string, boolean>> = { [FEATURE_GATES.trainJobProgress]: false };
+
+/** What is switched on. */
+export interface FeatureGates {
+  /** KEP-2779: endpoint, injection and the CA of each job. */
+  readonly trainJobProgress: boolean;
+}
+
+/** Reads the flag. Throws a ConfigurationError for an unknown gate or a value that is no boolean. */
+export function parseFeatureGates(text: string): FeatureGates {
+  const gates = new Map(Object.entries(DEFAULTS));
+  for (const part of text.split(",").map((it) => it.trim()).filter((it) => it !== "")) {
+    const [name = "", value = ""] = part.split("=", 2).map((it) => it.trim());
+    const gate = FEATURE_GATE_ALIASES[name] ?? name;
+    if (!gates.has(gate)) {
+      throw new ConfigurationError(
+        `--feature-gates: "${name}" is no gate; there is ${[...gates.keys()].join(", ")}`,
+      );
+    }
+    if (value !== "true" && value !== "false") {
+      throw new ConfigurationError(
+        `--feature-gates: ${name} must be true or false, but is "${value}"`,
+      );
+    }
+    gates.set(gate, value === "true");
+  }
+  return { trainJobProgress: gates.get(FEATURE_GATES.trainJobProgress) === true };
+}

@@ -1,0 +1,66 @@
+/** The settings of observations: where logs are kept, and which trials are taken over (milepost.md, flags). */
+import { z } from "zod";
+import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
+
+/** Where observation logs are kept, as `--observation-sink` says. */
+export type SinkChoice =
+  /** Katib's DB manager, at `--katib-db-manager`. */
+  | { readonly kind: "katib" }
+  | { readonly kind: "memory" }
+  | { readonly kind: "sqlite"; readonly path: string }
+  /** Another server of the same gRPC service, as `milepost observation-log`. */
+  | { readonly kind: "grpc"; readonly address: string };
+
+const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})$/;
+
+function isAddress(text: string): boolean {
+  const port = ADDRESS.exec(text)?.[1];
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
+}
+
+function choiceOf(text: string): SinkChoice | undefined {
+  if (text === "katib" || text === "memory") return { kind: text };
+  const [, kind, rest = ""] = /^(sqlite|grpc):(.+)$/s.exec(text) ?? [];
+  if (kind === "sqlite") return { kind, path: rest };
+  return kind === "grpc" && isAddress(rest) ? { kind, address: rest } : undefined;
+}
+
+/** `--observation-sink`; undefined: what the cluster has decides. */
+export const observationSink = z.string().optional().transform((text, context) => {
+  if (text === undefined) return undefined;
+  const choice = choiceOf(text);
+  if (choice !== undefined) return choice;
+  context.addIssue({
+    code: "custom",
+    message: `"${text}" must be katib, memory, sqlite:PATH or grpc:HOST:PORT`,
+  });
+  return z.NEVER;
+});
+
+/** `--katib-db-manager`, `host:port`. */
+export const katibDbManager = z.string()
+  .refine(isAddress, { error: "must be like katib-db-manager.kubeflow:6789" });
+
+const ADOPTABLE: readonly string[] = [COLLECTORS.stdOut, COLLECTORS.file];
+const NOT_ADOPTABLE = `must be a list of ${ADOPTABLE.join(", ")}`;
+
+/** `--adopt-collectors`: kinds by commas, or as a list in the file. */
+export const adoptCollectors = z.union([z.string(), z.array(z.string())], { error: NOT_ADOPTABLE })
+  .default([]).transform((given, context): readonly string[] => {
+    const all = typeof given === "string" ? given.split(",") : given;
+    const kinds = all.map((it) => it.trim()).filter((it) => it !== "");
+    const unknown = kinds.find((it) => !ADOPTABLE.includes(it));
+    if (unknown === undefined) return [...new Set(kinds)];
+    context.addIssue({ code: "custom", message: `"${unknown}" ${NOT_ADOPTABLE}` });
+    return z.NEVER;
+  });
+
+/** Where Katib's DB manager is when nobody says: by the variables that Katib's own parts go by. */
+export function defaultDbManager(
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
+  const { KATIB_DB_MANAGER_SERVICE_IP: host, KATIB_CORE_NAMESPACE: namespace } = environment;
+  const given = environment.KATIB_DB_MANAGER_SERVICE_PORT;
+  const port = given && /^\d+$/.test(given) ? given : String(KATIB.dbManagerPort);
+  return `${host || `katib-db-manager.${namespace || "kubeflow"}`}:${port}`;
+}

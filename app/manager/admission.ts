@@ -1,0 +1,120 @@
+/** Hands the admission webhook what it needs of other rooms: caches, rendering, what is unsupported. */
+import { renderJobSet } from "../../controller/runtime/render.ts";
+import { unsupportedFeatures } from "../../controller/runtime/unsupported.ts";
+import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
+import { jobSetProblems } from "../../controller/jobset/controller.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { childNames } from "../../crds/names.ts";
+import type { RuntimeRef, TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isNotFound } from "../../kube/errors.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
+import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
+import type { TrialOfPod } from "../../webhook/trial_injection.ts";
+import type { Caches } from "./caches.ts";
+import type { Executor } from "./jobset_executor.ts";
+
+/** Time for one read where a cache does not know an object yet, in milliseconds. */
+const READ_DEADLINE_MS = 2_000;
+
+/** What admission is made of. */
+export interface AdmissionParts {
+  readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly clock: Clock;
+  /** Base URL of the status endpoint for pods; undefined with the gate off. */
+  readonly endpoint: () => string | undefined;
+  readonly executor: () => Executor;
+  /** The Trials that are watched. Absent: each is read. */
+  readonly trials?: Pick<Informer<Trial>, "get">;
+}
+
+const NO_TRIALS = { get: () => undefined };
+
+/** From the cache, else by one read: a runtime that was made a moment ago must not be missed. */
+async function find<T extends KubeObject>(
+  client: KubeClient,
+  kind: ResourceKind<T>,
+  cache: Pick<Informer<T>, "get">,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const held = cache.get(key);
+  if (held !== undefined) return held;
+  try {
+    return await client.get(kind, key, {
+      signal,
+      deadlineMs: READ_DEADLINE_MS,
+      heedRetryAfter: false,
+    });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What the pods of a Trial are given of it; one read where no cache has it: each pod is made once. */
+async function findTrial(
+  { client, trials = NO_TRIALS }: AdmissionParts,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<TrialOfPod | undefined> {
+  const trial = await find(client, KINDS.trial, trials, key, signal);
+  if (trial === undefined) return undefined;
+  const { metadata: { labels }, spec } = trial;
+  return { name: key.name, labels, primaryContainerName: spec?.primaryContainerName };
+}
+
+/** Why the TrainJob cannot become a JobSet that its executor takes. */
+function renderProblems(trainJob: TrainJob, runtime: AnyTrainingRuntime, executor: Executor) {
+  const rendered = renderJobSet({ trainJob, runtime, executor });
+  if (!("jobSet" in rendered)) return [rendered.problem];
+  if (executor === "external") return [];
+  const { spec = {}, metadata } = rendered.jobSet;
+  return jobSetProblems(spec, metadata).map((it) => ({
+    path: "spec.runtimeRef",
+    message: `the JobSet of this TrainJob is not valid: ${it.path}: ${it.message}`,
+  }));
+}
+
+/** The handlers of every webhook path. */
+export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
+  const { client, caches, clock, endpoint, executor } = parts;
+  const runtime = (ref: RuntimeRef, namespace: string, signal: AbortSignal) =>
+    ref.kind === KINDS.trainingRuntime.kind
+      ? find(
+        client,
+        KINDS.trainingRuntime,
+        caches.trainingRuntimes,
+        { namespace, name: ref.name },
+        signal,
+      )
+      : find(
+        client,
+        KINDS.clusterTrainingRuntime,
+        caches.clusterTrainingRuntimes,
+        { name: ref.name },
+        signal,
+      );
+  return createAdmissionHandlers({
+    clock,
+    endpoint,
+    runtime,
+    jobSet: (key) => caches.jobSets.get({ namespace: key.namespace, name: key.name }),
+    snapshot: ({ namespace, name }) => {
+      const trainJob = caches.trainJobs.get({ namespace, name });
+      const stored = caches.configMaps.get({ namespace, name: childNames.runtimeSnapshot(name) });
+      if (trainJob === undefined || stored === undefined) return undefined;
+      const read = readSnapshot(trainJob, stored);
+      return "runtime" in read ? read.runtime : undefined;
+    },
+    trial: (key, signal) => findTrial(parts, key, signal),
+    render: (trainJob, from) => renderProblems(trainJob, from, executor()),
+    unsupported: (spec) => unsupportedFeatures(spec, undefined, executor()),
+  });
+}

@@ -1,0 +1,96 @@
+/** Who says whether a token is good, by `--authentication`: keys, TokenReview, or both. */
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { createJwksSource } from "../../status/tokens/jwks.ts";
+import { createReviewRequests } from "../../status/tokens/review_requests.ts";
+import { createReviewVerifier } from "../../status/tokens/review_verification.ts";
+import {
+  createReviewCache,
+  createTokenReviewer,
+  type ReviewCache,
+} from "../../status/tokens/token_review.ts";
+import { createTokenVerifier, type TokenVerifier } from "../../status/tokens/token_verification.ts";
+import type { Caches } from "./caches.ts";
+import type { ManagerConfiguration } from "../configuration/configuration.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** What it is made of. */
+export interface AuthenticationParts {
+  readonly client: KubeClient;
+  readonly caches: Pick<Caches, "pods">;
+  readonly clock: Clock;
+  readonly configuration: Pick<ManagerConfiguration, "authentication" | "tokenReviewQps">;
+  readonly metrics: Pick<Metrics, "jwksRefreshes" | "tokenCache" | "tokenReviews">;
+}
+
+/** Tells good tokens from bad ones. */
+export interface Authentication {
+  readonly verifier: TokenVerifier;
+  /** What the API server says of tokens that the verifier takes; absent where nobody asks it. */
+  readonly reviews?: ReviewCache;
+  /** Whether tokens can be verified: what that needs was read. */
+  ready(): boolean;
+  /** Keeps what it needs until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Ends what still runs. */
+  close(): Promise<void>;
+}
+
+/** By TokenReview alone: needs no keys. */
+function byReview(parts: AuthenticationParts): Authentication {
+  const { client, caches, clock, configuration, metrics } = parts;
+  const verifier = createReviewVerifier({
+    request: createReviewRequests(client),
+    clock,
+    isKnownPod: (namespace, { name, uid }) =>
+      caches.pods.get({ namespace, name })?.metadata?.uid === uid,
+    reviewsPerSecond: configuration.tokenReviewQps,
+    onCache: (result) => metrics.tokenCache.inc({ result }),
+    onReview: (result) => metrics.tokenReviews.inc({ result }),
+  });
+  return {
+    verifier,
+    ready: () => true,
+    run: () => Promise.resolve(),
+    close: () => verifier.close(),
+  };
+}
+
+/** By the API server's keys; with `reviewed`, by a TokenReview besides. */
+function byKeys(parts: AuthenticationParts, reviewed: boolean): Authentication {
+  const { client, clock, configuration, metrics } = parts;
+  const keys = createJwksSource({
+    get: (path, init) => client.raw(path, init),
+    clock,
+    onRefresh: (result) => metrics.jwksRefreshes.inc({ result }),
+  });
+  const verifier = createTokenVerifier({
+    keys,
+    clock,
+    onCache: (result) => metrics.tokenCache.inc({ result }),
+  });
+  const reviews = reviewed
+    ? createReviewCache({
+      ask: createTokenReviewer(createReviewRequests(client)),
+      clock,
+      onRefused: (hash) => verifier.revoke(hash),
+      reviewsPerSecond: configuration.tokenReviewQps,
+      onReview: (result) => metrics.tokenReviews.inc({ result }),
+    })
+    : undefined;
+  return {
+    verifier,
+    ...(reviews === undefined ? {} : { reviews }),
+    ready: () => keys.current() !== undefined,
+    run: (signal) => keys.run(signal),
+    close: async () => await reviews?.close(),
+  };
+}
+
+/** Builds what the setting asks for. */
+export function createAuthentication(parts: AuthenticationParts): Authentication {
+  const { authentication } = parts.configuration;
+  return authentication === "review"
+    ? byReview(parts)
+    : byKeys(parts, authentication === "local+review");
+}

@@ -1,0 +1,99 @@
+/** The manager's view of the cluster: an informer for each kind that it reads. */
+import { KINDS } from "../../crds/kinds.ts";
+import { JOBSET_KEYS, LABELS, MANAGER } from "../../crds/names.ts";
+import { mayBeChild, WATCHED } from "../../crds/watched.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { jobKeyOf } from "../../trials/plan/claim.ts";
+import { createInformer, type Informer, type InformerOptions } from "../../kube/informer.ts";
+import { controllerOf } from "../../kube/ownership.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { createRestingInformer } from "../../kube/resting_informer.ts";
+
+/** Names of indexes. */
+export const INDEXES = {
+  /** By the UID of the controlling owner. */
+  controllerUid: "controllerUid",
+  /** Trials by their name, in whatever namespace. */
+  name: "name",
+  /** Trials by `namespace/name` of the job that they make. */
+  job: "job",
+} as const;
+
+/** What {@link createCaches} is made with. */
+export interface CacheOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** The manager's own namespace. */
+  readonly namespace: string;
+  /** Told when the watch of a resource has to begin again. */
+  readonly onRestart: (resource: string, cause: string) => void;
+}
+
+function byController(object: KubeObject): string[] {
+  const owner = controllerOf(object.metadata ?? {});
+  return owner === undefined ? [] : [owner.uid];
+}
+
+/** The informers, not yet running. */
+export function createCaches(options: CacheOptions) {
+  const { client, clock } = options;
+  function cache<T extends KubeObject>(
+    kind: InformerOptions<T>["kind"],
+    more: Partial<InformerOptions<T>> = {},
+  ): Informer<T> {
+    const onRestart = (cause: string) => options.onRestart(kind.plural, cause);
+    return createInformer<T>({ client, clock, kind, onRestart, ...more });
+  }
+  const owned = { indexes: { [INDEXES.controllerUid]: byController } };
+  return {
+    trainJobs: cache(WATCHED.trainJob),
+    // Most clusters have no Katib.
+    trials: createRestingInformer({
+      client,
+      clock,
+      kind: WATCHED.trial,
+      onRestart: (cause) => options.onRestart(WATCHED.trial.plural, cause),
+      indexes: {
+        [INDEXES.name]: ({ metadata }) => [metadata.name ?? ""],
+        [INDEXES.job]: (trial) => [jobKeyOf(trial)],
+      },
+    }),
+    trainingRuntimes: cache(KINDS.trainingRuntime),
+    clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
+    jobSets: cache(WATCHED.jobSet),
+    // The Jobs and pods of other workloads are many and none of its business.
+    jobs: cache(WATCHED.job, { ...owned, labelSelector: JOBSET_KEYS.jobSetName }),
+    services: cache(WATCHED.service),
+    configMaps: cache(WATCHED.configMap, { keep: mayBeChild }),
+    pods: cache(WATCHED.pod, { labelSelector: LABELS.trainJobName }),
+    serviceAccounts: cache(WATCHED.serviceAccount),
+    secrets: cache(KINDS.secret, {
+      namespace: options.namespace,
+      fieldSelector: `metadata.name=${MANAGER.certificateSecret}`,
+    }),
+    mutatingConfigurations: cache(KINDS.mutatingWebhookConfiguration),
+    validatingConfigurations: cache(KINDS.validatingWebhookConfiguration, {
+      fieldSelector: `metadata.name=${MANAGER.validatingConfiguration}`,
+    }),
+  };
+}
+
+/** All informers of the manager. */
+export type Caches = ReturnType<typeof createCaches>;
+
+/** The caches that have no first list yet, by name. */
+export function unsynced(caches: Caches): string[] {
+  return Object.entries(caches).filter(([, it]) => !it.synced).map(([name]) => name);
+}
+
+/** Runs all of them until `signal` aborts. */
+export async function runCaches(caches: Caches, signal: AbortSignal): Promise<void> {
+  await Promise.all(Object.values(caches).map((it) => it.run(signal)));
+}
+
+/** Waits for the first list of each. Answers false where `signal` aborted before. */
+export async function cachesSynced(caches: Caches, signal: AbortSignal): Promise<boolean> {
+  const all = await Promise.all(Object.values(caches).map((it) => it.whenSynced(signal)));
+  return all.every((it) => it);
+}

@@ -1,0 +1,27 @@
+/** Where others reach this manager: the API server its webhook, pods its status endpoint. */
+import { PORTS } from "../../crds/names.ts";
+
+/** What the addresses follow from. */
+export interface EndpointSettings {
+  readonly namespace: string;
+  readonly serviceName: string;
+  readonly webhookBaseUrl: string | undefined;
+  readonly statusBaseUrl: string | undefined;
+}
+
+/** The base URL that pods are given: the flag's, else the Service's (design, decision 5). */
+export function statusBaseUrl(settings: EndpointSettings): string {
+  return settings.statusBaseUrl ??
+    `https://${settings.serviceName}.${settings.namespace}.svc:${PORTS.status}`;
+}
+
+/** How the API server reaches the webhook: the flag's URL, else the Service. */
+export function webhookTarget(settings: EndpointSettings):
+  | { readonly baseUrl: string }
+  | {
+    readonly service: { readonly namespace: string; readonly name: string; readonly port: number };
+  } {
+  if (settings.webhookBaseUrl !== undefined) return { baseUrl: settings.webhookBaseUrl };
+  const { namespace, serviceName: name } = settings;
+  return { service: { namespace, name, port: PORTS.webhookService } };
+}

@@ -1,0 +1,21 @@
+/** Who executes JobSets: upstream's controller where it lives, else the built-in one (decision 2). */
+import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";
+import { UPSTREAM_JOBSET_WEBHOOK } from "../../crds/names.ts";
+import type { Informer } from "../../kube/informer.ts";
+
+/** Who executes. */
+export type Executor = "builtin" | "external";
+
+/**
+ * The executor now: with `auto`, external while upstream's webhook configuration exists. Its CRD
+ * alone says nothing, since the built-in executor needs that too.
+ */
+export function executorOf(
+  mode: "auto" | Executor,
+  configurations: Pick<Informer<MutatingWebhookConfiguration>, "get">,
+): Executor {
+  if (mode !== "auto") return mode;
+  return configurations.get({ name: UPSTREAM_JOBSET_WEBHOOK }) === undefined
+    ? "builtin"
+    : "external";
+}

@@ -1,0 +1,159 @@
+/** What only the leader does: controllers, webhook configurations and the owned state, for one term. */
+import { getLogger } from "@logtape/logtape";
+import { createJobSetController } from "../../controller/jobset/controller.ts";
+import { createTrainJobController } from "../../controller/trainjob/controller.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Controller, ControllerMetrics } from "../../kube/controller.ts";
+import {
+  type ConfigurationSync,
+  createConfigurationSync,
+} from "../../webhook/configuration_sync.ts";
+import { webhookTarget } from "./endpoints.ts";
+import { watchKatibsWebhook } from "./katib_webhook.ts";
+import type { Foundation, ManagerParts } from "./parts.ts";
+import type { Metrics } from "./metrics.ts";
+import { aborted } from "../signals.ts";
+
+const log = getLogger(["milepost", "manager"]);
+
+/** TrainJobs and JobSets that are worked on at a time, each. */
+const WORKERS = 8;
+/** First and longest pause before webhook configurations are written again, in milliseconds. */
+const SYNC_RETRY_MS = { first: 100, longest: 5_000 } as const;
+/** For what is pending in the ledger at the end, in milliseconds (design, decision 8). */
+const FLUSH_MS = 5_000;
+
+/** What a term needs to know. */
+export interface TermOptions {
+  readonly foundation: Foundation;
+  readonly parts: ManagerParts;
+  /** The port that admission is served on. */
+  readonly webhookPort: () => number;
+  /** Whether this replica may still act as the leader. */
+  readonly leading: () => boolean;
+  /** The webhook configurations are in the cluster as they should be. */
+  readonly onConfigured: () => void;
+}
+
+function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
+  return {
+    reconciled: (controller, result, seconds) => {
+      metrics.reconcileTotal.inc({ controller, result });
+      metrics.reconcileSeconds.observe({ controller }, seconds);
+    },
+    depth: (controller, depth) => metrics.queueDepth.set({ controller }, depth),
+  };
+}
+
+/** The controllers of one term; a controller runs once. */
+function createControllers({ foundation, parts }: TermOptions): Controller[] {
+  const { client, clock, configuration } = foundation;
+  const { caches: informers, certificates, events, executor, owned, recording } = parts;
+  const metrics = controllerMetricsOf(foundation.metrics);
+  const shared = { client, informers, events, clock, workers: WORKERS, metrics };
+  const progress = {
+    caBundle: () => certificates.current().caBundle,
+    onCaChange: (listener: () => void) => certificates.onChange(listener),
+  };
+  return [
+    createTrainJobController({
+      ...shared,
+      executor,
+      progress: configuration.featureGates.trainJobProgress ? progress : undefined,
+      trials: recording && { trialOf: recording.adapter.trialOf, settle: owned.settle },
+    }),
+    createJobSetController(shared),
+  ];
+}
+
+/** Keeps the webhook configurations, which name the port that admission is served on. */
+function createWebhookSync({ foundation, parts, webhookPort }: TermOptions): ConfigurationSync {
+  const { client, clock, configuration, host } = foundation;
+  const { caches, certificates } = parts;
+  const webhookBaseUrl = configuration.webhookBaseUrl ??
+    (host === undefined ? undefined : `https://${host}:${webhookPort()}`);
+  return createConfigurationSync({
+    store: client,
+    desired: () => ({
+      target: webhookTarget({ ...configuration, webhookBaseUrl }),
+      caBundle: certificates.current().caBundle,
+      injectPods: configuration.featureGates.trainJobProgress,
+    }),
+    clock,
+    changes: (listener) => {
+      const stops = [
+        certificates.onChange(listener),
+        caches.mutatingConfigurations.onChange(listener),
+        caches.validatingConfigurations.onChange(listener),
+      ];
+      return () => stops.forEach((stop) => stop());
+    },
+  });
+}
+
+const katibsWebhookParts = ({ foundation, parts }: TermOptions) => ({
+  configurations: parts.caches.mutatingConfigurations,
+  events: parts.events,
+  adopts: foundation.configuration.adoptCollectors,
+});
+
+/** Writes the webhook configurations, again and again until it works or `signal` aborts. */
+async function configure(sync: ConfigurationSync, clock: Clock, signal: AbortSignal) {
+  let pause: number = SYNC_RETRY_MS.first;
+  while (!signal.aborted) {
+    try {
+      return await sync.sync(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn("webhook configurations could not be written; trying again", { error });
+      await clock.sleep(pause, signal);
+      pause = Math.min(2 * pause, SYNC_RETRY_MS.longest);
+    }
+  }
+}
+
+async function keepConfigured(options: TermOptions, signal: AbortSignal): Promise<void> {
+  const sync = createWebhookSync(options);
+  await configure(sync, options.foundation.clock, signal);
+  if (signal.aborted) return;
+  options.onConfigured();
+  await sync.run(signal);
+}
+
+/** Runs all until `signal` aborts; where one fails, all end. Throws what the first threw. */
+async function runTogether(
+  works: readonly ((signal: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
+  const failed = new AbortController();
+  const any = AbortSignal.any([signal, failed.signal]);
+  const running = works.map((work) =>
+    work(any).catch((error) => {
+      failed.abort();
+      throw error;
+    })
+  );
+  await Promise.allSettled(running);
+  await Promise.all(running);
+}
+
+/** Leads until `signal` aborts; resolves when nothing of this term runs or is pending any more. */
+export async function runTerm(options: TermOptions, signal: AbortSignal): Promise<void> {
+  const { parts, leading } = options;
+  const { leads, owned, recording } = parts;
+  leads.turn(true);
+  const stopped = () => leads.turn(false);
+  signal.addEventListener("abort", stopped, { once: true });
+  try {
+    await runTogether([
+      (signal) => keepConfigured(options, signal),
+      (signal) => owned.run(signal, leading, FLUSH_MS),
+      (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
+      (signal) => recording?.adapter.check(signal) ?? aborted(signal),
+      ...createControllers(options).map((it) => (signal: AbortSignal) => it.run(signal)),
+    ], signal);
+  } finally {
+    signal.removeEventListener("abort", stopped);
+    leads.turn(false);
+  }
+}

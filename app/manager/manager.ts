@@ -1,0 +1,226 @@
+/** The manager: a replica that serves, and leads where it is its turn; started in order, stopped in reverse. */
+import { getLogger } from "@logtape/logtape";
+import type { KubeClient } from "../../kube/client.ts";
+import { type Clock, systemClock } from "../../kube/clock.ts";
+import { KubeError, TransportError } from "../../kube/errors.ts";
+import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
+import { createAdmission } from "./admission.ts";
+import { cachesSynced, runCaches } from "./caches.ts";
+import type { ManagerConfiguration } from "../configuration/configuration.ts";
+import { statusBaseUrl } from "./endpoints.ts";
+import { type ReadinessCheck, startHealthServer, startMetricsServer } from "./health.ts";
+import { collectAfterFilling } from "./heap_collection.ts";
+import { createLeadership, type Leadership } from "./leadership.ts";
+import { runTerm } from "./leading.ts";
+import { createManagerParts, type Foundation, type ManagerParts } from "./parts.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { type PushServing, servePushes } from "./pushes.ts";
+import { becomeReady, type Phase, readinessChecks, refreshGauges } from "./readiness.ts";
+import { type ReplicaEnvironment, replicaHost, replicaIdentity, thisMachine } from "./replica.ts";
+import { serveAdmission } from "./serving.ts";
+
+const log = getLogger(["milepost", "manager"]);
+
+/** For connections at the end, in milliseconds: with the ledger and the lease within ten seconds. */
+const STOP = { drainMs: 1_500, closeMs: 500 } as const;
+/** First and longest pause before certificates are asked for again, in milliseconds. */
+const START_RETRY_MS = { first: 250, longest: 5_000 } as const;
+
+/** What the manager is given besides its settings. */
+export interface ManagerOptions {
+  /** The client for the API server, as the manager's own user. */
+  readonly client: KubeClient;
+  readonly metrics?: Metrics;
+  readonly clock?: Clock;
+  /** Host under which it is reached from outside where no base URL is set (standalone). */
+  readonly host?: string;
+  /** Which pod it is. */
+  readonly environment?: ReplicaEnvironment;
+  /** When certificates are replaced. */
+  readonly certificatePolicy?: CertificatePolicy;
+  /** Ends a start that waits for the API server. */
+  readonly signal?: AbortSignal;
+}
+
+/** A manager that runs. */
+export interface Manager {
+  readonly ports: {
+    readonly webhook: number;
+    readonly status: number | undefined;
+    readonly metrics: number;
+    readonly health: number;
+  };
+  /** The `holderIdentity` that it leads under. */
+  readonly identity: string;
+  /** Every CA that may have signed what it serves, PEM. */
+  caBundle(): string;
+  /** Whether it leads. */
+  leading(): boolean;
+  /** Whether it takes admissions and pushes. */
+  ready(): boolean;
+  /** Resolves when it is ready. Rejects where it stops before. */
+  whenReady(): Promise<void>;
+  /** Not ready, drains, writes what is pending, lets go of the lease, ends every loop. */
+  stop(): Promise<void>;
+}
+
+const isTransient = (error: unknown) =>
+  error instanceof TransportError ||
+  (error instanceof KubeError && (error.code >= 500 || error.code === 429));
+
+/** Makes or reads the certificates; an API server that is away is waited for. */
+async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): Promise<void> {
+  for (
+    let pause: number = START_RETRY_MS.first;;
+    pause = Math.min(2 * pause, START_RETRY_MS.longest)
+  ) {
+    try {
+      return await parts.certificates.ensure(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isTransient(error)) throw error;
+      log.warn("the API server does not answer; trying again", { error });
+      await clock.sleep(pause, signal);
+    }
+  }
+}
+
+/** Runs every loop until `signal` aborts. Nobody leads before its caches are filled. */
+async function runLoops(
+  parts: ManagerParts,
+  pushes: PushServing | undefined,
+  leadership: Leadership,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all([
+    runCaches(parts.caches, signal),
+    parts.events.run(signal),
+    parts.certificates.run(signal),
+    pushes?.run(signal),
+    cachesSynced(parts.caches, signal).then((synced) => {
+      if (!synced) return undefined;
+      collectAfterFilling(parts.caches.trainJobs.list().length);
+      return leadership.run(signal);
+    }),
+  ]);
+}
+
+/** The plain servers: health before anything else, so that a start that waits says what for. */
+function startPlainServers(
+  foundation: Foundation,
+  parts: ManagerParts,
+  phase: Phase,
+  checks: readonly ReadinessCheck[],
+  cleanup: AsyncDisposableStack,
+) {
+  const { configuration, metrics } = foundation;
+  const hostname = configuration.bindAddress;
+  const health = startHealthServer({ hostname, port: configuration.healthPort, checks });
+  cleanup.defer(() => health.close());
+  const metricsServer = startMetricsServer({
+    hostname,
+    port: configuration.metricsPort,
+    registry: metrics.registry,
+    refresh: () => refreshGauges(foundation, parts, phase),
+  });
+  cleanup.defer(() => metricsServer.close());
+  return { health: health.port, metrics: metricsServer.port };
+}
+
+/** The base URL that pods are given; undefined with the gate off. */
+function podEndpointOf({ configuration, host }: Foundation, pushes: PushServing | undefined) {
+  if (pushes === undefined) return undefined;
+  const own = host === undefined ? undefined : `https://${host}:${pushes.port}`;
+  return statusBaseUrl({ ...configuration, statusBaseUrl: configuration.statusBaseUrl ?? own });
+}
+
+/**
+ * Starts the manager; it becomes ready once the CRDs are there and its caches are filled. Throws a
+ * ConfigurationError for a port that is taken, and leaves nothing running where it throws.
+ */
+export async function startManager(
+  configuration: ManagerConfiguration,
+  options: ManagerOptions,
+): Promise<Manager> {
+  const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
+  const { client, host, certificatePolicy } = options;
+  const foundation = { configuration, client, clock, metrics, host, certificatePolicy };
+  const phase: Phase = {
+    certified: false,
+    configured: false,
+    stopping: false,
+    leadership: undefined,
+    pushes: undefined,
+  };
+  const parts = await createManagerParts(foundation, () => phase.leadership?.leading ?? false);
+  const checks = readinessChecks(foundation, parts, phase);
+  const machine = thisMachine();
+  const identity = replicaIdentity(environment, machine);
+  const loops = new AbortController();
+
+  // What is started is stopped in reverse: pushes first, then the term with what is pending.
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => parts.recording?.sink.close());
+  const plain = startPlainServers(foundation, parts, phase, checks, cleanup);
+  await certify(parts, clock, options.signal ?? loops.signal);
+  phase.certified = true;
+  const admission = await serveAdmission(
+    { ...foundation, ...parts },
+    createAdmission({
+      ...foundation,
+      ...parts,
+      trials: parts.caches.trials,
+      endpoint: () => podEndpointOf(foundation, phase.pushes),
+    }),
+  );
+  cleanup.defer(() => admission.close(STOP.closeMs));
+  const pushes = configuration.featureGates.trainJobProgress
+    ? await servePushes({
+      foundation,
+      parts,
+      leadership: () => phase.leadership,
+      replicaHost: replicaHost(configuration.bindAddress, environment, machine),
+    })
+    : undefined;
+  cleanup.defer(() => pushes?.close(STOP.closeMs));
+  phase.pushes = pushes;
+  const leadership = createLeadership({
+    ...foundation,
+    identity,
+    forwardAddress: pushes?.forwardAddress,
+    term: (signal) =>
+      runTerm({
+        foundation,
+        parts,
+        webhookPort: () => admission.port,
+        leading: () => leadership.leading,
+        onConfigured: () => phase.configured = true,
+      }, signal),
+  });
+  phase.leadership = leadership;
+  const running = runLoops(parts, pushes, leadership, loops.signal);
+  cleanup.defer(async () => {
+    loops.abort();
+    await running;
+  });
+  cleanup.defer(() => pushes?.drain(STOP.drainMs));
+  const ready = becomeReady(checks, clock, loops.signal);
+  ready.then(
+    () => log.info("ready", { webhook: admission.port, status: pushes?.port ?? "off", identity }),
+    (error) => log.debug("did not become ready", { error }),
+  );
+  const started = cleanup.move();
+  let stopped: Promise<void> | undefined;
+  return {
+    ports: { webhook: admission.port, status: pushes?.port, ...plain },
+    identity,
+    caBundle: () => parts.certificates.current().caBundle,
+    leading: () => leadership.leading,
+    ready: () => checks.every((it) => it.ready()),
+    whenReady: () => ready,
+    stop: () => {
+      phase.stopping = true;
+      return stopped ??= started.disposeAsync();
+    },
+  };
+}

@@ -1,0 +1,182 @@
+/** The observation API on this replica, wherever the owner of all state is. */
+import { createAccess } from "../../katib/api/access.ts";
+import {
+  type ObservationAnswer,
+  type ObservationAsk,
+  parseAnswer,
+} from "../../katib/api/exchange.ts";
+import { outcomeByTemplate } from "../../katib/api/job_state.ts";
+import { createObservationApi, type ObservationApi } from "../../katib/api/observation_api.ts";
+import type { TakeQuestion } from "../../katib/api/questions.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { controllerOf } from "../../kube/ownership.ts";
+import { peerKey } from "../../status/chain/push_handler.ts";
+import type { Peers } from "../../status/limits/peers.ts";
+import type { StreamPlaces } from "../../status/limits/stream_limits.ts";
+import { createKeyedBuckets } from "../../status/limits/token_bucket.ts";
+import type { Lookup } from "../../status/ownership/ownership.ts";
+import { runEventLoop } from "../../status/reading/event_loop.ts";
+import { createFeeds } from "../../status/reading/status_feeds.ts";
+import type { ForwardClient } from "../../status/replicas/forward_client.ts";
+import { createOwnerRouter, type OwnerPlace } from "../../status/replicas/owner.ts";
+import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
+import type { Caches } from "./caches.ts";
+import type { ManagerConfiguration } from "../configuration/configuration.ts";
+import type { JobEnds } from "./job_ends.ts";
+import type { Metrics } from "./metrics.ts";
+import type { ObservationsHere } from "./observations_here.ts";
+import { isTrialsJob } from "./trials.ts";
+
+/** What it works with. */
+export interface ObservationServingOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly configuration: Pick<ManagerConfiguration, "tokenReviewQps">;
+  readonly caches: Pick<Caches, "trainJobs" | "trials">;
+  readonly metrics: Metrics;
+  /** Shared with pushes: who fails here is counted there. */
+  readonly peers: Peers;
+  /** Shared with the streams of statuses. */
+  readonly places: StreamPlaces;
+  readonly ends: Pick<JobEnds, "on">;
+  /** A TrainJob by the cache, or by a bounded read. */
+  readonly findJob: Lookup<TrainJob>;
+  /** Where the owner is. */
+  readonly place: () => OwnerPlace;
+  readonly lookAgain: () => void;
+  readonly here: ObservationsHere;
+  readonly forward: Pick<ForwardClient, "ask" | "readChanges">;
+}
+
+/** Observations that are served. */
+export interface ObservationServing extends ObservationApi {
+  /** Ends what runs, and resolves when nothing does. */
+  close(): Promise<void>;
+}
+
+/** Reads of one subject: a controller that polls a thousand trials every five seconds. */
+const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
+/** Subjects remembered. */
+const MAX_SUBJECTS = 10_000;
+/** What strangers leave of a budget to those who were accepted before. */
+const RESERVED = 0.2;
+/** What one reader may have of the budget of SubjectAccessReviews. */
+const READERS_SHARE = 0.5;
+
+const limitsOf = (perSecond: number) => ({
+  ratePerSecond: perSecond,
+  burst: Math.max(1, perSecond),
+});
+
+/** A budget of questions to the API server, `perSecond` in the long run, and as many at once. */
+function questionBudget(perSecond: number): TakeQuestion {
+  const known = createKeyedBuckets(limitsOf(perSecond * RESERVED), 1);
+  const shared = createKeyedBuckets(limitsOf(perSecond * (1 - RESERVED)), 1);
+  return (nowMs, from) =>
+    shared.take("", nowMs) === 0 || (from === "known" && known.take("", nowMs) === 0);
+}
+
+/** Who asks the owner: in process, or by a call. */
+function createAsk(options: ObservationServingOptions) {
+  const { place, lookAgain, here, forward, clock } = options;
+  return createOwnerRouter<ObservationAsk, ObservationAnswer>({
+    place,
+    acceptHere: here.answer,
+    forward: async (target, ask, bounds) => ({
+      acceptance: parseAnswer(await forward.ask(target, ask, bounds)),
+    }),
+    lookAgain,
+    clock,
+  });
+}
+
+/** Tells of changes of the log at its owner, and of the TrainJob here. */
+function createFollow(options: ObservationServingOptions) {
+  const { caches, place, lookAgain, here, forward, clock } = options;
+  const poll = createOwnerPoll({
+    place,
+    pollHere: here.poll,
+    forward: forward.readChanges,
+    lookAgain,
+    clock,
+  });
+  const feeds = createFeeds({ poll, clock, valueOf: ({ cursor }) => cursor });
+  /** By the UID of the job; never more keys than streams. */
+  const listeners = new Map<string, Set<() => void>>();
+  const stop = caches.trainJobs.onChange(({ object }) => {
+    for (const listener of listeners.get(object.metadata.uid ?? "") ?? []) listener();
+  });
+  return {
+    follow(job: { namespace: string; name: string; uid: string }, listener: () => void) {
+      const own = listeners.get(job.uid) ?? new Set();
+      listeners.set(job.uid, own.add(listener));
+      const unfollow = feeds.follow(job, listener);
+      return () => {
+        unfollow();
+        own.delete(listener);
+        if (own.size === 0 && listeners.get(job.uid) === own) listeners.delete(job.uid);
+      };
+    },
+    async close() {
+      stop();
+      await feeds.close();
+    },
+  };
+}
+
+/** The Trial that the job's controller reference names by its UID. */
+function trialOf(trials: Pick<Caches["trials"], "get">, { metadata }: TrainJob) {
+  if (!isTrialsJob(metadata)) return undefined;
+  const owner = controllerOf(metadata);
+  const trial = trials.get({ namespace: metadata.namespace ?? "", name: owner?.name ?? "" });
+  return trial?.metadata.uid === owner?.uid ? trial : undefined;
+}
+
+/** Serves observations; `handles` says which requests are its own. */
+export function serveObservations(options: ObservationServingOptions): ObservationServing {
+  const { client, clock, configuration, caches, metrics, peers } = options;
+  const follow = createFollow(options);
+  const reads = createKeyedBuckets(READS_PER_SUBJECT, MAX_SUBJECTS);
+  const access = createAccess({
+    client,
+    clock,
+    takeTokenReview: questionBudget(configuration.tokenReviewQps),
+    takeAccessReview: questionBudget(configuration.tokenReviewQps),
+    takeShare: createKeyedBuckets(
+      limitsOf(configuration.tokenReviewQps * READERS_SHARE),
+      MAX_SUBJECTS,
+    ).take,
+    onReview: (result) => metrics.tokenReviews.inc({ result }),
+  });
+  const api = createObservationApi({
+    access,
+    clock,
+    peers: {
+      waitMs: (address, nowMs) => peers.waitMs(peerKey(address), nowMs),
+      isShunned: (address, nowMs) => peers.isShunned(peerKey(address), nowMs),
+      failed: (address, nowMs, cost) => peers.failed(peerKey(address), nowMs, cost),
+      proved: (address, nowMs) => peers.proved(peerKey(address), nowMs),
+    },
+    takeRead: reads.take,
+    places: options.places,
+    findJob: ({ namespace, name }) => options.findJob({ namespace, name }),
+    jobNow({ namespace, name, uid }) {
+      const job = caches.trainJobs.get({ namespace, name });
+      return job?.metadata.uid === uid ? job : undefined;
+    },
+    outcomeOf: (job) => outcomeByTemplate(job, trialOf(caches.trials, job)?.spec),
+    ask: createAsk(options),
+    follow: follow.follow,
+    onJobEnd: options.ends.on,
+    runWatch: runEventLoop,
+    onRead: (kind, result) => metrics.reads.inc({ kind, result }),
+  });
+  return {
+    ...api,
+    async close() {
+      await Promise.all([follow.close(), access.close()]);
+    },
+  };
+}

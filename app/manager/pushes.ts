@@ -1,0 +1,163 @@
+/** Takes pushes on this replica and brings them to their owner: status endpoint and forwarding. */
+import { MANAGER } from "../../crds/names.ts";
+import type { ObservationApi } from "../../katib/api/observation_api.ts";
+import type { PushHandler } from "../../status/chain/push_handler.ts";
+import { createForwardClient, type ReplicaTls } from "../../status/replicas/forward_client.ts";
+import { startForwardListener } from "../../status/replicas/forward_listener.ts";
+import { createOwnerRouter, type OwnerPlace } from "../../status/replicas/owner.ts";
+import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
+import type { Leadership } from "./leadership.ts";
+import type { Foundation, ManagerParts } from "./parts.ts";
+import { addressText } from "./replica.ts";
+import { serveObservations } from "./observations.ts";
+import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";
+import { serveReads } from "./reading.ts";
+import { orNameTheFlag, serveStatus } from "./serving.ts";
+import { createStatusEndpoint, trainJobLookup } from "./status_endpoint.ts";
+
+/** Pushes are taken, and forwarded where that is needed. */
+export interface PushServing {
+  /** Of the status endpoint. */
+  readonly port: number;
+  /** `<ip>:<port>` where other replicas forward pushes to; undefined without leader election. */
+  readonly forwardAddress: string | undefined;
+  /** Whether tokens can be verified. */
+  ready(): boolean;
+  /** Keeps the API server's keys until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Takes no new pushes from clients, and answers those in hand. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Ends forwarding in both directions, and everything else. */
+  close(deadlineMs: number): Promise<void>;
+}
+
+/** What it works with. */
+export interface PushServingOptions {
+  readonly foundation: Foundation;
+  readonly parts: ManagerParts;
+  /** Undefined as long as nothing is known of leadership. */
+  readonly leadership: () => Leadership | undefined;
+  /** Under which other replicas reach this one. */
+  readonly replicaHost: string;
+}
+
+const clientTls = ({ replica, caBundle }: ServingCertificates): ReplicaTls => ({
+  cert: replica.certificate,
+  key: replica.key,
+  ca: caBundle,
+});
+const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => ({
+  cert,
+  key,
+  ca: caBundle,
+});
+
+/** Listens for pushes that other replicas forward. */
+async function listenForForwards(options: PushServingOptions, here: ObservationsHere) {
+  const { foundation: { configuration, clock }, parts, leadership } = options;
+  const { certificates, owned } = parts;
+  const listener = await orNameTheFlag(
+    "--forward-port",
+    configuration.forwardPort,
+    () =>
+      startForwardListener({
+        port: configuration.forwardPort,
+        hostname: configuration.bindAddress,
+        tls: serverTls(certificates.current()),
+        clientName: MANAGER.replicaCertificateName,
+        term: () => ({
+          leading: owned.open && (leadership()?.leading ?? false),
+          transitions: leadership()?.transitions ?? 0,
+        }),
+        acceptHere: owned.accept,
+        pollHere: owned.poll,
+        observations: { answerHere: here.answerForwarded, pollHere: here.poll },
+        clock,
+      }),
+  );
+  const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
+  return { listener, stop };
+}
+
+function createForwarder(
+  { foundation: { configuration, clock, metrics }, parts }: PushServingOptions,
+) {
+  const { certificates } = parts;
+  const { serviceName: service, namespace } = configuration;
+  const client = createForwardClient({
+    tls: clientTls(certificates.current()),
+    serverName: `${service}.${namespace}.svc`,
+    clock,
+    onForward: (result) => metrics.forwardedPushes.inc({ result }),
+  });
+  const stop = certificates.onChange(() => client.updateTls(clientTls(certificates.current())));
+  return { client, stop };
+}
+
+/** What is about observations goes to their API, everything else to the chain of pushes. */
+function byPath(api: ObservationApi, pushes: PushHandler): PushHandler {
+  return (request) => api.handles(request.url) ? api.handle(request) : pushes(request);
+}
+
+/** Starts to take pushes. Leaves nothing running where it throws. */
+export async function servePushes(options: PushServingOptions): Promise<PushServing> {
+  const { foundation, parts, leadership } = options;
+  const { configuration, clock } = foundation;
+  const { owned } = parts;
+  await using cleanup = new AsyncDisposableStack();
+  const here = createObservationsHere(() => owned.observations, clock);
+  cleanup.defer(here.close);
+  const forwards = configuration.leaderElect ? await listenForForwards(options, here) : undefined;
+  let closeMs = 0;
+  cleanup.defer(() => forwards?.listener.close(closeMs));
+  const forwarder = createForwarder(options);
+  cleanup.defer(() => {
+    forwards?.stop();
+    forwarder.stop();
+    forwarder.client.close();
+  });
+  const owner = {
+    place: (): OwnerPlace => {
+      const place = leadership()?.place() ?? { kind: "nowhere" };
+      return place.kind === "here" && !owned.open ? { kind: "nowhere" } : place;
+    },
+    lookAgain: () => leadership()?.lookAgain(),
+  };
+  const { forward, read } = forwarder.client;
+  const reading = serveReads({ ...foundation, ...parts, ...owner, forward: read });
+  cleanup.defer(() => reading.close());
+  const endpoint = createStatusEndpoint({
+    ...foundation,
+    caches: parts.caches,
+    accept: createOwnerRouter({ ...owner, acceptHere: owned.accept, forward, clock }),
+    reading,
+  });
+  cleanup.defer(() => endpoint.close());
+  const api = serveObservations({
+    ...foundation,
+    ...parts,
+    ...owner,
+    ...reading,
+    peers: endpoint.peers,
+    findJob: trainJobLookup({ ...foundation, ...parts }),
+    here,
+    forward: forwarder.client,
+  });
+  cleanup.defer(() => api.close());
+  const server = await serveStatus({ ...foundation, ...parts }, {
+    handler: byPath(api, endpoint.handler),
+    refuses: endpoint.peers.refuses,
+  });
+  const started = cleanup.move();
+  return {
+    port: server.port,
+    forwardAddress: forwards && addressText(options.replicaHost, forwards.listener.port),
+    ready: endpoint.ready,
+    run: endpoint.run,
+    drain: server.close,
+    close: (deadlineMs) => {
+      closeMs = deadlineMs;
+      return started.disposeAsync();
+    },
+  };
+}

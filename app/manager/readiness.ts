@@ -1,0 +1,78 @@
+/** When a replica is ready, and what it shows of itself in metrics. */
+import type { Clock } from "../../kube/clock.ts";
+import { unsynced } from "./caches.ts";
+import type { ReadinessCheck } from "./health.ts";
+import type { Leadership } from "./leadership.ts";
+import type { Foundation, ManagerParts } from "./parts.ts";
+import type { PushServing } from "./pushes.ts";
+
+/** How often readiness is looked at while somebody waits for it, in milliseconds. */
+const READY_POLL_MS = 10;
+
+/** What is true of a manager now. */
+export interface Phase {
+  certified: boolean;
+  configured: boolean;
+  stopping: boolean;
+  leadership: Leadership | undefined;
+  pushes: PushServing | undefined;
+}
+
+/** The checks of `/readyz`, each by what an operator looks at. */
+export function readinessChecks(
+  { configuration }: Foundation,
+  parts: ManagerParts,
+  phase: Phase,
+): ReadinessCheck[] {
+  const withProgress = configuration.featureGates.trainJobProgress;
+  return [
+    { name: "shutting down", ready: () => !phase.stopping },
+    { name: "certificates", ready: () => phase.certified },
+    {
+      get name() {
+        return `caches (${unsynced(parts.caches).join(", ")})`;
+      },
+      ready: () => unsynced(parts.caches).length === 0,
+    },
+    {
+      name: "keys of the API server",
+      ready: () => phase.pushes === undefined ? !withProgress : phase.pushes.ready(),
+    },
+    { name: "leader election", ready: () => phase.leadership?.known ?? false },
+    // Only the leader writes them; a new version must be ready before the old leader goes.
+    {
+      name: "webhook configurations",
+      ready: () => !phase.leadership?.leading || phase.configured,
+    },
+  ];
+}
+
+/** Sets the gauges that are read, not counted. */
+export function refreshGauges(
+  { clock, metrics }: Foundation,
+  parts: ManagerParts,
+  phase: Phase,
+): void {
+  const { owned, certificates } = parts;
+  if (phase.certified) {
+    for (const [name, time] of Object.entries(certificates.current().expiry)) {
+      metrics.certificateExpiry.set({ name }, Math.round((time - clock.now()) / 1000));
+    }
+  }
+  metrics.leader.set(phase.leadership?.leading ? 1 : 0);
+  metrics.ledgerPending.set(owned.pending());
+  metrics.ledgerOldestSeconds.set(owned.oldestSeconds());
+  metrics.trialsOpen.set(owned.openTrials());
+}
+
+/** Resolves when every check holds. Throws where `signal` aborts before. */
+export async function becomeReady(
+  checks: readonly ReadinessCheck[],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!checks.every((it) => it.ready()) && !signal.aborted) {
+    await clock.sleep(READY_POLL_MS, signal);
+  }
+  if (signal.aborted) throw new Error("the manager was stopped before it was ready");
+}

@@ -1,0 +1,151 @@
+/** Puts the status endpoint together, which every replica has: authentication, lookups and the chain. */
+import { WATCHED } from "../../crds/watched.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isNotFound } from "../../kube/errors.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { ResourceKind } from "../../kube/resource.ts";
+import type { AcceptPush } from "../../status/chain/exchange.ts";
+import { createLookup } from "../../status/ownership/lookups.ts";
+import {
+  createOwnership,
+  type Lookup,
+  type OwnedObject,
+  type OwnershipLookups,
+} from "../../status/ownership/ownership.ts";
+import type { ReadingParts } from "../../status/reading/read_stages.ts";
+import { createPeers, type Peers } from "../../status/limits/peers.ts";
+import {
+  createPushHandler,
+  DEFAULT_RATE_LIMITS,
+  type PushHandler,
+} from "../../status/chain/push_handler.ts";
+import { createReadBudget, type ReadBudget } from "../../status/ownership/read_budget.ts";
+import { createAuthentication } from "./authentication.ts";
+import type { Caches } from "./caches.ts";
+import type { ManagerConfiguration } from "../configuration/configuration.ts";
+import type { Metrics } from "./metrics.ts";
+import { isTrialsPush } from "./trials.ts";
+
+/** Time for one read on a miss of a cache, in milliseconds. */
+const READ_DEADLINE_MS = 2_000;
+
+/** What the endpoint is made of. */
+export interface StatusParts {
+  readonly client: KubeClient;
+  readonly caches: Caches;
+  readonly clock: Clock;
+  readonly configuration: ManagerConfiguration;
+  readonly metrics: Metrics;
+  /** Hands a push to the owner of all state, wherever that is. */
+  readonly accept: AcceptPush;
+  /** Reads at that owner. */
+  readonly reading: ReadingParts;
+}
+
+/** The endpoint without its server. */
+export interface StatusEndpoint {
+  readonly handler: PushHandler;
+  /** What is known of peer addresses; whether their new connections are not worth a handshake. */
+  readonly peers: Peers;
+  /** Whether tokens can be verified. */
+  ready(): boolean;
+  /** Keeps what that needs until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Ends what still runs. */
+  close(): Promise<void>;
+}
+
+/** A cache with a read of the API server behind it. */
+function lookup<T extends OwnedObject>(
+  parts: Pick<StatusParts, "client" | "clock">,
+  kind: ResourceKind<T>,
+  cache: Pick<Informer<T>, "get">,
+  budget: ReadBudget,
+): Lookup<T> {
+  return createLookup<T>({
+    budget,
+    cached: (key) => cache.get(key),
+    read: async (key) => {
+      try {
+        return await parts.client.get(kind, key, {
+          deadlineMs: READ_DEADLINE_MS,
+          heedRetryAfter: false,
+        });
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    clock: parts.clock,
+  });
+}
+
+/** TrainJobs for readers of observations, with a budget of reads of its own. */
+export function trainJobLookup(parts: Pick<StatusParts, "client" | "caches" | "clock">) {
+  const budget = createReadBudget({ clock: parts.clock });
+  return lookup(parts, WATCHED.trainJob, parts.caches.trainJobs, budget);
+}
+
+/** Where the objects of chains are found; all share one budget of reads. */
+function lookupsOf(parts: StatusParts): OwnershipLookups {
+  const { caches, clock } = parts;
+  const budget = createReadBudget({ clock });
+  return {
+    trainJob: lookup(parts, WATCHED.trainJob, caches.trainJobs, budget),
+    trainJobNow: (key) => caches.trainJobs.get(key),
+    jobSet: lookup(parts, WATCHED.jobSet, caches.jobSets, budget),
+    job: lookup(parts, WATCHED.job, caches.jobs, budget),
+    pod: lookup(parts, WATCHED.pod, caches.pods, budget),
+    serviceAccount: lookup(parts, WATCHED.serviceAccount, caches.serviceAccounts, budget),
+  };
+}
+
+/** Builds the endpoint. It serves nothing before its handler is given to a server. */
+export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
+  const { caches, clock, configuration, metrics } = parts;
+  const authentication = createAuthentication(parts);
+  const { verifier, reviews } = authentication;
+  const ownership = createOwnership({ lookups: lookupsOf(parts) });
+  const { failuresPerPeer: failures, maxKeys } = DEFAULT_RATE_LIMITS;
+  const peers = createPeers({ failures, maxKeys });
+  const handler = createPushHandler({
+    peers,
+    verifier,
+    ownership,
+    ...(reviews === undefined ? {} : { reviews }),
+    awaitsReview: (origin) => isTrialsPush(caches, origin),
+    accept: parts.accept,
+    reading: parts.reading,
+    clock,
+    limits: {
+      pushesPerPod: {
+        ratePerSecond: configuration.pushQpsPerPod,
+        burst: configuration.pushBurstPerPod,
+      },
+      pushesPerSubject: {
+        ratePerSecond: configuration.pushQpsPerSubject,
+        burst: configuration.pushBurstPerSubject,
+      },
+    },
+    onPush: (result, seconds) => {
+      metrics.pushes.inc({ result });
+      metrics.pushSeconds.observe(seconds);
+    },
+    onRead: (kind, result) => metrics.reads.inc({ kind, result }),
+  });
+  const forget = caches.pods.onChange(({ type, object }) => {
+    const uid = object.metadata?.uid;
+    if (type === "deleted" && uid !== undefined) ownership.forgetPod(uid);
+  });
+  return {
+    handler,
+    peers,
+    ready: authentication.ready,
+    run: authentication.run,
+    close: async () => {
+      forget();
+      await authentication.close();
+    },
+  };
+}

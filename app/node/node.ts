@@ -1,0 +1,105 @@
+/** `node`: the kubelet alone, against any API server. */
+import { createClient, type KubeClient } from "../../kube/client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { createEventRecorder } from "../../kube/events.ts";
+import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { type Kubelet, startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import { createAccessCheck } from "../../standalone/kubelet/log_access.ts";
+import { LogProblem } from "../../standalone/kubelet/log_keys.ts";
+import { type LogServer, startLogServer } from "../../standalone/kubelet/log_server.ts";
+import { hostAddress } from "../../standalone/kubelet/machine.ts";
+import { selfSignedCertificate } from "../../standalone/kubelet/serving_certificate.ts";
+
+/** How to start. */
+export interface NodeOptions {
+  readonly kubeconfig: string;
+  readonly nodeName: string;
+  /** Where pods' folders are kept; a temporary folder without it. */
+  readonly dataDir?: string;
+  /** Port of the log endpoint. Default 0: one that is free. */
+  readonly port?: number;
+  /** Files with the log endpoint's certificate and key, PEM; a self-signed one without them. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  /** File with the CA of clients of the log endpoint, PEM; without it only tokens are believed. */
+  readonly clientCa?: string;
+}
+
+/** A node that runs the pods that are bound to it. */
+export interface RunningNode {
+  /** Ends its pods' processes. */
+  stop(): Promise<void>;
+}
+
+/** The text of a file that a flag names. */
+async function fileOf(flag: string, file: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(file);
+  } catch (cause) {
+    throw new ConfigurationError(`${flag} ${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+async function certificateOf(options: NodeOptions, hostIP: string) {
+  const { tlsCert, tlsKey, nodeName } = options;
+  if (tlsCert !== undefined && tlsKey !== undefined) {
+    return {
+      cert: await fileOf("--tls-cert", tlsCert),
+      key: await fileOf("--tls-key", tlsKey),
+    };
+  }
+  if (tlsCert !== undefined || tlsKey !== undefined) {
+    throw new ConfigurationError("--tls-cert and --tls-key go together");
+  }
+  return await selfSignedCertificate([hostIP, nodeName], systemClock.now());
+}
+
+/** Serves the logs of a kubelet that is there later: the node says on which port from the start. */
+async function serveLogs(
+  options: NodeOptions,
+  client: KubeClient,
+  hostIP: string,
+  kubelet: () => Kubelet | undefined,
+): Promise<LogServer> {
+  const { clientCa, nodeName } = options;
+  return await startLogServer({
+    hostname: hostIP,
+    port: options.port ?? 0,
+    tls: await certificateOf(options, hostIP),
+    ...clientCa === undefined ? {} : { clientCa: await fileOf("--client-ca", clientCa) },
+    checkAccess: createAccessCheck({ client, clock: systemClock, nodeName }),
+    readLogs({ namespace, pod, container, options }) {
+      const running = kubelet();
+      if (running === undefined) throw new LogProblem("the kubelet is starting", 404);
+      return running.readLogs({ namespace, name: pod }, container, options);
+    },
+  });
+}
+
+/** Registers the node and begins. The cluster's own scheduler binds pods to it. */
+export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  const client = createClient({ connection: loadKubeconfig(options.kubeconfig) });
+  const events = createEventRecorder({ client, clock: systemClock, component: "kubelet" });
+  const hostIP = hostAddress();
+  let kubelet: Kubelet | undefined;
+  await using cleanup = new AsyncDisposableStack();
+  const logs = await serveLogs(options, client, hostIP, () => kubelet);
+  cleanup.defer(() => logs.close());
+  const started = kubelet = await startKubelet({
+    client,
+    nodeName: options.nodeName,
+    hostIP,
+    endpointPort: logs.port,
+    events,
+    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+  });
+  const loops = new AbortController();
+  const running = Promise.all([events.run(loops.signal), started.run(loops.signal)]);
+  cleanup.defer(async () => {
+    loops.abort();
+    await running;
+  });
+  const all = cleanup.move();
+  return { stop: () => all.disposeAsync() };
+}

@@ -1,0 +1,136 @@
+/** `observation-log`: Katib's DB manager without MySQL or Postgres, on SQLite. */
+import { getLogger } from "@logtape/logtape";
+import { join } from "node:path";
+import { openLogStore } from "../../katib/log/log_store.ts";
+import {
+  type ObservationServer,
+  type ServerTls,
+  startObservationServer,
+} from "../../katib/log/server.ts";
+import { type Clock, systemClock } from "../../kube/clock.ts";
+import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { orNameTheFlag } from "../manager/serving.ts";
+
+const log = getLogger(["milepost", "katib"]);
+
+/** How to start. */
+export interface ObservationLogOptions {
+  /** The folder of the database, made where it is missing; in memory without it. */
+  readonly dataDir?: string;
+  readonly bindAddress: string;
+  /** 0 takes one that is free. */
+  readonly port: number;
+  /** Files, PEM; all three or none. `clientCa` may name several by commas, of which some may be missing. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly clientCa?: string;
+  readonly clock?: Clock;
+}
+
+/** A running log. */
+export interface ObservationLog {
+  readonly port: number;
+  /** Ends calls that are under way, and closes the database. */
+  stop(): Promise<void>;
+}
+
+/** How often the certificates' files are looked at, in milliseconds. */
+const RELOAD_MS = 15_000;
+/** For calls that are under way at the end, in milliseconds. */
+const DRAIN_MS = 5_000;
+
+async function fileOf(flag: string, file: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(file);
+  } catch (cause) {
+    throw new ConfigurationError(`${flag} ${file} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** The CAs of all files; during a rotation there is one more, so that a missing one is no error. */
+async function authorities(list: string): Promise<string> {
+  const read = await Promise.allSettled(
+    list.split(",").map((file) => fileOf("--client-ca", file.trim())),
+  );
+  const texts = read.flatMap((it) => it.status === "fulfilled" ? [it.value] : []);
+  const failed = read.find((it) => it.status === "rejected");
+  if (texts.length === 0 && failed !== undefined) throw failed.reason;
+  return texts.join("\n");
+}
+
+/** The certificates as the files have them now; undefined where no flag names any. */
+async function readTls(options: ObservationLogOptions): Promise<ServerTls | undefined> {
+  const { tlsCert, tlsKey, clientCa } = options;
+  if (tlsCert !== undefined && tlsKey !== undefined && clientCa !== undefined) {
+    const [cert, key, ca] = await Promise.all([
+      fileOf("--tls-cert", tlsCert),
+      fileOf("--tls-key", tlsKey),
+      authorities(clientCa),
+    ]);
+    return { cert, key, clientCa: ca };
+  }
+  if (tlsCert === undefined && tlsKey === undefined && clientCa === undefined) return undefined;
+  throw new ConfigurationError("--tls-cert, --tls-key and --client-ca go together");
+}
+
+/** Looks at the files again and again, and serves what they hold. */
+async function keepTls(
+  options: ObservationLogOptions,
+  first: ServerTls,
+  { server, clock, signal }: { server: ObservationServer; clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  let current = JSON.stringify(first);
+  for (;;) {
+    await clock.sleep(RELOAD_MS, signal);
+    if (signal.aborted) return;
+    try {
+      const tls = await readTls(options);
+      const text = JSON.stringify(tls);
+      if (tls === undefined || text === current) continue;
+      server.updateTls(tls);
+      current = text;
+      log.info("took new certificates");
+    } catch (error) {
+      log.warn("the new certificates cannot be used; the old ones stay", { error });
+    }
+  }
+}
+
+/** A folder that cannot be used is the user's to change: one line that names the flag. */
+function openStore(path: string | undefined) {
+  try {
+    return openLogStore({ path });
+  } catch (cause) {
+    throw new ConfigurationError(`--data-dir: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** Serves until it is stopped. Rejects where a file, the folder or the port cannot be used. */
+export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
+  const { dataDir, bindAddress, port, clock = systemClock } = options;
+  const tls = await readTls(options);
+  const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
+  const store = openStore(path);
+  try {
+    const serve = () => startObservationServer({ hostname: bindAddress, port, tls, store, clock });
+    const server = await orNameTheFlag("--port", port, serve);
+    if (tls === undefined) {
+      log.warn("without --tls-cert, --tls-key and --client-ca nobody can write");
+    }
+    const loops = new AbortController();
+    const reloading = tls &&
+      keepTls(options, tls, { server, clock, signal: loops.signal });
+    return {
+      port: server.port,
+      async stop() {
+        loops.abort();
+        await reloading;
+        await server.stop(DRAIN_MS);
+        store.close();
+      },
+    };
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+}
