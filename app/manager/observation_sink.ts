@@ -1,7 +1,7 @@
 /** Which observation log the manager writes, by its settings. What a log needs is loaded with it. */
 import type { ClientTls } from "../../katib/log/peer_protocol.ts";
 import { type ObservationSink, SinkError } from "../../katib/log/sink.ts";
-import { type LogKey } from "../../trials/recording/observation_log.ts";
+import { type LogKey } from "../../trials/recording/observation_row.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Metrics } from "./metrics.ts";
 import type { SinkChoice } from "../configuration/observation_settings.ts";

@@ -8,8 +8,8 @@ import { createStopper } from "../../katib/stopping/stopper.ts";
 import { followJobSets } from "../../katib/trials/job_set_checks.ts";
 import { createNotifier } from "../../katib/trials/notifier.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
-import { createPlans } from "../../katib/trials/plans.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import { createPlanCache } from "../../katib/trials/plan_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { EventRecorder, EventSubject } from "../../kube/events.ts";
@@ -92,7 +92,7 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
   const adopted: ReadonlySet<string> = new Set(configuration.adoptCollectors);
   const none: ReadonlySet<string> = new Set();
   const notify = createNotifier(events);
-  const plans = createPlans({
+  const plans = createPlanCache({
     trainJobs: caches.trainJobs,
     trials: caches.trials,
     pods: caches.pods,

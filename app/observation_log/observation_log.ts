@@ -6,7 +6,7 @@ import {
   type ObservationServer,
   type ServerTls,
   startObservationServer,
-} from "../../katib/log/server.ts";
+} from "../../katib/log/db_manager_server.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
 import { orNameTheFlag } from "../manager/serving.ts";

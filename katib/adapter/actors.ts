@@ -1,6 +1,6 @@
 /** The logs that an owner has in hand, by log and by TrainJob; the longest unused are let go. */
-import type { LogKey } from "../../trials/recording/observation_log.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { LogKey } from "../../trials/recording/observation_row.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { LogActor } from "./log_actor.ts";
 
 /** Options of {@link createActors}. */

@@ -1,8 +1,12 @@
 /** The adapter's promises: what it is given, what it answers, and whom it asks. */
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
-import type { LogKey } from "../../trials/recording/observation_log.ts";
-import type { ObservationPlan, ObservedJob, PlanAnswer } from "../../trials/plan/plan.ts";
+import type { LogKey } from "../../trials/recording/observation_row.ts";
+import type {
+  ObservationPlan,
+  ObservedJob,
+  PlanDecision,
+} from "../../trials/plan/observation_plan.ts";
 
 /** One sample of a push: what the pod says was so at that time. */
 export interface ObservedSample {
@@ -83,9 +87,9 @@ export interface Stopper {
 }
 
 /** Knows what is to be recorded of a TrainJob. */
-export interface Plans {
+export interface PlanSource {
   /** The job's plan now; at once where caches know. Never rejects: what fails is `unknown`. */
-  planOf(job: ObservedJob, signal: AbortSignal): PlanAnswer | Promise<PlanAnswer>;
+  planFor(job: ObservedJob, signal: AbortSignal): PlanDecision | Promise<PlanDecision>;
   /** The plans of all jobs that have not finished and have rules, for a new owner. */
   open(): readonly ObservationPlan[];
   /** Whether the job has not finished, so that a stop can still be of use. */

@@ -1,14 +1,18 @@
 /** The adapter: an actor for each log, whoever pushes; rules that are met become stops. For one term. */
 import type { Clock } from "../../kube/clock.ts";
-import { createPlaces } from "../../kube/places.ts";
+import { createSemaphore } from "../../kube/semaphore.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
-import type { ObservationPlan, ObservedJob, PlanAnswer } from "../../trials/plan/plan.ts";
+import type {
+  ObservationPlan,
+  ObservedJob,
+  PlanDecision,
+} from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
 import type {
   Adapter,
   Answer,
   ObservedPush,
-  Plans,
+  PlanSource,
   Stop,
   StopOutcome,
   Stopper,
@@ -17,15 +21,15 @@ import { createDeletions } from "./deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
 import { createOpenTrials } from "./open_trials.ts";
-import { orAborted } from "./or_aborted.ts";
+import { settledOrAborted } from "./settled_or_aborted.ts";
 import { createPlainLogs } from "./plain_logs.ts";
-import { recordSoftly } from "./soft_recording.ts";
+import { recordBestEffort } from "./best_effort.ts";
 import { createStops } from "./stops.ts";
 
 /** Options of {@link createAdapter}. */
 export interface AdapterOptions {
   readonly sink: ObservationSink;
-  readonly plans: Plans;
+  readonly plans: PlanSource;
   readonly stopper: Stopper;
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
@@ -74,7 +78,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   const listeners = new Set<(jobUid: string) => void>();
   const plainLogs = createPlainLogs();
   const deletions = createDeletions({ sink, clock, random, sinkMs });
-  const replays = createPlaces(REPLAYS);
+  const replays = createSemaphore(REPLAYS);
   let versions = 0;
 
   const stops = createStops({
@@ -93,7 +97,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       const actor = createLogActor(plan, {
         sink: {
           append: (key, rows, signal) => sink.append(key, rows, signal),
-          read: (key, signal) => replays.within(() => sink.read(key, signal), signal),
+          read: (key, signal) => replays.run(() => sink.read(key, signal), signal),
         },
         clock,
         sinkMs,
@@ -157,10 +161,10 @@ export function createAdapter(options: AdapterOptions): Adapter {
     if (!isPrimary) return bystander(plan);
     if (isShort(plan)) return recordShortly(plan, push);
     const actor = actors.of(plan);
-    return plan.isPlain ? recordSoftly(actor, push, signal) : actor.accept(push, signal);
+    return plan.isPlain ? recordBestEffort(actor, push, signal) : actor.accept(push, signal);
   }
 
-  function take(plan: PlanAnswer, push: ObservedPush, signal: AbortSignal) {
+  function take(plan: PlanDecision, push: ObservedPush, signal: AbortSignal) {
     if (plan.kind === "unknown") return { retryAfterMs: SOON_MS, reason: plan.why };
     if (plan.kind !== "plan") return undefined;
     const isPrimary = plans.isPrimary(plan, push.pod, signal);
@@ -171,18 +175,18 @@ export function createAdapter(options: AdapterOptions): Adapter {
 
   async function end(plan: ObservationPlan, signal: AbortSignal): Promise<void> {
     const actor = actors.of(plan);
-    await orAborted(actor.drained(), signal);
+    await settledOrAborted(actor.drained(), signal);
     const loaded = actor.load();
-    await orAborted(loaded, signal);
+    await settledOrAborted(loaded, signal);
     decide(actor);
-    await orAborted(stops.hurry(plan.job.uid), signal);
+    await settledOrAborted(stops.hurry(plan.job.uid), signal);
     if (signal.aborted) return;
     const { verdict, unreported } = await loaded;
     if (verdict === undefined && unreported().length > 0) onUnreported(plan, unreported());
   }
 
   /** What is to be waited for at the end of a job; one that asks for nothing waits for nothing. */
-  function ending(plan: PlanAnswer, signal: AbortSignal): Promise<void> | undefined {
+  function ending(plan: PlanDecision, signal: AbortSignal): Promise<void> | undefined {
     if (plan.kind !== "plan" || plan.isPlain) return undefined;
     const isInHand = actors.get(plan.job.uid)?.idle === false;
     return isInHand || plan.rules.length > 0 ? end(plan, signal) : undefined;
@@ -190,7 +194,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
 
   /** Undefined where nothing is recorded of the job. */
   async function planned(job: ObservedJob, signal: AbortSignal) {
-    const plan = await plans.planOf(job, signal);
+    const plan = await plans.planFor(job, signal);
     if (plan.kind === "unknown") throw new SinkError("unavailable", plan.why);
     return plan.kind === "plan" ? plan : undefined;
   }
@@ -198,13 +202,13 @@ export function createAdapter(options: AdapterOptions): Adapter {
   return {
     accept(push, signal) {
       if (closed.signal.aborted) return CLOSED;
-      const plan = plans.planOf(push.job, signal);
+      const plan = plans.planFor(push.job, signal);
       return plan instanceof Promise
         ? plan.then((it) => take(it, push, signal))
         : take(plan, push, signal);
     },
     settle(job, signal) {
-      const plan = plans.planOf(job, signal);
+      const plan = plans.planFor(job, signal);
       return plan instanceof Promise ? plan.then((it) => ending(it, signal)) : ending(plan, signal);
     },
     forget(job, asked = false) {

@@ -3,9 +3,9 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { createPlaces } from "../../kube/places.ts";
+import { createSemaphore } from "../../kube/semaphore.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
-import { type LogKey } from "../../trials/recording/observation_log.ts";
+import { type LogKey } from "../../trials/recording/observation_row.ts";
 
 /** Options of {@link createDeletions}. */
 export interface DeletionsOptions {
@@ -36,7 +36,7 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
   const running = new Set<Promise<void>>();
-  const places = createPlaces(AT_ONCE);
+  const semaphore = createSemaphore(AT_ONCE);
 
   const deleteInTime = (key: LogKey) =>
     withDeadline({
@@ -45,7 +45,7 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
       signal: closed.signal,
       onDeadline: () => new SinkError("unavailable", `no answer within ${sinkMs} ms`),
     }, (signal) => sink.delete(key, signal));
-  const deleteOnce = (key: LogKey) => places.within(() => deleteInTime(key), closed.signal);
+  const deleteOnce = (key: LogKey) => semaphore.run(() => deleteInTime(key), closed.signal);
 
   async function deleteLog(key: LogKey): Promise<void> {
     for (let tries = 1; !closed.signal.aborted; tries++) {

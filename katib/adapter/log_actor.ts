@@ -3,8 +3,8 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
-import { type ObservationRow } from "../../trials/recording/observation_log.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import { type ObservationRow } from "../../trials/recording/observation_row.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Answer, ObservedPush, StopControl, Verdict } from "./adapter.ts";
 import { createLogState, type LogState } from "./log_state.ts";
 

@@ -1,6 +1,6 @@
 /** A part of a log, for readers. Pure. */
 import { sortableTime } from "../../trials/recording/row_time.ts";
-import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { LogPage, LogQuery } from "./adapter.ts";
 
 /** The rows from `since` on, without the first `after` of them, at most `limit`. */

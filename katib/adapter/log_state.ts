@@ -1,6 +1,6 @@
 /** What a log says: what was recorded, how its rules stand, and its metrics in short. No I/O. */
 import type { TrialMetric } from "../../crds/trial.ts";
-import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { recordPush } from "../../trials/recording/record_push.ts";
 import type { RecordState } from "../../trials/recording/record.ts";
 import { replay, withSentTimes } from "../../trials/recording/replay.ts";
@@ -12,7 +12,7 @@ import {
   startRules,
   unreportedMetrics,
 } from "../../trials/rules/rules.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservedPush, Verdict } from "./adapter.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { createSummary } from "../../trials/recording/summary.ts";

@@ -3,14 +3,14 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { inParallel } from "../../kube/parallel.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Actors } from "./actors.ts";
-import type { Plans } from "./adapter.ts";
+import type { PlanSource } from "./adapter.ts";
 import type { LogActor } from "./log_actor.ts";
 
 /** Options of {@link createOpenTrials}. */
 export interface OpenTrialsOptions {
-  readonly plans: Pick<Plans, "open">;
+  readonly plans: Pick<PlanSource, "open">;
   readonly actors: Pick<Actors, "get" | "of">;
   readonly clock: Clock;
   /** 0 to 1. */

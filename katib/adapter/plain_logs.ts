@@ -3,10 +3,10 @@
  * for anything, since such jobs are most of a cluster's and nobody may ever read their logs.
  */
 import { LRUCache } from "lru-cache";
-import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Answer, LogPage, LogQuery, ObservedPush } from "./adapter.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { pageOf } from "./log_page.ts";

@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { createPlaces } from "../../kube/places.ts";
+import { createSemaphore } from "../../kube/semaphore.ts";
 import type { Stop, StopOutcome, Stopper } from "./adapter.ts";
 
 /** Options of {@link createStops}. */
@@ -61,7 +61,7 @@ export function createStops(options: StopsOptions): Stops {
   const { stopper, clock, random, currentStop, leading, onStop } = options;
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
-  const places = createPlaces(AT_ONCE);
+  const semaphore = createSemaphore(AT_ONCE);
   const pendings = new Map<string, Pending>();
   const finished = new Set<string>();
   let toldAtMs = -Infinity;
@@ -86,7 +86,7 @@ export function createStops(options: StopsOptions): Stops {
     const write = (signal: AbortSignal) =>
       stopper.stop(currentStop(stop.plan.job.uid) ?? stop, signal);
     // The time of a try begins when it has its place.
-    return await places.within(() => withDeadline(bounds, write), over);
+    return await semaphore.run(() => withDeadline(bounds, write), over);
   }
 
   async function untilDone(stop: Stop, over: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
-import type { ObservedJob } from "../../trials/plan/plan.ts";
+import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
 import type { Access, Reader } from "./access.ts";
 import type { ApiRefusal } from "./answers.ts";
 import type { ObservationAnswer, ObservationAsk } from "./exchange.ts";

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { messageOf } from "../../kube/errors.ts";
 import { SinkError } from "../log/sink.ts";
-import { type ObservationRow } from "../../trials/recording/observation_log.ts";
-import type { ObservedJob } from "../../trials/plan/plan.ts";
+import { type ObservationRow } from "../../trials/recording/observation_row.ts";
+import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
 import { type Position, unseen } from "./position.ts";
 import type { ObservationSource } from "./source.ts";

@@ -3,7 +3,7 @@ import { ANNOTATIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { TrialSpec } from "../../crds/trial.ts";
 import { outcomeOf } from "../../trials/mapping/outcome.ts";
-import { mappingOf } from "../../trials/mapping/template.ts";
+import { mappingOf } from "../../trials/mapping/trial_template.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
 import type { Observation } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 /** A place in a log that holds while the log grows, whichever replica reads on. Pure. */
 import { sortableTime } from "../../trials/recording/row_time.ts";
-import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 
 /** Behind the first `seen` rows of that time, and all before it. */

@@ -1,6 +1,6 @@
 /** The answers to who may read: a page of an observation, or a stream of them. */
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { ObservedJob } from "../../trials/plan/plan.ts";
+import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
 import type { ApiResponse, ApiSink } from "./http.ts";

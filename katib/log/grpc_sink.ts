@@ -6,13 +6,13 @@ import { status } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
-import { createPlaces, type Places } from "../../kube/places.ts";
+import { createSemaphore, type Semaphore } from "../../kube/semaphore.ts";
 import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import { knownRow } from "./known_row.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
 import { BACKOFF, PeerTrouble } from "./peer_trouble.ts";
 import { type ObservationSink, SinkError } from "./sink.ts";
-import { type LogKey, type ObservationRow } from "../../trials/recording/observation_log.ts";
+import { type LogKey, type ObservationRow } from "../../trials/recording/observation_row.ts";
 import { REFUSALS, rowsOf, Unsettled, wholeLog, writeOnce } from "./write_once.ts";
 
 /** Options of {@link createGrpcSink}. */
@@ -65,7 +65,7 @@ class GrpcSink implements ObservationSink {
   #forgotLogs = false;
   #waitingRows = 0;
   readonly #peer: PeerTrouble;
-  readonly #reads: Places;
+  readonly #reads: Semaphore;
 
   constructor(options: GrpcSinkOptions) {
     const { name, keepsPlainJobs, clock, maxCalls = 4 } = options;
@@ -79,7 +79,7 @@ class GrpcSink implements ObservationSink {
       random,
       about: () => ({ sink: name, address: options.address, waitingRows: this.#waitingRows }),
     });
-    this.#reads = createPlaces(maxCalls);
+    this.#reads = createSemaphore(maxCalls);
     this.#workers = Array.from({ length: maxCalls }, () => this.#work());
   }
 
@@ -123,7 +123,7 @@ class GrpcSink implements ObservationSink {
     return rowsOf(
       await this.#again(
         signal,
-        (either) => this.#reads.within(() => client.get(asked, either), either),
+        (either) => this.#reads.run(() => client.get(asked, either), either),
       ),
     );
   }

@@ -1,7 +1,7 @@
 /** A row as logs compare, send and store it. */
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import { SinkError } from "./sink.ts";
-import { type ObservationRow } from "../../trials/recording/observation_log.ts";
+import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { WireRow } from "./wire.ts";
 
 /** A row, and the text that tells it from others of its log. */

@@ -1,5 +1,5 @@
 /** Where observations are kept: what every sink promises, and how it says that it cannot. */
-import type { LogKey, ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 
 /** Keeps observation logs. Safe for calls at the same time, also for one log. */
 export interface ObservationSink {

@@ -5,7 +5,7 @@ import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import { type ObservationSink, SinkError } from "./sink.ts";
-import { type LogKey } from "../../trials/recording/observation_log.ts";
+import { type LogKey } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
 /** What makes a sink of a store. */

@@ -8,7 +8,7 @@ import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import type { KnownRow } from "./known_row.ts";
 import type { LogWrites } from "./log_writes.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
-import type { ObservationRow } from "../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { GetRequest, WireRow } from "./wire.ts";
 
 /** What it writes with. */

@@ -7,10 +7,10 @@ import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { isControlledBy } from "../../kube/ownership.ts";
 import { keyOf } from "../../kube/resource.ts";
-import type { Plans } from "../adapter/adapter.ts";
+import type { PlanSource } from "../adapter/adapter.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { aboutJob, aboutTrial, type Notice } from "../../trials/plan/notice.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import { primaryContainerProblem } from "../../trials/plan/primary_container.ts";
 
 const log = getLogger(["milepost", "katib"]);
@@ -19,7 +19,7 @@ const log = getLogger(["milepost", "katib"]);
 export interface JobSetChecks {
   readonly jobSets: Pick<Informer<JobSet>, "onChange">;
   readonly trainJobs: Pick<Informer<TrainJob>, "get">;
-  readonly plans: Pick<Plans, "planOf">;
+  readonly plans: Pick<PlanSource, "planFor">;
   readonly notify: (notices: readonly Notice[]) => void;
 }
 
@@ -45,7 +45,7 @@ export function followJobSets(
     const trainJob = trainJobs.get(keyOf(jobSet));
     const { namespace = "", name = "", uid = "" } = trainJob?.metadata ?? {};
     if (!trainJob || !isControlledBy(jobSet.metadata, uid) || !hasTemplate(trainJob)) return;
-    const plan = await plans.planOf({ namespace, name, uid }, signal);
+    const plan = await plans.planFor({ namespace, name, uid }, signal);
     if (plan.kind === "plan" && !signal.aborted) notify(noticesOf(plan, jobSet));
   }
   const stop = jobSets.onChange(({ type, object, old }) => {

@@ -6,15 +6,15 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Adapter } from "../../katib/adapter/adapter.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../katib/log/sink.ts";
-import type { ObservationPlan } from "../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import { runtime, trainJob } from "../controller/builders.ts";
 import { KEY, World } from "../controller/trainjob/world.ts";
-import { planOf, type Scene, withAdapter } from "../katib/adapter/adapter_scene.ts";
+import { type AdapterFixture, trialPlan, withAdapter } from "../katib/adapter/adapter_fixture.ts";
 
 /** A trial over the TrainJob of the world. */
 function planFor(rules: ObservationPlan["rules"] = []): ObservationPlan {
   const job = { namespace: "ml", name: "tj", uid: "uid-of-tj" };
-  return planOf("tj", { job, rules });
+  return trialPlan("tj", { job, rules });
 }
 
 /** A log whose writes wait for the test. */
@@ -32,13 +32,13 @@ function slowSink() {
 }
 
 /** A TrainJob whose JobSet has completed, and how often it was woken. */
-async function ended(scene: Scene, adapter: Adapter) {
+async function ended(fixture: AdapterFixture, adapter: Adapter) {
   const world = new World();
   const woken: string[] = [];
   const settling = createSettling({
     settle: ({ metadata: { namespace = "", name = "", uid = "" } }, signal) =>
       adapter.settle({ namespace, name, uid }, signal),
-    clock: scene.clock,
+    clock: fixture.clock,
     wake: (key) => void woken.push(key),
   });
   Object.assign(world.options, { settling });
@@ -52,14 +52,14 @@ async function ended(scene: Scene, adapter: Adapter) {
 Deno.test("a trial's TrainJob is Complete once its accepted pushes are in the log, not before", async () => {
   const { sink, inner, release } = slowSink();
   const plan = planFor();
-  await withAdapter({ plans: [plan], sink }, async (scene) => {
-    const answer = scene.push(plan, 1, "0.4");
-    await scene.settle();
-    const { world, woken, settling } = await ended(scene, scene.adapter);
+  await withAdapter({ plans: [plan], sink }, async (fixture) => {
+    const answer = fixture.push(plan, 1, "0.4");
+    await fixture.settle();
+    const { world, woken, settling } = await ended(fixture, fixture.adapter);
     await world.settle();
     deepEqual(world.conditions, []);
     release();
-    await scene.settle();
+    await fixture.settle();
     equal((await answer)?.ok, true);
     deepEqual(woken, [KEY]);
     const { signal } = new AbortController();
@@ -74,14 +74,14 @@ Deno.test("a trial's TrainJob is Complete once its accepted pushes are in the lo
 Deno.test("a trial's TrainJob waits 5 s at most for a log that does not come", async () => {
   const { sink, release } = slowSink();
   const plan = planFor();
-  await withAdapter({ plans: [plan], sink, sinkMs: 60_000 }, async (scene) => {
-    const answer = scene.push(plan, 1, "0.4");
-    const { world, woken, settling } = await ended(scene, scene.adapter);
+  await withAdapter({ plans: [plan], sink, sinkMs: 60_000 }, async (fixture) => {
+    const answer = fixture.push(plan, 1, "0.4");
+    const { world, woken, settling } = await ended(fixture, fixture.adapter);
     await world.settle();
-    await scene.clock.advance(SETTLE_MS - 1);
+    await fixture.clock.advance(SETTLE_MS - 1);
     await world.settle();
     deepEqual(world.conditions, []);
-    await scene.clock.advance(1);
+    await fixture.clock.advance(1);
     deepEqual(woken, [KEY]);
     await world.settle();
     deepEqual(world.conditions, ["Complete=True/Done: done"]);
@@ -96,21 +96,21 @@ Deno.test("a stop that waits for its grace is written before the job's own end i
     ...planFor([{ name: "loss", value: "0.5", comparison: "greater" }]),
     graceMs: 3_600_000,
   };
-  await withAdapter({ plans: [plan] }, async (scene) => {
-    await scene.push(plan, 1, "0.9");
-    equal(scene.stops.length, 0);
-    const { world, woken, settling } = await ended(scene, scene.adapter);
+  await withAdapter({ plans: [plan] }, async (fixture) => {
+    await fixture.push(plan, 1, "0.9");
+    equal(fixture.stops.length, 0);
+    const { world, woken, settling } = await ended(fixture, fixture.adapter);
     await world.settle();
-    await scene.settle();
-    equal(scene.stops.length, 1);
+    await fixture.settle();
+    equal(fixture.stops.length, 1);
     deepEqual(woken, [KEY]);
     settling.end();
   });
 });
 
 Deno.test("a plain TrainJob ends at once", async () => {
-  await withAdapter({}, async (scene) => {
-    const { world, woken, settling } = await ended(scene, scene.adapter);
+  await withAdapter({}, async (fixture) => {
+    const { world, woken, settling } = await ended(fixture, fixture.adapter);
     await world.settle();
     deepEqual(world.conditions, ["Complete=True/Done: done"]);
     ok(woken.length === 0);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createMetrics } from "../../app/manager/metrics.ts";
 import { createSink, type SinkOptions } from "../../app/manager/observation_sink.ts";
 import { SinkError } from "../../katib/log/sink.ts";
-import { type LogKey } from "../../trials/recording/observation_log.ts";
+import { type LogKey } from "../../trials/recording/observation_row.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { startFakeDbManager } from "../katib/log/fake_db_manager.ts";
 

@@ -12,7 +12,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../katib/log/sink.ts";
-import { type LogKey } from "../../trials/recording/observation_log.ts";
+import { type LogKey } from "../../trials/recording/observation_row.ts";
 import { jobKeyOf } from "../../trials/plan/claim.ts";
 import { MemoryCluster } from "../controller/memory_cluster.ts";
 import { jobOf, trial } from "../katib/trials/builders.ts";

@@ -1,7 +1,7 @@
 /** An Experiment of Katib's taken apart: what its trials run, what they try out and what is best. */
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
-import { mappingOf } from "./template.ts";
+import { mappingOf } from "./trial_template.ts";
 import type { JobKind, TemplateProblem, TrialMapping } from "./trial_mapping.ts";
 
 const texts = z.array(z.string());

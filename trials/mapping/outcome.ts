@@ -40,20 +40,23 @@ function problemOf(state: string, test: JobTest | undefined, problem: string): s
 }
 
 /** What the object that met a test says of itself. */
-interface Told {
+interface ConditionText {
   readonly reason?: string;
   readonly message?: string;
 }
 
 /** Undefined: the test is not met. */
-function meets(test: JobTest, job: unknown): Told | { readonly problem: string } | undefined {
+function meets(
+  test: JobTest,
+  job: unknown,
+): ConditionText | { readonly problem: string } | undefined {
   const found = evaluate(test.path, job);
   if ("problem" in found) return found;
   const value = Array.isArray(found.value) ? found.value[0] : found.value;
   if (Array.isArray(found.value) ? found.value.length === 0 : !isObject(value)) return undefined;
   const condition = typeof value === "string" ? parsed(value) : value;
   if (!isObject(condition)) return { problem: "is met by something that is no condition" };
-  return told(condition);
+  return textOf(condition);
 }
 
 /** Go's decoder is given an element's text, so that a string may hold the JSON of a condition. */
@@ -67,7 +70,7 @@ function parsed(text: string): unknown {
 }
 
 /** Reads as Go's decoder does: keys in any case, the last one counts, null says nothing. */
-function told(condition: object): Told | { readonly problem: string } {
+function textOf(condition: object): ConditionText | { readonly problem: string } {
   let reason = "";
   let message = "";
   try {

@@ -1,5 +1,5 @@
 /** Turns samples into rows: each once, in the order of their times. Pure. */
-import type { ObservationRow } from "./observation_log.ts";
+import type { ObservationRow } from "./observation_row.ts";
 import { type Content, contentOf, digestOf } from "./content.ts";
 import { microsOf, timeOf } from "./micros.ts";
 import type { Recorded, RecordScope, Sample } from "./sample.ts";

@@ -1,5 +1,5 @@
 /** Records all samples of a push together. Pure. */
-import type { ObservationRow } from "./observation_log.ts";
+import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
 import { record, type RecordState } from "./record.ts";
 import type { Recorded, Sample } from "./sample.ts";

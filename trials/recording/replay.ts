@@ -1,6 +1,6 @@
 /** What is known of a log by its rows: for an owner who did not write them. Pure. */
 import { readGoFloat } from "../../crds/go_float.ts";
-import type { ObservationRow } from "./observation_log.ts";
+import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
 import { digestOf } from "./content.ts";
 import { microsOf } from "./micros.ts";

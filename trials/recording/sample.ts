@@ -1,5 +1,5 @@
 /** What is recorded of pushes, and the words that say so. */
-import type { ObservationRow } from "./observation_log.ts";
+import type { ObservationRow } from "./observation_row.ts";
 import type { Objective, Report } from "../rules/rule.ts";
 
 /** What a pod measured at one moment. */

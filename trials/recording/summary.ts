@@ -3,8 +3,8 @@ import { readGoFloat } from "../../crds/go_float.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import { sortableTime } from "./row_time.ts";
-import type { ObservationRow } from "./observation_log.ts";
-import type { PlanObjective } from "../plan/plan.ts";
+import type { ObservationRow } from "./observation_row.ts";
+import type { PlanObjective } from "../plan/observation_plan.ts";
 
 /** A metric of a log, over all its rows. */
 export interface MetricSummary {

@@ -1,14 +1,15 @@
 /** The adapter: what is acknowledged is in the log, what the log says is judged, and a stop is done once. */
 import assert from "node:assert/strict";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
-import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
-import { planOf, pushOf, unsteadySink, withAdapter } from "./adapter_scene.ts";
+import type { ObservationSink } from "../../../katib/log/sink.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
+import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
 
 const never = new AbortController().signal;
 const values = (rows: readonly ObservationRow[]) => rows.map(({ value }) => value);
 
 Deno.test("`Adapter.accept()` answers when the rows are in the log, and not before", async () => {
-  const plan = planOf("a");
+  const plan = trialPlan("a");
   const { sink, inner, fail } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, clock, settle }) => {
     await settle();
@@ -28,7 +29,7 @@ Deno.test("`Adapter.accept()` answers when the rows are in the log, and not befo
 });
 
 Deno.test("`Adapter.accept()` leaves alone what is nobody's trial", async () => {
-  const plan = planOf("a");
+  const plan = trialPlan("a");
   await withAdapter({ plans: [] }, async ({ push, answers }) => {
     assert.equal(await push(plan, 1, "1"), undefined);
     answers.set(plan.job.uid, { kind: "refused", why: "another's" });
@@ -42,7 +43,7 @@ Deno.test("`Adapter.accept()` leaves alone what is nobody's trial", async () => 
 });
 
 Deno.test("`Adapter.accept()` records the primary pod alone, and tells the others to stop, too", async () => {
-  const plan = planOf("a");
+  const plan = trialPlan("a");
   const sink = createMemorySink();
   const isPrimary = (_: unknown, { name }: { name: string }) =>
     name === "unknown" ? undefined : name.endsWith("-0");
@@ -61,7 +62,7 @@ Deno.test("`Adapter.accept()` records the primary pod alone, and tells the other
 });
 
 Deno.test("a rule that is met stops the trial once, and every later answer says so", async () => {
-  const plan = planOf("a");
+  const plan = trialPlan("a");
   await withAdapter({ plans: [plan] }, async ({ push, stops, outcomes, settle }) => {
     assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
     const deciding = await push(plan, 2, "0.8");
@@ -85,7 +86,7 @@ Deno.test("a rule that is met stops the trial once, and every later answer says 
 });
 
 Deno.test("a stop waits for its grace, and takes what came meanwhile with it", async () => {
-  const plan = planOf("a", { graceMs: 30_000 });
+  const plan = trialPlan("a", { graceMs: 30_000 });
   await withAdapter({ plans: [plan] }, async ({ push, stops, clock }) => {
     await push(plan, 59, "0.9");
     await push(plan, 60, "0.8");
@@ -99,7 +100,7 @@ Deno.test("a stop waits for its grace, and takes what came meanwhile with it", a
 });
 
 Deno.test("`Adapter.settle()` ends the grace of a job that has ended by itself", async () => {
-  const plan = planOf("a", { graceMs: 3_600_000 });
+  const plan = trialPlan("a", { graceMs: 3_600_000 });
   await withAdapter({ plans: [plan] }, async ({ push, stops, adapter }) => {
     await push(plan, 59, "0.9");
     await push(plan, 60, "0.8");
@@ -109,7 +110,7 @@ Deno.test("`Adapter.settle()` ends the grace of a job that has ended by itself",
 });
 
 Deno.test("`Adapter.settle()` waits for pushes in hand, and no longer than it may", async () => {
-  const plan = planOf("a");
+  const plan = trialPlan("a");
   const { sink, fail } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
     await settle();
@@ -132,7 +133,7 @@ Deno.test("`Adapter.settle()` waits for pushes in hand, and no longer than it ma
 });
 
 Deno.test("a stop that cannot be written is tried again until it is", async () => {
-  const plan = planOf("a");
+  const plan = trialPlan("a");
   const onStopCall = (call: number) => {
     if (call < 3) throw new Error("the API server is away");
     return "stopped" as const;
@@ -149,7 +150,7 @@ Deno.test("a stop that cannot be written is tried again until it is", async () =
 const outages = ["before", "after"] as const;
 for (const outage of outages) {
   Deno.test(`a write that fails ${outage} it has happened is recorded and counted once when it comes again`, async () => {
-    const plan = planOf("a", {
+    const plan = trialPlan("a", {
       rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
     });
     const { sink, inner, fail } = unsteadySink();
@@ -171,7 +172,7 @@ for (const outage of outages) {
 }
 
 Deno.test("a new owner replays and judges open trials without a push, also where the sink comes late", async () => {
-  const [a, b] = [planOf("a"), planOf("b")];
+  const [a, b] = [trialPlan("a"), trialPlan("b")];
   const unsteady = unsteadySink();
   const { sink, inner } = unsteady;
   const rows = (...losses: string[]) =>
@@ -192,7 +193,7 @@ Deno.test("a new owner replays and judges open trials without a push, also where
 });
 
 Deno.test("an owner whose lease is late neither writes nor acknowledges nor stops", async () => {
-  const plan = planOf("a", { graceMs: 500 });
+  const plan = trialPlan("a", { graceMs: 500 });
   let leading = true;
   const { sink, inner, calls } = unsteadySink();
   await withAdapter({ plans: [plan], sink, leading: () => leading }, async (scene) => {
@@ -215,7 +216,7 @@ Deno.test("an owner whose lease is late neither writes nor acknowledges nor stop
 });
 
 Deno.test("pushes of one log that wait go to the sink together, in their order", async () => {
-  const plan = planOf("a", { rules: [] });
+  const plan = trialPlan("a", { rules: [] });
   const { sink, inner, calls, fail } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, settle, clock }) => {
     await settle();
@@ -232,7 +233,7 @@ Deno.test("pushes of one log that wait go to the sink together, in their order",
 });
 
 Deno.test("only so many pushes of one log wait, and those that nobody waits for are not written", async () => {
-  const plan = planOf("a", { rules: [] });
+  const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
     await settle();
@@ -255,7 +256,7 @@ Deno.test("only so many pushes of one log wait, and those that nobody waits for 
 });
 
 Deno.test("rows that will never be taken are told, and the push comes again later", async () => {
-  const plan = planOf("a");
+  const plan = trialPlan("a");
   const { sink, fail } = unsteadySink();
   const told: string[] = [];
   const onRefused = (_: unknown, problem: string) => void told.push(problem);
@@ -279,7 +280,7 @@ const badValues: Record<string, { value: string; rows: string[]; stops: boolean;
   };
 for (const [sentence, { value, rows, stops: isStopped, warns }] of Object.entries(badValues)) {
   Deno.test(`an objective that is ${sentence} is recorded and judged the same by the next owner`, async () => {
-    const plan = planOf("a");
+    const plan = trialPlan("a");
     const sink = createMemorySink();
     await withAdapter({ plans: [plan], sink }, async ({ push, stops, settle }) => {
       await push(plan, 1, "0.1");
@@ -302,7 +303,7 @@ for (const [sentence, { value, rows, stops: isStopped, warns }] of Object.entrie
 }
 
 Deno.test("a job that asks for nothing is never told to come again because of its log", async () => {
-  const plain = planOf("a", {
+  const plain = trialPlan("a", {
     key: { kind: "job", namespace: "default", name: "a", uid: "job-a" },
     objective: undefined,
     isPlain: true,
@@ -333,8 +334,10 @@ Deno.test("a job that asks for nothing is never told to come again because of it
 });
 
 Deno.test("`Adapter.forget()` deletes a job's own log, and leaves a trial's to Katib", async () => {
-  const trial = planOf("a");
-  const job = planOf("b", { key: { kind: "job", namespace: "default", name: "b", uid: "job-b" } });
+  const trial = trialPlan("a");
+  const job = trialPlan("b", {
+    key: { kind: "job", namespace: "default", name: "b", uid: "job-b" },
+  });
   const sink = createMemorySink();
   await withAdapter({ plans: [trial, job], sink }, async ({ push, adapter, settle }) => {
     for (const plan of [trial, job]) await push(plan, 1, "0.1");
@@ -349,7 +352,7 @@ Deno.test("`Adapter.forget()` deletes a job's own log, and leaves a trial's to K
 });
 
 Deno.test("a job that is gone is not stopped any more", async () => {
-  const plan = planOf("a", { graceMs: 60_000 });
+  const plan = trialPlan("a", { graceMs: 60_000 });
   await withAdapter({ plans: [plan] }, async ({ push, adapter, stops, answers, clock }) => {
     await push(plan, 59, "0.9");
     await push(plan, 60, "0.8");
@@ -361,7 +364,7 @@ Deno.test("a job that is gone is not stopped any more", async () => {
 });
 
 Deno.test("readers get what is acknowledged: metrics in short, pages, and each change", async () => {
-  const plan = planOf("a", { rules: [], records: "all" });
+  const plan = trialPlan("a", { rules: [], records: "all" });
   await withAdapter({ plans: [plan] }, async ({ push, adapter }) => {
     const heard: string[] = [];
     const stop = adapter.onChange((uid) => heard.push(uid));
@@ -384,7 +387,7 @@ Deno.test("readers get what is acknowledged: metrics in short, pages, and each c
 });
 
 Deno.test("logs that are not used are let go and replayed, those of stops in hand are not", async () => {
-  const plans = Array.from({ length: 6 }, (_, index) => planOf(`t${index}`));
+  const plans = Array.from({ length: 6 }, (_, index) => trialPlan(`t${index}`));
   const { sink, calls } = unsteadySink();
   await withAdapter({ plans, sink, maxLogs: 2 }, async ({ push, stops, settle }) => {
     for (const plan of plans) assert.ok((await push(plan, 1, "0.9"))?.ok);
@@ -400,7 +403,7 @@ Deno.test("logs that are not used are let go and replayed, those of stops in han
 });
 
 Deno.test("a push of which nothing was sent is as if it had not come: the log is not read again for it", async () => {
-  const plan = planOf("a", { rules: [] });
+  const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail, calls } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, settle }) => {
     await settle();
@@ -424,5 +427,38 @@ Deno.test("a push of which nothing was sent is as if it had not come: the log is
       1 + calls.slice(0, before)
         .filter((it) => it === "read").length,
     );
+  });
+});
+
+Deno.test("the log of a job that asked for one goes with it, also where a new owner never had it in hand", async () => {
+  const job = { namespace: "default", name: "a", uid: "job-a" };
+  const plan = trialPlan("a", { key: { kind: "job", ...job }, job, rules: [] });
+  const inner = createMemorySink();
+  const sink: ObservationSink = { ...inner, name: "katib", keepsPlainJobs: false };
+  await withAdapter({ plans: [plan], sink }, async ({ push }) => {
+    await push(plan, 1, "0.4");
+  });
+  await withAdapter({ sink }, async ({ adapter, settle }) => {
+    adapter.forget(job, true);
+    await settle();
+    assert.deepEqual(await inner.read(plan.key, never), []);
+  });
+});
+
+Deno.test("the end of a job that asks for nothing waits for no log", async () => {
+  const job = { namespace: "default", name: "a", uid: "job-a" };
+  const plan = trialPlan("a", { key: { kind: "job", ...job }, job, rules: [], isPlain: true });
+  const unsteady = unsteadySink();
+  const sink: ObservationSink = { ...unsteady.sink, name: "sqlite" };
+  await withAdapter({ plans: [plan], sink }, async ({ push, adapter, clock, settle }) => {
+    await settle();
+    unsteady.down = "hang";
+    const pushed = push(plan, 1, "0.4");
+    await settle();
+    const waited = adapter.settle(job, never);
+    unsteady.down = undefined;
+    await clock.advance(5_000);
+    assert.equal((await pushed)?.ok, true);
+    assert.equal(waited, undefined);
   });
 });

@@ -6,12 +6,12 @@ import { createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
-import type { ObservationPlan } from "../../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 import { jobOf, trial } from "../trials/builders.ts";
-import { planOf, pushOf } from "./adapter_scene.ts";
+import { pushOf, trialPlan } from "./adapter_fixture.ts";
 
 type When = "before" | "after";
 
@@ -29,7 +29,7 @@ function world() {
   return { cluster, sink, clock };
 }
 
-const PLAN: ObservationPlan = planOf("t1", {
+const PLAN: ObservationPlan = trialPlan("t1", {
   key: { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" },
   job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
   rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
@@ -75,7 +75,7 @@ function createLife(
   const adapter = createAdapter({
     sink: guardedSink,
     plans: {
-      planOf: () => PLAN,
+      planFor: () => PLAN,
       open: () => [PLAN],
       isOpen: () => true,
       isPrimary: () => true,

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import type { ObservedPush } from "../../../katib/adapter/adapter.ts";
 import { createPlainLogs, type PlainLogsOptions } from "../../../katib/adapter/plain_logs.ts";
-import type { ObservationPlan } from "../../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
 
-function planOf(uid: string): ObservationPlan {
+function plainPlan(uid: string): ObservationPlan {
   const job = { namespace: "team", name: uid, uid };
   const key = { kind: "job" as const, ...job };
   return { kind: "plan", key, job, isPlain: true, records: "all", rules: [], graceMs: 0 };
@@ -26,7 +26,7 @@ function scene(options: PlainLogsOptions = {}) {
     metrics: Readonly<Record<string, string>>,
     more: Partial<ObservedPush> = {},
   ) => {
-    const plan = planOf(uid);
+    const plan = plainPlan(uid);
     return logs.accept(plan, {
       job: plan.job,
       pod: { name: "pod-0", uid: "pod-uid" },

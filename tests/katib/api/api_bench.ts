@@ -9,7 +9,7 @@ import {
 } from "../../../katib/api/observation_api.ts";
 import type { ObservationSource } from "../../../katib/api/source.ts";
 import { pageOf } from "../../../katib/adapter/log_page.ts";
-import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";

@@ -9,7 +9,7 @@ import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import { freePort } from "../../support/free_port.ts";
 import { until } from "../../support/until.ts";
-import { trial } from "./conformance.ts";
+import { trial } from "./sink_conformance.ts";
 import { type FakeDbManager, startFakeDbManager } from "./fake_db_manager.ts";
 import { makeTls } from "./tls_files.ts";
 
@@ -319,7 +319,7 @@ for (const [does, treat] of Object.entries(PEERS)) {
 
 Deno.test("a server whose certificate is not of the manager's CA gets no rows", async () => {
   const [{ client }, { server: foreign }] = await Promise.all([makeTls(), makeTls()]);
-  const { startObservationServer } = await import("../../../katib/log/server.ts");
+  const { startObservationServer } = await import("../../../katib/log/db_manager_server.ts");
   const { openLogStore } = await import("../../../katib/log/log_store.ts");
   const store = openLogStore();
   const server = await startObservationServer({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { openLogStore } from "../../../katib/log/log_store.ts";
 import { probeProtocol } from "../../../katib/log/peer_protocol.ts";
-import { startObservationServer } from "../../../katib/log/server.ts";
+import { startObservationServer } from "../../../katib/log/db_manager_server.ts";
 import { systemClock as clock } from "../../../kube/clock.ts";
 import { freePort } from "../../support/free_port.ts";
 import { until } from "../../support/until.ts";

@@ -1,5 +1,5 @@
 /** Certificates as the manager makes them, for a server and its clients. */
-import type { ServerTls } from "../../../katib/log/server.ts";
+import type { ServerTls } from "../../../katib/log/db_manager_server.ts";
 import type { ClientTls } from "../../../katib/log/peer_protocol.ts";
 import {
   createAuthority,

@@ -5,7 +5,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { Stop } from "../../../katib/adapter/adapter.ts";
 import { trialStop } from "../../../katib/stopping/stop_writes.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
-import type { ObservationPlan } from "../../../trials/plan/plan.ts";
+import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { conflict, MemoryCluster } from "../../controller/memory_cluster.ts";
 import { jobOf, NOW, trial } from "../trials/builders.ts";
 

@@ -5,11 +5,11 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import { followJobSets } from "../../../katib/trials/job_set_checks.ts";
 import type { Notice } from "../../../trials/plan/notice.ts";
-import type { PlanAnswer } from "../../../trials/plan/plan.ts";
-import { planOf } from "../../../trials/plan/plan_of.ts";
+import type { PlanDecision } from "../../../trials/plan/observation_plan.ts";
+import { derivePlan } from "../../../trials/plan/derive_plan.ts";
 import { primaryContainerProblem } from "../../../trials/plan/primary_container.ts";
 import type { TrialMapping } from "../../../trials/mapping/trial_mapping.ts";
-import { mappingOf } from "../../../trials/mapping/template.ts";
+import { mappingOf } from "../../../trials/mapping/trial_template.ts";
 import { jobSet, replicatedJob } from "../../controller/builders.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { settlePromises } from "../../support/fake_clock.ts";
@@ -104,7 +104,7 @@ function follow(): World {
   const of = trial({ primaryContainerName: "pytorch" });
   const trainJob = jobOf(of);
   cluster.put(KINDS.trainJob, trainJob);
-  const { answer } = planOf(
+  const { decision } = derivePlan(
     { trainJob, trial: of, claimants: [of], namesakes: [] },
     { adopted: new Set(), namesOnly: true, keepsPlainJobs: false },
   );
@@ -112,7 +112,7 @@ function follow(): World {
   const end = followJobSets({
     jobSets: cluster.informer(KINDS.jobSet),
     trainJobs: cluster.informer(WATCHED.trainJob),
-    plans: { planOf: (): PlanAnswer => answer },
+    plans: { planFor: (): PlanDecision => decision },
     notify: (it) => void notices.push(...it),
   }, new AbortController().signal);
   return { cluster, notices, end };

@@ -1,7 +1,7 @@
 /** `outcomeOf()`: jobs of every kind by Katib's defaults, by its examples, and by what harms. */
 import assert from "node:assert/strict";
 import { outcomeOf } from "../../../trials/mapping/outcome.ts";
-import { mappingOf } from "../../../trials/mapping/template.ts";
+import { mappingOf } from "../../../trials/mapping/trial_template.ts";
 import type { JobOutcome } from "../../../trials/mapping/trial_mapping.ts";
 
 function outcome(template: unknown, kind: string, job: unknown): JobOutcome {

@@ -1,7 +1,7 @@
 /** What holds of every log: nothing lost, nothing doubled, times that increase; whoever owns it. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { microsOf, timeOf } from "../../../trials/recording/micros.ts";
 import { record, type RecordState, startRecord } from "../../../trials/recording/record.ts";
 import { recordPush } from "../../../trials/recording/record_push.ts";

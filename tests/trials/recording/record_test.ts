@@ -5,7 +5,7 @@ import { record, type RecordState, startRecord } from "../../../trials/recording
 import { replay } from "../../../trials/recording/replay.ts";
 import type { RecordScope } from "../../../trials/recording/sample.ts";
 import { REMEMBERED_MIN } from "../../../trials/recording/window.ts";
-import type { ObservationRow } from "../../../trials/recording/observation_log.ts";
+import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 
 const SCOPE: RecordScope = {
   objective: { name: "loss", type: "minimize" },

@@ -1,7 +1,7 @@
 /** Katib's formula of an observation (contract katib.md 3). */
 import assert from "node:assert/strict";
 import { createSummary } from "../../../trials/recording/summary.ts";
-import type { PlanObjective } from "../../../trials/plan/plan.ts";
+import type { PlanObjective } from "../../../trials/plan/observation_plan.ts";
 
 /** Rows as `seconds name value`. */
 const rowsOf = (...rows: string[]) =>

@@ -1,6 +1,6 @@
 /** Reads trial templates: KEP-1214's spelling or today's, with Katib's defaults by kind. */
 import { z } from "zod";
-import { conditionTest, defaultsOf, isOlderDefault } from "./defaults.ts";
+import { conditionTest, defaultsOf, isOlderDefault } from "./kind_defaults.ts";
 import { parsePath } from "../gjson/path.ts";
 import type {
   JobKind,
@@ -38,13 +38,13 @@ export function mappingOf(template: unknown, job: JobKind): MappingResult {
   if (!parsed?.success) {
     return { ok: false, problems: [{ field: "", message: "must be an object" }] };
   }
-  const reader = new Reader(parsed.data, job);
+  const reader = new TemplateReader(parsed.data, job);
   const mapping = reader.mapping();
   return mapping === undefined ? { ok: false, problems: reader.problems } : { ok: true, mapping };
 }
 
 /** Reads one template and gathers what is wrong with it. */
-class Reader {
+class TemplateReader {
   readonly problems: TemplateProblem[] = [];
   readonly #template: Template;
   readonly #job: JobKind;

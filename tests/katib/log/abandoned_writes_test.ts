@@ -6,8 +6,8 @@ import { createGrpcSink } from "../../../katib/log/grpc_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import { until } from "../../support/until.ts";
-import { trial } from "../log/conformance.ts";
-import { type FakeDbManager, startFakeDbManager } from "../log/fake_db_manager.ts";
+import { trial } from "./sink_conformance.ts";
+import { type FakeDbManager, startFakeDbManager } from "./fake_db_manager.ts";
 
 const long = () => AbortSignal.timeout(60_000);
 const row = (n: number) => ({

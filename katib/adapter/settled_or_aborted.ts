@@ -1,7 +1,7 @@
-/** Waits for work, but no longer than somebody wants. */
+/** Wait for work that ends early when a signal aborts. */
 
-/** Resolves when `work` ends, however, or when `signal` aborts. Never rejects. */
-export function orAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+/** Resolves when `work` settles or when `signal` aborts. Never rejects. */
+export function settledOrAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       signal.removeEventListener("abort", end);

@@ -5,7 +5,10 @@ import { Client, credentials, status } from "@grpc/grpc-js";
 import { CallError, createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { openLogStore } from "../../../katib/log/log_store.ts";
 import type { ClientTls } from "../../../katib/log/peer_protocol.ts";
-import { type ObservationServer, startObservationServer } from "../../../katib/log/server.ts";
+import {
+  type ObservationServer,
+  startObservationServer,
+} from "../../../katib/log/db_manager_server.ts";
 import { decodeLogReply, METHODS, type WireRow } from "../../../katib/log/wire.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import { makeTls, type TlsFiles } from "./tls_files.ts";

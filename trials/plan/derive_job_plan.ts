@@ -1,4 +1,4 @@
-/** The plan of a TrainJob without a Trial: by its annotations, or none but to keep what it pushes. Pure. */
+/** Derivation of the observation plan of a TrainJob without a Trial, from its annotations. Pure. */
 import { readEarlyStopping, readTrialTemplate } from "../../crds/early_stopping.ts";
 import type { AnnotationProblem, ReadAnnotation } from "../../crds/early_stopping.ts";
 import { ANNOTATIONS, EVENT_REASONS, JOB_KEYS } from "../../crds/names.ts";
@@ -6,11 +6,11 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, type Notice } from "./notice.ts";
-import { neverSucceeds, readMapping } from "./plan_mapping.ts";
-import type { ObservationPlan } from "./plan.ts";
+import { readPodsOnly, readTemplate } from "./plan_template.ts";
+import type { ObservationPlan } from "./observation_plan.ts";
 
-/** A plan where there is something to keep, and what people are to be told. */
-export interface PlannedJob {
+/** A plan, if there is something to record, and warnings about the annotations. */
+export interface DerivedJobPlan {
   readonly plan?: ObservationPlan;
   readonly notices: readonly Notice[];
 }
@@ -29,7 +29,7 @@ function problemsOf(
   return { about: aboutJob(trainJob), reason, message };
 }
 
-class Reader {
+class AnnotationReader {
   readonly notices: Notice[] = [];
 
   constructor(private readonly trainJob: TrainJob) {}
@@ -49,17 +49,17 @@ class Reader {
    * trains in it: pushes of several would mix.
    */
   mapping(template: Record<string, unknown> | undefined): TrialMapping | undefined {
-    const isTold = ["primaryPodLabels", "primaryPodLabel"]
+    const namesLabels = ["primaryPodLabels", "primaryPodLabel"]
       .some((it) => Object.keys(template?.[it] ?? {}).length > 0);
     const labels = { [JOB_KEYS.completionIndex]: "0" };
-    const whole = isTold ? template : { ...template, primaryPodLabels: labels };
-    const { mapping, problems } = readMapping(whole, this.trainJob);
-    const told = problems.map((it): AnnotationProblem => ({ path: "", message: it }));
-    if (told.length > 0) {
-      this.notices.push(problemsOf(this.trainJob, ANNOTATIONS.trialTemplate, told));
+    const whole = namesLabels ? template : { ...template, primaryPodLabels: labels };
+    const { mapping, problems } = readTemplate(whole, this.trainJob);
+    const listed = problems.map((it): AnnotationProblem => ({ path: "", message: it }));
+    if (listed.length > 0) {
+      this.notices.push(problemsOf(this.trainJob, ANNOTATIONS.trialTemplate, listed));
     }
-    return mapping ?? neverSucceeds(whole, this.trainJob) ??
-      neverSucceeds({ primaryPodLabels: labels }, this.trainJob);
+    return mapping ?? readPodsOnly(whole, this.trainJob) ??
+      readPodsOnly({ primaryPodLabels: labels }, this.trainJob);
   }
 }
 
@@ -67,9 +67,9 @@ class Reader {
  * Every metric of such a job is recorded, in a log of its own. Jobs that have neither annotation are
  * recorded where `keepsPlainJobs` says so.
  */
-export function planOfJob(trainJob: TrainJob, keepsPlainJobs: boolean): PlannedJob {
+export function deriveJobPlan(trainJob: TrainJob, keepsPlainJobs: boolean): DerivedJobPlan {
   const { namespace = "", name = "", uid = "" } = trainJob.metadata;
-  const reader = new Reader(trainJob);
+  const reader = new AnnotationReader(trainJob);
   const stopping = reader.annotation(ANNOTATIONS.earlyStopping, readEarlyStopping);
   const template = reader.annotation(ANNOTATIONS.trialTemplate, readTrialTemplate);
   const asks = stopping !== undefined || template !== undefined;

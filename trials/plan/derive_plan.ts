@@ -1,19 +1,19 @@
-/** What is to be recorded of a TrainJob, from the job and its Trial as they are. Pure. */
+/** Derivation of a TrainJob's observation plan from the job and its Trial. Pure. */
 import { COLLECTORS } from "../../crds/katib_names.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { KubeMeta } from "../../kube/resource.ts";
 import { readRules } from "../rules/read_rules.ts";
-import { planOfJob } from "./annotated_job.ts";
+import { deriveJobPlan } from "./derive_job_plan.ts";
 import { judgeClaim } from "./claim.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
-import { neverSucceeds, readMapping } from "./plan_mapping.ts";
-import type { ObservationPlan, PlanAnswer, PlanObjective } from "./plan.ts";
+import { readPodsOnly, readTemplate } from "./plan_template.ts";
+import type { ObservationPlan, PlanDecision, PlanObjective } from "./observation_plan.ts";
 
-/** Everything that a plan is made from, as read at one moment. */
-export interface PlanView {
+/** The objects that a plan is derived from, as read at one moment. */
+export interface PlanInputs {
   readonly trainJob: TrainJob;
   /** The Trial that the job's controller reference names, by its name; undefined where there is none. */
   readonly trial: Trial | undefined;
@@ -33,16 +33,16 @@ export interface PlanSettings {
   readonly keepsPlainJobs: boolean;
 }
 
-/** The plan, and what people are to be told about what it was made from. */
-export interface Planned {
-  readonly answer: Exclude<PlanAnswer, { kind: "unknown" }>;
+/** A plan, or the reason why there is none, and warnings about the objects that it was derived from. */
+export interface DerivedPlan {
+  readonly decision: Exclude<PlanDecision, { kind: "unknown" }>;
   readonly notices: readonly Notice[];
 }
 
-const NONE: Planned = { answer: { kind: "none" }, notices: [] };
+const NONE: DerivedPlan = { decision: { kind: "none" }, notices: [] };
 
-function refused(why: string, notices: readonly Notice[]): Planned {
-  return { answer: { kind: "refused", why }, notices };
+function refused(why: string, notices: readonly Notice[]): DerivedPlan {
+  return { decision: { kind: "refused", why }, notices };
 }
 
 /** Katib fills in StdOut where an Experiment names none. */
@@ -102,11 +102,11 @@ function templateNotice(trial: Trial, message: string): Notice {
 }
 
 /** The plan of a trial whose claim holds. */
-function planOfTrial(
-  { trainJob, namesakes }: PlanView,
+function deriveTrialPlan(
+  { trainJob, namesakes }: PlanInputs,
   trial: Trial,
   settings: PlanSettings,
-): Planned {
+): DerivedPlan {
   if (!comesByPush(trial, settings)) return NONE;
   const clash = nameClash(trial, settings.namesOnly ? namesakes : []);
   if (clash.loses) return refused("another Trial of this name is older", clash.notices);
@@ -116,9 +116,9 @@ function planOfTrial(
     const why = "spec.objective must have objectiveMetricName and type minimize or maximize";
     return refused(why, [...notices, templateNotice(trial, `${why}; nothing is recorded`)]);
   }
-  const read = readMapping(trial.spec, trainJob);
+  const read = readTemplate(trial.spec, trainJob);
   notices.push(...read.problems.map((it) => templateNotice(trial, `spec.${it}`)));
-  const mapping = read.mapping ?? neverSucceeds(trial.spec, trainJob);
+  const mapping = read.mapping ?? readPodsOnly(trial.spec, trainJob);
   if (mapping === undefined) return refused("the Trial's template cannot be read", notices);
   const grace = graceOf(trainJob, trial);
   const { namespace = "", name = "", uid = "" } = trial.metadata;
@@ -133,7 +133,7 @@ function planOfTrial(
     needsLabel: collectorOf(trial) !== COLLECTORS.push,
     graceMs: grace.ms,
   };
-  return { answer: plan, notices: [...notices, ...grace.notices, ...ruleNotices(trial)] };
+  return { decision: plan, notices: [...notices, ...grace.notices, ...ruleNotices(trial)] };
 }
 
 /**
@@ -141,13 +141,13 @@ function planOfTrial(
  * by the Trial's rules; a claim that does not hold is refused; a job without a Trial goes by its own
  * annotations, and one without those is recorded where the log keeps such.
  */
-export function planOf(view: PlanView, settings: PlanSettings): Planned {
+export function derivePlan(view: PlanInputs, settings: PlanSettings): DerivedPlan {
   const { trainJob } = view;
   const claim = judgeClaim(view);
-  if (claim.kind === "holds") return planOfTrial(view, claim.trial, settings);
+  if (claim.kind === "holds") return deriveTrialPlan(view, claim.trial, settings);
   if (claim.kind === "none") {
-    const { plan, notices } = planOfJob(trainJob, settings.keepsPlainJobs);
-    return { answer: plan ?? { kind: "none" }, notices };
+    const { plan, notices } = deriveJobPlan(trainJob, settings.keepsPlainJobs);
+    return { decision: plan ?? { kind: "none" }, notices };
   }
   // With a Trial that is deleted its job goes a moment later.
   if (trainJob.metadata.deletionTimestamp !== undefined) return refused(claim.why, []);

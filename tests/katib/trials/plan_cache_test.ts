@@ -6,9 +6,9 @@ import type { Trial } from "../../../crds/trial.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import { jobKeyOf } from "../../../trials/plan/claim.ts";
 import type { Notice } from "../../../trials/plan/notice.ts";
-import type { PlanSettings } from "../../../trials/plan/plan_of.ts";
-import type { ObservationPlan } from "../../../trials/plan/plan.ts";
-import { createPlans } from "../../../katib/trials/plans.ts";
+import type { PlanSettings } from "../../../trials/plan/derive_plan.ts";
+import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
+import { createPlanCache } from "../../../katib/trials/plan_cache.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { jobOf, trial } from "./builders.ts";
 
@@ -30,7 +30,7 @@ class World {
       job: (it) => [jobKeyOf(it)],
     });
     const isResting = () => this.resting;
-    this.plans = createPlans({
+    this.plans = createPlanCache({
       trainJobs: cluster.informer(WATCHED.trainJob),
       trials: {
         get: trials.get,
@@ -55,12 +55,12 @@ class World {
     return this.cluster.put(KINDS.trainJob, job);
   }
 
-  planOf({ metadata: { namespace = "", name = "", uid = "" } }: TrainJob) {
-    return this.plans.planOf({ namespace, name, uid }, signal);
+  planFor({ metadata: { namespace = "", name = "", uid = "" } }: TrainJob) {
+    return this.plans.planFor({ namespace, name, uid }, signal);
   }
 
   async plan(job: TrainJob): Promise<ObservationPlan> {
-    const answer = await this.planOf(job);
+    const answer = await this.planFor(job);
     if (answer.kind !== "plan") throw new Error(JSON.stringify(answer));
     return answer;
   }
@@ -71,25 +71,25 @@ class World {
   }
 }
 
-Deno.test("`planOf()` answers at once by the caches, the same plan until something changes", () => {
+Deno.test("`planFor()` answers at once by the caches, the same plan until something changes", () => {
   const world = new World();
   const job = world.put(trial(), jobOf(trial()));
-  const first = world.planOf(job);
+  const first = world.planFor(job);
   ok(!(first instanceof Promise));
   equal(first.kind, "plan");
   const trainerStatus = { progressPercentage: 1, lastUpdatedTime: "2026-01-01T00:00:00Z" };
   world.cluster.edit(KINDS.trainJob, "ml/t1", { status: { trainerStatus } });
-  equal(world.planOf(job), first);
+  equal(world.planFor(job), first);
   world.cluster.edit(KINDS.trial, "ml/t1", {
     metadata: { annotations: { "trainer.kubeflow.org/early-stopping-grace": "5s" } },
   });
-  const second = world.planOf(job);
+  const second = world.planFor(job);
   ok(!(second instanceof Promise) && second.kind === "plan");
   equal(second.graceMs, 5_000);
   deepEqual(world.reads, []);
 });
 
-Deno.test("`planOf()` makes the same plan anew where nobody has asked for it for long", async () => {
+Deno.test("`planFor()` makes the same plan anew where nobody has asked for it for long", async () => {
   const world = new World();
   const job = world.put(trial(), jobOf(trial()));
   const first = await world.plan(job);
@@ -103,18 +103,18 @@ Deno.test("`planOf()` makes the same plan anew where nobody has asked for it for
   deepEqual(later, first);
 });
 
-Deno.test("`planOf()` follows the settings: a collector is adopted, and not any more", async () => {
+Deno.test("`planFor()` follows the settings: a collector is adopted, and not any more", async () => {
   const world = new World();
   const of = trial({ metricsCollector: { collector: { kind: "StdOut" } } });
   const job = world.put(of, jobOf(of));
-  equal((await world.planOf(job)).kind, "none");
+  equal((await world.planFor(job)).kind, "none");
   world.settings = { ...world.settings, adopted: new Set(["StdOut"]) };
-  equal((await world.planOf(job)).kind, "plan");
+  equal((await world.planFor(job)).kind, "plan");
   world.settings = { ...world.settings, adopted: new Set() };
-  equal((await world.planOf(job)).kind, "none");
+  equal((await world.planFor(job)).kind, "none");
 });
 
-Deno.test("`planOf()` reads job and Trial that the caches do not have yet, once for all who ask", async () => {
+Deno.test("`planFor()` reads job and Trial that the caches do not have yet, once for all who ask", async () => {
   const world = new World();
   world.cluster.hold();
   const job = world.put(trial(), jobOf(trial()));
@@ -123,7 +123,7 @@ Deno.test("`planOf()` reads job and Trial that the caches do not have yet, once 
   deepEqual(world.reads, ["get TrainJob ml/t1", "get Trial ml/t1"]);
 });
 
-Deno.test("`planOf()` does not refuse a claim by a cache that is behind", async () => {
+Deno.test("`planFor()` does not refuse a claim by a cache that is behind", async () => {
   const world = new World();
   world.put(trial({}, { uid: "older" }), jobOf(trial()));
   world.cluster.hold();
@@ -133,66 +133,66 @@ Deno.test("`planOf()` does not refuse a claim by a cache that is behind", async 
   deepEqual(world.notices, []);
 });
 
-Deno.test("`planOf()` reads for an impostor that pushes often now and then, and tells of it", async () => {
+Deno.test("`planFor()` reads for an impostor that pushes often now and then, and tells of it", async () => {
   const world = new World();
   const job = world.put(undefined, jobOf(trial()));
-  for (let push = 0; push < 20; push++) equal((await world.planOf(job)).kind, "refused");
+  for (let push = 0; push < 20; push++) equal((await world.planFor(job)).kind, "refused");
   deepEqual(world.reads, ["get Trial ml/t1"]);
   deepEqual(world.notices.map(({ about, reason }) => [about.kind, reason]), [
     ["TrainJob", "TrialClaimRefused"],
   ]);
   world.elapsedMs += 2_001;
   world.cluster.put(KINDS.trial, trial());
-  equal((await world.planOf(job)).kind, "plan");
+  equal((await world.planFor(job)).kind, "plan");
 });
 
-Deno.test("`planOf()` says that it does not know while the API server does not answer", async () => {
+Deno.test("`planFor()` says that it does not know while the API server does not answer", async () => {
   const world = new World();
   const job = world.put(undefined, jobOf(trial()));
   let isDown = true;
   world.cluster.faults.push(() => isDown ? new Error("connection refused") : undefined);
-  const answer = await world.planOf(job);
+  const answer = await world.planFor(job);
   ok(answer.kind === "unknown");
   match(answer.why, /connection refused/);
   await rejects(world.plans.trialOf(job, signal), /connection refused/);
   isDown = false;
   world.cluster.hold();
   world.cluster.put(KINDS.trial, trial());
-  equal((await world.planOf(job)).kind, "plan");
+  equal((await world.planFor(job)).kind, "plan");
 });
 
-Deno.test("`planOf()` has nothing for a job that is gone, or that another has replaced", async () => {
+Deno.test("`planFor()` has nothing for a job that is gone, or that another has replaced", async () => {
   const world = new World();
   world.settings = { ...world.settings, keepsPlainJobs: true };
-  equal((await world.planOf(jobOf(undefined))).kind, "none");
+  equal((await world.planFor(jobOf(undefined))).kind, "none");
   world.elapsedMs += 2_001;
   world.put(undefined, jobOf(undefined, { uid: "another" }));
-  equal((await world.planOf(jobOf(undefined))).kind, "none");
+  equal((await world.planFor(jobOf(undefined))).kind, "none");
 });
 
-Deno.test("`planOf()` wakes the cache of Trials that rests, where a job has one", async () => {
+Deno.test("`planFor()` wakes the cache of Trials that rests, where a job has one", async () => {
   const world = new World();
   world.resting = true;
-  await world.planOf(world.put(undefined, jobOf(undefined)));
+  await world.planFor(world.put(undefined, jobOf(undefined)));
   equal(world.roused, 0);
   world.cluster.hold();
-  await world.planOf(world.put(trial(), jobOf(trial())));
+  await world.planFor(world.put(trial(), jobOf(trial())));
   equal(world.roused, 1);
 });
 
-Deno.test("`planOf()` finds the two Trials that claim a job, and those of one name, in the caches", async () => {
+Deno.test("`planFor()` finds the two Trials that claim a job, and those of one name, in the caches", async () => {
   const world = new World();
   const first = trial();
   const job = world.put(first, jobOf(first));
   world.cluster.put(KINDS.trial, trial({ runSpec: first.spec?.runSpec }, { name: "t2" }));
-  equal((await world.planOf(job)).kind, "refused");
+  equal((await world.planFor(job)).kind, "refused");
   world.cluster.remove(KINDS.trial, "ml/t2");
-  equal((await world.planOf(job)).kind, "plan");
+  equal((await world.planFor(job)).kind, "plan");
   const older = { namespace: "older", uid: "o", creationTimestamp: "2025-01-01T00:00:00Z" };
   world.cluster.put(KINDS.trial, trial({}, older));
-  equal((await world.planOf(job)).kind, "refused");
+  equal((await world.planFor(job)).kind, "refused");
   world.cluster.remove(KINDS.trial, "older/t1");
-  equal((await world.planOf(job)).kind, "plan");
+  equal((await world.planFor(job)).kind, "plan");
 });
 
 const FINISHED = [{

@@ -1,7 +1,7 @@
 /** What every sink promises (`katib/log/sink.ts`), as cases that run against each. */
 import assert from "node:assert/strict";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
-import { type LogKey } from "../../../trials/recording/observation_log.ts";
+import { type LogKey } from "../../../trials/recording/observation_row.ts";
 
 /** A sink under test, and what it stands on. */
 export interface SinkUnderTest {

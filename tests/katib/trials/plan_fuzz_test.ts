@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { WATCHED } from "../../../crds/watched.ts";
 import { createLogState } from "../../../katib/adapter/log_state.ts";
-import { planOf } from "../../../trials/plan/plan_of.ts";
+import { derivePlan } from "../../../trials/plan/derive_plan.ts";
 
 const odd = fc.oneof(
   fc.constantFrom<unknown>(null, undefined, 0, -1, true, "", "a", "x.#(", "NaN", [], {}, [null], {
@@ -69,13 +69,13 @@ Deno.test("a plan is made of a Trial of any shape, and its log is begun", () => 
         metadata: { name: "a", namespace: "default", uid: "j", ownerReferences: [owner] },
         spec: { runtimeRef: { name: "r" } },
       });
-      const { answer } = planOf(
+      const { decision } = derivePlan(
         { trainJob, trial, claimants: [trial], namesakes: [] },
         { adopted: new Set(), namesOnly: true, keepsPlainJobs: false },
       );
-      if (answer.kind !== "plan") return;
+      if (decision.kind !== "plan") return;
       plans++;
-      const state = createLogState(answer, [{
+      const state = createLogState(decision, [{
         time: "2026-01-01T00:00:00Z",
         name: "loss",
         value: "1",

@@ -1,4 +1,4 @@
-/** Records jobs that ask for nothing: they train on whatever becomes of their log. */
+/** Best-effort recording of jobs that did not ask for a log: an unavailable log never delays them. */
 import type { Answer, ObservedPush } from "./adapter.ts";
 import type { LogActor } from "./log_actor.ts";
 
@@ -11,7 +11,7 @@ const NOT_RECORDED: Answer = {
  * Answers that the push was taken, with a warning where the log did not take it. While the log is down
  * nobody waits for it, and one push at a time goes on trying.
  */
-export function recordSoftly(
+export function recordBestEffort(
   actor: LogActor,
   push: ObservedPush,
   signal: AbortSignal,

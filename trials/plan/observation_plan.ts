@@ -1,6 +1,6 @@
-/** What is recorded of a TrainJob's pushes, and when it is to be stopped: a plan, or why there is none. */
+/** Observation plan: what is recorded of a TrainJob's pushes, and when the job is stopped. */
 import type { TrialRule } from "../../crds/trial.ts";
-import type { LogKey } from "../recording/observation_log.ts";
+import type { LogKey } from "../recording/observation_row.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
 /** The TrainJob that is observed. */
@@ -45,8 +45,8 @@ export interface ObservationPlan {
   readonly graceMs: number;
 }
 
-/** What is to be done with the pushes of a TrainJob. */
-export type PlanAnswer =
+/** The plan of a TrainJob, or the reason why there is none. */
+export type PlanDecision =
   | ObservationPlan
   /** Nothing is recorded. */
   | { readonly kind: "none" }

@@ -6,7 +6,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
-import { addObservationService } from "./service.ts";
+import { addObservationService } from "./db_manager_service.ts";
 import { listenOnSharedPort } from "./shared_port.ts";
 import { createStoreWriter } from "./store_writer.ts";
 

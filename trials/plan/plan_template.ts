@@ -1,13 +1,13 @@
-/** The template that a plan goes by, and what is left of one that is wrong. Pure. */
+/** Trial template of an observation plan, also of a template with mistakes. Pure. */
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { mappingOf } from "../mapping/template.ts";
+import { mappingOf } from "../mapping/trial_template.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
 /** Where no job has anything: what is asked of it is never met. */
 const NEVER = "metadata.managedBy.nobody";
 
 /** Reads a template for a TrainJob: the mapping, or each problem as `field: message`. */
-export function readMapping(
+export function readTemplate(
   template: unknown,
   { apiVersion, kind }: TrainJob,
 ): { mapping?: TrialMapping; problems: readonly string[] } {
@@ -24,10 +24,10 @@ export function readMapping(
  * A template with conditions that cannot be read: its pods are recorded as it says, but its job is never
  * taken for succeeded. Undefined where more than that is wrong with it.
  */
-export function neverSucceeds(template: unknown, trainJob: TrainJob): TrialMapping | undefined {
+export function readPodsOnly(template: unknown, trainJob: TrainJob): TrialMapping | undefined {
   if (typeof template !== "object" || template === null) return undefined;
   const { succeededCondition: _, failureCondition: _failure, ...rest }: Record<string, unknown> = {
     ...template,
   };
-  return readMapping({ ...rest, successCondition: NEVER }, trainJob).mapping;
+  return readTemplate({ ...rest, successCondition: NEVER }, trainJob).mapping;
 }

@@ -1,4 +1,4 @@
-/** Plans of TrainJobs by what the caches hold, and by one read where they are behind. */
+/** Cache of the observation plans of TrainJobs. */
 import { LRUCache } from "lru-cache";
 import type { Kind } from "../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
@@ -12,26 +12,30 @@ import { isNotFound, messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
-import type { Plans } from "../adapter/adapter.ts";
+import type { PlanSource } from "../adapter/adapter.ts";
 import { isPrimaryPod } from "../../trials/mapping/outcome.ts";
 import { judgeClaim, trialReference } from "../../trials/plan/claim.ts";
 import type { Notice } from "../../trials/plan/notice.ts";
 import {
   comesByPush,
-  type Planned,
-  planOf,
+  type DerivedPlan,
+  derivePlan,
+  type PlanInputs,
   type PlanSettings,
-  type PlanView,
-} from "../../trials/plan/plan_of.ts";
-import type { ObservationPlan, ObservedJob, PlanAnswer } from "../../trials/plan/plan.ts";
+} from "../../trials/plan/derive_plan.ts";
+import type {
+  ObservationPlan,
+  ObservedJob,
+  PlanDecision,
+} from "../../trials/plan/observation_plan.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
 
 /** The cache of Trials with the ways to look into it. */
 export interface TrialCache
   extends Pick<RestingInformer<Trial>, "get" | "byIndex" | "resting" | "rouse"> {}
 
-/** What {@link createPlans} is made with. */
-export interface PlansOptions {
+/** What {@link createPlanCache} is made with. */
+export interface PlanCacheOptions {
   readonly trainJobs: Pick<Informer<TrainJob>, "get" | "list">;
   readonly trials: TrialCache;
   readonly pods: PodLabelsOptions["pods"];
@@ -48,7 +52,7 @@ export interface PlansOptions {
 }
 
 /** What the adapter asks, and what the controller does. */
-export interface TrialPlans extends Plans {
+export interface PlanCache extends PlanSource {
   /**
    * The Trial whose metrics the job's pods push, for the label on them. Rejects where that is not known
    * now.
@@ -67,7 +71,7 @@ const READ = { max: 1000, ttl: 2_000 } as const;
 /** A plan with all that it depends on, as one text. */
 interface Remembered {
   readonly by: string;
-  readonly planned: Planned;
+  readonly planned: DerivedPlan;
 }
 
 function isFinished({ status }: TrainJob): boolean {
@@ -81,7 +85,10 @@ function versionOf({ metadata: { uid, resourceVersion } }: Trial): string {
 }
 
 /** All that a plan may change by; progress of the job is not among it. */
-function fingerprint(view: PlanView, { adopted, namesOnly, keepsPlainJobs }: PlanSettings): string {
+function fingerprint(
+  view: PlanInputs,
+  { adopted, namesOnly, keepsPlainJobs }: PlanSettings,
+): string {
   const { annotations = {}, ownerReferences = [], uid } = view.trainJob.metadata;
   const { earlyStopping, earlyStoppingGrace, trialTemplate } = ANNOTATIONS;
   return JSON.stringify([
@@ -95,14 +102,14 @@ function fingerprint(view: PlanView, { adopted, namesOnly, keepsPlainJobs }: Pla
   ]);
 }
 
-class CachedPlans implements TrialPlans {
+class CachedPlans implements PlanCache {
   readonly #plans: LRUCache<string, Remembered>;
   #sweptMs: number;
   /** An impostor that pushes often, or many at once, cost one read now and then. */
   readonly #reads: LRUCache<string, Promise<unknown>>;
   readonly #labels: ReturnType<typeof createPodLabels>;
 
-  constructor(private readonly options: PlansOptions) {
+  constructor(private readonly options: PlanCacheOptions) {
     const perf = { now: () => options.clock.monotonic() };
     this.#plans = new LRUCache({
       max: REMEMBERED,
@@ -116,11 +123,11 @@ class CachedPlans implements TrialPlans {
     this.#labels = createPodLabels(options);
   }
 
-  planOf(job: ObservedJob, signal: AbortSignal): PlanAnswer | Promise<PlanAnswer> {
+  planFor(job: ObservedJob, signal: AbortSignal): PlanDecision | Promise<PlanDecision> {
     const view = this.#cachedView(this.#cachedJob(job));
-    if (view !== undefined) return this.#plan(view).answer;
+    if (view !== undefined) return this.#plan(view).decision;
     return this.#readView(job, signal).then(
-      (read) => read === undefined ? { kind: "none" } as const : this.#plan(read).answer,
+      (read) => read === undefined ? { kind: "none" } as const : this.#plan(read).decision,
       (error) => ({ kind: "unknown", why: `the job's Trial is not known: ${messageOf(error)}` }),
     );
   }
@@ -129,8 +136,8 @@ class CachedPlans implements TrialPlans {
     return this.options.trainJobs.list().flatMap((trainJob) => {
       if (!this.#mayBeOpen(trainJob)) return [];
       const view = this.#cachedView(trainJob);
-      const answer = view && this.#plan(view).answer;
-      return answer?.kind === "plan" && answer.rules.length > 0 ? [answer] : [];
+      const decision = view && this.#plan(view).decision;
+      return decision?.kind === "plan" && decision.rules.length > 0 ? [decision] : [];
     });
   }
 
@@ -183,7 +190,7 @@ class CachedPlans implements TrialPlans {
   }
 
   /** Undefined where the caches may be behind: the job, or the very Trial that it names, is not in them. */
-  #cachedView(trainJob: TrainJob | undefined): PlanView | undefined {
+  #cachedView(trainJob: TrainJob | undefined): PlanInputs | undefined {
     if (trainJob === undefined) return undefined;
     const reference = trialReference(trainJob.metadata);
     if (reference === undefined) return this.#view(trainJob, undefined);
@@ -192,7 +199,7 @@ class CachedPlans implements TrialPlans {
     return trial?.metadata.uid === reference.uid ? this.#view(trainJob, trial) : undefined;
   }
 
-  #view(trainJob: TrainJob, trial: Trial | undefined): PlanView {
+  #view(trainJob: TrainJob, trial: Trial | undefined): PlanInputs {
     if (trial === undefined) return { trainJob, trial, claimants: [], namesakes: [] };
     const { trials, indexes } = this.options;
     const { namespace = "", name = "" } = trainJob.metadata;
@@ -205,13 +212,13 @@ class CachedPlans implements TrialPlans {
     };
   }
 
-  async #readView(job: ObservedJob, signal: AbortSignal): Promise<PlanView | undefined> {
+  async #readView(job: ObservedJob, signal: AbortSignal): Promise<PlanInputs | undefined> {
     const trainJob = this.#cachedJob(job) ?? await this.#read(WATCHED.trainJob, job);
     if (trainJob?.metadata.uid !== job.uid) return undefined;
     return await this.#viewOf(trainJob, signal);
   }
 
-  async #viewOf(trainJob: TrainJob, signal: AbortSignal): Promise<PlanView> {
+  async #viewOf(trainJob: TrainJob, signal: AbortSignal): Promise<PlanInputs> {
     const reference = trialReference(trainJob.metadata);
     if (reference === undefined) return this.#view(trainJob, undefined);
     const { trials } = this.options;
@@ -239,13 +246,13 @@ class CachedPlans implements TrialPlans {
     return object === undefined ? undefined : kind.parse(object);
   }
 
-  #plan(view: PlanView): Planned {
+  #plan(view: PlanInputs): DerivedPlan {
     const settings = this.options.settings();
     const by = fingerprint(view, settings);
     const uid = view.trainJob.metadata.uid ?? "";
     const known = this.#plans.get(uid);
     if (known?.by === by) return known.planned;
-    const planned = planOf(view, settings);
+    const planned = derivePlan(view, settings);
     this.#plans.set(uid, { by, planned });
     this.#sweep();
     this.options.notify(planned.notices);
@@ -261,6 +268,6 @@ class CachedPlans implements TrialPlans {
 }
 
 /** Creates the plans of one term. */
-export function createPlans(options: PlansOptions): TrialPlans {
+export function createPlanCache(options: PlanCacheOptions): PlanCache {
   return new CachedPlans(options);
 }

@@ -3,18 +3,18 @@ import type {
   Adapter,
   Answer,
   ObservedPush,
-  Plans,
+  PlanSource,
   Stop,
   StopOutcome,
 } from "../../../katib/adapter/adapter.ts";
 import { type AdapterOptions, createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
-import type { ObservationPlan, PlanAnswer } from "../../../trials/plan/plan.ts";
+import type { ObservationPlan, PlanDecision } from "../../../trials/plan/observation_plan.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
 /** The plan of a trial that stops when its loss is above 0.5 at report 2. */
-export function planOf(name: string, more: Partial<ObservationPlan> = {}): ObservationPlan {
+export function trialPlan(name: string, more: Partial<ObservationPlan> = {}): ObservationPlan {
   return {
     kind: "plan",
     key: { kind: "trial", namespace: "default", name, uid: `trial-${name}` },
@@ -88,16 +88,16 @@ export function pushOf(
   };
 }
 
-/** What a scene is made with. */
-export interface SceneOptions extends Partial<Omit<AdapterOptions, "plans" | "stopper">> {
+/** What a fixture is made with. */
+export interface FixtureOptions extends Partial<Omit<AdapterOptions, "plans" | "stopper">> {
   readonly plans?: readonly ObservationPlan[];
-  readonly isPrimary?: Plans["isPrimary"];
+  readonly isPrimary?: PlanSource["isPrimary"];
   /** What the stopper does at its n-th call, from 0. */
   readonly onStopCall?: (call: number) => StopOutcome | Promise<StopOutcome>;
 }
 
 /** An adapter, its clock, and what the stopper was asked. */
-export interface Scene {
+export interface AdapterFixture {
   readonly adapter: Adapter;
   readonly clock: FakeClock;
   /** Each call of the stopper. */
@@ -105,7 +105,7 @@ export interface Scene {
   /** How stops ended. */
   readonly outcomes: readonly StopOutcome[];
   /** The plans by the UID of the job; tests change them. */
-  readonly answers: Map<string, PlanAnswer>;
+  readonly answers: Map<string, PlanDecision>;
   push(
     plan: ObservationPlan,
     step: number,
@@ -120,15 +120,15 @@ const never = new AbortController().signal;
 
 /** Runs `work` with an adapter whose term runs, and ends that. */
 export async function withAdapter(
-  options: SceneOptions,
-  work: (scene: Scene) => Promise<void>,
+  options: FixtureOptions,
+  work: (fixture: AdapterFixture) => Promise<void>,
 ): Promise<void> {
   const settle = () => settlePromises(200);
   const clock = new FakeClock(undefined, settle);
   const stops: Stop[] = [];
   const outcomes: StopOutcome[] = [];
   const answers = new Map(
-    (options.plans ?? []).map((it): [string, PlanAnswer] => [it.job.uid, it]),
+    (options.plans ?? []).map((it): [string, PlanDecision] => [it.job.uid, it]),
   );
   const openPlans = () => [...answers.values()].flatMap((it) => it.kind === "plan" ? [it] : []);
   const adapter = createAdapter({
@@ -140,7 +140,7 @@ export async function withAdapter(
     onStop: (_, outcome) => void outcomes.push(outcome),
     ...options,
     plans: {
-      planOf: ({ uid }) => answers.get(uid) ?? { kind: "none" },
+      planFor: ({ uid }) => answers.get(uid) ?? { kind: "none" },
       open: openPlans,
       isOpen: ({ uid }) => answers.has(uid),
       isPrimary: options.isPrimary ?? (() => true),

@@ -1,7 +1,7 @@
 /** `mappingOf()` and `isPrimaryPod()`: both spellings, defaults by kind, and what is refused. */
 import assert from "node:assert/strict";
 import { isPrimaryPod } from "../../../trials/mapping/outcome.ts";
-import { mappingOf } from "../../../trials/mapping/template.ts";
+import { mappingOf } from "../../../trials/mapping/trial_template.ts";
 import type { JobKind, TrialMapping } from "../../../trials/mapping/trial_mapping.ts";
 
 const trainJob: JobKind = { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainJob" };

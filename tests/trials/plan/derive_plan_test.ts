@@ -3,36 +3,36 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import {
-  type Planned,
-  planOf,
+  type DerivedPlan,
+  derivePlan,
+  type PlanInputs,
   type PlanSettings,
-  type PlanView,
-} from "../../../trials/plan/plan_of.ts";
-import type { ObservationPlan } from "../../../trials/plan/plan.ts";
+} from "../../../trials/plan/derive_plan.ts";
+import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import type { OwnerRef } from "../../../kube/resource.ts";
 import { jobOf, trial } from "../../katib/trials/builders.ts";
 
 const SETTINGS: PlanSettings = { adopted: new Set(), namesOnly: true, keepsPlainJobs: false };
 
-function view(of: Trial | undefined, more: Partial<PlanView> = {}): PlanView {
+function view(of: Trial | undefined, more: Partial<PlanInputs> = {}): PlanInputs {
   const trainJob = jobOf(of);
   return { trainJob, trial: of, claimants: of ? [of] : [], namesakes: [], ...more };
 }
 
-function plan(planned: Planned): ObservationPlan {
-  if (planned.answer.kind !== "plan") throw new Error(JSON.stringify(planned.answer));
-  return planned.answer;
+function plan(planned: DerivedPlan): ObservationPlan {
+  if (planned.decision.kind !== "plan") throw new Error(JSON.stringify(planned.decision));
+  return planned.decision;
 }
 
 /** Notices as `Kind name: Reason message`. */
-function told({ notices }: Planned): string[] {
+function told({ notices }: DerivedPlan): string[] {
   return notices.map(({ about, reason, message }) =>
     `${about.kind} ${about.name}: ${reason} ${message}`
   );
 }
 
-Deno.test("`planOf()` records a trial of Push under the Trial's name, by its objective and rules", () => {
-  const planned = planOf(view(trial()), SETTINGS);
+Deno.test("`derivePlan()` records a trial of Push under the Trial's name, by its objective and rules", () => {
+  const planned = derivePlan(view(trial()), SETTINGS);
   const { mapping, ...rest } = plan(planned);
   deepEqual(rest, {
     kind: "plan",
@@ -66,7 +66,7 @@ const owner = (more: Partial<OwnerRef>): TrainJob =>
     }],
   });
 
-const IMPOSTORS: Record<string, { view: PlanView; why: RegExp }> = {
+const IMPOSTORS: Record<string, { view: PlanInputs; why: RegExp }> = {
   "names a Trial that is not there": {
     view: view(undefined, { trainJob: jobOf(trial()) }),
     why: /^there is no Trial "t1"$/,
@@ -100,30 +100,30 @@ const IMPOSTORS: Record<string, { view: PlanView; why: RegExp }> = {
   },
 };
 for (const [sentence, { view, why }] of Object.entries(IMPOSTORS)) {
-  Deno.test(`\`planOf()\` refuses a job that ${sentence}, and tells the job`, () => {
-    const planned = planOf(view, SETTINGS);
-    ok(planned.answer.kind === "refused");
-    match(planned.answer.why, why);
+  Deno.test(`\`derivePlan()\` refuses a job that ${sentence}, and tells the job`, () => {
+    const planned = derivePlan(view, SETTINGS);
+    ok(planned.decision.kind === "refused");
+    match(planned.decision.why, why);
     const { name } = view.trainJob.metadata;
     deepEqual(told(planned), [
-      `TrainJob ${name}: TrialClaimRefused not recorded as a trial: ${planned.answer.why}`,
+      `TrainJob ${name}: TrialClaimRefused not recorded as a trial: ${planned.decision.why}`,
     ]);
   });
 }
 
-Deno.test("`planOf()` tells nothing of a job that goes with its Trial", () => {
+Deno.test("`derivePlan()` tells nothing of a job that goes with its Trial", () => {
   const trainJob = jobOf(trial(), { deletionTimestamp: "2026-01-01T00:00:00Z" });
-  const { answer, notices } = planOf(view(undefined, { trainJob }), SETTINGS);
-  equal(answer.kind, "refused");
+  const { decision, notices } = derivePlan(view(undefined, { trainJob }), SETTINGS);
+  equal(decision.kind, "refused");
   deepEqual(notices, []);
 });
 
-Deno.test("`planOf()` touches no job that two Trials claim, and tells all three", () => {
+Deno.test("`derivePlan()` touches no job that two Trials claim, and tells all three", () => {
   const first = trial();
   const second = trial({ runSpec: { ...first.spec?.runSpec } }, { name: "t2" });
-  const planned = planOf(view(first, { claimants: [first, second] }), SETTINGS);
+  const planned = derivePlan(view(first, { claimants: [first, second] }), SETTINGS);
   const why = 'the Trials "t1" and "t2" claim the same job';
-  deepEqual(planned.answer, { kind: "refused", why });
+  deepEqual(planned.decision, { kind: "refused", why });
   deepEqual(told(planned), [
     `TrainJob t1: TrialClaimRefused not recorded as a trial: ${why}`,
     `Trial t1: TrialClaimRefused not recorded as a trial: ${why}`,
@@ -137,24 +137,27 @@ const NO_CLAIMS: Record<string, Partial<OwnerRef>> = {
   "an Experiment controls": { kind: "Experiment" },
 };
 for (const [sentence, reference] of Object.entries(NO_CLAIMS)) {
-  Deno.test(`\`planOf()\` takes a job that ${sentence} for nobody's trial`, () => {
-    const planned = planOf(view(trial(), { trainJob: owner(reference) }), SETTINGS);
-    deepEqual(planned, { answer: { kind: "none" }, notices: [] });
+  Deno.test(`\`derivePlan()\` takes a job that ${sentence} for nobody's trial`, () => {
+    const planned = derivePlan(view(trial(), { trainJob: owner(reference) }), SETTINGS);
+    deepEqual(planned, { decision: { kind: "none" }, notices: [] });
   });
 }
 
 const collector = (kind?: string) => trial({ metricsCollector: kind && { collector: { kind } } });
 for (const kind of ["StdOut", "File", "TensorFlowEvent", "Custom", undefined]) {
-  Deno.test(`\`planOf()\` leaves the collector ${kind} to Katib`, () => {
-    deepEqual(planOf(view(collector(kind)), SETTINGS), { answer: { kind: "none" }, notices: [] });
+  Deno.test(`\`derivePlan()\` leaves the collector ${kind} to Katib`, () => {
+    deepEqual(derivePlan(view(collector(kind)), SETTINGS), {
+      decision: { kind: "none" },
+      notices: [],
+    });
   });
 }
 
-Deno.test("`planOf()` takes the collectors over that it is told to, of pods with the label alone", () => {
+Deno.test("`derivePlan()` takes the collectors over that it is told to, of pods with the label alone", () => {
   const settings = { ...SETTINGS, adopted: new Set(["StdOut"]) };
-  equal(plan(planOf(view(collector("StdOut")), settings)).needsLabel, true);
-  equal(plan(planOf(view(collector(undefined)), settings)).needsLabel, true);
-  equal(planOf(view(collector("File")), settings).answer.kind, "none");
+  equal(plan(derivePlan(view(collector("StdOut")), settings)).needsLabel, true);
+  equal(plan(derivePlan(view(collector(undefined)), settings)).needsLabel, true);
+  equal(derivePlan(view(collector("File")), settings).decision.kind, "none");
 });
 
 const OLDER = trial({}, {
@@ -163,40 +166,40 @@ const OLDER = trial({}, {
   creationTimestamp: "2025-12-31T00:00:00Z",
 });
 
-Deno.test("`planOf()` records only the oldest of Trials with one name, where the log knows names alone", () => {
+Deno.test("`derivePlan()` records only the oldest of Trials with one name, where the log knows names alone", () => {
   const message =
     "Trials of namespaces older, ml have this name, and Katib's log tells them apart by " +
     "nothing else; only the one of older is recorded, the oldest";
   const want = [`Trial t1: TrialNameClash ${message}`, `Trial t1: TrialNameClash ${message}`];
-  const loser = planOf(view(trial(), { namesakes: [OLDER] }), SETTINGS);
-  equal(loser.answer.kind, "refused");
+  const loser = derivePlan(view(trial(), { namesakes: [OLDER] }), SETTINGS);
+  equal(loser.decision.kind, "refused");
   deepEqual(told(loser), want);
   deepEqual(loser.notices.map(({ about }) => about.namespace), ["older", "ml"]);
-  const winner = planOf(view(OLDER, { namesakes: [trial()] }), SETTINGS);
-  equal(winner.answer.kind, "plan");
+  const winner = derivePlan(view(OLDER, { namesakes: [trial()] }), SETTINGS);
+  equal(winner.decision.kind, "plan");
   deepEqual(told(winner), want);
 });
 
-Deno.test("`planOf()` records Trials of one name in a log that knows their namespaces", () => {
+Deno.test("`derivePlan()` records Trials of one name in a log that knows their namespaces", () => {
   const settings = { ...SETTINGS, namesOnly: false };
-  const planned = planOf(view(trial(), { namesakes: [OLDER] }), settings);
-  equal(planned.answer.kind, "plan");
+  const planned = derivePlan(view(trial(), { namesakes: [OLDER] }), settings);
+  equal(planned.decision.kind, "plan");
   deepEqual(planned.notices, []);
 });
 
-Deno.test("`planOf()` agrees on the oldest of Trials that were made in the same second", () => {
+Deno.test("`derivePlan()` agrees on the oldest of Trials that were made in the same second", () => {
   const twin = trial({}, { namespace: "aaa", uid: "uid-twin" });
-  equal(planOf(view(trial(), { namesakes: [twin] }), SETTINGS).answer.kind, "refused");
-  equal(planOf(view(twin, { namesakes: [trial()] }), SETTINGS).answer.kind, "plan");
+  equal(derivePlan(view(trial(), { namesakes: [twin] }), SETTINGS).decision.kind, "refused");
+  equal(derivePlan(view(twin, { namesakes: [trial()] }), SETTINGS).decision.kind, "plan");
 });
 
-Deno.test("`planOf()` tells each rule that cannot be applied, and keeps it among the others", () => {
+Deno.test("`derivePlan()` tells each rule that cannot be applied, and keeps it among the others", () => {
   const rules = [
     { name: "loss", value: "0.5", comparison: "above" },
     { name: "loss", value: "high", comparison: "greater" },
     { name: "loss", value: "0.5", comparison: "greater" },
   ];
-  const planned = planOf(view(trial({ earlyStoppingRules: rules })), SETTINGS);
+  const planned = derivePlan(view(trial({ earlyStoppingRules: rules })), SETTINGS);
   equal(plan(planned).rules.length, 3);
   const [comparison, value, ...rest] = told(planned);
   match(
@@ -210,8 +213,11 @@ Deno.test("`planOf()` tells each rule that cannot be applied, and keeps it among
   deepEqual(rest, []);
 });
 
-Deno.test("`planOf()` goes on without a condition that does not parse, and never takes the job for succeeded", () => {
-  const planned = planOf(view(trial({ successCondition: "status.conditions.#(type==" })), SETTINGS);
+Deno.test("`derivePlan()` goes on without a condition that does not parse, and never takes the job for succeeded", () => {
+  const planned = derivePlan(
+    view(trial({ successCondition: "status.conditions.#(type==" })),
+    SETTINGS,
+  );
   const { mapping } = plan(planned);
   equal(mapping?.primaryPodLabels?.["batch.kubernetes.io/job-completion-index"], "0");
   equal(mapping?.success.expression.startsWith("status"), false);
@@ -223,12 +229,12 @@ Deno.test("`planOf()` goes on without a condition that does not parse, and never
   deepEqual(rest, []);
 });
 
-Deno.test("`planOf()` refuses a template whose pods cannot be told", () => {
-  const planned = planOf(view(trial({ primaryContainerName: undefined })), SETTINGS);
-  equal(planned.answer.kind, "plan");
+Deno.test("`derivePlan()` refuses a template whose pods cannot be told", () => {
+  const planned = derivePlan(view(trial({ primaryContainerName: undefined })), SETTINGS);
+  equal(planned.decision.kind, "plan");
   for (const objective of [undefined, {}, { objectiveMetricName: "loss", type: "best" }]) {
-    const refused = planOf(view(trial({ objective })), SETTINGS);
-    equal(refused.answer.kind, "refused");
+    const refused = derivePlan(view(trial({ objective })), SETTINGS);
+    equal(refused.decision.kind, "refused");
     match(told(refused)[0] ?? "", /^Trial t1: TrialTemplateInvalid spec.objective must have/);
   }
 });
@@ -250,11 +256,11 @@ const GRACES: Record<string, { job?: string; trial?: string; ms: number; told?: 
   },
 };
 for (const [sentence, { job, trial: text, ms, told: wanted }] of Object.entries(GRACES)) {
-  Deno.test(`\`planOf()\` reads the grace: ${sentence}`, () => {
+  Deno.test(`\`derivePlan()\` reads the grace: ${sentence}`, () => {
     const annotations = (it: string | undefined) =>
       it === undefined ? {} : { annotations: { "trainer.kubeflow.org/early-stopping-grace": it } };
     const of = trial({}, annotations(text));
-    const planned = planOf(view(of, { trainJob: jobOf(of, annotations(job)) }), SETTINGS);
+    const planned = derivePlan(view(of, { trainJob: jobOf(of, annotations(job)) }), SETTINGS);
     equal(plan(planned).graceMs, ms);
     const [message, ...rest] = told(planned);
     if (wanted) match(message ?? "", wanted);
@@ -268,7 +274,7 @@ const STOPPING = JSON.stringify({
   rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
 });
 
-function annotated(annotations: Record<string, string>): PlanView {
+function annotated(annotations: Record<string, string>): PlanInputs {
   const prefixed = Object.entries(annotations).map((
     [key, value],
   ) => [`trainer.kubeflow.org/${key}`, value]);
@@ -276,9 +282,11 @@ function annotated(annotations: Record<string, string>): PlanView {
   return view(undefined, { trainJob });
 }
 
-Deno.test("`planOf()` records a plain job where the log keeps such, and nowhere else", () => {
-  deepEqual(planOf(view(undefined), SETTINGS), { answer: { kind: "none" }, notices: [] });
-  const { mapping, ...rest } = plan(planOf(view(undefined), { ...SETTINGS, keepsPlainJobs: true }));
+Deno.test("`derivePlan()` records a plain job where the log keeps such, and nowhere else", () => {
+  deepEqual(derivePlan(view(undefined), SETTINGS), { decision: { kind: "none" }, notices: [] });
+  const { mapping, ...rest } = plan(
+    derivePlan(view(undefined), { ...SETTINGS, keepsPlainJobs: true }),
+  );
   const job = { namespace: "ml", name: "tj", uid: "uid-of-job-tj" };
   deepEqual(rest, {
     kind: "plan",
@@ -293,8 +301,8 @@ Deno.test("`planOf()` records a plain job where the log keeps such, and nowhere 
   deepEqual(mapping?.primaryPodLabels, { "batch.kubernetes.io/job-completion-index": "0" });
 });
 
-Deno.test("`planOf()` stops a job without a Trial by its annotation, whatever the log keeps", () => {
-  const planned = planOf(
+Deno.test("`derivePlan()` stops a job without a Trial by its annotation, whatever the log keeps", () => {
+  const planned = derivePlan(
     annotated({ "early-stopping": STOPPING, "early-stopping-grace": "10s" }),
     SETTINGS,
   );
@@ -308,21 +316,23 @@ Deno.test("`planOf()` stops a job without a Trial by its annotation, whatever th
 });
 
 for (const spelling of ["primaryPodLabel", "primaryPodLabels"]) {
-  Deno.test(`\`planOf()\` reads the template of another trial controller: ${spelling}`, () => {
+  Deno.test(`\`derivePlan()\` reads the template of another trial controller: ${spelling}`, () => {
     const template = JSON.stringify({
       [spelling]: { role: "master" },
       primaryContainerName: "main",
       succeededCondition: "Complete",
     });
-    const { mapping, rules } = plan(planOf(annotated({ "trial-template": template }), SETTINGS));
+    const { mapping, rules } = plan(
+      derivePlan(annotated({ "trial-template": template }), SETTINGS),
+    );
     deepEqual(mapping?.primaryPodLabels, { role: "master" });
     equal(mapping?.primaryContainerName, "main");
     deepEqual(rules, []);
   });
 }
 
-Deno.test("`planOf()` does not heed annotations that are wrong, and says what is", () => {
-  const planned = planOf(
+Deno.test("`derivePlan()` does not heed annotations that are wrong, and says what is", () => {
+  const planned = derivePlan(
     annotated({ "early-stopping": '{"rules": []}', "trial-template": "[" }),
     { ...SETTINGS, keepsPlainJobs: true },
   );
@@ -336,14 +346,14 @@ Deno.test("`planOf()` does not heed annotations that are wrong, and says what is
   deepEqual(rest, []);
 });
 
-Deno.test("`planOf()` never takes an annotated job for succeeded whose condition does not parse", () => {
+Deno.test("`derivePlan()` never takes an annotated job for succeeded whose condition does not parse", () => {
   const template = JSON.stringify({ successCondition: "a.#(b==" });
-  const planned = planOf(annotated({ "trial-template": template }), SETTINGS);
+  const planned = derivePlan(annotated({ "trial-template": template }), SETTINGS);
   equal(plan(planned).mapping?.success.expression.startsWith("a."), false);
   match(told(planned)[0] ?? "", /TrialTemplateInvalid .*successCondition: GJSON at character/);
 });
 
-Deno.test("`planOf()` counts the first pod where an annotated template names no labels, or two spellings", () => {
+Deno.test("`derivePlan()` counts the first pod where an annotated template names no labels, or two spellings", () => {
   const role = { role: "x" };
   for (
     const template of [
@@ -352,14 +362,14 @@ Deno.test("`planOf()` counts the first pod where an annotated template names no 
     ]
   ) {
     const job = annotated({ "trial-template": JSON.stringify(template) });
-    deepEqual(plan(planOf(job, SETTINGS)).mapping?.primaryPodLabels, {
+    deepEqual(plan(derivePlan(job, SETTINGS)).mapping?.primaryPodLabels, {
       "batch.kubernetes.io/job-completion-index": "0",
     });
   }
 });
 
-Deno.test("`planOf()` goes by the Trial where there is one, not by annotations of its job", () => {
+Deno.test("`derivePlan()` goes by the Trial where there is one, not by annotations of its job", () => {
   const of = trial();
   const trainJob = jobOf(of, { annotations: { "trainer.kubeflow.org/early-stopping": STOPPING } });
-  equal(plan(planOf(view(of, { trainJob }), SETTINGS)).key.kind, "trial");
+  equal(plan(derivePlan(view(of, { trainJob }), SETTINGS)).key.kind, "trial");
 });
