@@ -1,15 +1,16 @@
 /** Who says whether a token is good, by `--authentication`: keys, TokenReview, or both. */
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { createJwksSource } from "../../status/tokens/jwks.ts";
-import { createReviewRequests } from "../../status/tokens/review_requests.ts";
-import { createReviewVerifier } from "../../status/tokens/review_verification.ts";
+import { createJwksSource } from "../../http/callers/jwks.ts";
+import { createReviewRequests } from "../../http/callers/review_requests.ts";
+import { createReviewVerifier } from "../../http/callers/review_verification.ts";
 import {
   createReviewCache,
   createTokenReviewer,
   type ReviewCache,
-} from "../../status/tokens/token_review.ts";
-import { createTokenVerifier, type TokenVerifier } from "../../status/tokens/token_verification.ts";
+} from "../../http/callers/token_review.ts";
+import { createTokenVerifier, type TokenVerifier } from "../../http/callers/token_verification.ts";
+import { pushAudiences } from "../../status/chain/push_audience.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { Metrics } from "./metrics.ts";
@@ -41,6 +42,7 @@ function byReview(parts: AuthenticationParts): Authentication {
   const { client, caches, clock, configuration, metrics } = parts;
   const verifier = createReviewVerifier({
     request: createReviewRequests(client),
+    audiencesOf: pushAudiences,
     clock,
     isKnownPod: (namespace, { name, uid }) =>
       caches.pods.get({ namespace, name })?.metadata?.uid === uid,

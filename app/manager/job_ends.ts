@@ -3,7 +3,7 @@ import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
 import type { Informer } from "../../kube/informer.ts";
-import type { JobEnd } from "../../status/reading/event_stream.ts";
+import type { JobEnd } from "../../status/reading/status_stream.ts";
 import type { ReadJob } from "../../status/reading/reading.ts";
 
 /** Tells of ends. */

@@ -1,7 +1,7 @@
 /** Takes pushes on this replica and brings them to their owner: status endpoint and forwarding. */
 import { MANAGER } from "../../crds/names.ts";
 import type { ObservationApi } from "../../katib/api/observation_api.ts";
-import type { PushHandler } from "../../status/chain/push_handler.ts";
+import type { HttpHandler } from "../../http/message.ts";
 import { createForwardClient, type ReplicaTls } from "../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../status/replicas/forward_listener.ts";
 import { createOwnerRouter, type OwnerPlace } from "../../status/replicas/owner.ts";
@@ -95,7 +95,7 @@ function createForwarder(
 }
 
 /** What is about observations goes to their API, everything else to the chain of pushes. */
-function byPath(api: ObservationApi, pushes: PushHandler): PushHandler {
+function byPath(api: ObservationApi, pushes: HttpHandler): HttpHandler {
   return (request) => api.handles(request.url) ? api.handle(request) : pushes(request);
 }
 

@@ -6,7 +6,7 @@ import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
 import type { ReadingParts } from "../../status/reading/read_stages.ts";
 import type { JobStatus, Reading, ReadJob } from "../../status/reading/reading.ts";
 import { createStatusFeeds } from "../../status/reading/status_feeds.ts";
-import { createStreamPlaces } from "../../status/limits/stream_limits.ts";
+import { createStreamPlaces } from "../../http/limits/stream_limits.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { createJobEnds, type JobEnds } from "./job_ends.ts";

@@ -1,7 +1,7 @@
 /** The manager's two TLS servers, with the certificates that they swap without a dropped connection. */
 import type { Clock } from "../../kube/clock.ts";
 import type { StatusEndpoint } from "./status_endpoint.ts";
-import { startStatusServer, type StatusServer } from "../../status/serving/server.ts";
+import { startStatusServer, type StatusServer } from "../../http/server.ts";
 import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import { type AdmissionServer, startAdmissionServer } from "../../webhook/admission_server.ts";
 import type { CertificateManager } from "../../webhook/certificate_manager.ts";

@@ -14,12 +14,9 @@ import {
   type OwnershipLookups,
 } from "../../status/ownership/ownership.ts";
 import type { ReadingParts } from "../../status/reading/read_stages.ts";
-import { createPeers, type Peers } from "../../status/limits/peers.ts";
-import {
-  createPushHandler,
-  DEFAULT_RATE_LIMITS,
-  type PushHandler,
-} from "../../status/chain/push_handler.ts";
+import { createPeers, type Peers } from "../../http/limits/peers.ts";
+import { createPushHandler, DEFAULT_RATE_LIMITS } from "../../status/chain/push_handler.ts";
+import type { HttpHandler } from "../../http/message.ts";
 import { createReadBudget, type ReadBudget } from "../../status/ownership/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
@@ -45,7 +42,7 @@ export interface StatusParts {
 
 /** The endpoint without its server. */
 export interface StatusEndpoint {
-  readonly handler: PushHandler;
+  readonly handler: HttpHandler;
   /** What is known of peer addresses; whether their new connections are not worth a handshake. */
   readonly peers: Peers;
   /** Whether tokens can be verified. */

@@ -1,7 +1,7 @@
 /** A status server over real TLS as what the fuzzer sends its requests to. */
 import { systemClock } from "../../kube/clock.ts";
-import { startStatusServer } from "../../status/serving/server.ts";
-import { certificate } from "../../tests/status/serving/certificates.ts";
+import { startStatusServer } from "../../http/server.ts";
+import { certificate } from "../../tests/http/certificates.ts";
 import type { FuzzTarget } from "../../tests/status/fuzz/fuzz.ts";
 import type { FuzzRequest } from "../../tests/status/fuzz/oracle.ts";
 import type { hostileBench } from "../../tests/status/hostile/case.ts";

@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { answersIn, dial, exchange } from "../../tests/status/hostile/connection.ts";
 import { HONEST, RAW_CASES } from "../../tests/status/hostile/raw_cases.ts";
-import { openSlowClients } from "../../tests/status/serving/slow_clients.ts";
+import { openSlowClients } from "../../tests/http/slow_clients.ts";
 import { type LoadPlan, runLoads } from "../generator/generator.ts";
 import type { Side } from "../status/sides.ts";
 import { addresses, targetsOf } from "../status/turns.ts";

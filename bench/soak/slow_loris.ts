@@ -1,7 +1,7 @@
 /** `deno task bench slow-loris`: 2,000 connections of each slow kind, while honest pushes go on. */
 import { statusPath } from "../../crds/names.ts";
 import { until } from "../../tests/support/until.ts";
-import { openSlowClients } from "../../tests/status/serving/slow_clients.ts";
+import { openSlowClients } from "../../tests/http/slow_clients.ts";
 import { runLoad } from "../generator/generator.ts";
 import { rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";

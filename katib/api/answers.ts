@@ -1,14 +1,18 @@
 /** What the observation API answers: the closed set of refusals, and how each looks to the client. */
 import {
   type FailureCause,
+  failureResponse,
   type FailureShape,
-  failureStatus,
+  INTERNAL_ERROR,
   notFound,
+  retryAfter,
   tooMany,
   unauthorized,
-} from "../../crds/failure_status.ts";
+  unavailable,
+  WRONG_METHOD,
+} from "../../http/refusals.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
-import type { ApiResponse } from "./http.ts";
+import type { HttpResponse } from "../../http/message.ts";
 
 /** Why a request was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type ApiRefusal =
@@ -52,16 +56,8 @@ const FIXED: Readonly<
   Record<TokenRefusal | LimitReason | "unknown_path" | "wrong_method" | "internal", FailureShape>
 > = {
   unknown_path: notFound("no such path: see GET /openapi/v3"),
-  wrong_method: {
-    code: 405,
-    reason: "MethodNotAllowed",
-    message: "this path does not take that method",
-  },
-  internal: {
-    code: 500,
-    reason: "InternalError",
-    message: "internal error: see the manager's log",
-  },
+  wrong_method: WRONG_METHOD,
+  internal: INTERNAL_ERROR,
   no_token: unauthorized(
     `send the header Authorization: Bearer and a token with the audience ${OBSERVATION_AUDIENCE}`,
   ),
@@ -93,7 +89,7 @@ function shapeOf(refusal: ApiRefusal): FailureShape {
     return { code: 422, reason: "Invalid", message: `the query is invalid: ${what}` };
   }
   if (refusal.why === "unavailable") {
-    return { code: 503, reason: "ServiceUnavailable", message: refusal.reason };
+    return unavailable(refusal.reason);
   }
   return FIXED[refusal.why];
 }
@@ -125,22 +121,19 @@ function headersOf(refusal: ApiRefusal, code: number): Record<string, string> {
   if (code === 401) return { "WWW-Authenticate": "Bearer" };
   if (code === 405) return { "Allow": "GET" };
   if (!("retryAfterMs" in refusal)) return {};
-  const after = { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
+  const after = retryAfter(refusal.retryAfterMs);
   return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
 }
 
 /** The answer to a refused request: a `metav1.Status` with the code and headers of milepost.md. */
-export function refusalResponse(refusal: ApiRefusal): ApiResponse {
+export function refusalResponse(refusal: ApiRefusal): HttpResponse {
   const shape = shapeOf(refusal);
   const causes = refusal.why === "invalid_query" ? refusal.causes : undefined;
-  return {
-    status: shape.code,
-    headers: { ...JSON_HEADERS, ...headersOf(refusal, shape.code) },
-    body: failureStatus(shape, causes),
-  };
+  const headers = { ...JSON_HEADERS, ...headersOf(refusal, shape.code) };
+  return failureResponse(shape, { headers, causes });
 }
 
 /** An answer of 200 with `content` as JSON. */
-export function okResponse(content: unknown): ApiResponse {
+export function okResponse(content: unknown): HttpResponse {
   return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(content) };
 }

@@ -6,7 +6,7 @@ import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
 import type { Access, Reader } from "./access.ts";
 import type { ApiRefusal } from "./answers.ts";
 import type { ObservationAnswer, ObservationAsk } from "./exchange.ts";
-import type { ApiRequest } from "./http.ts";
+import type { HttpRequest } from "../../http/message.ts";
 import type { ObservationQuery } from "./query.ts";
 import type { RunWatch } from "./stream.ts";
 import { type ReaderToken, readerToken } from "./token.ts";
@@ -82,7 +82,7 @@ const UNCHECKED: ApiRefusal = {
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */
 export function refusalOf(
   { access, clock, peers }: ApiParts,
-  { peer, header }: ApiRequest,
+  { peer, header }: HttpRequest,
 ): ApiRefusal | undefined {
   const nowMs = clock.monotonic();
   const retryAfterMs = peers.waitMs(peer, nowMs);
@@ -111,7 +111,7 @@ export async function mayRead(
 /** Everything about the bearer: the token's own words, what the API server says, and how often it comes. */
 export async function check(
   parts: ApiParts,
-  { peer, header }: ApiRequest,
+  { peer, header }: HttpRequest,
   asked: Pick<Granted, "job" | "query">,
 ): Promise<Granted | ApiRefusal> {
   const { access, clock, peers, takeRead } = parts;

@@ -9,7 +9,7 @@ import {
   resultOf,
 } from "./answers.ts";
 import { type ApiParts, check, type Granted, refusalOf } from "./checks.ts";
-import type { ApiRequest, ApiResponse } from "./http.ts";
+import type { HttpRequest, HttpResponse } from "../../http/message.ts";
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiText } from "./openapi.ts";
 import { jobOfPath, observationQuery, pathOf } from "./query.ts";
@@ -31,7 +31,7 @@ export interface ObservationApi {
   /** Whether a request is this API's, by its path. */
   handles(url: string): boolean;
   /** Never throws. */
-  handle(request: ApiRequest): Promise<ApiResponse>;
+  handle(request: HttpRequest): Promise<HttpResponse>;
 }
 
 /** Pages that are read at a time: they are long. */
@@ -67,7 +67,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     return { why: "internal" };
   }
 
-  async function observe(granted: Granted): Promise<ApiResponse | ApiRefusal> {
+  async function observe(granted: Granted): Promise<HttpResponse | ApiRefusal> {
     const job = await parts.findJob(granted.job);
     if (job === undefined) {
       return { why: "unknown_job", job: `${granted.job.namespace}/${granted.job.name}` };
@@ -77,7 +77,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     return "why" in page ? page : okResponse(page);
   }
 
-  async function answer(request: ApiRequest): Promise<ApiResponse | ApiRefusal> {
+  async function answer(request: HttpRequest): Promise<HttpResponse | ApiRefusal> {
     const path = pathOf(request.url);
     const job = jobOfPath(path);
     if (job === undefined && path !== OPENAPI_PATH) return { why: "unknown_path" };
@@ -89,7 +89,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     return "why" in granted ? granted : await observe(granted);
   }
 
-  async function judge(request: ApiRequest): Promise<ApiResponse | ApiRefusal> {
+  async function judge(request: HttpRequest): Promise<HttpResponse | ApiRefusal> {
     const refused = refusalOf(options, request);
     if (refused !== undefined) return refused;
     try {
@@ -99,7 +99,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     }
   }
 
-  function count({ url }: ApiRequest, result: ApiResult): void {
+  function count({ url }: HttpRequest, result: ApiResult): void {
     const path = pathOf(url);
     if (path === OPENAPI_PATH) return;
     const query = observationQuery(url.slice(path.length + 1));
@@ -128,7 +128,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   };
 }
 
-function documentResponse(): ApiResponse {
+function documentResponse(): HttpResponse {
   return {
     status: 200,
     headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=300" },

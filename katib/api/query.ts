@@ -1,7 +1,7 @@
 /** What a GET of an observation asks for, by its path and query. Pure. */
 import { observationPath } from "../../crds/names.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
-import type { FailureCause } from "../../crds/failure_status.ts";
+import type { FailureCause } from "../../http/refusals.ts";
 import { NAME_PATTERN, OBSERVATION_LIMITS, querySchema } from "./messages.ts";
 import { laterOf, type Position, positionOf } from "./position.ts";
 

@@ -3,7 +3,7 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
-import type { ApiResponse, ApiSink } from "./http.ts";
+import type { HttpResponse, ResponseSink } from "../../http/message.ts";
 import { jobState } from "./job_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";
@@ -73,13 +73,13 @@ export function watchResponse(
   parts: ApiParts,
   granted: Granted,
   job: TrainJob,
-): ApiResponse | ApiRefusal {
+): HttpResponse | ApiRefusal {
   const { query: { from, limit }, reader, token } = granted;
   const { clock, runWatch } = parts;
   const place = parts.places.take(reader.username);
   if (typeof place === "string") return { why: place, retryAfterMs: ROOM_MS };
   const which = observed(job);
-  const run = (sink: ApiSink) =>
+  const run = (sink: ResponseSink) =>
     runWatch({
       ...createWatch({
         from,

@@ -1,7 +1,7 @@
 /** An observation as server-sent events: every row of the log once, and each change of the state. */
 import type { Clock } from "../../kube/clock.ts";
 import type { ObservationSeen } from "./exchange.ts";
-import type { ApiSink } from "./http.ts";
+import type { ResponseSink } from "../../http/message.ts";
 import type { JobState } from "./job_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";
@@ -17,7 +17,7 @@ export type WriteText = (text: string) => Promise<void>;
 
 /** The life of a stream, as `app/` hands it in: comments, time-outs, re-authorization, its end. */
 export type RunWatch = (options: {
-  readonly sink: ApiSink;
+  readonly sink: ResponseSink;
   readonly clock: Clock;
   readonly expiresMs: number;
   readonly follow: (listener: () => void) => () => void;

@@ -1,34 +1,20 @@
 /** What the endpoint answers: the closed set of refusals, and how each looks to the client. */
 import {
   type FailureCause,
+  failureResponse,
   type FailureShape,
-  failureStatus,
   forbidden,
+  INTERNAL_ERROR,
   notFound,
+  retryAfter,
   tooMany,
   unauthorized,
-} from "../../crds/failure_status.ts";
-import type { StreamLimitReason } from "../limits/stream_limits.ts";
-
-/** An answer as the server sends it. */
-export interface PushResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /**
-   * Of an answer that goes on: writes what there is to tell until it resolves, then the answer ends.
-   * `body` is empty.
-   */
-  readonly stream?: (sink: EventSink) => Promise<void>;
-}
-
-/** Where a streamed answer goes. */
-export interface EventSink {
-  /** Resolves when the client can take more; at once where it has gone. */
-  write(text: string): Promise<void>;
-  /** Aborts when the client has gone, or the endpoint shuts down. */
-  readonly signal: AbortSignal;
-}
+  unavailable,
+  WRONG_METHOD,
+} from "../../http/refusals.ts";
+import type { UnauthorizedReason } from "../../http/callers/bearer.ts";
+import type { HttpResponse } from "../../http/message.ts";
+import type { StreamLimitReason } from "../../http/limits/stream_limits.ts";
 
 /** Why a push was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type Refusal =
@@ -46,20 +32,6 @@ export type Refusal =
   | { readonly why: "invalid" | "invalid_query"; readonly causes: readonly FailureCause[] }
   | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number }
   | { readonly why: "internal" };
-
-/** Nothing that proves who calls. */
-export type UnauthorizedReason =
-  | "no_token"
-  | "malformed_token"
-  | "refused_before"
-  | "unknown_key"
-  | "wrong_algorithm"
-  | "bad_signature"
-  | "expired"
-  | "not_yet_valid"
-  | "wrong_issuer"
-  | "wrong_audience"
-  | "revoked";
 
 /** A good token that may not report for this job. */
 export type ForbiddenReason =
@@ -103,11 +75,7 @@ const SHAPES: Readonly<
   unknown_path: notFound("no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL"),
   unknown_job: notFound("no TrainJob of that name in the token's namespace"),
   no_status: notFound("nothing was pushed for this TrainJob yet: push, or wait with ?watch=true"),
-  wrong_method: {
-    code: 405,
-    reason: "MethodNotAllowed",
-    message: "this path does not take that method",
-  },
+  wrong_method: WRONG_METHOD,
   no_token: unauthorized("a push needs the header Authorization: Bearer and the pod's token"),
   malformed_token: unauthorized(BAD_TOKEN),
   refused_before: unauthorized(BAD_TOKEN),
@@ -136,11 +104,7 @@ const SHAPES: Readonly<
     "pods of this service account have as many streams open as they may " +
       "(--max-streams-per-subject): close one, or read without watch",
   ),
-  internal: {
-    code: 500,
-    reason: "InternalError",
-    message: "internal error: see the manager's log",
-  },
+  internal: INTERNAL_ERROR,
 };
 
 function shapeOf(refusal: Refusal): FailureShape {
@@ -151,7 +115,7 @@ function shapeOf(refusal: Refusal): FailureShape {
     return { code: 422, reason: "Invalid", message };
   }
   if (refusal.why === "unavailable") {
-    return { code: 503, reason: "ServiceUnavailable", message: refusal.reason };
+    return unavailable(refusal.reason);
   }
   if (refusal.why === "body_too_large") {
     const message = `the body must be at most ${refusal.maxBytes} bytes, also when it is unpacked`;
@@ -184,24 +148,20 @@ function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
   if (code === 401) return { "WWW-Authenticate": "Bearer" };
   if (refusal.why === "wrong_method") return { "Allow": refusal.allow };
   if ("retryAfterMs" in refusal) {
-    const after = { "Retry-After": String(Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))) };
+    const after = retryAfter(refusal.retryAfterMs);
     return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
   }
   return {};
 }
 
 /** The answer to a refused push: a `metav1.Status` with the code and headers of milepost.md. */
-export function refusalResponse(refusal: Refusal): PushResponse {
+export function refusalResponse(refusal: Refusal): HttpResponse {
   const shape = shapeOf(refusal);
   const causes = "causes" in refusal ? refusal.causes : undefined;
-  return {
-    status: shape.code,
-    headers: { ...JSON_TYPE, ...extraHeaders(refusal, shape.code) },
-    body: failureStatus(shape, causes),
-  };
+  return failureResponse(shape, { headers: extraHeaders(refusal, shape.code), causes });
 }
 
 /** An answer of 200 with `content` as JSON. */
-export function okResponse(content: unknown): PushResponse {
+export function okResponse(content: unknown): HttpResponse {
   return { status: 200, headers: JSON_TYPE, body: JSON.stringify(content) };
 }

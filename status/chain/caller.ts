@@ -1,29 +1,11 @@
 /** Who calls, step by step: the bearer token, what is known of it, and whose job it may speak of. */
-import { createHash } from "node:crypto";
-import {
-  type Bearer,
-  type Exchange,
-  found,
-  type Outcome,
-  type PushRequest,
-  type Stage,
-} from "./exchange.ts";
+import type { Bearer } from "../../http/callers/bearer.ts";
+import { type Exchange, found, type Outcome, type Stage } from "./exchange.ts";
+import { pushAudience } from "./push_audience.ts";
 import type { StageParts } from "./stages.ts";
 import type { OwnershipDecision } from "../ownership/ownership.ts";
-import {
-  MAX_TOKEN_LENGTH,
-  pushAudience,
-  type UndecidedReason,
-  type Verification,
-} from "../tokens/token_verification.ts";
+import { type UndecidedReason, type Verification } from "../../http/callers/token_verification.ts";
 
-/**
- * A part of a JWT in the one spelling that base64url has for its bytes: in others the bits of the last
- * character that stand for nothing differ, and a refused token would have another hash.
- */
-const PART = "(?:[A-Za-z0-9_-]{4})*" +
-  "(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?";
-const JWT = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`);
 /** Time after which a client may come again while keys or reviews are not there. */
 const SOON_MS = 1000;
 
@@ -35,50 +17,6 @@ const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
   not_ready: "the API server's keys are not known yet: try again soon",
   not_reviewed: "the API server cannot review the token now: try again soon",
 };
-
-/**
- * Reads the Authorization header: scheme in any case, one token in the shape of a JWT. A token that
- * `isKnown` by its hash was found to be one before, and is not looked through again.
- */
-export function bearerOf(header: string | undefined, isKnown: (hash: string) => boolean): Bearer {
-  if (header === undefined || header.trim() === "") return { kind: "none" };
-  // Only the scheme is looked at before the length is.
-  const space = header.search(/[ \t]/);
-  if (space < 0 || header.slice(0, space).toLowerCase() !== "bearer") return { kind: "malformed" };
-  if (header.length > MAX_TOKEN_LENGTH + 64) return { kind: "malformed" };
-  const token = header.slice(space).trim();
-  if (token.length > MAX_TOKEN_LENGTH) return { kind: "malformed" };
-  const hash = createHash("sha256").update(token).digest("base64");
-  return isKnown(hash) || JWT.test(token) ? { kind: "token", token, hash } : { kind: "malformed" };
-}
-
-/** What a connection said last: nearly always it says the same again. */
-interface Said {
-  readonly header: string;
-  readonly bearer: Bearer;
-}
-
-/**
- * Reads the Authorization header of requests. A token that a connection repeats is not hashed again;
- * what is known of it is asked each time.
- */
-export function createBearerReader(
-  isKnown: (hash: string) => boolean,
-): (request: PushRequest) => Bearer {
-  const said = new WeakMap<object, Said>();
-  return (request) => {
-    const { connection } = request;
-    const header = request.header("authorization");
-    const before = connection && said.get(connection);
-    if (before !== undefined && before.header === header) return before.bearer;
-    const bearer = bearerOf(header, isKnown);
-    // Only good ones are kept: what strangers send must not fill the memory of idle connections.
-    if (connection !== undefined && header !== undefined && bearer.kind === "token") {
-      if (isKnown(bearer.hash)) said.set(connection, { header, bearer });
-    }
-    return bearer;
-  };
-}
 
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */
 export function peerFailures({ peers, verifier }: StageParts): Stage["run"] {

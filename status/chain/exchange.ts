@@ -1,40 +1,16 @@
 /** One request on its way through the chain: what came in, and what the stages found out. */
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { PushResponse, Refusal } from "./answer.ts";
+import type { Refusal } from "./answer.ts";
+import type { Bearer } from "../../http/callers/bearer.ts";
+import type { HttpRequest, HttpResponse } from "../../http/message.ts";
 import type { PushBody } from "./push.ts";
-import type { TokenIdentity } from "../tokens/token_verification.ts";
+import type { TokenIdentity } from "../../http/callers/token_verification.ts";
 
 /**
  * What a request is for, by method and path: POST …/status, POST …/status/history, GET …/status, and
  * GET …/status?watch=true.
  */
 export type Route = "push" | "history" | "read" | "watch";
-
-/** A request, whatever server it came through. */
-export interface PushRequest {
-  readonly method: string;
-  /** Path with query, as it was sent. */
-  readonly url: string;
-  /** Address of the peer, without port. */
-  readonly peer: string;
-  /** The same object for all requests of a connection, where there is one. */
-  readonly connection?: object;
-  /** Value of a header by its lower-case name. */
-  header(name: string): string | undefined;
-  /**
-   * Reads the body; undefined where it is longer than `maxBytes` (the rest is the server's to
-   * discard). Throws {@link ClientGoneError} where the client goes away.
-   */
-  readBody(maxBytes: number): Promise<Uint8Array | undefined>;
-}
-
-/** The client closed the connection, or sent too slowly: nobody waits for an answer. */
-export class ClientGoneError extends Error {
-  constructor(options?: { cause?: unknown }) {
-    super("the client went away before it had sent the whole push", options);
-    this.name = "ClientGoneError";
-  }
-}
 
 /** A push that passed every check, as it is handed to its owner. */
 export interface Push {
@@ -82,14 +58,9 @@ export type Acceptance =
  */
 export type AcceptPush = (push: Push, signal: AbortSignal) => Acceptance | Promise<Acceptance>;
 
-/** What the Authorization header holds. */
-export type Bearer =
-  | { readonly kind: "none" | "malformed" }
-  | { readonly kind: "token"; readonly token: string; readonly hash: string };
-
 /** Filled in by the stages, in their order. */
 export interface Exchange {
-  readonly request: PushRequest;
+  readonly request: HttpRequest;
   /** Under what the peer is counted. */
   readonly peer: string;
   /** Wall-clock time of arrival, in milliseconds. */
@@ -106,7 +77,7 @@ export interface Exchange {
   /** When the pod started, in milliseconds since the epoch, where that is known. */
   podStartMs?: number;
   body?: PushBody;
-  response?: PushResponse;
+  response?: HttpResponse;
   /** Gives back what the request holds; called once, when it is answered. */
   release?: () => void;
 }

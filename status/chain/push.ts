@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { FailureCause } from "../../crds/failure_status.ts";
+import type { FailureCause } from "../../http/refusals.ts";
 
 /** Most problems that one answer names. */
 export const MAX_CAUSES = 20;

@@ -3,30 +3,18 @@ import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
-import {
-  type PushResponse,
-  type PushResult,
-  type Refusal,
-  refusalResponse,
-  resultOf,
-} from "./answer.ts";
-import {
-  type AcceptPush,
-  ClientGoneError,
-  type Exchange,
-  found,
-  type PushOrigin,
-  type PushRequest,
-  type Stage,
-} from "./exchange.ts";
-import { createBearerReader } from "./caller.ts";
+import { type PushResult, type Refusal, refusalResponse, resultOf } from "./answer.ts";
+import { type AcceptPush, type Exchange, found, type PushOrigin, type Stage } from "./exchange.ts";
+import { ClientGoneError, type HttpHandler, type HttpResponse } from "../../http/message.ts";
+import { createBearerReader } from "../../http/callers/bearer.ts";
+import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Ownership } from "../ownership/ownership.ts";
-import { createPeers, type Peers } from "../limits/peers.ts";
+import { createPeers, type Peers } from "../../http/limits/peers.ts";
 import type { ReadingParts } from "../reading/read_stages.ts";
 import { createStages } from "./stages.ts";
-import { type BucketLimits, createKeyedBuckets } from "../limits/token_bucket.ts";
-import type { ReviewCache } from "../tokens/token_review.ts";
-import type { TokenVerifier } from "../tokens/token_verification.ts";
+import { type BucketLimits, createKeyedBuckets } from "../../http/limits/token_bucket.ts";
+import type { ReviewCache } from "../../http/callers/token_review.ts";
+import type { TokenVerifier } from "../../http/callers/token_verification.ts";
 
 /** Rates by peer address, pod and subject. */
 export interface PushRateLimits {
@@ -82,28 +70,13 @@ export interface PushHandlerOptions {
   readonly onRead?: (kind: "read" | "watch", result: PushResult) => void;
 }
 
-/** Answers a request. Never throws. */
-export type PushHandler = (request: PushRequest) => Promise<PushResponse>;
-
-/** An address under which a peer's connections and failures are counted; /64 for IPv6. */
-export function peerKey(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped?.[1] !== undefined) return mapped[1];
-  if (!address.includes(":")) return address;
-  const [head = "", tail] = address.split("::", 2);
-  const before = head === "" ? [] : head.split(":");
-  const after = tail === undefined || tail === "" ? [] : tail.split(":");
-  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
-  return [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4).join(":") + "::/64";
-}
-
 /** Whether the request goes through the stage: before its route is known, through each. */
 function passes({ routes }: Stage, { route }: Exchange): boolean {
   return routes === undefined || route === undefined || routes.includes(route);
 }
 
 /** Creates the handler of pushes. */
-export function createPushHandler(options: PushHandlerOptions): PushHandler {
+export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   const { clock, onPush, onRead, verifier, ownership, reviews, accept } = options;
   const { awaitsReview = () => false, acceptDeadlineMs = 3000 } = options;
   const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
@@ -168,7 +141,7 @@ export function createPushHandler(options: PushHandlerOptions): PushHandler {
     }
   }
 
-  function answer(exchange: Exchange, refusal: Refusal | undefined): PushResponse {
+  function answer(exchange: Exchange, refusal: Refusal | undefined): HttpResponse {
     // Its token is good, and it is part of the job that it speaks of.
     if (exchange.jobUid !== undefined) peers.proved(exchange.peer, exchange.monotonicMs);
     if (refusal === undefined) {

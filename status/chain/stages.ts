@@ -6,10 +6,10 @@ import { body, hand } from "./handover.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import { contentLength, route } from "./routes.ts";
-import type { KeyedBuckets } from "../limits/token_bucket.ts";
-import type { Peers } from "../limits/peers.ts";
-import type { ReviewCache } from "../tokens/token_review.ts";
-import type { TokenVerifier } from "../tokens/token_verification.ts";
+import type { KeyedBuckets } from "../../http/limits/token_bucket.ts";
+import type { Peers } from "../../http/limits/peers.ts";
+import type { ReviewCache } from "../../http/callers/token_review.ts";
+import type { TokenVerifier } from "../../http/callers/token_verification.ts";
 
 /** What the stages work with. */
 export interface StageParts {

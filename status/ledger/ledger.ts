@@ -9,7 +9,7 @@ import {
   type ShownStatus,
 } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
-import { type Bucket, type BucketLimits, refill, take } from "../limits/token_bucket.ts";
+import { type Bucket, type BucketLimits, refill, take } from "../../http/limits/token_bucket.ts";
 
 export type { LedgerJob } from "./ledger_queue.ts";
 export type { WriteOutcome, WriteStatus } from "./ledger_write.ts";

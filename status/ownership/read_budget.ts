@@ -6,7 +6,7 @@ import {
   type BucketLimits,
   createKeyedBuckets,
   take,
-} from "../limits/token_bucket.ts";
+} from "../../http/limits/token_bucket.ts";
 
 /** No read is left: the push may be checked a moment later. */
 export class ReadBudgetError extends TransportError {

@@ -1,5 +1,5 @@
 /** What a GET of the status path asks for, by its query. Pure. */
-import type { FailureCause } from "../../crds/failure_status.ts";
+import type { FailureCause } from "../../http/refusals.ts";
 
 /** What is asked for, or what is wrong with the query. */
 export type ReadQuery =

@@ -1,13 +1,14 @@
 /** The last steps of a read: the newest status of the owner, once, or as a stream of events. */
 import type { Clock } from "../../kube/clock.ts";
-import { okResponse, type PushResponse, refusalMessage } from "../chain/answer.ts";
+import { okResponse, refusalMessage } from "../chain/answer.ts";
+import type { HttpResponse } from "../../http/message.ts";
 import * as caller from "../chain/caller.ts";
-import { type JobEnd, runEventStream, type StreamEnd } from "./event_stream.ts";
+import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
 import { type Exchange, found, type Outcome, type Stage } from "../chain/exchange.ts";
 import { type ReadAnswer, type ReadJob, type ReadStatus, statusView } from "./reading.ts";
 import type { StageParts } from "../chain/stages.ts";
 import type { StatusFeeds } from "./status_feeds.ts";
-import type { StreamPlaces } from "../limits/stream_limits.ts";
+import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
 
 /** What reading works with. */
 export interface ReadingParts {
@@ -94,7 +95,7 @@ function streamOf(
   parts: StageParts,
   reading: ReadingParts,
   exchange: Exchange,
-): NonNullable<PushResponse["stream"]> {
+): NonNullable<HttpResponse["stream"]> {
   const job = jobOf(exchange);
   const { clock } = parts;
   return (sink) =>

@@ -6,7 +6,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { parseAddress } from "./forwarding.ts";
 import type { CallBounds } from "./owner.ts";
-import { readBounded } from "../serving/request_body.ts";
+import { readBounded } from "../../http/request_body.ts";
 
 /** By what replicas know each other; all PEM. */
 export interface ReplicaTls {

@@ -25,8 +25,8 @@ import {
 } from "./forwarding.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "./own_term.ts";
 import type { Reading } from "../reading/reading.ts";
-import { closeWithin, listen } from "../serving/listening.ts";
-import { discardRest, readBounded } from "../serving/request_body.ts";
+import { closeWithin, listen } from "../../http/listening.ts";
+import { discardRest, readBounded } from "../../http/request_body.ts";
 import type { PollOwner } from "../reading/status_feeds.ts";
 
 export { type OwnTerm, termRefusal } from "./own_term.ts";

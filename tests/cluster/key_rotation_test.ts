@@ -1,7 +1,7 @@
 /** The API server's keys for tokens are exchanged, as an administrator does it, while pods report. */
 import assert from "node:assert/strict";
 import { MANAGER, PUSH_AUDIENCE } from "../../crds/names.ts";
-import { forge } from "../status/tokens/tokens.ts";
+import { forge } from "../http/callers/tokens.ts";
 import { requestToken, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { createSigningKeys } from "./control_plane/certificates.ts";

@@ -1,7 +1,7 @@
 /** An observation API in memory: its API server, its log and its clock are the test's. */
 import { createAccess } from "../../../katib/api/access.ts";
 import { answerAsk } from "../../../katib/api/exchange.ts";
-import type { ApiRequest } from "../../../katib/api/http.ts";
+import type { HttpRequest } from "../../../http/message.ts";
 import { outcomeByTemplate } from "../../../katib/api/job_state.ts";
 import {
   createObservationApi,
@@ -14,10 +14,10 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
-import { createPeers } from "../../../status/limits/peers.ts";
-import { createStreamPlaces } from "../../../status/limits/stream_limits.ts";
-import { createKeyedBuckets } from "../../../status/limits/token_bucket.ts";
-import { runEventLoop } from "../../../status/reading/event_loop.ts";
+import { createPeers } from "../../../http/limits/peers.ts";
+import { createStreamPlaces } from "../../../http/limits/stream_limits.ts";
+import { createKeyedBuckets } from "../../../http/limits/token_bucket.ts";
+import { runEventLoop } from "../../../http/event_stream.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 /** Start of the tests' clock. */
@@ -198,7 +198,7 @@ export function requestOf(
     readonly authorization?: string | null;
     readonly peer?: string;
   } = {},
-): ApiRequest {
+): HttpRequest {
   const { query = "", method = "GET", peer = "10.0.0.1" } = changes;
   const { authorization = `Bearer ${tokenWith()}` } = changes;
   return {
@@ -206,5 +206,6 @@ export function requestOf(
     peer,
     url: changes.url ?? observationPath("team", "job") + query,
     header: (name) => name === "authorization" ? authorization ?? undefined : undefined,
+    readBody: () => Promise.resolve(new Uint8Array()),
   };
 }

@@ -1,9 +1,9 @@
 /** The observation API against hostile bytes, over real TLS connections to the endpoint's own server. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../../kube/clock.ts";
-import { startStatusServer } from "../../../status/serving/server.ts";
+import { startStatusServer } from "../../../http/server.ts";
 import { answersIn, exchange } from "../../status/hostile/connection.ts";
-import { certificate } from "../../status/serving/certificates.ts";
+import { certificate } from "../../http/certificates.ts";
 import { apiBench, requestOf, tokenWith } from "./api_bench.ts";
 
 const PATH = requestOf().url;

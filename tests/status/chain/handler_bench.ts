@@ -1,13 +1,13 @@
 /** A push handler over a test cluster, with counts of everything that it may set off. */
-import type { PushRequest } from "../../../status/chain/exchange.ts";
+import type { HttpRequest } from "../../../http/message.ts";
 import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
 import { createPushHandler, type PushHandlerOptions } from "../../../status/chain/push_handler.ts";
-import { createReviewCache, type ReviewToken } from "../../../status/tokens/token_review.ts";
-import { createTokenVerifier } from "../../../status/tokens/token_verification.ts";
+import { createReviewCache, type ReviewToken } from "../../../http/callers/token_review.ts";
+import { createTokenVerifier } from "../../../http/callers/token_verification.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { cluster } from "../ownership/ownership_cluster.ts";
-import { issuerKeys, NOW_MS, sign, signingKey } from "../tokens/tokens.ts";
+import { issuerKeys, NOW_MS, sign, signingKey } from "../../http/callers/tokens.ts";
 
 /** The API server's key in these tests, and a good token of it. */
 export const KEY = await signingKey("k1");
@@ -39,7 +39,7 @@ export interface Sent {
 }
 
 /** A request as a server would hand it over. */
-export function request(sent: Sent = {}): PushRequest {
+export function request(sent: Sent = {}): HttpRequest {
   const { token = TOKEN, body = PUSH } = sent;
   const bytes = sent.chunks ??
     [new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body))];

@@ -2,13 +2,20 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { TransportError } from "../../../kube/errors.ts";
-import { peerKey } from "../../../status/chain/push_handler.ts";
 import { createStages } from "../../../status/chain/stages.ts";
 import { logged } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
 import { handlerBench, KEY, PATH, PUSH, request, type Sent, TOKEN } from "./handler_bench.ts";
 import { owned } from "../ownership/ownership_cluster.ts";
-import { bound, claims, forge, hmacForged, NOW_MS, sign, signingKey } from "../tokens/tokens.ts";
+import {
+  bound,
+  claims,
+  forge,
+  hmacForged,
+  NOW_MS,
+  sign,
+  signingKey,
+} from "../../http/callers/tokens.ts";
 
 const stranger = await signingKey("k1");
 const second = NOW_MS / 1000;
@@ -573,16 +580,4 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     "read",
     "watch",
   ]);
-});
-
-Deno.test("`peerKey()` counts IPv6 by /64 and mapped IPv4 as IPv4", () => {
-  const cases: [string, string][] = [
-    ["10.0.0.1", "10.0.0.1"],
-    ["::ffff:10.0.0.1", "10.0.0.1"],
-    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
-    ["2001:db8::1", "2001:db8:0:0::/64"],
-    ["::1", "0:0:0:0::/64"],
-    ["", ""],
-  ];
-  for (const [address, want] of cases) assert.equal(peerKey(address), want);
 });

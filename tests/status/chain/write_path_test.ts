@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../../crds/names.ts";
-import type { PushRequest } from "../../../status/chain/exchange.ts";
+import type { HttpRequest } from "../../../http/message.ts";
 import { handlerBench, KEY, PATH, PUSH, request, type Sent } from "./handler_bench.ts";
 import { owned } from "../ownership/ownership_cluster.ts";
-import { bound, claims, NOW_MS, sign } from "../tokens/tokens.ts";
+import { bound, claims, NOW_MS, sign } from "../../http/callers/tokens.ts";
 
 const HISTORY = `${PATH}/history`;
 const GZIP = { "content-encoding": "gzip" };
@@ -179,7 +179,7 @@ Deno.test("`createPushHandler()` knows which method each path takes", async () =
 Deno.test("`createPushHandler()` reads no body before it knows whose it is", async () => {
   const { handle } = handlerBench();
   let reads = 0;
-  const unread = (sent: Sent): PushRequest => ({
+  const unread = (sent: Sent): HttpRequest => ({
     ...request(sent),
     readBody: () => {
       reads += 1;

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { LogRecord } from "@logtape/logtape";
 import fc from "fast-check";
-import type { Push, PushRequest } from "../../../status/chain/exchange.ts";
+import type { Push } from "../../../status/chain/exchange.ts";
+import type { HttpRequest } from "../../../http/message.ts";
 import { withLogs } from "../../support/logged.ts";
 import { assertStatus, hostileBench } from "../hostile/case.ts";
 import { type FuzzRequest, judge, type Verdict } from "./oracle.ts";
@@ -36,7 +37,7 @@ export type FuzzCounts = Record<number, number>;
 type Bench = ReturnType<typeof hostileBench>;
 
 /** A request as the handler gets it from a server. */
-function pushRequest({ method, url, headers, body }: FuzzRequest): PushRequest {
+function pushRequest({ method, url, headers, body }: FuzzRequest): HttpRequest {
   const all: Record<string, string> = { ...headers, "content-length": String(body.length) };
   return {
     method,

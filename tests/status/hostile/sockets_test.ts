@@ -1,8 +1,8 @@
 /** Tests of the endpoint against hostile bytes, over real TLS connections to one server. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../../kube/clock.ts";
-import { startStatusServer } from "../../../status/serving/server.ts";
-import { certificate } from "../serving/certificates.ts";
+import { startStatusServer } from "../../../http/server.ts";
+import { certificate } from "../../http/certificates.ts";
 import { TOKEN } from "../chain/handler_bench.ts";
 import { assertStatus, hostileBench } from "./case.ts";
 import { answersIn, exchange } from "./connection.ts";

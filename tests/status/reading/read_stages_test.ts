@@ -1,10 +1,10 @@
 /** Tests of reading through the whole chain: who may, what is answered, and how long a stream lasts. */
 import assert from "node:assert/strict";
-import type { EventSink } from "../../../status/chain/answer.ts";
-import type { JobEnd } from "../../../status/reading/event_stream.ts";
+import type { ResponseSink } from "../../../http/message.ts";
+import type { JobEnd } from "../../../status/reading/status_stream.ts";
 import type { ReadingParts } from "../../../status/reading/read_stages.ts";
 import type { JobStatus, ReadAnswer, ReadJob } from "../../../status/reading/reading.ts";
-import { createStreamPlaces, type StreamLimits } from "../../../status/limits/stream_limits.ts";
+import { createStreamPlaces, type StreamLimits } from "../../../http/limits/stream_limits.ts";
 import { settle } from "../../support/fake_clock.ts";
 import {
   type BenchOptions,
@@ -14,7 +14,7 @@ import {
   request,
   type Sent,
 } from "../chain/handler_bench.ts";
-import { bound, claims, NOW_MS, sign } from "../tokens/tokens.ts";
+import { bound, claims, NOW_MS, sign } from "../../http/callers/tokens.ts";
 
 const STATUS: JobStatus = {
   trainerStatus: { progressPercentage: 45, lastUpdatedTime: "2026-01-01T00:00:00Z" },
@@ -63,7 +63,7 @@ function readerBench(
     );
     const written: string[] = [];
     const gone = new AbortController();
-    const sink: EventSink = {
+    const sink: ResponseSink = {
       signal: gone.signal,
       write: (text) => Promise.resolve(void written.push(text)),
     };

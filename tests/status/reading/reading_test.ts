@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readQuery } from "../../../status/reading/read_query.ts";
 import { isNews, type JobStatus, statusView, timeOf } from "../../../status/reading/reading.ts";
-import { createStreamPlaces, type StreamPlace } from "../../../status/limits/stream_limits.ts";
+import { createStreamPlaces, type StreamPlace } from "../../../http/limits/stream_limits.ts";
 
 const EARLY = "2026-01-01T00:00:00Z";
 const LATE = "2026-01-01T00:00:01Z";

@@ -1,0 +1,190 @@
+/** The life of a stream of server-sent events: when to send, to comment, to ask again, and to end. */
+import type { Clock } from "../kube/clock.ts";
+import type { ResponseSink } from "./message.ts";
+
+/** How the job ended. */
+export type JobEnd = "Complete" | "Failed" | "Deleted";
+
+/** Why a stream ends by itself. */
+export type StreamEnd =
+  /** The job has ended, or is gone: the reader is told by `event: end`. */
+  | { readonly kind: "job"; readonly reason: JobEnd }
+  /** The reader may have it no longer: told by a comment, then the connection is closed. */
+  | { readonly kind: "reader"; readonly why: string };
+
+/** Writes to the reader; throws where it does not take it in time. */
+export type WriteEvents = (text: string) => Promise<void>;
+
+/** Options of {@link runEventLoop}. */
+export interface EventLoopOptions {
+  readonly sink: ResponseSink;
+  readonly clock: Clock;
+  /** Wall-clock time in milliseconds after which the reader's token is no good. */
+  readonly expiresMs: number;
+  /** Hears that there may be something new; answers how to stop that. */
+  readonly follow: (listener: () => void) => () => void;
+  /** Hears that the job has ended; answers how to stop that. Called at once where it has. */
+  readonly onJobEnd: (listener: (reason: JobEnd) => void) => () => void;
+  /** Sends what is new, if there is something. */
+  readonly sendNews: (write: WriteEvents) => Promise<void>;
+  /**
+   * Sends what is left once the job has ended; not called for one that is gone. What it answers ends
+   * the stream instead of `event: end`.
+   */
+  readonly sendLast: (write: WriteEvents) => Promise<StreamEnd | void>;
+  /** Whether the reader may read on: undefined, or what ends the stream. Throws where unknown. */
+  readonly reauthorize: () => Promise<StreamEnd | undefined>;
+  /** 0 to 1: how long the reader is told to wait before it comes again. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** Between two comment lines (milepost.md, messages), in milliseconds. */
+const COMMENT_MS = 15_000;
+/** Between two looks whether the reader may still read, in milliseconds. */
+const REAUTHORIZE_MS = 60_000;
+/** A write that the reader does not take in this time ends the stream, in milliseconds. */
+const STALL_MS = 30_000;
+
+/** One event. `data` is written as one line of JSON. */
+export function eventText(event: string, id: number | undefined, data: unknown): string {
+  const idLine = id === undefined ? "" : `id: ${id}\n`;
+  return `event: ${event}\n${idLine}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** A line that clients ignore. */
+export const commentText = (text: string): string => `: ${text}\n\n`;
+
+/** The reader is too slow, or gone. */
+class ReaderGoneError extends Error {}
+
+/** What there is to do next, whatever comes meanwhile. */
+class Mailbox {
+  isNews = false;
+  end: StreamEnd | undefined;
+  #wake: (() => void) | undefined;
+
+  /** Something may be new. */
+  ring(): void {
+    this.isNews = true;
+    this.#wake?.();
+  }
+
+  /** It is over; the first reason counts. */
+  close(end: StreamEnd): void {
+    this.end ??= end;
+    this.#wake?.();
+  }
+
+  /** Waits for a change, at most `ms`. */
+  async wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const wake = () => over.abort();
+    this.#wake = wake;
+    signal.addEventListener("abort", wake, { once: true });
+    if (signal.aborted) wake();
+    await clock.sleep(ms, over.signal);
+    signal.removeEventListener("abort", wake);
+    this.#wake = undefined;
+  }
+}
+
+/** Writes to the sink; throws {@link ReaderGoneError} where the reader does not take it in time. */
+function createWriter({ sink, clock }: EventLoopOptions): WriteEvents {
+  return async (text) => {
+    const done = new AbortController();
+    const end = () => done.abort();
+    sink.signal.addEventListener("abort", end, { once: true });
+    const late = clock.sleep(STALL_MS, done.signal).then(() => "late" as const);
+    try {
+      const outcome = await Promise.race([sink.write(text), late]);
+      if (outcome === "late" || sink.signal.aborted) throw new ReaderGoneError();
+    } finally {
+      end();
+      sink.signal.removeEventListener("abort", end);
+    }
+  };
+}
+
+/** Comments and re-authorizations, each when it is due. */
+function createTicks(options: EventLoopOptions, write: WriteEvents) {
+  const { clock, expiresMs, reauthorize } = options;
+  let commentMs = clock.monotonic() + COMMENT_MS;
+  let checkMs = clock.monotonic() + REAUTHORIZE_MS;
+
+  async function check(): Promise<StreamEnd | undefined> {
+    checkMs = clock.monotonic() + REAUTHORIZE_MS;
+    // An API server without answer takes nobody's rights away; the next look decides.
+    return await reauthorize().catch(() => undefined);
+  }
+
+  return {
+    /** Milliseconds until something is due. */
+    waitMs: () =>
+      Math.max(
+        1,
+        Math.min(Math.min(commentMs, checkMs) - clock.monotonic(), expiresMs - clock.now()),
+      ),
+    /** Does what is due; answers what ends the stream. */
+    async run(): Promise<StreamEnd | undefined> {
+      if (clock.now() >= expiresMs) {
+        return { kind: "reader", why: "the token has expired: come again with a new one" };
+      }
+      if (clock.monotonic() >= checkMs) return await check();
+      if (clock.monotonic() >= commentMs) {
+        commentMs = clock.monotonic() + COMMENT_MS;
+        await write(commentText("still there"));
+      }
+      return undefined;
+    },
+  };
+}
+
+async function finish(
+  end: StreamEnd,
+  write: WriteEvents,
+  { sendLast }: EventLoopOptions,
+): Promise<void> {
+  const instead = end.kind === "job" && end.reason !== "Deleted"
+    ? await sendLast(write)
+    : undefined;
+  const last = instead ?? end;
+  if (last.kind === "reader") return await write(commentText(`ended: ${last.why}`));
+  await write(eventText("end", undefined, { reason: last.reason }));
+}
+
+async function sendAll(mailbox: Mailbox, options: EventLoopOptions): Promise<void> {
+  const { sink, clock, sendNews, random = Math.random } = options;
+  const write = createWriter(options);
+  const ticks = createTicks(options, write);
+  await write(`retry: ${Math.round(1000 + 2000 * random())}\n\n`);
+  while (!sink.signal.aborted) {
+    const stop = await ticks.run();
+    if (stop !== undefined) return await finish(stop, write, options);
+    const { isNews } = mailbox;
+    mailbox.isNews = false;
+    if (isNews) await sendNews(write);
+    if (mailbox.isNews) continue;
+    if (mailbox.end !== undefined) return await finish(mailbox.end, write, options);
+    await mailbox.wait(clock, ticks.waitMs(), sink.signal);
+  }
+}
+
+/**
+ * Sends what is new as it comes, a comment line every 15 s, and `event: end` when the job ends.
+ * Resolves when the stream is over: then the sink may be closed. A reader that takes nothing for 30 s
+ * is cut.
+ */
+export async function runEventLoop(options: EventLoopOptions): Promise<void> {
+  const mailbox = new Mailbox();
+  const stops = [
+    options.onJobEnd((reason) => mailbox.close({ kind: "job", reason })),
+    options.follow(() => mailbox.ring()),
+  ];
+  try {
+    await sendAll(mailbox, options);
+  } catch (error) {
+    if (!(error instanceof ReaderGoneError)) throw error;
+  } finally {
+    for (const stop of stops) stop();
+  }
+}

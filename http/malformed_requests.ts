@@ -1,0 +1,81 @@
+/** What is wrong with a request before anything is known of its path: answered in the usual shape. */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { failureResponse } from "./refusals.ts";
+import type { HttpResponse } from "./message.ts";
+
+/** Characters that a host and port may be made of (RFC 3986, 3.2). */
+const HOST = /^[A-Za-z0-9\-._~%!$&'()*+,;=:[\]]*$/;
+
+/** The values of a header, as often as it was sent; undefined where it was not. `name` is in lower case. */
+export function valuesOf(rawHeaders: readonly string[], name: string): string[] | undefined {
+  let values: string[] | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const sent = rawHeaders[index];
+    if (sent?.length === name.length && sent.toLowerCase() === name) {
+      (values ??= []).push(rawHeaders[index + 1] ?? "");
+    }
+  }
+  return values;
+}
+
+/**
+ * What another server on the way may understand in another way than this one does (RFC 9112, 3.2,
+ * 6.1): said in words; undefined where there is no doubt.
+ */
+export function doubtOf(
+  message: Pick<IncomingMessage, "httpVersion" | "rawHeaders">,
+): string | undefined {
+  const { httpVersion, rawHeaders } = message;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "send HTTP/1.1";
+  const hosts = valuesOf(rawHeaders, "host");
+  if (hosts === undefined ? httpVersion === "1.1" : hosts.length > 1) {
+    return "send the header Host once";
+  }
+  if (!HOST.test(hosts?.[0] ?? "")) return "the header Host holds no host";
+  const codings = valuesOf(rawHeaders, "transfer-encoding");
+  if (codings === undefined) return undefined;
+  const isPlain = codings.length === 1 && codings[0]?.trim().toLowerCase() === "chunked";
+  return isPlain && httpVersion === "1.1"
+    ? undefined
+    : "of transfer encodings HTTP/1.1's chunked is taken, alone and once";
+}
+
+/** An answer as the bytes of a connection on which nothing else is sent. */
+function rawResponse({ status, headers, body }: HttpResponse, phrase: string): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\n${lines.join("")}` +
+    `Content-Length: ${new TextEncoder().encode(body).length}\r\n\r\n${body}`;
+}
+
+/** Sends an answer over a socket that no server speaks HTTP on any more, then closes it. */
+export function refuseRaw(socket: Duplex, response: HttpResponse, phrase: string): void {
+  if (socket.destroyed || !socket.writable) return void socket.destroy();
+  socket.end(rawResponse(response, phrase), () => socket.destroy());
+}
+
+/** Answers what is not HTTP, or comes too slowly. */
+export function refuseFault(socket: Duplex, error: Error & { code?: string }): void {
+  if (error.code === "HPE_HEADER_OVERFLOW") {
+    const response = failureResponse({
+      code: 431,
+      reason: "BadRequest",
+      message: "the headers are too long",
+    });
+    return refuseRaw(socket, response, "Request Header Fields Too Large");
+  }
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    const response = failureResponse({
+      code: 408,
+      reason: "Timeout",
+      message: "the request came too slowly",
+    });
+    return refuseRaw(socket, response, "Request Timeout");
+  }
+  const response = failureResponse({
+    code: 400,
+    reason: "BadRequest",
+    message: "this is not a request that HTTP allows",
+  });
+  refuseRaw(socket, response, "Bad Request");
+}

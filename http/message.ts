@@ -1,0 +1,50 @@
+/** HTTP requests and responses, independent of the server that they come through. */
+
+/** A request. */
+export interface HttpRequest {
+  readonly method: string;
+  /** Path with query, as it was sent. */
+  readonly url: string;
+  /** Address of the peer, without port. */
+  readonly peer: string;
+  /** The same object for all requests of a connection, if there is one. */
+  readonly connection?: object;
+  /** Returns the value of a header by its lower-case name. */
+  header(name: string): string | undefined;
+  /**
+   * Reads the body. Returns undefined if it is longer than `maxBytes`; the server discards the rest.
+   * Throws {@link ClientGoneError} if the client goes away.
+   */
+  readBody(maxBytes: number): Promise<Uint8Array | undefined>;
+}
+
+/** Error for a client that closed the connection, or sent too slowly: nobody waits for a response. */
+export class ClientGoneError extends Error {
+  constructor(options?: { cause?: unknown }) {
+    super("the client went away before it had sent the whole request", options);
+    this.name = "ClientGoneError";
+  }
+}
+
+/** A response. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /**
+   * Writes the body of a streamed response until it resolves, then the response ends. It is called
+   * once. `body` is empty.
+   */
+  readonly stream?: (sink: ResponseSink) => Promise<void>;
+}
+
+/** Destination of a streamed response. */
+export interface ResponseSink {
+  /** Resolves when the client can take more; at once if the client has gone. */
+  write(text: string): Promise<void>;
+  /** Aborts when the client has gone, or the server shuts down. */
+  readonly signal: AbortSignal;
+}
+
+/** Handles a request. Never throws. */
+export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;

@@ -1,0 +1,60 @@
+/** Bodies of requests: read up to a bound, and what to do with the rest. */
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../kube/clock.ts";
+import { ClientGoneError } from "./message.ts";
+
+/** So long a body that is not read any more is discarded, then the connection is closed. */
+const DISCARD_MS = 1000;
+
+/** Reads a body up to a bound, without destroying the connection when it is longer. */
+export function readBounded(
+  message: IncomingMessage,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    let chunks: Uint8Array[] = [];
+    let length = 0;
+    let done = false;
+    // The listeners stay: to take four of them off costs more than they do.
+    const finish = (settle: () => void) => {
+      if (done) return;
+      done = true;
+      settle();
+      chunks = [];
+    };
+    message.on("data", (chunk: Uint8Array) => {
+      length += chunk.length;
+      if (length > maxBytes) finish(() => resolve(undefined));
+      else if (!done) chunks.push(chunk);
+    });
+    message.on("end", () => {
+      finish(() => resolve(chunks.length === 1 ? chunks[0] : join(chunks, length)));
+    });
+    message.on("close", () => finish(() => reject(new ClientGoneError())));
+    message.on("error", (cause: unknown) => finish(() => reject(new ClientGoneError({ cause }))));
+  });
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const all = new Uint8Array(length);
+  let offset = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return all;
+}
+
+/** Gives a client a moment to send the rest of a body that nobody reads, and so to hear the answer. */
+export async function discardRest(message: IncomingMessage, clock: Clock): Promise<void> {
+  const { socket } = message;
+  if (message.complete || socket.destroyed) return;
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  message.once("close", end).once("end", end);
+  socket.once("close", end);
+  message.resume();
+  await clock.sleep(DISCARD_MS, ended.signal);
+  socket.off("close", end);
+  if (!message.complete) socket.destroy();
+}

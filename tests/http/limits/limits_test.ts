@@ -1,0 +1,161 @@
+/** Tests of buckets and connection counts. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createPeerGuard } from "../../../http/limits/peer_guard.ts";
+import { createPeers } from "../../../http/limits/peers.ts";
+import { charge, createKeyedBuckets, take } from "../../../http/limits/token_bucket.ts";
+
+Deno.test("`take()` lets the burst pass at once and the rate in the long run", () => {
+  const limits = { ratePerSecond: 2, burst: 3 };
+  let taken = take(undefined, 0, limits);
+  for (let time = 0; time < 2; time++) taken = take(taken.bucket, 0, limits);
+  assert.equal(taken.waitMs, 0);
+  taken = take(taken.bucket, 0, limits);
+  assert.equal(taken.waitMs, 500);
+  taken = take(taken.bucket, 499, limits);
+  assert.equal(taken.waitMs, 1);
+  taken = take(taken.bucket, 500, limits);
+  assert.equal(taken.waitMs, 0);
+});
+
+Deno.test("`take()` never lets more pass than burst and rate together", () => {
+  const steps = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 });
+  fc.assert(fc.property(steps, (waits) => {
+    const limits = { ratePerSecond: 7, burst: 5 };
+    let nowMs = 0;
+    let bucket;
+    let passed = 0;
+    for (const wait of waits) {
+      nowMs += wait;
+      const taken = take(bucket, nowMs, limits);
+      bucket = taken.bucket;
+      if (taken.waitMs === 0) passed += 1;
+    }
+    assert(passed <= limits.burst + limits.ratePerSecond * nowMs / 1000 + 1e-6);
+  }));
+});
+
+Deno.test("`take()` does not mind time that goes back", () => {
+  const limits = { ratePerSecond: 1, burst: 1 };
+  const { bucket } = take(undefined, 10_000, limits);
+  assert(take(bucket, 0, limits).waitMs > 0);
+});
+
+Deno.test("`take()` refills no time twice, whatever order arrivals come in", () => {
+  const limits = { ratePerSecond: 10, burst: 1 };
+  const arrivals = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 100, maxLength: 100 });
+  fc.assert(fc.property(arrivals, (times) => {
+    let bucket;
+    let passed = 0;
+    for (const nowMs of times) {
+      const taken = take(bucket, nowMs, limits);
+      bucket = taken.bucket;
+      if (taken.waitMs === 0) passed += 1;
+    }
+    assert.ok(passed <= limits.burst + limits.ratePerSecond, `${passed} passed in a second`);
+  }));
+});
+
+Deno.test("`charge()` goes into a debt of one burst at most, which time pays", () => {
+  const limits = { ratePerSecond: 2, burst: 3 };
+  let bucket = charge(undefined, 0, limits);
+  assert.equal(bucket.tokens, 2);
+  for (let time = 0; time < 50; time++) bucket = charge(bucket, 0, limits);
+  assert.equal(bucket.tokens, -3);
+  assert.equal(take(bucket, 0, limits).waitMs, 2000);
+  assert.equal(take(bucket, 2000, limits).waitMs, 0);
+});
+
+Deno.test("`createPeers()` shuns a peer that fails too often, unless a pod was proved there lately", () => {
+  const failures = { ratePerSecond: 1, burst: 2 };
+  const peers = createPeers({ failures, maxKeys: 10, provedForMs: 60_000 });
+  peers.proved("shared", 0);
+  for (let time = 0; time < 3; time++) {
+    for (const peer of ["attacker", "shared"]) peers.failed(peer, 0, "signature");
+  }
+  assert.deepEqual(["attacker", "shared", "other"].map((it) => peers.isShunned(it, 0)), [
+    true,
+    false,
+    false,
+  ]);
+  // Tokens that are not known are not looked at from either.
+  assert.deepEqual(["attacker", "shared", "other"].map((it) => peers.waitMs(it, 0)), [
+    2000,
+    2000,
+    0,
+  ]);
+  assert.equal(peers.isShunned("attacker", 2000), false);
+  for (let time = 0; time < 3; time++) peers.failed("shared", 60_000, "signature");
+  assert.equal(peers.isShunned("shared", 60_000), true);
+});
+
+Deno.test("`createPeers()` charges a suspect for its connections, so that they come at its rate", () => {
+  const failures = { ratePerSecond: 2, burst: 4 };
+  const peers = createPeers({ failures, maxKeys: 10, suspectedForMs: 60_000 });
+  for (let time = 0; time < 4; time++) assert.equal(peers.refuses("a", 0), false);
+  for (let time = 0; time < 4; time++) peers.failed("a", 0, "signature");
+  let taken = 0;
+  for (let nowMs = 0; nowMs < 10_000; nowMs += 10) {
+    if (!peers.refuses("a", nowMs)) taken += 1;
+  }
+  assert.equal(taken, 19);
+  assert.equal(peers.refuses("b", 10_000), false);
+  // A pod that is proved there is not held up.
+  peers.proved("a", 10_000);
+  assert.equal(peers.refuses("a", 10_000), false);
+  // Nobody who failed for a minute is suspected any more.
+  assert.equal(peers.refuses("a", 60_000), false);
+  assert.equal(peers.refuses("a", 60_000), false);
+});
+
+Deno.test("`createPeers()` lets cheap failures count only where no pod was proved", () => {
+  const peers = createPeers({ failures: { ratePerSecond: 1, burst: 2 }, maxKeys: 10 });
+  peers.proved("shared", 0);
+  for (let time = 0; time < 50; time++) {
+    for (const peer of ["shared", "attacker"]) peers.failed(peer, 0, "nothing");
+  }
+  assert.deepEqual(["shared", "attacker"].map((it) => peers.waitMs(it, 0)), [0, 3000]);
+  for (let time = 0; time < 2; time++) peers.failed("shared", 0, "signature");
+  assert.equal(peers.waitMs("shared", 0), 1000);
+});
+
+Deno.test("`createPeers()` remembers no more peers than it is told", () => {
+  const peers = createPeers({ failures: { ratePerSecond: 1, burst: 1 }, maxKeys: 2 });
+  for (const peer of ["a", "b", "c"]) peers.failed(peer, 0, "signature");
+  assert.deepEqual(["a", "b", "c"].map((it) => peers.isShunned(it, 0)), [false, true, true]);
+});
+
+Deno.test("`createKeyedBuckets()` keeps keys apart and forgets the longest unused", () => {
+  const buckets = createKeyedBuckets({ ratePerSecond: 1, burst: 1 }, 2);
+  assert.equal(buckets.take("a", 0), 0);
+  assert.equal(buckets.take("b", 0), 0);
+  assert.equal(buckets.waitMs("a", 0), 1000);
+  assert.equal(buckets.waitMs("c", 0), 0);
+  assert.equal(buckets.take("c", 0), 0);
+  assert.equal(buckets.waitMs("b", 0), 0);
+});
+
+Deno.test("`createPeerGuard()` counts connections in all, by peer, and new ones", () => {
+  const guard = createPeerGuard({
+    total: 3,
+    perPeer: 2,
+    newPerPeer: { ratePerSecond: 1, burst: 4 },
+    maxPeers: 10,
+  });
+  assert(guard.admit("a", 0));
+  assert(guard.admit("a", 0));
+  assert(!guard.admit("a", 0));
+  assert(guard.admit("b", 0));
+  assert(!guard.admit("c", 0));
+  assert.equal(guard.open(), 3);
+  guard.release("a");
+  guard.release("unknown");
+  assert(guard.admit("a", 0));
+  guard.release("a");
+  assert(guard.admit("a", 0));
+  guard.release("a");
+  assert(!guard.admit("a", 0));
+  assert(guard.admit("a", 1000));
+  for (const peer of ["a", "a", "b"]) guard.release(peer);
+  assert.equal(guard.open(), 0);
+});

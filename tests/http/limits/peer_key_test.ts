@@ -1,0 +1,15 @@
+/** Tests of the keys under which peer addresses are counted. */
+import assert from "node:assert/strict";
+import { peerKey } from "../../../http/limits/peer_key.ts";
+
+Deno.test("`peerKey()` counts IPv6 by /64 and mapped IPv4 as IPv4", () => {
+  const cases: [string, string][] = [
+    ["10.0.0.1", "10.0.0.1"],
+    ["::ffff:10.0.0.1", "10.0.0.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["", ""],
+  ];
+  for (const [address, want] of cases) assert.equal(peerKey(address), want);
+});
