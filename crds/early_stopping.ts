@@ -1,6 +1,7 @@
 /** Annotations of TrainJobs about trials (contract milepost.md, names): what they hold, read from their text. */
 import { z } from "zod";
 import { parseDuration } from "./duration.ts";
+import type { FieldProblem } from "./field_problem.ts";
 import { readGoFloat } from "./go_float.ts";
 import { EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
 
@@ -10,18 +11,13 @@ const INT32_MAX = 2_147_483_647;
 /** Of an annotation's text in a message. */
 const SHOWN_MAX = 80;
 
-/** What is wrong with an annotation's value. */
-export interface AnnotationProblem {
-  /** Where in its JSON, such as `rules[0].value`; empty where it is the whole. */
-  readonly path: string;
-  /** What must be there instead. */
-  readonly message: string;
-}
-
-/** What an annotation holds, or everything that is wrong with it. */
+/**
+ * The value of an annotation, or everything that is wrong with it. Fields of problems are paths in its
+ * JSON, such as `rules[0].value`; an empty one stands for the whole.
+ */
 export type ReadAnnotation<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly problems: readonly AnnotationProblem[] };
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
 const METRIC = `must be the name of a metric, 1 to ${PUSH_LIMITS.metricNameLength} characters`;
 // Counted in code points, as a push's.
@@ -101,11 +97,11 @@ function pathOf(parts: readonly PropertyKey[]): string {
 /** Most problems that are told at once. */
 const PROBLEMS_MAX = 20;
 
-function problemsOf(error: z.ZodError): AnnotationProblem[] {
-  return error.issues.flatMap((issue): AnnotationProblem[] =>
+function problemsOf(error: z.ZodError): FieldProblem[] {
+  return error.issues.flatMap((issue): FieldProblem[] =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: "is not known" }))
-      : [{ path: pathOf(issue.path), message: issue.message }]
+      ? issue.keys.map((key) => ({ field: pathOf([...issue.path, key]), message: "is not known" }))
+      : [{ field: pathOf(issue.path), message: issue.message }]
   ).slice(0, PROBLEMS_MAX);
 }
 
@@ -115,7 +111,7 @@ function readJson<T>(text: string, schema: z.ZodType<T>): ReadAnnotation<T> {
     json = JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { ok: false, problems: [{ path: "", message: `must be JSON: ${why}` }] };
+    return { ok: false, problems: [{ field: "", message: `must be JSON: ${why}` }] };
   }
   const parsed = schema.safeParse(json);
   return parsed.success
@@ -138,5 +134,5 @@ export function readGrace(text: string): ReadAnnotation<number> {
   const ms = text.length <= SHOWN_MAX ? parseDuration(text) : undefined;
   if (ms !== undefined && ms <= EARLY_STOPPING_GRACE_MAX_MS) return { ok: true, value: ms };
   const message = "must be a duration from 0s to 1h, such as 30s or 1m30s";
-  return { ok: false, problems: [{ path: "", message }] };
+  return { ok: false, problems: [{ field: "", message }] };
 }

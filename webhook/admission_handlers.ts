@@ -152,8 +152,8 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
     const ref = completeRef(job.spec.runtimeRef);
     const kind = `${ref.kind}.${ref.apiGroup}`;
     if (!RUNTIME_KINDS.includes(kind)) {
-      const detail = `unsupported runtime: ${kind}`;
-      return refuse([{ type: "Unsupported", field: "spec.runtimeRef", value: ref.kind, detail }]);
+      const message = `unsupported runtime: ${kind}`;
+      return refuse([{ type: "Unsupported", field: "spec.runtimeRef", value: ref.kind, message }]);
     }
     const runtime = await options.runtime(ref, namespace, signal);
     return outcomeOf(validateNewTrainJob(job, runtime, options));

@@ -1,7 +1,12 @@
 /** AdmissionReview `admission.k8s.io/v1`: reading the request, writing the answer. Pure. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import { CAUSE_REASONS, type FieldProblem, problemsMessage, problemText } from "./field_problem.ts";
+import {
+  causeReason,
+  type FieldProblem,
+  problemsMessage,
+  problemText,
+} from "../crds/field_problem.ts";
 import type { JsonPatchOperation } from "./json_patch.ts";
 
 /** `apiVersion` of the one version of AdmissionReview that is spoken. */
@@ -69,7 +74,7 @@ export function refuse(
   warnings: readonly string[] = [],
 ): AdmissionOutcome {
   const causes = problems.map((problem) => ({
-    reason: CAUSE_REASONS[problem.type],
+    reason: causeReason(problem),
     message: problemText(problem),
     field: problem.field,
   }));

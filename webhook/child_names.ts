@@ -3,7 +3,7 @@ import type { ReplicatedJob } from "../crds/jobset.ts";
 import { DNS_LABEL_MAX, STEPS } from "../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../crds/training_runtime.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
-import { type FieldProblem, invalid } from "./field_problem.ts";
+import { type FieldProblem, invalid } from "../crds/field_problem.ts";
 import { replicatedJobsOf, stepOf } from "./runtime_template.ts";
 
 /** A dash and five random characters that the Job controller puts after a pod's name. */

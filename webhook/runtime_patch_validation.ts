@@ -11,7 +11,7 @@ import type {
 import type { TrainingRuntimeSpec } from "../crds/training_runtime.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 import { domainPathProblems } from "./domain_path.ts";
-import { type FieldProblem, forbidden, invalid } from "./field_problem.ts";
+import { type FieldProblem, forbidden, invalid } from "../crds/field_problem.ts";
 import { RESERVED_STATUS_ENV } from "./pod_injection.ts";
 import { containersOf, hasNamed, initContainersOf, replicatedJobsOf } from "./runtime_template.ts";
 

@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { ReplicatedJob } from "../crds/jobset.ts";
 import { IDENTITY_VOLUME, LABELS, STEP_CONTAINERS } from "../crds/names.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../crds/training_runtime.ts";
-import { type FieldProblem, forbidden, invalid } from "./field_problem.ts";
+import { type FieldProblem, forbidden, invalid } from "../crds/field_problem.ts";
 import { containersOf, hasNamed, podSpecOf, replicatedJobsOf, stepOf } from "./runtime_template.ts";
 
 /** A problem as other rooms report it: a text, or a text with the field that it is about. */
-export type ReportedProblem = string | { readonly path: string; readonly message: string };
+export type ReportedProblem = string | FieldProblem;
 
 /** What is wrong, and what the user should know anyway. */
 export interface Verdict {
@@ -59,7 +59,7 @@ function reported(problems: readonly ReportedProblem[]): FieldProblem[] {
   return problems.map((problem) =>
     typeof problem === "string"
       ? forbidden("spec", problem)
-      : forbidden(problem.path, problem.message)
+      : forbidden(problem.field, problem.message)
   );
 }
 

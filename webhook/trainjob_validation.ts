@@ -14,7 +14,7 @@ import { KINDS } from "../crds/kinds.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../crds/training_runtime.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 import { validateChildNames } from "./child_names.ts";
-import { type FieldProblem, forbidden, invalid, valueAt } from "./field_problem.ts";
+import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
 import { RESERVED_STATUS_ENV } from "./pod_injection.ts";
 import { validatePatchChange, validateRuntimePatches } from "./runtime_patch_validation.ts";
 import {
@@ -165,7 +165,7 @@ function reported(
   return problems.map((problem) =>
     typeof problem === "string"
       ? toProblem(undefined, problem)
-      : toProblem(problem.path, problem.message)
+      : toProblem(problem.field, problem.message)
   );
 }
 

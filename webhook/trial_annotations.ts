@@ -8,7 +8,7 @@ import {
 import { KATIB } from "../crds/katib_names.ts";
 import { ANNOTATIONS } from "../crds/names.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
-import { type FieldProblem, forbidden, invalid } from "./field_problem.ts";
+import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
 
 /** Of an annotation's value in a message, where no part of it is to blame. */
 const fieldOf = (annotation: string) => `metadata.annotations[${annotation}]`;
@@ -34,29 +34,17 @@ function isOfTrial(job: TrainJob | undefined): boolean {
   );
 }
 
-/** The value at a path that {@link readEarlyStopping} and its like gave, for the message. */
-function blamed(text: string, path: string): unknown {
-  if (path === "") return text;
-  const steps = path.match(/[^.[\]"]+/g) ?? [];
-  return steps.reduce<unknown>(
-    (value, step) =>
-      typeof value === "object" && value !== null && Object.hasOwn(value, step)
-        ? Reflect.get(value, step)
-        : undefined,
-    JSON.parse(text),
-  );
-}
-
-/** What is wrong with values that came or changed, each at its path in the annotation's JSON. */
+/** Problems of values that were added or changed, each at its path in the annotation's JSON. */
 function valueProblems(job: TrainJob, old: TrainJob | undefined): FieldProblem[] {
   return Object.entries(READERS).flatMap(([annotation, read]) => {
     const text = textOf(job, annotation);
     if (text === undefined || text === textOf(old, annotation)) return [];
     const result = read(text);
     if (result.ok) return [];
-    return result.problems.map(({ path, message }) => {
-      const dot = path === "" || path.startsWith("[") ? "" : ".";
-      return invalid(`${fieldOf(annotation)}${dot}${path}`, blamed(text, path), message);
+    return result.problems.map(({ field, message }) => {
+      const dot = field === "" || field.startsWith("[") ? "" : ".";
+      const value = field === "" ? text : valueAt(JSON.parse(text), field);
+      return invalid(`${fieldOf(annotation)}${dot}${field}`, value, message);
     });
   });
 }

@@ -77,8 +77,8 @@ function renderProblems(trainJob: TrainJob, runtime: AnyTrainingRuntime, executo
   if (executor === "external") return [];
   const { spec = {}, metadata } = rendered.jobSet;
   return jobSetProblems(spec, metadata).map((it) => ({
-    path: "spec.runtimeRef",
-    message: `the JobSet of this TrainJob is not valid: ${it.path}: ${it.message}`,
+    field: "spec.runtimeRef",
+    message: `the JobSet of this TrainJob is not valid: ${it.field}: ${it.message}`,
   }));
 }
 

@@ -1,4 +1,5 @@
 /** The manager's view of the cluster: an informer for each kind that it reads. */
+import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { JOBSET_KEYS, LABELS, MANAGER } from "../../crds/names.ts";
 import { mayBeChild, WATCHED } from "../../crds/watched.ts";
@@ -6,14 +7,11 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { jobKeyOf } from "../../trials/plan/claim.ts";
 import { createInformer, type Informer, type InformerOptions } from "../../kube/informer.ts";
-import { controllerOf } from "../../kube/ownership.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
 
 /** Names of indexes. */
 export const INDEXES = {
-  /** By the UID of the controlling owner. */
-  controllerUid: "controllerUid",
   /** Trials by their name, in whatever namespace. */
   name: "name",
   /** Trials by `namespace/name` of the job that they make. */
@@ -30,11 +28,6 @@ export interface CacheOptions {
   readonly onRestart: (resource: string, cause: string) => void;
 }
 
-function byController(object: KubeObject): string[] {
-  const owner = controllerOf(object.metadata ?? {});
-  return owner === undefined ? [] : [owner.uid];
-}
-
 /** The informers, not yet running. */
 export function createCaches(options: CacheOptions) {
   const { client, clock } = options;
@@ -45,7 +38,6 @@ export function createCaches(options: CacheOptions) {
     const onRestart = (cause: string) => options.onRestart(kind.plural, cause);
     return createInformer<T>({ client, clock, kind, onRestart, ...more });
   }
-  const owned = { indexes: { [INDEXES.controllerUid]: byController } };
   return {
     trainJobs: cache(WATCHED.trainJob),
     // Most clusters have no Katib.
@@ -63,7 +55,7 @@ export function createCaches(options: CacheOptions) {
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
     jobSets: cache(WATCHED.jobSet),
     // The Jobs and pods of other workloads are many and none of its business.
-    jobs: cache(WATCHED.job, { ...owned, labelSelector: JOBSET_KEYS.jobSetName }),
+    jobs: cache(WATCHED.job, { indexes: jobSetJobIndexes, labelSelector: JOBSET_KEYS.jobSetName }),
     services: cache(WATCHED.service),
     configMaps: cache(WATCHED.configMap, { keep: mayBeChild }),
     pods: cache(WATCHED.pod, { labelSelector: LABELS.trainJobName }),

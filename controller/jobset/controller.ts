@@ -6,24 +6,18 @@ import {
   type ControllerMetrics,
   createController,
 } from "../../kube/controller.ts";
-import {
-  createJobSetReconciler,
-  type JobSetMetrics,
-  type ReconcilerOptions,
-} from "./reconciler.ts";
+import { createJobSetReconciler, type ReconcilerOptions } from "./reconciler.ts";
 
-export type { Cache, JobSetMetrics } from "./reconciler.ts";
-export { JOBS_BY_CONTROLLER, jobSetJobIndexes } from "./reconciler.ts";
+export type { Cache } from "./reconciler.ts";
+export { jobSetJobIndexes } from "./reconciler.ts";
 export { jobSetProblems } from "./problems.ts";
-export type { JobSetMetadata, Problem } from "./unsupported.ts";
-export { jobSetUpdateProblems } from "./update_problems.ts";
 
 /** Options of {@link createJobSetController}. */
-export interface JobSetControllerOptions extends Omit<ReconcilerOptions, "clock" | "metrics"> {
+export interface JobSetControllerOptions extends Omit<ReconcilerOptions, "clock"> {
   readonly clock?: Clock;
   /** JobSets that are worked on at a time. Default 4. */
   readonly workers?: number;
-  readonly metrics?: ControllerMetrics & JobSetMetrics;
+  readonly metrics?: ControllerMetrics;
 }
 
 /**
@@ -32,7 +26,7 @@ export interface JobSetControllerOptions extends Omit<ReconcilerOptions, "clock"
  */
 export function createJobSetController(options: JobSetControllerOptions): Controller {
   const { informers, clock = systemClock, workers = 4, metrics } = options;
-  const reconciler = createJobSetReconciler({ ...options, clock, metrics });
+  const reconciler = createJobSetReconciler({ ...options, clock });
   const controller = createController({
     name: "jobset",
     reconcile: reconciler.reconcile,

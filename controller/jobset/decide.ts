@@ -1,4 +1,5 @@
 /** From what is observed of a JobSet to what shall be done (contract jobset.md 3.1): pure. */
+import { problemsSummary } from "../../crds/field_problem.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
 import type { Job, Service } from "../../crds/kubernetes.ts";
@@ -78,7 +79,7 @@ function withRefusal({ jobSet, now }: Scene, draft: Draft): { draft: Draft; refu
     return { draft: withCondition(draft, CHANGES.accepted, now), refused: false };
   }
   const reason = invalid.length > 0 ? JOBSET_REASONS.invalid : JOBSET_REASONS.notSupported;
-  const message = problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  const message = problemsSummary(problems);
   return { draft: withCondition(draft, CHANGES.refused(reason, message), now), refused: true };
 }
 

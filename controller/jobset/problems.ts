@@ -1,8 +1,9 @@
 /** Validation of a new JobSet (contract jobset.md 1.1 and 1.3): pure. */
 import type { FailurePolicyRule, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import { DNS_LABEL_MAX, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
 import { coordinatorEndpoint, jobName } from "./render.ts";
-import { type JobSetMetadata, type Problem, unsupportedParts } from "./unsupported.ts";
+import { type JobSetMetadata, unsupportedParts } from "./unsupported.ts";
 
 const INT32_MAX = 2 ** 31 - 1;
 /** Characters that the API server and the Job controller add to a name. */
@@ -36,32 +37,32 @@ function completionModeOf(job: ReplicatedJob): string {
   return job.template.spec?.completionMode ?? "Indexed";
 }
 
-function nameProblems(job: ReplicatedJob, path: string, jobSet: string): Problem[] {
+function nameProblems(job: ReplicatedJob, path: string, jobSet: string): FieldProblem[] {
   const last = jobName(jobSet, job.name, Math.max(0, (job.replicas ?? 1) - 1));
   const limit =
     `must be lower-case letters, digits and '-', begin with a letter and have at most ${DNS_LABEL_MAX} characters`;
   if (!isDns1035(last)) {
-    return [{ path: `${path}.name`, message: `makes the Job name "${last}", which ${limit}` }];
+    return [{ field: `${path}.name`, message: `makes the Job name "${last}", which ${limit}` }];
   }
   const completions = job.template.spec?.completions;
   if (completionModeOf(job) !== "Indexed" || completions === undefined) return [];
   const pod = `${last}-${Math.max(0, completions - 1)}-${RANDOM_SUFFIX}`;
   return isDns1035(pod)
     ? []
-    : [{ path: `${path}.name`, message: `makes pod names such as "${pod}", which ${limit}` }];
+    : [{ field: `${path}.name`, message: `makes pod names such as "${pod}", which ${limit}` }];
 }
 
-function dependencyProblems(jobs: readonly ReplicatedJob[], index: number): Problem[] {
+function dependencyProblems(jobs: readonly ReplicatedJob[], index: number): FieldProblem[] {
   const path = `spec.replicatedJobs[${index}].dependsOn`;
   const dependsOn = jobs[index]?.dependsOn;
   if (dependsOn === undefined) return [];
   if (index === 0) {
-    return [{ path, message: "the first replicated job cannot depend on another" }];
+    return [{ field: path, message: "the first replicated job cannot depend on another" }];
   }
   const earlier = jobs.slice(0, index + 1).map(({ name }) => name);
   return dependsOn.flatMap(({ name }, at) =>
     earlier.includes(name) ? [] : [{
-      path: `${path}[${at}].name`,
+      field: `${path}[${at}].name`,
       message: `"${name}" must be a replicated job that stands earlier in the list`,
     }]
   );
@@ -71,24 +72,24 @@ function replicatedJobProblems(
   jobs: readonly ReplicatedJob[],
   index: number,
   jobSet: string | undefined,
-): Problem[] {
+): FieldProblem[] {
   const job = jobs[index];
   if (job === undefined) return [];
   const path = `spec.replicatedJobs[${index}]`;
   const problems = dependencyProblems(jobs, index);
   const { replicas = 1, groupName = "default" } = job;
   if (jobs.findIndex(({ name }) => name === job.name) < index) {
-    problems.push({ path: `${path}.name`, message: `"${job.name}" stands in the list twice` });
+    problems.push({ field: `${path}.name`, message: `"${job.name}" stands in the list twice` });
   }
   if (!Number.isInteger(replicas) || replicas < 0) {
-    problems.push({ path: `${path}.replicas`, message: `must be at least 0, is ${replicas}` });
+    problems.push({ field: `${path}.replicas`, message: `must be at least 0, is ${replicas}` });
   }
   if ((job.template.spec?.parallelism ?? 1) * replicas > INT32_MAX) {
     const message = `times parallelism must be at most ${INT32_MAX}`;
-    problems.push({ path: `${path}.replicas`, message });
+    problems.push({ field: `${path}.replicas`, message });
   }
   if (!isDns1035(groupName)) {
-    problems.push({ path: `${path}.groupName`, message: `"${groupName}" is no DNS label` });
+    problems.push({ field: `${path}.groupName`, message: `"${groupName}" is no DNS label` });
   }
   return jobSet === undefined ? problems : [...problems, ...nameProblems(job, path, jobSet)];
 }
@@ -97,20 +98,20 @@ function targetProblems(
   targets: readonly string[] | undefined,
   path: string,
   names: ReadonlySet<string>,
-): Problem[] {
+): FieldProblem[] {
   return (targets ?? []).flatMap((name, index) =>
     names.has(name) ? [] : [{
-      path: `${path}.targetReplicatedJobs[${index}]`,
+      field: `${path}.targetReplicatedJobs[${index}]`,
       message: `"${name}" is no replicated job of this JobSet`,
     }]
   );
 }
 
-function ruleProblems(rule: FailurePolicyRule, path: string): Problem[] {
-  const problems: Problem[] = [];
+function ruleProblems(rule: FailurePolicyRule, path: string): FieldProblem[] {
+  const problems: FieldProblem[] = [];
   if (rule.name && (rule.name.length > 128 || !RULE_NAME.test(rule.name))) {
     problems.push({
-      path: `${path}.name`,
+      field: `${path}.name`,
       message:
         `"${rule.name}" must begin with a letter, hold letters, digits, '_', ',' and ':', end with a letter, digit or '_', and have at most 128 characters`,
     });
@@ -118,14 +119,14 @@ function ruleProblems(rule: FailurePolicyRule, path: string): Problem[] {
   rule.onJobFailureReasons?.forEach((reason, index) => {
     if (JOB_FAILURE_REASONS.includes(reason)) return;
     problems.push({
-      path: `${path}.onJobFailureReasons[${index}]`,
+      field: `${path}.onJobFailureReasons[${index}]`,
       message: `"${reason}" must be one of ${JOB_FAILURE_REASONS.join(", ")}`,
     });
   });
   return problems;
 }
 
-function policyProblems(spec: JobSetSpec, names: ReadonlySet<string>): Problem[] {
+function policyProblems(spec: JobSetSpec, names: ReadonlySet<string>): FieldProblem[] {
   const rules = spec.failurePolicy?.rules ?? [];
   const ruleNames = rules.map(({ name }, index) => name || `failurePolicyRule${index}`);
   return [
@@ -134,7 +135,7 @@ function policyProblems(spec: JobSetSpec, names: ReadonlySet<string>): Problem[]
       const path = `spec.failurePolicy.rules[${index}]`;
       const name = rule.name || `failurePolicyRule${index}`;
       const twice = ruleNames.indexOf(name) < index
-        ? [{ path: `${path}.name`, message: `"${name}" stands in the list twice` }]
+        ? [{ field: `${path}.name`, message: `"${name}" stands in the list twice` }]
         : [];
       return [
         ...twice,
@@ -145,28 +146,28 @@ function policyProblems(spec: JobSetSpec, names: ReadonlySet<string>): Problem[]
   ];
 }
 
-function coordinatorProblems(spec: JobSetSpec, jobSet: string | undefined): Problem[] {
+function coordinatorProblems(spec: JobSetSpec, jobSet: string | undefined): FieldProblem[] {
   if (spec.coordinator === undefined) return [];
   const path = "spec.coordinator";
   const { replicatedJob, jobIndex = 0, podIndex = 0 } = spec.coordinator;
   const job = spec.replicatedJobs?.find(({ name }) => name === replicatedJob);
   if (job === undefined) {
     const message = `"${replicatedJob}" is no replicated job of this JobSet`;
-    return [{ path: `${path}.replicatedJob`, message }];
+    return [{ field: `${path}.replicatedJob`, message }];
   }
-  const problems: Problem[] = [];
+  const problems: FieldProblem[] = [];
   const replicas = job.replicas ?? 1;
   if (jobIndex < 0 || jobIndex >= replicas) {
     const message = `must be from 0 to ${replicas - 1}, is ${jobIndex}`;
-    problems.push({ path: `${path}.jobIndex`, message });
+    problems.push({ field: `${path}.jobIndex`, message });
   }
   const completions = job.template.spec?.completions;
   if (completionModeOf(job) !== "Indexed" || completions === undefined) {
     const message = `"${replicatedJob}" must be Indexed and set completions`;
-    problems.push({ path: `${path}.replicatedJob`, message });
+    problems.push({ field: `${path}.replicatedJob`, message });
   } else if (podIndex < 0 || podIndex >= completions) {
     const message = `must be from 0 to ${completions - 1}, is ${podIndex}`;
-    problems.push({ path: `${path}.podIndex`, message });
+    problems.push({ field: `${path}.podIndex`, message });
   }
   if (jobSet === undefined) return problems;
   const subdomain = spec.network?.subdomain || jobSet;
@@ -177,35 +178,35 @@ function coordinatorProblems(spec: JobSetSpec, jobSet: string | undefined): Prob
   );
   if (endpoint.length > DNS_LABEL_MAX || !LABEL_VALUE.test(endpoint)) {
     const message = `makes the address "${endpoint}", which must fit a label of ${DNS_LABEL_MAX}`;
-    problems.push({ path, message });
+    problems.push({ field: path, message });
   }
   return problems;
 }
 
-function fieldProblems(spec: JobSetSpec): Problem[] {
-  const problems: Problem[] = [];
+function fieldProblems(spec: JobSetSpec): FieldProblem[] {
+  const problems: FieldProblem[] = [];
   const { subdomain } = spec.network ?? {};
   if (subdomain && !(DNS_1123_SUBDOMAIN.test(subdomain) && isDns1035(subdomain))) {
-    problems.push({ path: "spec.network.subdomain", message: `"${subdomain}" is no DNS label` });
+    problems.push({ field: "spec.network.subdomain", message: `"${subdomain}" is no DNS label` });
   }
   const { managedBy } = spec;
   if (managedBy && (managedBy.length > 63 || !DOMAIN_PREFIXED.test(managedBy))) {
     const message =
       `"${managedBy}" must be a domain and a path such as ${MULTIKUEUE_CONTROLLER}, at most 63 characters`;
-    problems.push({ path: "spec.managedBy", message });
+    problems.push({ field: "spec.managedBy", message });
   }
   if (
     spec.startupPolicy?.startupPolicyOrder === "InOrder" &&
     spec.replicatedJobs?.some(({ dependsOn }) => dependsOn !== undefined)
   ) {
     const message = "StartupPolicy and DependsOn APIs are mutually exclusive";
-    problems.push({ path: "spec.startupPolicy", message });
+    problems.push({ field: "spec.startupPolicy", message });
   }
   return problems;
 }
 
 /** What is wrong in a JobSet, apart from what is right but not executed here. */
-export function invalidParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): Problem[] {
+export function invalidParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): FieldProblem[] {
   const jobs = spec.replicatedJobs ?? [];
   const jobSet = expectedName(metadata);
   const names = new Set(jobs.map(({ name }) => name));
@@ -222,6 +223,6 @@ export function invalidParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): P
  * built-in executor does not execute. Without a name the lengths of names are not checked. An empty
  * list means that it can be executed.
  */
-export function jobSetProblems(spec: JobSetSpec, metadata: JobSetMetadata = {}): Problem[] {
+export function jobSetProblems(spec: JobSetSpec, metadata: JobSetMetadata = {}): FieldProblem[] {
   return [...invalidParts(spec, metadata), ...unsupportedParts(spec, metadata)];
 }

@@ -1,11 +1,10 @@
 /** Observe, decide, act: one pass over one JobSet. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { JOBSET_CONDITIONS, JOBSET_GROUP, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import { JOBSET_GROUP, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
 import type { WatchedIdentity, WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
@@ -18,7 +17,7 @@ import { decide } from "./decide.ts";
 import { resolveSpec } from "./defaults.ts";
 
 /** Name of the index by which Jobs are found under the uid of their controller. */
-export const JOBS_BY_CONTROLLER = "controllerUid";
+const JOBS_BY_CONTROLLER = "controllerUid";
 
 /** Indexes that the informer of Jobs must have for the executor. */
 export const jobSetJobIndexes: Record<string, (job: WatchedJob) => string[]> = {
@@ -31,15 +30,6 @@ export const jobSetJobIndexes: Record<string, (job: WatchedJob) => string[]> = {
 /** The parts of an informer that are used here. */
 export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced">;
 
-/** Counters of how JobSets end. */
-export interface JobSetMetrics {
-  /** A JobSet has ended, after its status says so. */
-  jobSetFinished?(
-    outcome: "completed" | "failed",
-    jobSet: { readonly namespace: string; readonly name: string },
-  ): void;
-}
-
 /** What a reconciler needs. */
 export interface ReconcilerOptions {
   readonly client: KubeClient;
@@ -51,7 +41,6 @@ export interface ReconcilerOptions {
   };
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
-  readonly metrics?: JobSetMetrics;
 }
 
 /** One pass at a time for each key; what changes in the caches is told to `enqueue`. */
@@ -94,16 +83,9 @@ async function dropGone(
   }
 }
 
-function countEnd(metrics: JobSetMetrics | undefined, before: JobSet, after: JobSet["status"]) {
-  if (before.status?.terminalState || !after?.terminalState) return;
-  const { namespace = "", name = "" } = before.metadata;
-  const completed = isConditionTrue(after.conditions, JOBSET_CONDITIONS.completed);
-  metrics?.jobSetFinished?.(completed ? "completed" : "failed", { namespace, name });
-}
-
 /** A reconciler with its memory of own writes. */
 export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconciler {
-  const { client, informers, events, clock, metrics } = options;
+  const { client, informers, events, clock } = options;
   const jobWrites = createOwnWrites<WatchedJob>({
     clock,
     groupOf: (job) => controllerOf(job.metadata)?.uid ?? "",
@@ -132,7 +114,6 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     const plan = decide({ jobSet, jobs, hasService }, now);
     const result = await act(actor, { jobSet, plan, signal, now });
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
-    countEnd(metrics, jobSet, plan.status);
     if (plan.requeueAfterMs !== undefined) return { requeueAfterMs: plan.requeueAfterMs };
     const cached = new Set(
       informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid).map((job) => job.metadata?.uid),

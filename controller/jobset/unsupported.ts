@@ -1,13 +1,7 @@
 /** What a JobSet may hold that the built-in executor does not execute: refused by name. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec } from "../../crds/jobset.ts";
 import { JOBSET_KEYS } from "../../crds/names.ts";
-
-/** Something wrong, and where. */
-export interface Problem {
-  /** Field path from the object's root, such as `spec.replicatedJobs[0].name`. */
-  readonly path: string;
-  readonly message: string;
-}
 
 /** The metadata that is looked at. */
 export interface JobSetMetadata {
@@ -21,15 +15,15 @@ const PLACEMENT = [JOBSET_KEYS.exclusiveTopology, JOBSET_KEYS.nodeSelectorStrate
 function placement(
   annotations: Readonly<Record<string, string>> | undefined,
   path: string,
-): Problem[] {
+): FieldProblem[] {
   return PLACEMENT.filter((key) => annotations?.[key] !== undefined).map((key) => ({
-    path: `${path}[${key}]`,
+    field: `${path}[${key}]`,
     message: "exclusive placement is not supported by the built-in JobSet executor; remove it",
   }));
 }
 
 /** Every part of a JobSet that the built-in executor cannot execute. */
-export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): Problem[] {
+export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): FieldProblem[] {
   const problems = placement(metadata.annotations, "metadata.annotations");
   spec.replicatedJobs?.forEach(({ template }, index) => {
     const path = `spec.replicatedJobs[${index}].template.metadata.annotations`;
@@ -37,20 +31,20 @@ export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}
   });
   if (spec.volumeClaimPolicies?.length) {
     problems.push({
-      path: "spec.volumeClaimPolicies",
+      field: "spec.volumeClaimPolicies",
       message: "is not supported by the built-in JobSet executor; mount an existing claim instead",
     });
   }
   if (spec.failurePolicy?.restartStrategy === "InPlaceRestart") {
     problems.push({
-      path: "spec.failurePolicy.restartStrategy",
+      field: "spec.failurePolicy.restartStrategy",
       message: "InPlaceRestart is not supported; use Recreate or BlockingRecreate",
     });
   }
   spec.failurePolicy?.rules?.forEach(({ action }, index) => {
     if (action !== "RestartJob" && action !== "RestartJobAndIgnoreMaxRestarts") return;
     problems.push({
-      path: `spec.failurePolicy.rules[${index}].action`,
+      field: `spec.failurePolicy.rules[${index}].action`,
       message: `${action} is not supported; use RestartJobSet or RestartJobSetAndIgnoreMaxRestarts`,
     });
   });

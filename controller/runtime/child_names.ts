@@ -1,7 +1,8 @@
 /** Stage: names that JobSet and the kubelet would refuse later (gap G13). */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
 import { DNS_LABEL_MAX } from "../../crds/names.ts";
-import { type Draft, jobsOf, type Problem, type Stage } from "./draft.ts";
+import { type Draft, jobsOf, type Stage } from "./draft.ts";
 
 /** Characters that a Job adds to the name of an indexed pod. */
 const RANDOM_SUFFIX = 5;
@@ -26,10 +27,10 @@ function jobProblem(draft: Draft, job: ReplicatedJob): string | undefined {
 /** Refuses a TrainJob whose Jobs or pods could never be created. */
 export const childNameLengths: Stage = {
   name: "childNameLengths",
-  apply(draft): Problem | undefined {
+  apply(draft): FieldProblem | undefined {
     for (const job of jobsOf(draft)) {
       const message = jobProblem(draft, job);
-      if (message) return { path: "metadata.name", message };
+      if (message) return { field: "metadata.name", message };
     }
     return undefined;
   },

@@ -2,6 +2,7 @@
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, PodSpec } from "../../crds/kubernetes.ts";
 import { LABELS, type Step, STEP_CONTAINERS, STEPS } from "../../crds/names.ts";
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { MlPolicy } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 
@@ -26,17 +27,10 @@ export interface Draft {
   trainerCommand?: readonly string[];
 }
 
-/** A reason why a TrainJob cannot be rendered, and the field of the TrainJob or runtime it is about. */
-export interface Problem {
-  /** A path such as `spec.runtimePatches[0]`. */
-  readonly path: string;
-  readonly message: string;
-}
-
 /** One step of the rendering: changes the draft, or says why it cannot. */
 export interface Stage {
   readonly name: string;
-  readonly apply: (draft: Draft) => Problem | undefined;
+  readonly apply: (draft: Draft) => FieldProblem | undefined;
 }
 
 /** The replicated jobs, in the runtime's order. */

@@ -1,6 +1,7 @@
 /** Stage: the ML policy of the runtime, by which nodes find each other (contract trainjob.md 4). */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { MlPolicy } from "../../crds/training_runtime.ts";
-import type { Draft, Problem, Stage } from "./draft.ts";
+import type { Draft, Stage } from "./draft.ts";
 import { plainPolicy } from "./plain_policy.ts";
 import { torchPolicy } from "./torch_policy.ts";
 
@@ -8,7 +9,7 @@ import { torchPolicy } from "./torch_policy.ts";
 export interface MlPolicyPlugin {
   readonly name: string;
   readonly isFor: (policy: MlPolicy | undefined) => boolean;
-  readonly apply: (draft: Draft) => Problem | undefined;
+  readonly apply: (draft: Draft) => FieldProblem | undefined;
 }
 
 /** All that are executed; each decides for itself, in this order. */

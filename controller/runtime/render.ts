@@ -1,11 +1,12 @@
 /** Renders a TrainJob and its runtime as a JobSet. Pure: inputs are read only. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { controllerReference } from "../../kube/ownership.ts";
 import { childNameLengths } from "./child_names.ts";
-import { type Draft, type Executor, jobsOf, type Problem, type Stage } from "./draft.ts";
+import { type Draft, type Executor, jobsOf, type Stage } from "./draft.ts";
 import { execution, podIdentity } from "./identity.ts";
 import { mlPolicy } from "./ml_policy.ts";
 import { nodeCounts, parallelism } from "./node_counts.ts";
@@ -36,13 +37,13 @@ export interface RenderInput {
  */
 export type Rendered =
   | { readonly jobSet: JobSet }
-  | { readonly problem: Problem; readonly unsupported: boolean };
+  | { readonly problem: FieldProblem; readonly unsupported: boolean };
 
 const hasJobs: Stage = {
   name: "hasJobs",
   apply: (draft) =>
     jobsOf(draft).length > 0 ? undefined : {
-      path: "spec.runtimeRef",
+      field: "spec.runtimeRef",
       message: "must have at least one replicated job in the runtime's template",
     },
 };

@@ -1,4 +1,5 @@
 /** Stage: lays `spec.runtimePatches` over the template, in list order (contract trainjob.md 3.6). */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, EnvVar, ObjectMeta, PodSpec, Volume } from "../../crds/kubernetes.ts";
 import { STEP_CONTAINERS } from "../../crds/names.ts";
@@ -8,7 +9,7 @@ import type {
   ReplicatedJobPatch,
   RuntimePatch,
 } from "../../crds/runtime_patch.ts";
-import { type Draft, jobsOf, type Problem, type Stage } from "./draft.ts";
+import { type Draft, jobsOf, type Stage } from "./draft.ts";
 import { byField, mergeLists, mergeMaps, mergeObjects } from "./merge.ts";
 import { unshared } from "./copy.ts";
 
@@ -167,11 +168,11 @@ function applyPatch(draft: Draft, patch: RuntimePatch): string | undefined {
 /** Applies the patches; the first that is not allowed ends the rendering. */
 export const runtimePatches: Stage = {
   name: "runtimePatches",
-  apply(draft): Problem | undefined {
+  apply(draft): FieldProblem | undefined {
     for (const patch of draft.trainJob.spec.runtimePatches ?? []) {
       const message = applyPatch(draft, patch);
       if (message) {
-        return { path: "spec.runtimePatches", message: `${message} (manager ${patch.manager})` };
+        return { field: "spec.runtimePatches", message: `${message} (manager ${patch.manager})` };
       }
     }
     return undefined;

@@ -1,4 +1,5 @@
 /** Stages: what `spec.trainer` and `spec.initializer` set on their containers (contract 3.2 to 3.5). */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { Container, ResourceRequirements } from "../../crds/kubernetes.ts";
 import { LABELS, type Step, STEP_CONTAINERS, STEPS, STORAGE_URI_ENV } from "../../crds/names.ts";
 import type { InitializerStep } from "../../crds/trainjob.ts";
@@ -7,7 +8,6 @@ import {
   type Draft,
   jobsOf,
   jobsOfStep,
-  type Problem,
   type Stage,
   stepContainers,
   stepOf,
@@ -130,11 +130,11 @@ function trainerMissing(draft: Draft): string | undefined {
 /** What the TrainJob configures must exist in the runtime, or it would be dropped in silence. */
 export const stepsExist: Stage = {
   name: "stepsExist",
-  apply(draft): Problem | undefined {
+  apply(draft): FieldProblem | undefined {
     const { initializer } = draft.trainJob.spec;
     const message = (initializer?.dataset && missing(draft, STEPS.datasetInitializer, true)) ??
       (initializer?.model && missing(draft, STEPS.modelInitializer, true)) ??
       trainerMissing(draft);
-    return message === undefined ? undefined : { path: "spec.runtimeRef", message };
+    return message === undefined ? undefined : { field: "spec.runtimeRef", message };
   },
 };

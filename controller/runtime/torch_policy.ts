@@ -1,14 +1,8 @@
 /** ML policy torch: the variables of torchrun (contract trainjob.md 4.1). */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { EnvVar } from "../../crds/kubernetes.ts";
 import { JOB_KEYS, RENDEZVOUS_PORT, STEPS, TORCH_ENV } from "../../crds/names.ts";
-import {
-  containerOf,
-  type Draft,
-  jobsOf,
-  jobsOfStep,
-  type Problem,
-  stepContainers,
-} from "./draft.ts";
+import { containerOf, type Draft, jobsOf, jobsOfStep, stepContainers } from "./draft.ts";
 import { declarePort, upsertEnv } from "./environment.ts";
 import type { MlPolicyPlugin } from "./ml_policy.ts";
 import { trainerCount } from "./node_counts.ts";
@@ -51,7 +45,7 @@ function variables(draft: Draft): EnvVar[] {
   ];
 }
 
-function injectTargets(draft: Draft, env: EnvVar[]): Problem | undefined {
+function injectTargets(draft: Draft, env: EnvVar[]): FieldProblem | undefined {
   const targets = draft.mlPolicy?.torch?.envInjection?.targets ?? [];
   for (const { jobName, containerNames } of targets) {
     const job = jobsOf(draft).find(({ name }) => name === jobName);
@@ -60,7 +54,7 @@ function injectTargets(draft: Draft, env: EnvVar[]): Problem | undefined {
       if (!container) {
         const message =
           `envInjection target podSet "${jobName}" container "${name}" not found in runtime template`;
-        return { path: "spec.runtimeRef", message };
+        return { field: "spec.runtimeRef", message };
       }
       upsertEnv(container, env);
     }
@@ -78,7 +72,7 @@ export const torchPolicy: MlPolicyPlugin = {
       const message = `must not have reserved envs, invalid envs configured: [${
         reserved.join(" ")
       }]`;
-      return { path: "spec.trainer.env", message };
+      return { field: "spec.trainer.env", message };
     }
     const all = variables(draft);
     const tunes = isTorchtune(draft.trainJob.spec.trainer);

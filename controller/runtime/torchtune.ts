@@ -1,7 +1,8 @@
 /** torchtune's rules: recipe, configuration and what they exclude (contract trainjob.md 4.1). */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import { RENDEZVOUS_PORT } from "../../crds/names.ts";
 import type { Trainer } from "../../crds/trainjob.ts";
-import type { Draft, Problem } from "./draft.ts";
+import type { Draft } from "./draft.ts";
 
 /** What the rules decide by. */
 export interface TorchtuneFacts {
@@ -71,13 +72,13 @@ function needsRendezvous({ nodes, processes, gpus }: TorchtuneFacts): boolean {
   return nodes > 1 || (processes === "auto" ? gpus > 1 : processes > 1);
 }
 
-function problemOfModel(model: string, facts: TorchtuneFacts): Problem | undefined {
+function problemOfModel(model: string, facts: TorchtuneFacts): FieldProblem | undefined {
   if (!MODELS.includes(model)) {
     const message = `must have a supported pretrained model, invalid model configured: ${model}`;
-    return { path: "spec.runtimeRef.name", message };
+    return { field: "spec.runtimeRef.name", message };
   }
   if (facts.nodes > 1 && model !== MULTI_NODE_MODEL) {
-    return { path: "spec.trainer.numNodes", message: `must be 1 for ${model} model` };
+    return { field: "spec.trainer.numNodes", message: `must be 1 for ${model} model` };
   }
   return undefined;
 }
@@ -86,39 +87,39 @@ function problemOfFinetune(
   model: string,
   facts: TorchtuneFacts,
   finetune: Finetune,
-): Problem | undefined {
+): FieldProblem | undefined {
   if (finetune === "full") return undefined;
   if (facts.nodes > 1) {
     const message = "LoRA fine-tuning is not supported for multi-node training in TorchTune";
-    return { path: "spec.trainer.numNodes", message };
+    return { field: "spec.trainer.numNodes", message };
   }
   if (finetune !== "qlora") return undefined;
   if (model.startsWith("qwen")) {
-    return { path: "spec.runtimeRef.name", message: `QLoRA is not supported for ${model} model` };
+    return { field: "spec.runtimeRef.name", message: `QLoRA is not supported for ${model} model` };
   }
   if (!model.startsWith("llama3_2/") || isSingleDevice(facts)) return undefined;
   return facts.processes === "auto"
     ? {
-      path: "spec.trainer.resourcesPerNode",
+      field: "spec.trainer.resourcesPerNode",
       message: `must have gpu resource with value 1 for ${model} model when using QLoRA`,
     }
     : {
-      path: "spec.trainer.numProcPerNode",
+      field: "spec.trainer.numProcPerNode",
       message: `must be auto or 1 for ${model} model when using QLoRA`,
     };
 }
 
-function problemOfArgs(args: readonly string[]): Problem | undefined {
+function problemOfArgs(args: readonly string[]): FieldProblem | undefined {
   const index = args.findIndex((argument) => MANAGED.includes(settingOf(argument)));
   if (index < 0) return undefined;
   const setting = settingOf(args[index] ?? "");
   const message =
     `must not set immutable config "${setting}" in trainer args; it is managed by the runtime`;
-  return { path: `spec.trainer.args[${index}]`, message };
+  return { field: `spec.trainer.args[${index}]`, message };
 }
 
 /** Makes the trainer's command, or says what torchtune does not support. */
-export function torchtune(draft: Draft, facts: TorchtuneFacts): Problem | undefined {
+export function torchtune(draft: Draft, facts: TorchtuneFacts): FieldProblem | undefined {
   const args = draft.trainJob.spec.trainer?.args ?? [];
   const model = modelOf(draft.runtimeName) ?? draft.runtimeName;
   const finetune = finetuneOf(args);

@@ -1,4 +1,5 @@
 /** What the schemas accept and nothing executes yet: refused by name, never ignored. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec } from "../../crds/jobset.ts";
 import {
   JOBSET_KEYS,
@@ -7,7 +8,7 @@ import {
 } from "../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { Executor, Problem } from "./draft.ts";
+import type { Executor } from "./draft.ts";
 
 const LATER = "is not supported yet";
 const POLICIES = ["mpi", "jax", "xgboost", "flux"] as const;
@@ -24,16 +25,16 @@ const EXECUTORS: readonly (string | undefined)[] = [
 
 /** A field that carries metadata, with the path of its annotations. */
 interface Annotated {
-  readonly path: string;
+  readonly field: string;
   readonly annotations: Record<string, string> | undefined;
 }
 
-function policies(spec: TrainingRuntimeSpec): Problem[] {
+function policies(spec: TrainingRuntimeSpec): FieldProblem[] {
   const named = POLICIES.filter((name) => spec.mlPolicy?.[name] !== undefined)
-    .map((name) => ({ path: `spec.mlPolicy.${name}`, message: `ML policy ${name} ${LATER}` }));
+    .map((name) => ({ field: `spec.mlPolicy.${name}`, message: `ML policy ${name} ${LATER}` }));
   const groups = POD_GROUPS.filter((name) => spec.podGroupPolicy?.[name] !== undefined)
     .map((name) => ({
-      path: `spec.podGroupPolicy.${name}`,
+      field: `spec.podGroupPolicy.${name}`,
       message: `gang scheduling by ${name} ${LATER}`,
     }));
   return [...named, ...groups];
@@ -43,9 +44,9 @@ function annotatedOfRuntime(spec: TrainingRuntimeSpec): Annotated[] {
   const path = "spec.template";
   const jobs = spec.template.spec?.replicatedJobs ?? [];
   return [
-    { path: `${path}.metadata`, annotations: spec.template.metadata?.annotations },
+    { field: `${path}.metadata`, annotations: spec.template.metadata?.annotations },
     ...jobs.map(({ template }, index) => ({
-      path: `${path}.spec.replicatedJobs[${index}].template.metadata`,
+      field: `${path}.spec.replicatedJobs[${index}].template.metadata`,
       annotations: template.metadata?.annotations,
     })),
   ];
@@ -57,30 +58,30 @@ function annotatedOfPatches(trainJob: TrainJob | undefined): Annotated[] {
     const template = trainingRuntimeSpec?.template;
     const jobs = template?.spec?.replicatedJobs ?? [];
     return [
-      { path: `${path}.metadata`, annotations: template?.metadata?.annotations },
+      { field: `${path}.metadata`, annotations: template?.metadata?.annotations },
       ...jobs.map((job, at) => ({
-        path: `${path}.spec.replicatedJobs[${at}].template.metadata`,
+        field: `${path}.spec.replicatedJobs[${at}].template.metadata`,
         annotations: job.template?.metadata?.annotations,
       })),
     ];
   });
 }
 
-function placement(annotated: readonly Annotated[]): Problem[] {
-  return annotated.flatMap(({ path, annotations }) =>
+function placement(annotated: readonly Annotated[]): FieldProblem[] {
+  return annotated.flatMap(({ field, annotations }) =>
     PLACEMENT.filter((name) => annotations?.[name] !== undefined).map((name) => ({
-      path: `${path}.annotations[${name}]`,
+      field: `${field}.annotations[${name}]`,
       message: `exclusive placement ${LATER} by the builtin JobSet executor`,
     }))
   );
 }
 
-function jobSetFeatures(spec: JobSetSpec): Problem[] {
+function jobSetFeatures(spec: JobSetSpec): FieldProblem[] {
   const path = "spec.template.spec";
   const by = "by the builtin JobSet executor";
-  const problems: Problem[] = [];
+  const problems: FieldProblem[] = [];
   const refuse = (field: string, what: string) =>
-    problems.push({ path: `${path}.${field}`, message: `${what} ${LATER} ${by}` });
+    problems.push({ field: `${path}.${field}`, message: `${what} ${LATER} ${by}` });
   if ((spec.volumeClaimPolicies ?? []).length > 0) {
     refuse("volumeClaimPolicies", "volumeClaimPolicies");
   }
@@ -105,7 +106,7 @@ export function unsupportedFeatures(
   runtimeSpec: TrainingRuntimeSpec,
   trainJob?: TrainJob,
   executor: Executor = "builtin",
-): Problem[] {
+): FieldProblem[] {
   const problems = policies(runtimeSpec);
   if (executor === "external") return problems;
   return [

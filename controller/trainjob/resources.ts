@@ -107,8 +107,8 @@ function rendered(observed: Observed): Omit<ResourceDecision, "tls"> {
   if ("problem" in source) return { ...source, jobSet: NOTHING.jobSet };
   const result = renderJobSet({ trainJob, runtime: source.runtime, executor, trial });
   if ("problem" in result) {
-    const { path, message } = result.problem;
-    const text = `${path}: ${message}`;
+    const { field, message } = result.problem;
+    const text = `${field}: ${message}`;
     const problem = result.unsupported ? fails(`unsupported runtime: ${text}`, true) : fails(text);
     return { ...problem, jobSet: NOTHING.jobSet };
   }

@@ -12,9 +12,9 @@ const OBJECTIVE = { name: "loss", type: "minimize" };
 const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: 3 };
 const withRules = (...rules: unknown[]) => ({ objective: OBJECTIVE, rules });
 
-/** Problems as `path: message`. */
+/** Problems as `field: message`. */
 function problemsOf(read: ReadAnnotation<unknown>): string[] {
-  return read.ok ? [] : read.problems.map(({ path, message }) => `${path}: ${message}`);
+  return read.ok ? [] : read.problems.map(({ field, message }) => `${field}: ${message}`);
 }
 
 const METRIC = "must be the name of a metric, 1 to 64 characters";

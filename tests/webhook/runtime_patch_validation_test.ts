@@ -117,6 +117,6 @@ const cases: Record<string, { patch: RuntimePatch; want: string[] }> = {
 for (const [sentence, { patch, want }] of Object.entries(cases)) {
   Deno.test(`\`validateRuntimePatches()\` ${sentence}`, () => {
     const problems = validateRuntimePatches(trainJob({ runtimePatches: [patch] }), SPEC);
-    assert.deepEqual(problems.map((problem) => `${problem.field}: ${problem.detail}`), want);
+    assert.deepEqual(problems.map((problem) => `${problem.field}: ${problem.message}`), want);
   });
 }

@@ -37,7 +37,7 @@ const cases: Record<string, Case> = {
   },
   "refuses what nothing executes": {
     runtime: runtime(),
-    unsupported: [{ path: "spec.podGroupPolicy", message: "no gangs" }, "no mpi"],
+    unsupported: [{ field: "spec.podGroupPolicy", message: "no gangs" }, "no mpi"],
     want: ["spec.podGroupPolicy: no gangs", "spec: no mpi"],
   },
   "refuses updates too, of either kind": {
@@ -56,7 +56,7 @@ const cases: Record<string, Case> = {
 for (const [sentence, { runtime, old, unsupported = [], want }] of Object.entries(cases)) {
   Deno.test(`\`validateRuntime()\` ${sentence}`, () => {
     const { problems, warnings } = validateRuntime(runtime, old, () => unsupported);
-    assert.deepEqual(problems.map((problem) => `${problem.field}: ${problem.detail}`), want);
+    assert.deepEqual(problems.map((problem) => `${problem.field}: ${problem.message}`), want);
     assert.deepEqual(warnings, []);
   });
 }

@@ -166,7 +166,7 @@ const newCases: Record<string, NewCase> = {
   },
   "refuses a runtime that asks for what nothing executes": {
     job: trainJob(),
-    rules: { unsupported: () => [{ path: "spec.mlPolicy.mpi", message: "no mpi" }, "no gangs"] },
+    rules: { unsupported: () => [{ field: "spec.mlPolicy.mpi", message: "no mpi" }, "no gangs"] },
     want: [
       'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.mlPolicy.mpi: no mpi',
       'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: no gangs',
@@ -174,7 +174,7 @@ const newCases: Record<string, NewCase> = {
   },
   "refuses what cannot be rendered": {
     job: trainJob(),
-    rules: { render: () => ["no way", { path: "spec.trainer", message: "odd" }] },
+    rules: { render: () => ["no way", { field: "spec.trainer", message: "odd" }] },
     want: ["spec: no way", "spec.trainer: odd"],
   },
   "does not render what is refused already": {
@@ -190,8 +190,8 @@ const newCases: Record<string, NewCase> = {
   },
 };
 
-const texts = (problems: readonly { field: string; detail: string }[]) =>
-  problems.map((problem) => `${problem.field}: ${problem.detail}`);
+const texts = (problems: readonly { field: string; message: string }[]) =>
+  problems.map((problem) => `${problem.field}: ${problem.message}`);
 
 for (const [sentence, one] of Object.entries(newCases)) {
   Deno.test(`\`validateNewTrainJob()\` ${sentence}`, () => {

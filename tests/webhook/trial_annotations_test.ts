@@ -1,7 +1,7 @@
 /** Annotations of a TrainJob about trials: what is refused, where, and until when they may change. */
 import assert from "node:assert/strict";
 import type { TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
-import { problemText } from "../../webhook/field_problem.ts";
+import { problemText } from "../../crds/field_problem.ts";
 import {
   trialAnnotationProblems,
   trialAnnotationWarnings,

@@ -1,6 +1,7 @@
 /** Derivation of the observation plan of a TrainJob without a Trial, from its annotations. Pure. */
 import { readEarlyStopping, readTrialTemplate } from "../../crds/early_stopping.ts";
-import type { AnnotationProblem, ReadAnnotation } from "../../crds/early_stopping.ts";
+import type { ReadAnnotation } from "../../crds/early_stopping.ts";
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import { ANNOTATIONS, EVENT_REASONS, JOB_KEYS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
@@ -19,12 +20,14 @@ export interface DerivedJobPlan {
 function problemsOf(
   trainJob: TrainJob,
   key: string,
-  problems: readonly AnnotationProblem[],
+  problems: readonly FieldProblem[],
 ): Notice {
   const reason = key === ANNOTATIONS.earlyStopping
     ? EVENT_REASONS.ruleInvalid
     : EVENT_REASONS.trialTemplateInvalid;
-  const what = problems.map(({ path, message }) => path === "" ? message : `${path}: ${message}`);
+  const what = problems.map(({ field, message }) =>
+    field === "" ? message : `${field}: ${message}`
+  );
   const message = `annotation ${key} is not heeded: ${what.join("; ")}`;
   return { about: aboutJob(trainJob), reason, message };
 }
@@ -54,7 +57,7 @@ class AnnotationReader {
     const labels = { [JOB_KEYS.completionIndex]: "0" };
     const whole = namesLabels ? template : { ...template, primaryPodLabels: labels };
     const { mapping, problems } = readTemplate(whole, this.trainJob);
-    const listed = problems.map((it): AnnotationProblem => ({ path: "", message: it }));
+    const listed = problems.map((it): FieldProblem => ({ field: "", message: it }));
     if (listed.length > 0) {
       this.notices.push(problemsOf(this.trainJob, ANNOTATIONS.trialTemplate, listed));
     }

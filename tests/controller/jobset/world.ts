@@ -44,7 +44,6 @@ export class World {
   /** Events as `reason: message`. */
   readonly events: string[] = [];
   readonly warnings: string[] = [];
-  readonly ended: string[] = [];
   driver: Driver;
   /** Called after each pass. */
   afterPass?: () => void;
@@ -68,7 +67,6 @@ export class World {
       },
       events: { record },
       clock: this.clock,
-      metrics: { jobSetFinished: (outcome, { name }) => this.ended.push(`${name} ${outcome}`) },
     }));
     driver.afterPass = () => this.afterPass?.();
     return driver;

@@ -23,14 +23,14 @@ function render(
   sharing.share(held.runtime);
   deepEqual(renderJobSet(held), rendered);
   if ("problem" in rendered) {
-    throw new Error(`${rendered.problem.path}: ${rendered.problem.message}`);
+    throw new Error(`${rendered.problem.field}: ${rendered.problem.message}`);
   }
   return rendered.jobSet;
 }
 
 function problemOf(job: TrainJob, from: ClusterTrainingRuntime): string {
   const rendered = renderJobSet(deepFreeze({ trainJob: job, runtime: from, executor: "builtin" }));
-  return "problem" in rendered ? `${rendered.problem.path}: ${rendered.problem.message}` : "none";
+  return "problem" in rendered ? `${rendered.problem.field}: ${rendered.problem.message}` : "none";
 }
 
 function containers(jobSet: JobSet): Record<string, Container> {

@@ -25,7 +25,7 @@ function render(runtimePatches: RuntimePatch[], from = runtime()): JobSet | stri
   const job = trainJob({ runtimePatches });
   const rendered = renderJobSet(deepFreeze({ trainJob: job, runtime: from, executor: "external" }));
   return "problem" in rendered
-    ? `${rendered.problem.path}: ${rendered.problem.message}`
+    ? `${rendered.problem.field}: ${rendered.problem.message}`
     : rendered.jobSet;
 }
 

@@ -24,7 +24,7 @@ function tune(trainer: Trainer, name = "torchtune-llama3.2-1b") {
 
 function commandOf(trainer: Trainer, name?: string): string[] | string | undefined {
   const rendered = tune(trainer, name);
-  if ("problem" in rendered) return `${rendered.problem.path}: ${rendered.problem.message}`;
+  if ("problem" in rendered) return `${rendered.problem.field}: ${rendered.problem.message}`;
   return rendered.jobSet.spec?.replicatedJobs?.[0]?.template.spec?.template.spec?.containers[0]
     ?.command;
 }

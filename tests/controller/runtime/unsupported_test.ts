@@ -13,7 +13,7 @@ function specOf(jobSet: JobSetSpec = {}): TrainingRuntimeSpec {
 }
 
 function pathsOf(spec: TrainingRuntimeSpec, executor?: Executor): string[] {
-  return unsupportedFeatures(spec, trainJob(), executor).map(({ path }) => path);
+  return unsupportedFeatures(spec, trainJob(), executor).map(({ field }) => field);
 }
 
 const EVERYWHERE: Record<string, { spec: TrainingRuntimeSpec; want: string[] }> = {
@@ -92,7 +92,7 @@ Deno.test("unsupportedFeatures() names exclusive placement that a patch asks for
     }],
   });
   const path = "spec.runtimePatches[0].trainingRuntimeSpec.template";
-  deepEqual(unsupportedFeatures(specOf(), job).map((problem) => problem.path), [
+  deepEqual(unsupportedFeatures(specOf(), job).map((problem) => problem.field), [
     `${path}.metadata.annotations[${EXCLUSIVE}]`,
     `${path}.spec.replicatedJobs[0].template.metadata.annotations[${EXCLUSIVE}]`,
   ]);
