@@ -41,14 +41,32 @@ async function* sources(folder = ""): AsyncGenerator<Source> {
 
 /** A file that is taken in as text, such as an example, is no code and stands beside the house. */
 const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\b[^;]*?\bfrom\s+"([^"]+)"(?! with \{ type: "text" \})|\bimport\(\s*"([^"]+)"/g;
+  /(?:^|\n)\s*(?:import|export)\b([^;]*?)\bfrom\s+"([^"]+)"(?! with \{ type: "text" \})|\bimport\(\s*"([^"]+)"/g;
 
-/** What a file imports, relative ones as paths from the root. */
-function importsOf({ path, text }: Source): string[] {
+interface Import {
+  /** As it is written; relative ones as a path from the root. */
+  readonly target: string;
+  /** The import names types alone, so that nothing of it is there when the program runs. */
+  readonly typesOnly: boolean;
+}
+
+/** Says whether the clause between `import` and `from` names types alone. */
+function namesTypesOnly(clause: string): boolean {
+  if (/^type\b/.test(clause)) return true;
+  const names = /^\{([^}]*)\}$/.exec(clause)?.[1]?.split(",").map((name) => name.trim());
+  return names?.filter((name) => name !== "").every((name) => name.startsWith("type ")) ?? false;
+}
+
+/** The imports of a file. */
+function importsOf({ path, text }: Source): Import[] {
   return [...text.matchAll(IMPORT)].map((match) => {
-    const target = match[1] ?? match[2] ?? "";
-    if (!target.startsWith(".")) return target;
-    return new URL(target, new URL(path, "file:///")).pathname.slice(1);
+    const target = match[2] ?? match[3] ?? "";
+    return {
+      target: target.startsWith(".")
+        ? new URL(target, new URL(path, "file:///")).pathname.slice(1)
+        : target,
+      typesOnly: namesTypesOnly(match[1]?.trim() ?? ""),
+    };
   });
 }
 
@@ -62,8 +80,8 @@ function wrongImport(from: string, target: string): string | undefined {
   const [floor, below] = [FLOORS[here], FLOORS[there]];
   if (floor === undefined) return `${here} is no room of the house`;
   if (below === undefined) return `${target} is outside the house`;
-  if (from.startsWith("standalone/apiserver/") && there === "kube") {
-    return "the embedded API server must not share kube/ with its clients";
+  if (from.startsWith("standalone/apiserver/") && below < 2 && there !== "crds") {
+    return `the embedded API server must not share ${there}/ with its clients`;
   }
   if (there === here) {
     const intoServer = target.startsWith("standalone/apiserver/");
@@ -82,7 +100,7 @@ Deno.test("imports go down, never up and never sideways", async () => {
   let files = 0;
   for await (const source of sources()) {
     files++;
-    for (const target of importsOf(source)) {
+    for (const { target } of importsOf(source)) {
       if (/^[a-z@]/.test(target) && !target.includes(".ts")) continue;
       if (target.endsWith(".json") || target.startsWith("node:")) continue;
       const reason = wrongImport(source.path, target);
@@ -129,6 +147,94 @@ for (const [sentence, { from, target, want }] of Object.entries(importCases)) {
     const got = wrongImport(from, target);
     if (want) assert.match(got ?? "", want);
     else assert.equal(got, undefined);
+  });
+}
+
+/** Which files a file imports. */
+type ImportGraph = Readonly<Record<string, readonly string[]>>;
+
+/** Import cycles, each as the path from a file back to itself; at least one in every knot of files. */
+function importCycles(graph: ImportGraph): string[] {
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) cycles.push([...path.slice(start), file].join(" → "));
+    if (start >= 0 || done.has(file)) return;
+    for (const target of graph[file] ?? []) visit(target, [...path, file]);
+    done.add(file);
+  };
+  for (const file of Object.keys(graph)) visit(file, []);
+  return cycles;
+}
+
+/** The import graph of the whole house. */
+async function importGraph(options: { readonly types: boolean }): Promise<ImportGraph> {
+  const graph: Record<string, string[]> = {};
+  for await (const source of sources()) {
+    graph[source.path] = importsOf(source)
+      .filter(({ target, typesOnly }) => target.endsWith(".ts") && (options.types || !typesOnly))
+      .map(({ target }) => target);
+  }
+  return graph;
+}
+
+Deno.test("no files import each other's values", async () => {
+  const graph = await importGraph({ types: false });
+  assert.ok(Object.values(graph).flat().length > 100, "hardly any import was found");
+  assert.deepEqual(importCycles(graph), []);
+});
+
+Deno.test("no files or folders of the embedded API server import each other, nor their types", async () => {
+  const room = "standalone/apiserver/";
+  const files = Object.entries(await importGraph({ types: true }))
+    .filter(([file]) => file.startsWith(room));
+  assert.ok(files.length > 50, `only ${files.length} files were found`);
+  assert.deepEqual(importCycles(Object.fromEntries(files)), []);
+  const folders: Record<string, string[]> = {};
+  for (const [file, targets] of files) {
+    const folder = file.split("/")[2] ?? "";
+    const others = targets.filter((target) => target.startsWith(room))
+      .map((target) => target.split("/")[2] ?? "").filter((other) => other !== folder);
+    folders[folder] = [...new Set([...folders[folder] ?? [], ...others])];
+  }
+  assert.deepEqual(importCycles(folders), []);
+});
+
+const cycleCases: Record<string, { graph: ImportGraph; want: string[] }> = {
+  "files that do not lead back": { graph: { a: ["b", "c"], b: ["c"], c: [] }, want: [] },
+  "a file that two import": { graph: { a: ["b", "c"], b: ["d"], c: ["d"], d: [] }, want: [] },
+  "a file outside the graph": { graph: { a: ["b"] }, want: [] },
+  "a file that imports itself": { graph: { a: ["a"] }, want: ["a → a"] },
+  "two files that import each other": { graph: { a: ["b"], b: ["a"] }, want: ["a → b → a"] },
+  "a cycle that is reached from outside": {
+    graph: { a: ["b"], b: ["c"], c: ["d"], d: ["b"] },
+    want: ["b → c → d → b"],
+  },
+  "two knots": {
+    graph: { a: ["b"], b: ["a", "c"], c: ["d"], d: ["c"] },
+    want: ["a → b → a", "c → d → c"],
+  },
+};
+for (const [sentence, { graph, want }] of Object.entries(cycleCases)) {
+  Deno.test(`importCycles() of ${sentence}`, () => assert.deepEqual(importCycles(graph), want));
+}
+
+const clauseCases: Record<string, boolean> = {
+  'import type { A } from "./b.ts";': true,
+  'import { type A, type B } from "./b.ts";': true,
+  'import {\n  type A,\n  type B,\n} from "./b.ts";': true,
+  'export type { A } from "./b.ts";': true,
+  'import { type A, b } from "./b.ts";': false,
+  'import { typeName } from "./b.ts";': false,
+  'import * as b from "./b.ts";': false,
+  'export { b } from "./b.ts";': false,
+  'const b = await import("./b.ts");': false,
+};
+for (const [text, typesOnly] of Object.entries(clauseCases)) {
+  Deno.test(`importsOf() says whether types alone are named in ${text}`, () => {
+    const got = importsOf({ path: "room/a.ts", text });
+    assert.deepEqual(got, [{ target: "room/b.ts", typesOnly }]);
   });
 }
 

@@ -12,7 +12,7 @@ import {
   type ApiServerOptions,
   startApiServer,
 } from "../../standalone/apiserver/server.ts";
-import type { PodLogRequest } from "../../standalone/apiserver/parts.ts";
+import type { PodLogRequest } from "../../standalone/apiserver/operations/pod_logs.ts";
 import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
 import { createJobController, jobPodIndexes } from "../../standalone/jobs/controller.ts";
 import { type Kubelet, LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";

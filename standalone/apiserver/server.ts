@@ -1,16 +1,17 @@
 /** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
-import type { ResolveService } from "./admission/admit.ts";
+import { createAdmission, type ResolveService } from "./admission/admit.ts";
 import { bootstrap } from "./lifecycle/bootstrap.ts";
 import { servingCertificate } from "./lifecycle/serving_certificate.ts";
-import { createParts, type StaticUser } from "./composition.ts";
+import { createAccess } from "./access/access.ts";
+import type { StaticToken } from "./access/authenticator.ts";
 import { startContentControllers } from "./lifecycle/content_controllers.ts";
 import type { Context } from "./operations/context.ts";
 import { startEventExpiry } from "./lifecycle/event_expiry.ts";
 import { startGarbageCollector } from "./lifecycle/garbage_collector.ts";
 import { handle } from "./requests/handler.ts";
-import type { PodLogs } from "./parts.ts";
+import type { PodLogs } from "./operations/pod_logs.ts";
 import { createRegistry } from "./kinds/registry.ts";
-import { openStore } from "./storage/store.ts";
+import { openStore } from "./storage/sqlite_store.ts";
 
 /** Options of {@link startApiServer}. */
 export interface ApiServerOptions {
@@ -23,7 +24,7 @@ export interface ApiServerOptions {
   /** Who has the logs of pods. */
   readonly podLogs?: PodLogs;
   /** Users with fixed tokens, besides the administrator: the kubelet, controllers. */
-  readonly users?: readonly StaticUser[];
+  readonly users?: readonly StaticToken[];
   /** Where Services that webhooks name can be reached; without it such webhooks fail. */
   readonly resolveService?: ResolveService;
   /** Namespaces made at the first start, besides Kubernetes' own. */
@@ -90,12 +91,10 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const registry = createRegistry(store);
     const closing = new AbortController();
     const address = { url: "" };
-    const parts = await createParts({
+    const access = await createAccess({
       store,
-      registry,
       now,
       serverUrl: () => address.url,
-      resolveService: options.resolveService,
       users: [
         { token: adminToken, user: { name: "admin", groups: ["system:masters"] } },
         ...options.users ?? [],
@@ -104,7 +103,12 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const context: Context = {
       store,
       registry,
-      parts,
+      access,
+      admit: createAdmission({
+        store,
+        authorizer: access.authorizer,
+        resolveService: options.resolveService,
+      }),
       now,
       podLogs: options.podLogs,
       caCertificate: certificate.ca,

@@ -1,6 +1,6 @@
 /** Who sends a request: static tokens and service-account tokens. */
 import { createHash } from "node:crypto";
-import type { User } from "../parts.ts";
+import type { User } from "./user.ts";
 import type { ServiceAccountTokens, Verdict } from "./service_account_tokens.ts";
 
 /** A token of a fixed user. */

@@ -1,5 +1,5 @@
 /** Nobody grants more than they have: what writers of roles and bindings may write. */
-import type { User } from "../parts.ts";
+import type { User } from "./user.ts";
 import { at, objectAt, sameJson, textAt } from "../schemas/json.ts";
 import { forbidden, notFound } from "../objects/status_error.ts";
 import type { Authorizer } from "./authorizer.ts";

@@ -1,5 +1,6 @@
 /** `kubectl --as`: acting as another user, for those who may. */
-import type { Parts, User } from "../parts.ts";
+import type { Authorizer } from "./authorizer.ts";
+import type { User } from "./user.ts";
 import { badRequest, StatusError } from "../objects/status_error.ts";
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
@@ -11,8 +12,8 @@ function impliedGroups(name: string): string[] {
   return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
 }
 
-function check(parts: Parts, user: User, resource: string, name: string): void {
-  const { allowed } = parts.authorize(user, {
+function check(authorizer: Authorizer, user: User, resource: string, name: string): void {
+  const { allowed } = authorizer.authorize(user, {
     verb: "impersonate",
     group: "",
     version: "v1",
@@ -26,7 +27,7 @@ function check(parts: Parts, user: User, resource: string, name: string): void {
 }
 
 /** The user that a request is to be answered as: its own, or the one it names. Throws 400 and 403. */
-export function effectiveUser(parts: Parts, user: User, headers: Headers): User {
+export function effectiveUser(authorizer: Authorizer, user: User, headers: Headers): User {
   const name = headers.get("impersonate-user");
   const groups = (headers.get("impersonate-group") ?? "").split(",")
     .map((group) => group.trim()).filter((group) => group !== "");
@@ -34,8 +35,8 @@ export function effectiveUser(parts: Parts, user: User, headers: Headers): User 
     if (groups.length === 0) return user;
     throw badRequest("Impersonate-Group needs Impersonate-User beside it");
   }
-  check(parts, user, "users", name);
-  for (const group of groups) check(parts, user, "groups", group);
+  check(authorizer, user, "users", name);
+  for (const group of groups) check(authorizer, user, "groups", group);
   const all = [...groups.length > 0 ? groups : impliedGroups(name), AUTHENTICATED];
   return { name, groups: [...new Set(all)] };
 }

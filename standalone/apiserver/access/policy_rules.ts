@@ -1,6 +1,6 @@
 /** RBAC rules: whether one allows a request, and whether some cover another. */
 import { asObjects, asTexts } from "../schemas/json.ts";
-import type { Attributes } from "../parts.ts";
+import type { Attributes } from "./user.ts";
 
 /** One rule of a role. */
 export interface PolicyRule {

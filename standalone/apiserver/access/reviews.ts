@@ -1,5 +1,5 @@
 /** Reviews: who has this token, and may somebody do this. */
-import type { User } from "../parts.ts";
+import type { User } from "./user.ts";
 import { asTexts, at, isObject, objectAt, textAt } from "../schemas/json.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
 import type { Authenticator } from "./authenticator.ts";

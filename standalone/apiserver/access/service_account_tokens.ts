@@ -2,7 +2,7 @@
 import { importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { User } from "../parts.ts";
+import type { User } from "./user.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";

@@ -1,5 +1,5 @@
 /** Admission: what is about to be stored passes the server's own rules and the webhooks. */
-import type { AdmissionRequest } from "../parts.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import type { Authorizer } from "../access/authorizer.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { applyBuiltIn, checkBuiltIn } from "./built_in.ts";

@@ -1,6 +1,6 @@
 /** Admission that is part of the server: what it sets and refuses before and after webhooks. */
 import { JOB_KEYS } from "../../../crds/names.ts";
-import type { AdmissionRequest } from "../parts.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import { type Authorizer } from "../access/authorizer.ts";
 import { checkEscalation } from "../access/escalation.ts";
 import { KEYS, RBAC_GROUP } from "../storage/resource_keys.ts";

@@ -1,6 +1,6 @@
 /** One call of one webhook: the AdmissionReview that goes out and what its answer means. */
 import { z } from "zod";
-import type { AdmissionRequest } from "../parts.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
 import { isObject } from "../schemas/json.ts";
 import type { CallHttps } from "./https_call.ts";

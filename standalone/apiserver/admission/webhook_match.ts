@@ -1,7 +1,7 @@
 /** Which webhooks a request goes to: rules, selectors, conditions. */
 import { isCelError } from "@bufbuild/cel";
 import { z } from "zod";
-import type { AdmissionRequest } from "../parts.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import { compileCel, toCel } from "../schemas/cel_rules.ts";
 import { textMapAt } from "../schemas/json.ts";
 import type { ObjectReader } from "../storage/store.ts";

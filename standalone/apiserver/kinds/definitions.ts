@@ -7,7 +7,8 @@ import {
   type SentObject,
   text,
 } from "../objects/api_object.ts";
-import { BUILT_IN, type Resource } from "./resource.ts";
+import { BUILT_IN } from "./built_in_kinds.ts";
+import type { Resource } from "./resource.ts";
 import { compileSchema } from "../schemas/engine.ts";
 import { dnsLabel1035 } from "../schemas/rules/names.ts";
 import { structuralProblems } from "../schemas/structural.ts";

@@ -1,6 +1,7 @@
 /** The kinds that are served now: the built-in ones and those of CustomResourceDefinitions. */
 import { type ApiObject, child, children, text } from "../objects/api_object.ts";
-import { BUILT_IN, type Column, type Resource } from "./resource.ts";
+import { BUILT_IN } from "./built_in_kinds.ts";
+import type { Column, Resource } from "./resource.ts";
 import { compileSchema, type Schema } from "../schemas/engine.ts";
 import { kubernetesKindSchema } from "../schemas/kubernetes.ts";
 import type { ResourceKey, Store } from "../storage/store.ts";

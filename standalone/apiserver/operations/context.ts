@@ -1,6 +1,9 @@
 /** What every operation of the API server works with. */
 import { type ApiObject, isJson, sameJson } from "../objects/api_object.ts";
-import type { Parts, PodLogs, User } from "../parts.ts";
+import type { Access } from "../access/access.ts";
+import type { User } from "../access/user.ts";
+import type { Admit } from "../admission/admit.ts";
+import type { PodLogs } from "./pod_logs.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import type { Store } from "../storage/store.ts";
@@ -9,7 +12,8 @@ import type { Store } from "../storage/store.ts";
 export interface Context {
   readonly store: Store;
   readonly registry: Registry;
-  readonly parts: Parts;
+  readonly access: Access;
+  readonly admit: Admit;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly podLogs?: PodLogs;
@@ -28,6 +32,8 @@ export interface Call {
   readonly user: User;
   readonly dryRun: boolean;
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
+  /** Paths of the fields that the client sent more than once. */
+  readonly duplicateFields?: () => string[];
   /** Where warnings to the client are put. */
   readonly warnings: string[];
 }

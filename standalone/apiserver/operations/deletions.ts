@@ -136,10 +136,10 @@ export async function deleteObject(
   call: Call,
   options: DeleteOptions,
 ): Promise<Deletion> {
-  const { store, parts } = context;
+  const { store, admit } = context;
   const before = existing(context, call);
   checkPreconditions(options, before, call);
-  const admitted = await parts.admit(
+  const admitted = await admit(
     admissionRequest(call, "DELETE", { oldObject: before, options }),
     () => undefined,
   );

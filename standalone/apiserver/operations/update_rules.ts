@@ -1,6 +1,5 @@
 /** Where updates differ by kind: those that create, those that need a version, what patches keep. */
-import type { Call } from "./context.ts";
-import type { Operation } from "../requests/resource_handler.ts";
+import type { Call, Context } from "./context.ts";
 import { type ApiObject, child, isJson, text } from "../objects/api_object.ts";
 import type { Resource } from "../kinds/resource.ts";
 import { invalid } from "../objects/status_error.ts";
@@ -17,7 +16,7 @@ const CREATED_ON_UPDATE = new Set([
 ]);
 
 /** Says whether an update is to create: nothing is there, and the sender expects nothing and may. */
-export function mayCreate({ context, call, incoming }: Operation, body: unknown): boolean {
+export function mayCreate(context: Context, call: Call, body: unknown): boolean {
   const { resource: kind, namespace, name = "", subresource } = call;
   const { group, version, resource } = kind;
   if (subresource !== undefined || !CREATED_ON_UPDATE.has(`${group}/${resource}`)) return false;
@@ -25,7 +24,7 @@ export function mayCreate({ context, call, incoming }: Operation, body: unknown)
   const metadata = child(body, "metadata");
   if (text(metadata, "uid") || text(metadata, "resourceVersion")) return false;
   const attributes = { verb: "create", group, version, resource, namespace, name };
-  return context.parts.authorize(incoming.user, attributes).allowed;
+  return context.access.authorizer.authorize(call.user, attributes).allowed;
 }
 
 /** Built-in kinds that, like custom ones, are never overwritten unseen. */

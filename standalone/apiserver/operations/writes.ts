@@ -7,8 +7,7 @@ import {
   sameJson,
   type SentObject,
 } from "../objects/api_object.ts";
-import { fieldsTwice } from "../requests/negotiation.ts";
-import type { AdmissionRequest } from "../parts.ts";
+import type { AdmissionRequest } from "../admission/admission_request.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import { needsVersion } from "./update_rules.ts";
@@ -66,7 +65,7 @@ export function decode(context: Context, call: Call, body: unknown): SentObject 
   const whole = { ...sent, apiVersion: apiVersionOf(call.resource), kind: call.resource.kind };
   if (call.fieldValidation !== "Ignore") {
     const told = [
-      ...fieldsTwice(body).map((field) => `duplicate field "${field}"`),
+      ...(call.duplicateFields?.() ?? []).map((field) => `duplicate field "${field}"`),
       ...schema.unknownFields(whole).map((field) => `unknown field "${field}"`),
     ];
     if (call.fieldValidation === "Strict" && told.length > 0) {
@@ -158,7 +157,7 @@ export async function createObject(
   call: Call,
   body: unknown,
 ): Promise<ApiObject> {
-  const { store, parts } = context;
+  const { store, admit } = context;
   const sent = decode(context, call, body);
   const name = nameOf(sent, call);
   const { resource } = call;
@@ -167,7 +166,7 @@ export async function createObject(
   const namespace = resource.namespaced ? call.namespace : undefined;
   const born = newObject(sent, resource, { name, namespace, uid: crypto.randomUUID(), now });
   const request = admissionRequest({ ...call, name }, "CREATE", { object: born });
-  const { object, warnings } = await parts.admit(request, (changed) => {
+  const { object, warnings } = await admit(request, (changed) => {
     const finished = readmitted(context, changed, born, resource);
     validate(context, resource, finished);
     return finished;
@@ -216,7 +215,7 @@ async function tryUpdate(
   call: Call,
   change: (current: ApiObject) => unknown,
 ): Promise<ApiObject | undefined> {
-  const { store, parts } = context;
+  const { store, admit } = context;
   const { resource, subresource } = call;
   const current = existing(context, call);
   const sent = decode(context, call, change(current));
@@ -224,7 +223,7 @@ async function tryUpdate(
   const next = nextObject(sent, current, resource, subresource);
   if (sameJson(next, current)) return current;
   const request = admissionRequest(call, "UPDATE", { object: next, oldObject: current });
-  const { object, warnings } = await parts.admit(request, (changed) => {
+  const { object, warnings } = await admit(request, (changed) => {
     const finished = readmitted(context, changed, next, resource);
     validate(context, resource, finished, current);
     return finished;

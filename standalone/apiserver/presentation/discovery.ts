@@ -1,6 +1,6 @@
 /** Documents that are not stored: versions, groups, resources, OpenAPI, keys of tokens. */
 import type { Context } from "../operations/context.ts";
-import { mediaTypes } from "../requests/negotiation.ts";
+import { mediaTypes } from "./media_types.ts";
 import type { Json } from "../objects/api_object.ts";
 import { openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
 import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/resource.ts";
@@ -218,10 +218,10 @@ export function discoveryDocument(
   if (request.method !== "GET" && request.method !== "HEAD") throw methodNotAllowed();
   if (root === "openapi") return openApi(context, parts, request);
   if (url.pathname === "/.well-known/openid-configuration") {
-    return answer(context.parts.openIdConfiguration());
+    return answer(context.access.openIdConfiguration());
   }
   if (url.pathname === "/openid/v1/jwks") {
-    return answer(context.parts.jwks(), "application/jwk-set+json");
+    return answer(context.access.jwks(), "application/jwk-set+json");
   }
   if (more.length > 0) return undefined;
   if (root === "version") return answer(versionInfo());

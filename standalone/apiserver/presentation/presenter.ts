@@ -1,9 +1,7 @@
 /** How objects and lists are shown: whole, as metadata only, as a table. */
-import type { Context } from "../operations/context.ts";
-import type { Form } from "../requests/negotiation.ts";
+import type { Form } from "./media_types.ts";
 import type { ApiObject, Json } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";
-import type { Operation } from "../requests/resource_handler.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import { tableOf } from "./table.ts";
 import type { Presents } from "../operations/watches.ts";
@@ -14,22 +12,26 @@ function metadataOnly({ metadata }: ApiObject): Json {
   return { kind: "PartialObjectMetadata", apiVersion: META, metadata };
 }
 
+/** What a client wants to see of the objects of a kind. */
+export interface View {
+  readonly resource: Resource;
+  readonly form: Form;
+  /** What a row of a table has of its object: `None`, `Metadata` or `Object`. */
+  readonly includeObject: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
 /** Shows one object as the client wants it. */
-export function presentObject(operation: Operation, object: ApiObject): unknown {
-  const { context, incoming, call, form } = operation;
-  return presenter(context, call.resource, form, incoming.url.searchParams)(object, "ADDED");
+export function presentObject(view: View, object: ApiObject): unknown {
+  return presenter(view)(object, "ADDED");
 }
 
 /**
  * Shows objects of a watch, or a single one. Of a watch of tables only the first has column
  * definitions.
  */
-export function presenter(
-  { now }: Context,
-  resource: Resource,
-  form: Form,
-  query: URLSearchParams,
-): Presents {
+export function presenter({ resource, form, includeObject, now }: View): Presents {
   if (form === "json") return (object) => object;
   if (form === "metadata") return metadataOnly;
   let first = true;
@@ -37,7 +39,7 @@ export function presenter(
     const metadata = { resourceVersion: object.metadata.resourceVersion };
     const table = tableOf(resource, [object], {
       now: now(),
-      include: query.get("includeObject") ?? "Metadata",
+      include: includeObject,
       metadata,
       withColumns: first,
     });
@@ -47,14 +49,12 @@ export function presenter(
 }
 
 /** Shows a page of a list. */
-export function presentList(operation: Operation, { items, metadata }: Page): unknown {
-  const { context, incoming, call, form } = operation;
-  const { resource } = call;
+export function presentList(view: View, { items, metadata }: Page): unknown {
+  const { resource, form, includeObject, now } = view;
   if (form === "table") {
-    const include = incoming.url.searchParams.get("includeObject") ?? "Metadata";
     return tableOf(resource, items, {
-      now: context.now(),
-      include,
+      now: now(),
+      include: includeObject,
       metadata: { ...metadata },
       withColumns: true,
     });

@@ -3,8 +3,9 @@ import { getLogger } from "@logtape/logtape";
 import type { Context } from "../operations/context.ts";
 import { discoveryDocument } from "../presentation/discovery.ts";
 import { effectiveUser } from "../access/impersonation.ts";
-import type { Attributes, User } from "../parts.ts";
-import { type RequestInfo, requestInfo, type ResourceRequest } from "./request_info.ts";
+import type { Attributes, User } from "../access/user.ts";
+import { jsonResponse } from "./response.ts";
+import { type RequestInfo, requestInfo } from "./request_info.ts";
 import { handleResource } from "./resource_handler.ts";
 import {
   noSuchPath,
@@ -17,14 +18,6 @@ const logger = getLogger(["milepost", "standalone"]);
 
 /** Paths that say whether the server lives; they tell nothing else and need no authentication. */
 const HEALTH_PATHS = new Set(["/healthz", "/livez", "/readyz"]);
-
-/** An answer in JSON. */
-export function jsonResponse(body: unknown, status = 200, headers: HeadersInit = {}): Response {
-  const all = new Headers(headers);
-  if (!all.has("content-type")) all.set("content-type", "application/json");
-  all.set("cache-control", "no-cache, private");
-  return new Response(JSON.stringify(body), { status, headers: all });
-}
 
 function attributesOf(info: RequestInfo): Attributes {
   if (info.kind === "path") return { verb: info.verb, path: info.path };
@@ -77,26 +70,19 @@ async function answer(
   url: URL,
   info: RequestInfo,
 ): Promise<Response> {
+  const { authenticator, authorizer } = context.access;
   const header = request.headers.get("authorization") ?? undefined;
-  const sender = await context.parts.authenticate(header);
+  const sender = await authenticator.authenticate(header);
   if (!sender) throw unauthorized();
-  const user = effectiveUser(context.parts, sender, request.headers);
-  const { allowed, reason } = context.parts.authorize(user, attributesOf(info));
+  const user = effectiveUser(authorizer, sender, request.headers);
+  const { allowed, reason } = authorizer.authorize(user, attributesOf(info));
   if (!allowed) throw refusal(user, info, reason);
   if (info.kind === "resource") {
-    return await handleResource(context, { request, url, info, user } satisfies Incoming);
+    return await handleResource(context, { request, url, info, user });
   }
   const document = discoveryDocument(context, request, url);
   if (!document) throw noSuchPath();
   return document;
-}
-
-/** A request for a resource, authenticated and authorized. */
-export interface Incoming {
-  readonly request: Request;
-  readonly url: URL;
-  readonly info: ResourceRequest;
-  readonly user: User;
 }
 
 /** Answers one request; never throws. */

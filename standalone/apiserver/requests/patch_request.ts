@@ -1,11 +1,19 @@
 /** PATCH: the three kinds of patch, by media type. */
 import type { Call } from "../operations/context.ts";
-import { contentType, parseJson, PATCH_TYPES, readBody } from "./negotiation.ts";
+import { contentType, parseJson, readText } from "./body.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { applyJsonPatch, applyMergePatch } from "../objects/json_patch.ts";
 import { kubernetesSchemaName } from "../schemas/kubernetes.ts";
 import { unsupportedMediaType } from "../objects/status_error.ts";
 import { applyStrategicPatch } from "../objects/strategic_merge_patch.ts";
+
+/** Media types of patches. */
+const PATCH_TYPES = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+} as const;
 
 /** Makes the new object of the current one. */
 export type Change = (current: ApiObject) => unknown;
@@ -30,7 +38,7 @@ export async function readPatch(request: Request, { resource }: Call): Promise<C
   const type = contentType(request);
   const supported = resource.custom ? SUPPORTED.slice(0, 2) : SUPPORTED;
   if (!supported.some((one) => one === type)) refuse(type, supported);
-  const patch = parseJson(await readBody(request));
+  const patch = parseJson(await readText(request));
   if (type === PATCH_TYPES.json) return (current) => applyJsonPatch(current, patch);
   if (type === PATCH_TYPES.merge) return (current) => applyMergePatch(current, patch);
   const name = kubernetesSchemaName(resource.group, resource.version, resource.kind);

@@ -1,7 +1,7 @@
 /** `pods/log`: checks what the client asks for, and hands it to who has the logs. */
-import type { PodLogRequest } from "../parts.ts";
+import type { PodLogRequest } from "../operations/pod_logs.ts";
 import { type ApiObject, children, compact, text } from "../objects/api_object.ts";
-import type { Operation } from "./resource_handler.ts";
+import type { Operation } from "./operation.ts";
 import { badRequest, methodNotAllowed, StatusError } from "../objects/status_error.ts";
 import { existing } from "../operations/writes.ts";
 

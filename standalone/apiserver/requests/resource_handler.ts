@@ -6,11 +6,12 @@ import {
   deleteOptions,
   type Deletion,
 } from "../operations/deletions.ts";
-import type { Incoming } from "./handler.ts";
-import { acceptedForm, type Form, readJson } from "./negotiation.ts";
+import { type Body, readBody, readJson } from "./body.ts";
+import { type Incoming, type Operation, respond } from "./operation.ts";
 import { type ApiObject, isJson, text } from "../objects/api_object.ts";
 import { readPatch } from "./patch_request.ts";
-import { presenter, presentList, presentObject } from "../presentation/presenter.ts";
+import { acceptedForm } from "../presentation/media_types.ts";
+import { presenter, presentList, presentObject, type View } from "../presentation/presenter.ts";
 import { listObjects } from "../operations/lists.ts";
 import type { Resource } from "../kinds/resource.ts";
 import { handleSubresource } from "./subresource_handler.ts";
@@ -24,14 +25,6 @@ import {
 import { mayCreate, sameUid } from "../operations/update_rules.ts";
 import { watchObjects } from "../operations/watches.ts";
 import { createObject, existing, updateObject } from "../operations/writes.ts";
-
-/** A call with the request that it came by. */
-export interface Operation {
-  readonly context: Context;
-  readonly incoming: Incoming;
-  readonly call: Call;
-  readonly form: Form;
-}
 
 const VALIDATIONS = ["Ignore", "Warn", "Strict"] as const;
 
@@ -73,32 +66,27 @@ function callOf({ registry }: Context, { info, url, user }: Incoming): Call {
   };
 }
 
-/** An answer in JSON with the warnings of its call. */
-export function respond({ call }: Operation, body: unknown, status = 200): Response {
-  const headers = new Headers({
-    "content-type": "application/json",
-    "cache-control": "no-cache, private",
-  });
-  for (const warning of new Set(call.warnings)) {
-    const quoted = warning.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, "\\$&");
-    // Header values are bytes; what is no ASCII is sent as a question mark.
-    headers.append("warning", `299 - "${quoted.replace(/[^\x20-\x7e]/g, "?").slice(0, 4096)}"`);
-  }
-  return new Response(JSON.stringify(body), { status, headers });
+function viewOf({ context, incoming, call, form }: Operation): View {
+  return {
+    resource: call.resource,
+    form,
+    includeObject: incoming.url.searchParams.get("includeObject") ?? "Metadata",
+    now: context.now,
+  };
 }
 
 function respondObject(operation: Operation, object: ApiObject, status = 200): Response {
-  return respond(operation, presentObject(operation, object), status);
+  return respond(operation, presentObject(viewOf(operation), object), status);
 }
 
-function watch({ context, incoming, call, form }: Operation): Response {
-  const { url } = incoming;
+function watch(operation: Operation): Response {
+  const { context, incoming: { url }, call } = operation;
   const stream = watchObjects(context, {
     resource: call.resource,
     namespace: call.namespace,
     name: call.name,
     query: url.searchParams,
-    present: presenter(context, call.resource, form, url.searchParams),
+    present: presenter(viewOf(operation)),
   });
   return new Response(stream, { headers: { "content-type": "application/json" } });
 }
@@ -106,7 +94,7 @@ function watch({ context, incoming, call, form }: Operation): Response {
 function list(operation: Operation): Response {
   const { context, incoming, call } = operation;
   const page = listObjects(context, call.resource, call.namespace, incoming.url.searchParams);
-  return respond(operation, presentList(operation, page));
+  return respond(operation, presentList(viewOf(operation), page));
 }
 
 /** What a deletion is answered with: the object while it waits, else that it is gone. */
@@ -161,26 +149,35 @@ async function removeCollection(operation: Operation): Promise<Response> {
       if (!(error instanceof StatusError && error.code === 404)) throw error;
     }
   }
-  return respond(operation, presentList({ ...operation, form: "json" }, { ...page, items }));
+  return respond(
+    operation,
+    presentList({ ...viewOf(operation), form: "json" }, { ...page, items }),
+  );
+}
+
+/** Creates the object that a body holds. */
+function createSent({ context, call }: Operation, { value, duplicateFields }: Body) {
+  return createObject(context, { ...call, duplicateFields }, value);
 }
 
 async function create(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
-  const body = await readJson(incoming.request);
-  if (body === undefined) throw badRequest("the body must hold the object to create");
+  const body = await readBody(incoming.request);
+  const { value } = body;
+  if (value === undefined) throw badRequest("the body must hold the object to create");
   if (call.resource.review) {
-    const parsed = context.registry.schemaOf(call.resource)?.validate(body) ?? [];
+    const parsed = context.registry.schemaOf(call.resource)?.validate(value) ?? [];
     const [first] = parsed.filter(({ field }) => field.startsWith("spec"));
     if (first) throw badRequest(`${first.field}: ${first.message}`);
-    const review = await context.parts.createReview(
+    const review = await context.access.createReview(
       call.resource.resource,
-      withNamespace(body, call),
+      withNamespace(value, call),
       incoming.user,
     );
     return respond(operation, review, 201);
   }
   if (call.resource.namespaced && call.namespace === undefined) throw methodNotAllowed();
-  return respondObject(operation, await createObject(context, call, body), 201);
+  return respondObject(operation, await createSent(operation, body), 201);
 }
 
 /** A local review is about the namespace of its path. */
@@ -196,11 +193,13 @@ function withNamespace(body: unknown, { namespace }: Call): unknown {
 
 async function update(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
-  const body = await readJson(incoming.request);
-  if (mayCreate(operation, body)) {
-    return respondObject(operation, await createObject(context, call, body), 201);
+  const body = await readBody(incoming.request);
+  const { value, duplicateFields } = body;
+  if (mayCreate(context, call, value)) {
+    return respondObject(operation, await createSent(operation, body), 201);
   }
-  return respondObject(operation, await updateObject(context, call, () => body));
+  const updated = await updateObject(context, { ...call, duplicateFields }, () => value);
+  return respondObject(operation, updated);
 }
 
 async function patch(operation: Operation): Promise<Response> {

@@ -1,7 +1,7 @@
 /** Subresources besides `status`: scale, log, binding, eviction, token, finalize. */
 import { deleteObject, deleteOptions } from "../operations/deletions.ts";
 import { jsonPath } from "../objects/json_path.ts";
-import { readJson } from "./negotiation.ts";
+import { readJson } from "./body.ts";
 import {
   type ApiObject,
   child,
@@ -13,8 +13,7 @@ import {
 } from "../objects/api_object.ts";
 import { readPatch } from "./patch_request.ts";
 import { podLog } from "./pod_log.ts";
-import { type Operation, respond } from "./resource_handler.ts";
-import { UNSUPPORTED_SUBRESOURCES } from "../kinds/resource.ts";
+import { type Operation, respond } from "./operation.ts";
 import {
   badRequest,
   conflict,
@@ -24,6 +23,16 @@ import {
   StatusError,
 } from "../objects/status_error.ts";
 import { existing, updateObject } from "../operations/writes.ts";
+
+/** Subresources of pods that this server refuses by name. */
+const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
+  "exec",
+  "attach",
+  "portforward",
+  "proxy",
+  "ephemeralcontainers",
+  "resize",
+];
 
 type Handler = (operation: Operation) => Promise<Response>;
 
@@ -136,7 +145,7 @@ async function token(operation: Operation): Promise<Response> {
   if (incoming.info.verb !== "create") throw methodNotAllowed();
   const serviceAccount = existing(context, call);
   const body = await readJson(incoming.request);
-  const answer = await context.parts.createToken(serviceAccount, body, incoming.user);
+  const answer = await context.access.createToken(serviceAccount, body);
   return respond(operation, answer, 201);
 }
 

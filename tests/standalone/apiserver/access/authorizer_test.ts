@@ -4,7 +4,7 @@ import { bootstrapRbac } from "../../../../standalone/apiserver/access/bootstrap
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { checkEscalation } from "../../../../standalone/apiserver/access/escalation.ts";
 import { createReviews } from "../../../../standalone/apiserver/access/reviews.ts";
-import type { Attributes, User } from "../../../../standalone/apiserver/parts.ts";
+import type { Attributes, User } from "../../../../standalone/apiserver/access/user.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
 import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes.ts";
 import { at } from "../../../../standalone/apiserver/schemas/json.ts";

@@ -1,7 +1,7 @@
 /** What is acknowledged is there after `kill -9`; what is not for others' eyes is not readable. */
 import assert from "node:assert/strict";
 import { startApiServer } from "../../../../standalone/apiserver/server.ts";
-import { openStore } from "../../../../standalone/apiserver/storage/store.ts";
+import { openStore } from "../../../../standalone/apiserver/storage/sqlite_store.ts";
 import { CONFIG_MAPS, configMap, TestServer } from "../api_cluster.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>) {
@@ -35,7 +35,9 @@ Deno.test("startApiServer() keeps objects, its certificate and its token over a 
 
 const WRITER = `
   import { openStore } from ${
-  JSON.stringify(new URL("../../../../standalone/apiserver/storage/store.ts", import.meta.url).href)
+  JSON.stringify(
+    new URL("../../../../standalone/apiserver/storage/sqlite_store.ts", import.meta.url).href,
+  )
 };
   const store = openStore({ dataDir: Deno.args[0] });
   for (let i = 0;; i++) {

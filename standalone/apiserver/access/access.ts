@@ -1,0 +1,57 @@
+/** Access control of the server: authentication, authorization, reviews and service-account tokens. */
+import type { Store } from "../storage/store.ts";
+import { type Authenticator, createAuthenticator, type StaticToken } from "./authenticator.ts";
+import { type Authorizer, createAuthorizer } from "./authorizer.ts";
+import { jwksDocument, openIdConfiguration } from "./discovery.ts";
+import { type CreateReview, createReviews } from "./reviews.ts";
+import { createServiceAccountTokens } from "./service_account_tokens.ts";
+import { loadSigningKeys } from "./signing_keys.ts";
+import { type CreateToken, createTokenRequests } from "./token_request.ts";
+
+/** Issuer of service-account tokens, and the audience of the server itself; Kubernetes' default. */
+const ISSUER = "https://kubernetes.default.svc.cluster.local";
+
+/** Access control over one store. */
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly createReview: CreateReview;
+  readonly createToken: CreateToken;
+  /** The OpenID configuration by which others verify service-account tokens. */
+  openIdConfiguration(): unknown;
+  /** The keys that sign service-account tokens. */
+  jwks(): unknown;
+}
+
+/** Options of {@link createAccess}. */
+export interface AccessOptions {
+  readonly store: Store;
+  /** Users with fixed tokens. */
+  readonly users: readonly StaticToken[];
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Base URL of the server; it is known once the server listens. */
+  readonly serverUrl: () => string;
+}
+
+/** Creates access control over one store. The first call on a store generates its signing key. */
+export async function createAccess(options: AccessOptions): Promise<Access> {
+  const { store, now, users, serverUrl } = options;
+  const audiences = [ISSUER];
+  const keys = await loadSigningKeys(store);
+  const tokens = createServiceAccountTokens({ keys, store, issuer: ISSUER, audiences, now });
+  const authenticator = createAuthenticator({
+    staticTokens: users,
+    serviceAccountTokens: tokens,
+    audiences,
+  });
+  const authorizer = createAuthorizer({ store });
+  return {
+    authenticator,
+    authorizer,
+    createReview: createReviews({ authenticator, authorizer, audiences }),
+    createToken: createTokenRequests({ store, tokens, audiences }),
+    openIdConfiguration: () => openIdConfiguration(ISSUER, serverUrl()),
+    jwks: () => jwksDocument(keys),
+  };
+}

@@ -1,0 +1,36 @@
+/** Media types that a client accepts, and the form of the response that they ask for. */
+import { notAcceptable } from "../objects/status_error.ts";
+
+/** How an answer is to be shown. */
+export type Form = "json" | "table" | "metadata";
+
+interface MediaType {
+  readonly type: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** Reads an Accept header, in the client's order. */
+export function mediaTypes(header: string): MediaType[] {
+  return header.split(",").map((entry) => {
+    const [type = "", ...parameters] = entry.split(";").map((part) => part.trim());
+    return {
+      type: type.toLowerCase(),
+      parameters: Object.fromEntries(parameters.map((one) => one.split("=", 2))),
+    };
+  }).filter(({ type }) => type !== "");
+}
+
+const JSON_TYPES = new Set(["application/json", "application/*", "*/*"]);
+
+/** The first form that the client takes and this server makes. Throws 406. */
+export function acceptedForm(header: string | null): Form {
+  if (!header) return "json";
+  for (const { type, parameters } of mediaTypes(header)) {
+    if (!JSON_TYPES.has(type)) continue;
+    const { as, v } = parameters;
+    if (as === undefined) return "json";
+    if (as === "Table" && (v === "v1" || v === "v1beta1")) return "table";
+    if (as.startsWith("PartialObjectMetadata")) return "metadata";
+  }
+  throw notAcceptable("application/json");
+}

@@ -1,0 +1,89 @@
+/** Bodies of requests: JSON, YAML and protobuf, of a bounded size. */
+import { parse as parseYaml } from "yaml";
+import { duplicateFields } from "./duplicate_fields.ts";
+import { badRequest, tooLarge, unsupportedMediaType } from "../objects/status_error.ts";
+import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
+
+/** The largest body of a request, as on the real server. */
+const BODY_MAX_BYTES = 3 * 1024 * 1024;
+
+/** Media type of a body, without its parameters. */
+export function contentType(request: Request): string {
+  return (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+}
+
+/** Reads a body of at most 3 MiB, whatever its header says. Throws 413. */
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const length = Number(request.headers.get("content-length") ?? "0");
+  if (length > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
+    chunks.push(chunk);
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}
+
+/** Reads a body of at most 3 MiB as text. Throws 413. */
+export async function readText(request: Request): Promise<string> {
+  return new TextDecoder().decode(await readBytes(request));
+}
+
+const YAML = "application/yaml";
+
+/** Parses YAML: its first document. Throws 400. */
+function readYaml(text: string): unknown {
+  try {
+    return parseYaml(text, { maxAliasCount: 0 }) ?? undefined;
+  } catch (cause) {
+    if (cause instanceof Error) throw badRequest(`the body is not YAML: ${cause.message}`);
+    throw cause;
+  }
+}
+
+/** Parses JSON. Throws 400. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw badRequest(`the body is not JSON: ${cause.message}`);
+    throw cause;
+  }
+}
+
+/** A body that was read. */
+export interface Body {
+  /** Undefined if the body is empty. */
+  readonly value: unknown;
+  /** Paths of the fields that the text has more than once: JSON keeps the last. */
+  readonly duplicateFields?: () => string[];
+}
+
+/** Reads a body of JSON, YAML or protobuf. Throws 400, 413 and 415. */
+export async function readBody(request: Request): Promise<Body> {
+  const type = contentType(request);
+  if (type === PROTOBUF) return { value: decodeProtobuf(await readBytes(request)) };
+  if (type === YAML) return { value: readYaml(await readText(request)) };
+  if (type !== "" && type !== "application/json" && type !== "*/*") {
+    throw unsupportedMediaType(
+      `the body of the request was in an unknown format (${type}): ` +
+        `accepted media types include: application/json, ${YAML}`,
+    );
+  }
+  const text = await readText(request);
+  if (text === "") return { value: undefined };
+  return { value: parseJson(text), duplicateFields: () => duplicateFields(text) };
+}
+
+/** Reads the value of a body; undefined if it is empty. Throws 400, 413 and 415. */
+export async function readJson(request: Request): Promise<unknown> {
+  return (await readBody(request)).value;
+}

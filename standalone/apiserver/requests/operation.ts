@@ -1,0 +1,33 @@
+/** Operation of a request on a resource, and the response to it. */
+import type { User } from "../access/user.ts";
+import type { Call, Context } from "../operations/context.ts";
+import type { Form } from "../presentation/media_types.ts";
+import type { ResourceRequest } from "./request_info.ts";
+import { jsonResponse } from "./response.ts";
+
+/** A request for a resource, authenticated and authorized. */
+export interface Incoming {
+  readonly request: Request;
+  readonly url: URL;
+  readonly info: ResourceRequest;
+  readonly user: User;
+}
+
+/** A call with the request that it came by. */
+export interface Operation {
+  readonly context: Context;
+  readonly incoming: Incoming;
+  readonly call: Call;
+  readonly form: Form;
+}
+
+/** A response in JSON with the warnings of its call. */
+export function respond({ call }: Operation, body: unknown, status = 200): Response {
+  const headers = new Headers();
+  for (const warning of new Set(call.warnings)) {
+    const quoted = warning.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, "\\$&");
+    // Header values are bytes; what is no ASCII is sent as a question mark.
+    headers.append("warning", `299 - "${quoted.replace(/[^\x20-\x7e]/g, "?").slice(0, 4096)}"`);
+  }
+  return jsonResponse(body, status, headers);
+}

@@ -1,0 +1,194 @@
+/**
+ * Store over SQLite: a database for durability, a map for reading, a bounded history for watches.
+ * Every call is synchronous, so a check and the write after it are one step.
+ */
+import type { ApiObject } from "../objects/api_object.ts";
+import { expired } from "../objects/status_error.ts";
+import { openDatabase, type SavedObject } from "./database.ts";
+import type { Change, ResourceKey, Store } from "./store.ts";
+
+/** Options of {@link openStore}. */
+export interface StoreOptions {
+  /** Folder for the database, made with mode 0700; in memory where left out. */
+  readonly dataDir?: string;
+  /** Changes kept at least for watches that start in the past; at most twice as many. */
+  readonly historyLimit?: number;
+}
+
+function tableName({ group, resource }: ResourceKey): string {
+  return `${group}/${resource}`;
+}
+
+function objectName(namespace: string | undefined, name: string): string {
+  return `${namespace ?? ""}/${name}`;
+}
+
+function byName(a: ApiObject, b: ApiObject): number {
+  const left = objectName(a.metadata.namespace, a.metadata.name);
+  const right = objectName(b.metadata.namespace, b.metadata.name);
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+interface Table {
+  readonly key: ResourceKey;
+  readonly objects: Map<string, ApiObject>;
+}
+
+class SqliteStore implements Store {
+  readonly #tables = new Map<string, Table>();
+  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #history: Change[] = [];
+  readonly #pending: Change[] = [];
+  #telling = false;
+  #revision: number;
+  /** Changes up to this revision are forgotten. */
+  #forgotten: number;
+
+  constructor(
+    readonly database: ReturnType<typeof openDatabase>,
+    readonly historyLimit: number,
+  ) {
+    this.#revision = database.revision;
+    this.#forgotten = database.revision;
+    for (const saved of database.load()) this.#remember(saved);
+  }
+
+  #remember({ key, object }: SavedObject): void {
+    const { namespace, name } = object.metadata;
+    this.#table(key).objects.set(objectName(namespace, name), object);
+  }
+
+  #table(key: ResourceKey): Table {
+    const name = tableName(key);
+    const table = this.#tables.get(name) ?? { key, objects: new Map() };
+    this.#tables.set(name, table);
+    return table;
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get(key: ResourceKey, namespace: string | undefined, name: string): ApiObject | undefined {
+    return this.#tables.get(tableName(key))?.objects.get(objectName(namespace, name));
+  }
+
+  list(key: ResourceKey, namespace?: string): ApiObject[] {
+    const all = [...this.#tables.get(tableName(key))?.objects.values() ?? []];
+    const wanted = namespace === undefined
+      ? all
+      : all.filter((object) => object.metadata.namespace === namespace);
+    return wanted.sort(byName);
+  }
+
+  put(key: ResourceKey, object: ApiObject): ApiObject {
+    const revision = this.#revision + 1;
+    const metadata = { ...object.metadata, resourceVersion: `${revision}` };
+    const stored = { ...object, metadata };
+    const { namespace, name } = metadata;
+    const previous = this.get(key, namespace, name);
+    this.database.write(key, stored, revision);
+    this.#table(key).objects.set(objectName(namespace, name), stored);
+    this.#record({
+      type: previous ? "MODIFIED" : "ADDED",
+      key,
+      revision,
+      object: stored,
+      previous,
+    });
+    return stored;
+  }
+
+  remove(key: ResourceKey, namespace: string | undefined, name: string): boolean {
+    const previous = this.get(key, namespace, name);
+    if (!previous) return false;
+    const revision = this.#revision + 1;
+    this.database.erase(key, namespace, name, revision);
+    this.#table(key).objects.delete(objectName(namespace, name));
+    const metadata = { ...previous.metadata, resourceVersion: `${revision}` };
+    const object = { ...previous, metadata };
+    this.#record({ type: "DELETED", key, revision, object, previous });
+    return true;
+  }
+
+  #record(change: Change): void {
+    this.#revision = change.revision;
+    this.#history.push(change);
+    if (this.#history.length > this.historyLimit * 2) {
+      const dropped = this.#history.splice(0, this.#history.length - this.historyLimit);
+      this.#forgotten = dropped.at(-1)?.revision ?? this.#forgotten;
+    }
+    this.#pending.push(change);
+    this.#tell();
+  }
+
+  /** A listener may write: what it writes is told to all after the change that it was told of. */
+  #tell(): void {
+    if (this.#telling) return;
+    this.#telling = true;
+    try {
+      for (let change = this.#pending.shift(); change; change = this.#pending.shift()) {
+        for (const listener of this.#listeners) listener(change);
+      }
+    } finally {
+      this.#telling = false;
+    }
+  }
+
+  #since(revision: number): Change[] {
+    if (revision < this.#forgotten) {
+      throw expired(`too old resource version: ${revision} (${this.#forgotten})`);
+    }
+    const start = this.#history.findLastIndex((change) => change.revision <= revision) + 1;
+    return this.#history.slice(start);
+  }
+
+  changesSince(key: ResourceKey, revision: number): Change[] {
+    const name = tableName(key);
+    return this.#since(revision).filter((change) => tableName(change.key) === name);
+  }
+
+  listAt(key: ResourceKey, namespace: string | undefined, revision: number): ApiObject[] {
+    const objects = new Map(
+      this.list(key).map((o) => [objectName(o.metadata.namespace, o.metadata.name), o]),
+    );
+    for (const { object, previous } of this.changesSince(key, revision).reverse()) {
+      const name = objectName(object.metadata.namespace, object.metadata.name);
+      if (previous) objects.set(name, previous);
+      else objects.delete(name);
+    }
+    return [...objects.values()]
+      .filter((object) => namespace === undefined || object.metadata.namespace === namespace)
+      .sort(byName);
+  }
+
+  subscribe(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  keys(): ResourceKey[] {
+    return [...this.#tables.values()].filter((t) => t.objects.size > 0).map((t) => t.key);
+  }
+
+  setting(name: string): string | undefined {
+    return this.database.setting(name);
+  }
+
+  setSetting(name: string, value: string): void {
+    this.database.setSetting(name, value);
+  }
+
+  close(): void {
+    this.#listeners.clear();
+    this.database.close();
+  }
+}
+
+/**
+ * Opens the store. Throws with a clear message where the folder cannot be used, or another process
+ * has it open.
+ */
+export function openStore({ dataDir, historyLimit = 5_000 }: StoreOptions = {}): Store {
+  return new SqliteStore(openDatabase(dataDir), historyLimit);
+}
