@@ -1,4 +1,4 @@
-/** Leader election on a coordination.k8s.io Lease, by local monotonic time alone. */
+/** Lease-based leader election, fenced by the local monotonic clock. */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
 import { type Clock, rfc3339Micro, systemClock } from "./clock.ts";
@@ -8,8 +8,8 @@ import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
 /** A candidate for leadership. */
 export interface LeaderElector {
   /**
-   * Whether this one leads and renewed within the renew deadline. Ask before each act of a leader.
-   * Where `run` was told to stop it holds until the work has ended.
+   * Whether this one leads and has renewed within the renew deadline. Ask before each act of a leader.
+   * After `run` was told to stop it stays true until the work has ended.
    */
   readonly leading: boolean;
   /** Identity of the leader, as last seen. */
@@ -18,8 +18,8 @@ export interface LeaderElector {
   readonly transitions: number;
   /** The lease as last seen: its annotations say what its holder wants others to know. */
   readonly lease: LeaseObject | undefined;
-  /** Somebody misses the leader: a candidate looks at the lease now (at most every 200 ms). */
-  lookAgain(): void;
+  /** Makes a candidate read the lease now, because somebody has found no leader; at most every 200 ms. */
+  refresh(): void;
   /** Competes until `signal` aborts, then releases the lease. May be called once. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -35,36 +35,36 @@ export interface LeaderElectorOptions {
   /** Put on the Lease by its holder. */
   annotations?: Readonly<Record<string, string>>;
   /**
-   * Work of the leader; its signal aborts when the lease is lost or the process stops. Work that ends
-   * by itself lets go of the lease.
+   * Work of the leader; its signal aborts when the lease is lost or the process stops. When the work ends
+   * by itself, the lease is released.
    */
   onStarted: (signal: AbortSignal) => Promise<void>;
-  /** The lease was lost, or given up; the work has ended. */
+  /** Called when the lease was lost or released and the work has ended. */
   onStopped?: () => void;
-  /** Another leader was seen. */
+  /** Called when another leader was seen. */
   onLeader?: (identity: string) => void;
   clock?: Clock;
   random?: () => number;
-  /** A lease that was not renewed for this long is anybody's. Default 15000. */
+  /** After this long without a renewal the lease may be taken by anybody. Default 15000. */
   leaseMs?: number;
-  /** A leader that could not renew for this long stops. Below `leaseMs`. Default 10000. */
+  /** After this long without a renewal the leader stops. Below `leaseMs`. Default 10000. */
   renewMs?: number;
-  /** Time between tries, plus up to a fifth. Default 2000. */
+  /** Time between attempts, plus up to a fifth. Default 2000. */
   retryMs?: number;
 }
 
 const logger = getLogger(["milepost", "kube", "leader_election"]);
 
-/** What was read, and when by the local clock: the holder's own times are not believed. */
+/** What was read, and when by the local clock: the holder's own times are not used. */
 interface Observation {
   readonly record: string;
   readonly at: number;
 }
 
-/** How long each of the two calls that let go of the lease may take. */
+/** Deadline of each of the two calls that release the lease. */
 const RELEASE_DEADLINE_MS = 750;
-/** Least time between two looks that {@link LeaderElector.lookAgain} asks for. */
-const LOOK_AGAIN_MS = 200;
+/** Least time between two reads that {@link LeaderElector.refresh} asks for. */
+const REFRESH_EVERY_MS = 200;
 
 /** A candidate; it competes with {@link LeaderElector.run}. */
 export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
@@ -84,7 +84,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let transitions = 0;
   let seen: LeaseObject | undefined;
   let wake: AbortController | undefined;
-  let lookedAt = -Infinity;
+  let readAt = -Infinity;
 
   const fresh = () => clock.monotonic() - renewedAt < renewMs;
 
@@ -122,7 +122,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     };
   }
 
-  /** Milliseconds for which the lease is still another one's; 0 where it can be had. */
+  /** Milliseconds for which another one still holds the lease; 0 if it can be taken. */
   function takenForMs(lease: LeaseObject | undefined): number {
     const holder = lease?.spec?.holderIdentity;
     if (!holder || holder === identity) return 0;
@@ -170,11 +170,11 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
 
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
-      lookedAt = clock.monotonic();
+      readAt = clock.monotonic();
       if (await attemptOrLog(signal, Math.min(renewMs, 2 * retryMs))) return true;
       wake = new AbortController();
-      // Who waits looks twice as often as the holder renews, and when the lease ends: so a dead
-      // holder is followed within the lease and one retry period.
+      // A candidate reads twice as often as the holder renews, and when the lease ends: so a dead
+      // holder is replaced within the lease and one retry period.
       const endsInMs = takenForMs(seen) || Infinity;
       await pause(AbortSignal.any([signal, wake.signal]), Math.min(retryMs / 2, endsInMs));
       wake = undefined;
@@ -216,16 +216,16 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       logger.error("the work of the leader failed", { namespace, name, error });
     }).finally(() => ended.abort());
     await keep(AbortSignal.any([signal, ended.signal]));
-    const letsGo = signal.aborted || ended.signal.aborted;
-    // Last writes of a leader that lets go are still a leader's.
-    if (!letsGo) held = false;
+    const releases = signal.aborted || ended.signal.aborted;
+    // The last writes of a leader that releases its lease are still a leader's.
+    if (!releases) held = false;
     term.abort(new Error("not the leader any more"));
     await work;
     held = false;
-    if (letsGo) await release();
+    if (releases) await release();
     logger.info("not leading any more", { namespace, name, identity });
     onStopped?.();
-    if (letsGo) await pause(signal);
+    if (releases) await pause(signal);
   }
 
   return {
@@ -241,8 +241,8 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     get lease() {
       return seen;
     },
-    lookAgain() {
-      if (clock.monotonic() - lookedAt >= LOOK_AGAIN_MS) wake?.abort();
+    refresh() {
+      if (clock.monotonic() - readAt >= REFRESH_EVERY_MS) wake?.abort();
     },
     async run(signal) {
       while (await acquire(signal)) await lead(signal);

@@ -1,9 +1,10 @@
-/** What only the leader does: controllers, webhook configurations and the owned state, for one term. */
+/** Work of the leader: controllers, webhook configurations and the owned state, for one term. */
 import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/controller.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Controller, ControllerMetrics } from "../../kube/controller.ts";
+import type { LeaderWork } from "../../kube/leadership.ts";
 import {
   type ConfigurationSync,
   createConfigurationSync,
@@ -29,8 +30,6 @@ export interface TermOptions {
   readonly parts: ManagerParts;
   /** The port that admission is served on. */
   readonly webhookPort: () => number;
-  /** Whether this replica may still act as the leader. */
-  readonly leading: () => boolean;
   /** The webhook configurations are in the cluster as they should be. */
   readonly onConfigured: () => void;
 }
@@ -120,40 +119,14 @@ async function keepConfigured(options: TermOptions, signal: AbortSignal): Promis
   await sync.run(signal);
 }
 
-/** Runs all until `signal` aborts; where one fails, all end. Throws what the first threw. */
-async function runTogether(
-  works: readonly ((signal: AbortSignal) => Promise<void>)[],
-  signal: AbortSignal,
-): Promise<void> {
-  const failed = new AbortController();
-  const any = AbortSignal.any([signal, failed.signal]);
-  const running = works.map((work) =>
-    work(any).catch((error) => {
-      failed.abort();
-      throw error;
-    })
-  );
-  await Promise.allSettled(running);
-  await Promise.all(running);
-}
-
-/** Leads until `signal` aborts; resolves when nothing of this term runs or is pending any more. */
-export async function runTerm(options: TermOptions, signal: AbortSignal): Promise<void> {
-  const { parts, leading } = options;
-  const { leads, owned, recording } = parts;
-  leads.turn(true);
-  const stopped = () => leads.turn(false);
-  signal.addEventListener("abort", stopped, { once: true });
-  try {
-    await runTogether([
-      (signal) => keepConfigured(options, signal),
-      (signal) => owned.run(signal, leading, FLUSH_MS),
-      (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
-      (signal) => recording?.adapter.check(signal) ?? aborted(signal),
-      ...createControllers(options).map((it) => (signal: AbortSignal) => it.run(signal)),
-    ], signal);
-  } finally {
-    signal.removeEventListener("abort", stopped);
-    leads.turn(false);
-  }
+/** The work of one term. The owned state ends with nothing pending. */
+export function createTermWorks(options: TermOptions): LeaderWork[] {
+  const { owned, recording } = options.parts;
+  return [
+    (signal) => keepConfigured(options, signal),
+    (signal) => owned.run(signal, FLUSH_MS),
+    (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
+    (signal) => recording?.adapter.check(signal) ?? aborted(signal),
+    ...createControllers(options).map((it) => (signal: AbortSignal) => it.run(signal)),
+  ];
 }

@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";
+import type { Candidacy } from "../../kube/leadership.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { createAdmission } from "./admission.ts";
 import { cachesSynced, runCaches } from "./caches.ts";
@@ -10,8 +11,7 @@ import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { statusBaseUrl } from "./endpoints.ts";
 import { type ReadinessCheck, startHealthServer, startMetricsServer } from "./health.ts";
 import { collectAfterFilling } from "./heap_collection.ts";
-import { createLeadership, type Leadership } from "./leadership.ts";
-import { runTerm } from "./leading.ts";
+import { createTermWorks } from "./leading.ts";
 import { createManagerParts, type Foundation, type ManagerParts } from "./parts.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { type PushServing, servePushes } from "./pushes.ts";
@@ -89,7 +89,7 @@ async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): 
 async function runLoops(
   parts: ManagerParts,
   pushes: PushServing | undefined,
-  leadership: Leadership,
+  candidacy: Candidacy,
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.all([
@@ -100,7 +100,7 @@ async function runLoops(
     cachesSynced(parts.caches, signal).then((synced) => {
       if (!synced) return undefined;
       collectAfterFilling(parts.caches.trainJobs.list().length);
-      return leadership.run(signal);
+      return parts.leadership.run(candidacy, signal);
     }),
   ]);
 }
@@ -149,13 +149,12 @@ export async function startManager(
     certified: false,
     configured: false,
     stopping: false,
-    leadership: undefined,
     pushes: undefined,
   };
-  const parts = await createManagerParts(foundation, () => phase.leadership?.leading ?? false);
-  const checks = readinessChecks(foundation, parts, phase);
   const machine = thisMachine();
   const identity = replicaIdentity(environment, machine);
+  const parts = await createManagerParts(foundation, identity);
+  const checks = readinessChecks(foundation, parts, phase);
   const loops = new AbortController();
 
   // What is started is stopped in reverse: pushes first, then the term with what is pending.
@@ -178,27 +177,22 @@ export async function startManager(
     ? await servePushes({
       foundation,
       parts,
-      leadership: () => phase.leadership,
       replicaHost: replicaHost(configuration.bindAddress, environment, machine),
     })
     : undefined;
   cleanup.defer(() => pushes?.close(STOP.closeMs));
   phase.pushes = pushes;
-  const leadership = createLeadership({
-    ...foundation,
-    identity,
-    forwardAddress: pushes?.forwardAddress,
-    term: (signal) =>
-      runTerm({
+  const candidacy = {
+    address: pushes?.forwardAddress,
+    works: () =>
+      createTermWorks({
         foundation,
         parts,
         webhookPort: () => admission.port,
-        leading: () => leadership.leading,
         onConfigured: () => phase.configured = true,
-      }, signal),
-  });
-  phase.leadership = leadership;
-  const running = runLoops(parts, pushes, leadership, loops.signal);
+      }),
+  };
+  const running = runLoops(parts, pushes, candidacy, loops.signal);
   cleanup.defer(async () => {
     loops.abort();
     await running;
@@ -215,7 +209,7 @@ export async function startManager(
     ports: { webhook: admission.port, status: pushes?.port, ...plain },
     identity,
     caBundle: () => parts.certificates.current().caBundle,
-    leading: () => leadership.leading,
+    leading: () => parts.leadership.leading,
     ready: () => checks.every((it) => it.ready()),
     whenReady: () => ready,
     stop: () => {

@@ -11,6 +11,7 @@ import type { TakeQuestion } from "../../katib/api/questions.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { LeaderLocator } from "../../kube/leadership.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Peers } from "../../http/limits/peers.ts";
@@ -20,7 +21,7 @@ import type { Lookup } from "../../status/ownership/ownership.ts";
 import { runEventLoop } from "../../http/event_stream.ts";
 import { createFeeds } from "../../status/reading/status_feeds.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
-import { createOwnerRouter, type OwnerPlace } from "../../status/replicas/owner.ts";
+import { createOwnerRouter } from "../../status/replicas/owner.ts";
 import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
@@ -43,9 +44,8 @@ export interface ObservationServingOptions {
   readonly ends: Pick<JobEnds, "on">;
   /** A TrainJob by the cache, or by a bounded read. */
   readonly findJob: Lookup<TrainJob>;
-  /** Where the owner is. */
-  readonly place: () => OwnerPlace;
-  readonly lookAgain: () => void;
+  /** Locates the owner. */
+  readonly leadership: LeaderLocator;
   readonly here: ObservationsHere;
   readonly forward: Pick<ForwardClient, "ask" | "readChanges">;
 }
@@ -80,26 +80,24 @@ function questionBudget(perSecond: number): TakeQuestion {
 
 /** Who asks the owner: in process, or by a call. */
 function createAsk(options: ObservationServingOptions) {
-  const { place, lookAgain, here, forward, clock } = options;
+  const { leadership: leader, here, forward, clock } = options;
   return createOwnerRouter<ObservationAsk, ObservationAnswer>({
-    place,
+    leader,
     acceptHere: here.answer,
     forward: async (target, ask, bounds) => ({
       acceptance: parseAnswer(await forward.ask(target, ask, bounds)),
     }),
-    lookAgain,
     clock,
   });
 }
 
 /** Tells of changes of the log at its owner, and of the TrainJob here. */
 function createFollow(options: ObservationServingOptions) {
-  const { caches, place, lookAgain, here, forward, clock } = options;
+  const { caches, leadership: leader, here, forward, clock } = options;
   const poll = createOwnerPoll({
-    place,
+    leader,
     pollHere: here.poll,
     forward: forward.readChanges,
-    lookAgain,
     clock,
   });
   const feeds = createFeeds({ poll, clock, valueOf: ({ cursor }) => cursor });

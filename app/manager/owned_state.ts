@@ -7,6 +7,7 @@ import type { ObservationSource } from "../../katib/api/source.ts";
 import type { ObservationSink } from "../../katib/log/sink.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { Leadership } from "../../kube/leadership.ts";
 import type { Acceptance, AcceptPush, Push } from "../../status/chain/exchange.ts";
 import { createHeldStatuses, type HeldStatuses } from "../../status/reading/held_statuses.ts";
 import { createLedger, type Ledger, type LedgerJob } from "../../status/ledger/ledger.ts";
@@ -31,6 +32,7 @@ export interface OwnedStateParts {
     ManagerConfiguration,
     "statusWriteInterval" | "statusWritesQps" | "leaderElect" | "leaseDuration" | "renewDeadline"
   >;
+  readonly leadership: Pick<Leadership, "leading">;
   readonly metrics: Metrics;
   /** Absent: nothing is recorded. */
   readonly trials?: TrialParts | undefined;
@@ -52,8 +54,6 @@ interface TermState {
 
 /** The state of whoever leads; empty on the others. */
 export interface OwnedState {
-  /** Whether a term runs here that takes pushes. */
-  readonly open: boolean;
   readonly accept: AcceptPush;
   /** What jobs' newest status is; undefined where no term runs here. */
   readonly poll: PollOwner;
@@ -68,10 +68,10 @@ export interface OwnedState {
   /** Age of the longest waiting one, in seconds. */
   oldestSeconds(): number;
   /**
-   * Owns the state until `signal` aborts. Then what is pending is written within `flushMs`, where
-   * `leading` still says so; else it is dropped, and counted.
+   * Owns the state until `signal` aborts. Then what is pending is written within `flushMs` if this
+   * replica still leads; otherwise it is dropped and counted.
    */
-  run(signal: AbortSignal, leading: () => boolean, flushMs: number): Promise<void>;
+  run(signal: AbortSignal, flushMs: number): Promise<void>;
 }
 
 /** A write's deadline is shorter than what a lost lease leaves to the next owner (decision 7). */
@@ -93,7 +93,7 @@ function observed(
 
 /** Creates the state; it takes nothing before a term runs. */
 export function createOwnedState(parts: OwnedStateParts): OwnedState {
-  const { client, caches, clock, configuration, metrics } = parts;
+  const { client, caches, clock, configuration, leadership, metrics } = parts;
   const write = createStatusWriter(client, writeDeadlineMs(parts));
   let current: TermState | undefined;
 
@@ -103,10 +103,10 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
     return job?.metadata.uid === uid ? job.status?.trainerStatus : undefined;
   }
 
-  const createTermLedger = (leading: () => boolean) =>
+  const createTermLedger = () =>
     createLedger({
       write: (job, status, signal) =>
-        leading()
+        leadership.leading
           ? write(job, status, signal)
           : Promise.resolve({ result: "error", problem: "the lease was not renewed in time" }),
       shown,
@@ -132,8 +132,8 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
     return () => stops.forEach((stop) => stop());
   }
 
-  async function end(ledger: Ledger, running: Promise<void>, leads: boolean, flushMs: number) {
-    if (!leads) {
+  async function end(ledger: Ledger, running: Promise<void>, flushMs: number) {
+    if (!leadership.leading) {
       const left = ledger.abandon();
       if (left > 0) log.warn("the lease was lost with progress unwritten", { jobs: left });
       return await running;
@@ -143,9 +143,6 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
   }
 
   return {
-    get open() {
-      return current !== undefined;
-    },
     accept(push, signal) {
       if (current === undefined) {
         const reason = "this replica does not own the status of jobs";
@@ -168,16 +165,16 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
       current?.held.poll(entries, waitMs, signal) ?? Promise.resolve(undefined),
     pending: () => current?.ledger.pending() ?? 0,
     oldestSeconds: () => current?.ledger.oldestSeconds() ?? 0,
-    async run(signal, leading, flushMs) {
-      const ledger = createTermLedger(leading);
+    async run(signal, flushMs) {
+      const ledger = createTermLedger();
       const held = createHeldStatuses({ shown, clock, term: crypto.randomUUID() });
-      const adapter = parts.trials?.adapter.begin(leading);
+      const adapter = parts.trials?.adapter.begin();
       const forget = follow(ledger, held, adapter);
       const ended = Promise.withResolvers<void>();
       const close = () => {
         current = undefined;
         held.close();
-        end(ledger, running, leading(), flushMs).then(ended.resolve, ended.reject);
+        end(ledger, running, flushMs).then(ended.resolve, ended.reject);
       };
       current = { ledger, held, adapter };
       const running = ledger.run(signal);

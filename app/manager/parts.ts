@@ -3,6 +3,7 @@ import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createEventRecorder, type EventRecorder } from "../../kube/events.ts";
+import { createLeadership, type Leadership } from "../../kube/leadership.ts";
 import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
@@ -44,34 +45,27 @@ function cachesOf({ client, clock, configuration, metrics }: Foundation): Caches
   });
 }
 
-/** Whether this replica leads, for those that want to hear of it. */
-export interface LeadSwitch {
-  on: boolean;
-  /** Sets it, and tells the listeners. */
-  turn(on: boolean): void;
-  onChange(listener: () => void): () => void;
-}
-
-function createSwitch(): LeadSwitch {
-  const listeners = new Set<() => void>();
-  return {
-    on: false,
-    turn(on) {
-      this.on = on;
-      for (const listener of listeners) listener();
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+/** Leadership by the Lease of the manager's namespace, or without one. */
+function leadershipOf({ client, clock, configuration }: Foundation, identity: string): Leadership {
+  if (!configuration.leaderElect) return createLeadership(undefined);
+  return createLeadership({
+    client,
+    clock,
+    identity,
+    namespace: configuration.namespace,
+    name: MANAGER.lease,
+    addressAnnotation: MANAGER.forwardAddressAnnotation,
+    leaseMs: configuration.leaseDuration,
+    renewMs: configuration.renewDeadline,
+    retryMs: configuration.retryPeriod,
+  });
 }
 
 function certificatesOf(
   foundation: Foundation,
   caches: Caches,
   events: EventRecorder,
-  leads: LeadSwitch,
+  leadership: Leadership,
 ) {
   const { client, clock, configuration, host } = foundation;
   const { webhookBaseUrl, statusBaseUrl, serviceName: service, namespace } = configuration;
@@ -82,9 +76,9 @@ function certificatesOf(
     address: { service, namespace, baseUrls },
     clock,
     ...(foundation.certificatePolicy === undefined ? {} : { policy: foundation.certificatePolicy }),
-    mayChange: () => leads.on || !configuration.leaderElect,
+    mayChange: () => leadership.active || !configuration.leaderElect,
     changes: (listener) => {
-      const stops = [caches.secrets.onChange(listener), leads.onChange(listener)];
+      const stops = [caches.secrets.onChange(listener), leadership.onChange(listener)];
       return () => stops.forEach((stop) => stop());
     },
     rotated: (message) =>
@@ -98,12 +92,12 @@ function certificatesOf(
 /** What is recorded, and where; undefined with the gate off. */
 async function recordingOf(
   foundation: Foundation,
-  { caches, events, certificates }: {
+  { caches, events, certificates, leadership }: {
     readonly caches: Caches;
     readonly events: EventRecorder;
     readonly certificates: ReturnType<typeof certificatesOf>;
+    readonly leadership: Leadership;
   },
-  mayWrite: () => boolean,
 ) {
   const { configuration, clock, metrics } = foundation;
   const { serviceName, namespace, observationSink, katibDbManager } = configuration;
@@ -120,26 +114,31 @@ async function recordingOf(
       const serverName = `${serviceName}.${namespace}.svc`;
       return { cert: replica.certificate, key: replica.key, ca, serverName };
     },
-    mayWrite,
+    mayWrite: () => leadership.leading,
   });
-  return { sink, adapter: createTrialAdapter({ ...foundation, caches, events, sink }) };
+  return { sink, adapter: createTrialAdapter({ ...foundation, caches, events, leadership, sink }) };
 }
 
 /**
- * Builds everything that needs no port. `mayWrite`: whether this replica may act as the leader. Rejects
- * with a ConfigurationError where the observation log cannot be opened.
+ * Builds everything that needs no port. `identity` is unique to this process. Rejects with a
+ * ConfigurationError if the observation log cannot be opened.
  */
-export async function createManagerParts(foundation: Foundation, mayWrite: () => boolean) {
+export async function createManagerParts(foundation: Foundation, identity: string) {
   const { client, clock, configuration, metrics } = foundation;
   const caches = cachesOf(foundation);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
-  const leads = createSwitch();
-  const certificates = certificatesOf(foundation, caches, events, leads);
-  const recording = await recordingOf(foundation, { caches, events, certificates }, mayWrite);
+  const leadership = leadershipOf(foundation, identity);
+  const certificates = certificatesOf(foundation, caches, events, leadership);
+  const recording = await recordingOf(foundation, {
+    caches,
+    events,
+    certificates,
+    leadership,
+  });
   return {
     caches,
     events,
-    leads,
+    leadership,
     certificates,
     recording,
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
@@ -148,6 +147,7 @@ export async function createManagerParts(foundation: Foundation, mayWrite: () =>
       caches,
       clock,
       configuration,
+      leadership,
       metrics,
       trials: recording && { ...recording, cache: caches.trials },
     }),

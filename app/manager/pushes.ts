@@ -4,9 +4,8 @@ import type { ObservationApi } from "../../katib/api/observation_api.ts";
 import type { HttpHandler } from "../../http/message.ts";
 import { createForwardClient, type ReplicaTls } from "../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../status/replicas/forward_listener.ts";
-import { createOwnerRouter, type OwnerPlace } from "../../status/replicas/owner.ts";
+import { createOwnerRouter } from "../../status/replicas/owner.ts";
 import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
-import type { Leadership } from "./leadership.ts";
 import type { Foundation, ManagerParts } from "./parts.ts";
 import { addressText } from "./replica.ts";
 import { serveObservations } from "./observations.ts";
@@ -35,8 +34,6 @@ export interface PushServing {
 export interface PushServingOptions {
   readonly foundation: Foundation;
   readonly parts: ManagerParts;
-  /** Undefined as long as nothing is known of leadership. */
-  readonly leadership: () => Leadership | undefined;
   /** Under which other replicas reach this one. */
   readonly replicaHost: string;
 }
@@ -54,8 +51,8 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 
 /** Listens for pushes that other replicas forward. */
 async function listenForForwards(options: PushServingOptions, here: ObservationsHere) {
-  const { foundation: { configuration, clock }, parts, leadership } = options;
-  const { certificates, owned } = parts;
+  const { foundation: { configuration, clock }, parts } = options;
+  const { certificates, leadership, owned } = parts;
   const listener = await orNameTheFlag(
     "--forward-port",
     configuration.forwardPort,
@@ -66,8 +63,8 @@ async function listenForForwards(options: PushServingOptions, here: Observations
         tls: serverTls(certificates.current()),
         clientName: MANAGER.replicaCertificateName,
         term: () => ({
-          leading: owned.open && (leadership()?.leading ?? false),
-          transitions: leadership()?.transitions ?? 0,
+          leading: leadership.active,
+          transitions: leadership.transitions,
         }),
         acceptHere: owned.accept,
         pollHere: owned.poll,
@@ -101,7 +98,7 @@ function byPath(api: ObservationApi, pushes: HttpHandler): HttpHandler {
 
 /** Starts to take pushes. Leaves nothing running where it throws. */
 export async function servePushes(options: PushServingOptions): Promise<PushServing> {
-  const { foundation, parts, leadership } = options;
+  const { foundation, parts } = options;
   const { configuration, clock } = foundation;
   const { owned } = parts;
   await using cleanup = new AsyncDisposableStack();
@@ -116,27 +113,24 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forwarder.stop();
     forwarder.client.close();
   });
-  const owner = {
-    place: (): OwnerPlace => {
-      const place = leadership()?.place() ?? { kind: "nowhere" };
-      return place.kind === "here" && !owned.open ? { kind: "nowhere" } : place;
-    },
-    lookAgain: () => leadership()?.lookAgain(),
-  };
   const { forward, read } = forwarder.client;
-  const reading = serveReads({ ...foundation, ...parts, ...owner, forward: read });
+  const reading = serveReads({ ...foundation, ...parts, forward: read });
   cleanup.defer(() => reading.close());
   const endpoint = createStatusEndpoint({
     ...foundation,
     caches: parts.caches,
-    accept: createOwnerRouter({ ...owner, acceptHere: owned.accept, forward, clock }),
+    accept: createOwnerRouter({
+      leader: parts.leadership,
+      acceptHere: owned.accept,
+      forward,
+      clock,
+    }),
     reading,
   });
   cleanup.defer(() => endpoint.close());
   const api = serveObservations({
     ...foundation,
     ...parts,
-    ...owner,
     ...reading,
     peers: endpoint.peers,
     findJob: trainJobLookup({ ...foundation, ...parts }),

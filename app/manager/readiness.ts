@@ -2,7 +2,6 @@
 import type { Clock } from "../../kube/clock.ts";
 import { unsynced } from "./caches.ts";
 import type { ReadinessCheck } from "./health.ts";
-import type { Leadership } from "./leadership.ts";
 import type { Foundation, ManagerParts } from "./parts.ts";
 import type { PushServing } from "./pushes.ts";
 
@@ -14,7 +13,6 @@ export interface Phase {
   certified: boolean;
   configured: boolean;
   stopping: boolean;
-  leadership: Leadership | undefined;
   pushes: PushServing | undefined;
 }
 
@@ -38,11 +36,11 @@ export function readinessChecks(
       name: "keys of the API server",
       ready: () => phase.pushes === undefined ? !withProgress : phase.pushes.ready(),
     },
-    { name: "leader election", ready: () => phase.leadership?.known ?? false },
+    { name: "leader election", ready: () => parts.leadership.known },
     // Only the leader writes them; a new version must be ready before the old leader goes.
     {
       name: "webhook configurations",
-      ready: () => !phase.leadership?.leading || phase.configured,
+      ready: () => !parts.leadership.leading || phase.configured,
     },
   ];
 }
@@ -53,13 +51,13 @@ export function refreshGauges(
   parts: ManagerParts,
   phase: Phase,
 ): void {
-  const { owned, certificates } = parts;
+  const { owned, certificates, leadership } = parts;
   if (phase.certified) {
     for (const [name, time] of Object.entries(certificates.current().expiry)) {
       metrics.certificateExpiry.set({ name }, Math.round((time - clock.now()) / 1000));
     }
   }
-  metrics.leader.set(phase.leadership?.leading ? 1 : 0);
+  metrics.leader.set(leadership.leading ? 1 : 0);
   metrics.ledgerPending.set(owned.pending());
   metrics.ledgerOldestSeconds.set(owned.oldestSeconds());
   metrics.trialsOpen.set(owned.openTrials());

@@ -1,7 +1,8 @@
 /** Reads of jobs' status on this replica, wherever the owner of all state is. */
 import type { Clock } from "../../kube/clock.ts";
+import type { LeaderLocator } from "../../kube/leadership.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
-import { createOwnerRouter, type OwnerPlace } from "../../status/replicas/owner.ts";
+import { createOwnerRouter } from "../../status/replicas/owner.ts";
 import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
 import type { ReadingParts } from "../../status/reading/read_stages.ts";
 import type { JobStatus, Reading, ReadJob } from "../../status/reading/reading.ts";
@@ -20,9 +21,8 @@ export interface ReadServingOptions {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly owned: Pick<OwnedState, "poll">;
-  /** Where the owner is. */
-  readonly place: () => OwnerPlace;
-  readonly lookAgain: () => void;
+  /** Locates the owner. */
+  readonly leadership: LeaderLocator;
   readonly forward: ForwardClient["read"];
 }
 
@@ -43,20 +43,19 @@ function answerOf(readings: readonly Reading[] | undefined): OwnersAnswer | unde
 
 /** Serves reads: each for itself, and streams by feeds that they share. */
 export function serveReads(options: ReadServingOptions): ReadServing {
-  const { configuration, caches, clock, metrics, owned, place, lookAgain } = options;
+  const { configuration, caches, clock, metrics, owned, leadership: leader } = options;
   const forward = options.forward;
   const ends = createJobEnds(caches.trainJobs);
   const feeds = createStatusFeeds({
-    poll: createOwnerPoll({ place, pollHere: owned.poll, forward, lookAgain, clock }),
+    poll: createOwnerPoll({ leader, pollHere: owned.poll, forward, clock }),
     clock,
   });
   const read = createOwnerRouter<ReadJob, OwnersAnswer>({
-    place,
+    leader,
     acceptHere: async (job, signal) => answerOf(await owned.poll([{ job }], 0, signal)),
     forward: async (target, job, bounds) => ({
       acceptance: answerOf(await forward(target, { entries: [{ job }], waitMs: 0 }, bounds)),
     }),
-    lookAgain,
     clock,
   });
   return {

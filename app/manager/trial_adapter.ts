@@ -12,6 +12,7 @@ import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import { createPlanCache } from "../../katib/trials/plan_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { Leadership } from "../../kube/leadership.ts";
 import type { EventRecorder, EventSubject } from "../../kube/events.ts";
 import { type Caches, INDEXES } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
@@ -32,6 +33,7 @@ export interface TrialAdapterParts {
     "adoptCollectors" | "leaderElect" | "leaseDuration" | "renewDeadline"
   >;
   readonly events: Pick<EventRecorder, "record">;
+  readonly leadership: Pick<Leadership, "leading">;
   readonly metrics: Pick<Metrics, "trialsStopped">;
   readonly sink: ObservationSink;
 }
@@ -39,7 +41,7 @@ export interface TrialAdapterParts {
 /** The adapter, to be had for a term, and what the controllers ask about trials. */
 export interface TrialAdapter {
   /** The adapter of one term. */
-  begin(leading: () => boolean): Adapter;
+  begin(): Adapter;
   /** The Trial whose metrics the job's pods push. Rejects where that is not known now. */
   trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
   /** Says where JobSets do not fit their trials' templates, until `signal` aborts. */
@@ -88,7 +90,8 @@ function tellers(events: Pick<EventRecorder, "record">) {
 
 /** Creates {@link TrialAdapter}; it does nothing before a term begins. */
 export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
-  const { client, caches, clock, configuration, events, metrics, sink } = parts;
+  const { client, caches, clock, configuration, events, leadership, metrics, sink } = parts;
+  const leading = () => leadership.leading;
   const adopted: ReadonlySet<string> = new Set(configuration.adoptCollectors);
   const none: ReadonlySet<string> = new Set();
   const notify = createNotifier(events);
@@ -108,7 +111,7 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
     deadlineMs: READ_MS,
   });
 
-  function begin(leading: () => boolean): Adapter {
+  function begin(): Adapter {
     return createAdapter({
       sink,
       plans,

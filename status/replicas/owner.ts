@@ -1,13 +1,8 @@
 /** Whose a request is: answered here, forwarded to the replica that owns the state, or held a moment. */
 import type { Clock } from "../../kube/clock.ts";
+import type { LeaderLocator } from "../../kube/leadership.ts";
 import type { Acceptance, Push } from "../chain/exchange.ts";
 import type { ForwardTarget } from "./forwarding.ts";
-
-/** Where the owner of all state is now (design, decision 7). */
-export type OwnerPlace =
-  | { readonly kind: "here" }
-  | ({ readonly kind: "elsewhere" } & ForwardTarget)
-  | { readonly kind: "nowhere" };
 
 /** Nobody answers for the state now; the client shall come again. */
 export interface Refused {
@@ -30,11 +25,8 @@ export interface CallBounds {
 
 /** Options of {@link createOwnerRouter}. */
 export interface OwnerRouterOptions<Ask = Push, Answer = Acceptance> {
-  /**
-   * Where the owner is. "here" only while the last renewal is younger than the renew deadline; asked
-   * before a request is taken, and again before it is answered.
-   */
-  readonly place: () => OwnerPlace;
+  /** Locates the leader, which owns the state, before a request is taken and again before it is answered. */
+  readonly leader: LeaderLocator;
   /** Answers from this replica's own state; undefined where it has none. */
   readonly acceptHere: (
     ask: Ask,
@@ -46,8 +38,6 @@ export interface OwnerRouterOptions<Ask = Push, Answer = Acceptance> {
     ask: Ask,
     bounds: CallBounds,
   ) => Promise<{ readonly acceptance?: Answer | undefined }>;
-  /** Somebody misses the owner: look whether there is another. */
-  readonly lookAgain: () => void;
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
@@ -80,12 +70,13 @@ const TOO_MANY: Refused = {
 export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
   options: OwnerRouterOptions<Ask, Answer>,
 ): AskOwner<Ask, Answer> {
-  const { place, acceptHere, forward, lookAgain, clock, random = Math.random } = options;
+  const { leader, acceptHere, forward, clock, random = Math.random } = options;
   const { holdMs = 2000, maxHeld = 2000 } = options;
   let held = 0;
 
   /** Who lost the lease meanwhile does not speak for the state any more. */
-  const spoken = (answer: Answer | undefined) => place().kind === "here" ? answer : undefined;
+  const spoken = (answer: Answer | undefined) =>
+    leader.locate().kind === "here" ? answer : undefined;
 
   /** The owner's answer; undefined where there was none. */
   function attempt(
@@ -93,7 +84,7 @@ export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
     leftMs: number,
     signal: AbortSignal,
   ): Answer | undefined | Promise<Answer | undefined> {
-    const where = place();
+    const where = leader.locate();
     if (where.kind === "here") {
       const answer = acceptHere(ask, signal);
       return answer instanceof Promise ? answer.then(spoken) : spoken(answer);
@@ -109,7 +100,7 @@ export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
     signal: AbortSignal,
   ): Promise<Answer | Refused> {
     for (;;) {
-      lookAgain();
+      leader.refresh();
       const leftMs = untilMs - clock.monotonic();
       if (leftMs <= 0 || signal.aborted) return NO_OWNER;
       await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS * (1 + random())), signal);

@@ -1,7 +1,8 @@
 /** Asks the owner for news of many jobs, wherever it is; breaks off where the owner changes. */
 import type { Clock } from "../../kube/clock.ts";
+import type { LeaderLocation, LeaderLocator } from "../../kube/leadership.ts";
 import type { ForwardTarget } from "./forwarding.ts";
-import type { CallBounds, OwnerPlace } from "./owner.ts";
+import type { CallBounds } from "./owner.ts";
 import type { ReadEntry, Reading } from "../reading/reading.ts";
 import type { PollOwner } from "../reading/status_feeds.ts";
 
@@ -14,8 +15,8 @@ export interface PollAsk {
 
 /** Options of {@link createOwnerPoll}. */
 export interface OwnerPollOptions {
-  /** Where the owner is; "here" only while the last renewal is younger than the renew deadline. */
-  readonly place: () => OwnerPlace;
+  /** Locates the leader, which owns the state. */
+  readonly leader: LeaderLocator;
   /** Answers from this replica's own state. */
   readonly pollHere: PollOwner;
   /** Asks the owner elsewhere; undefined where it gave no answer. Never throws. */
@@ -24,8 +25,6 @@ export interface OwnerPollOptions {
     ask: PollAsk,
     bounds: CallBounds,
   ) => Promise<readonly Reading[] | undefined>;
-  /** Somebody misses the owner: look whether there is another. */
-  readonly lookAgain: () => void;
   readonly clock: Clock;
 }
 
@@ -34,32 +33,32 @@ const ANSWER_MS = 5000;
 /** How often a poll under way looks whether its owner still is the owner, in milliseconds. */
 const LOOK_EVERY_MS = 1000;
 
-const isSame = (one: OwnerPlace, other: OwnerPlace) =>
+const isSame = (one: LeaderLocation, other: LeaderLocation) =>
   one.kind === other.kind &&
   (one.kind !== "elsewhere" || other.kind !== "elsewhere" ||
     (one.address === other.address && one.transitions === other.transitions));
 
 /** Creates a {@link PollOwner} that knows where the owner is. Who lost the lease does not answer. */
 export function createOwnerPoll(options: OwnerPollOptions): PollOwner {
-  const { place, pollHere, forward, lookAgain, clock } = options;
+  const { leader, pollHere, forward, clock } = options;
 
   /** Aborts `over` when the owner is not at `where` any more. */
-  async function watch(where: OwnerPlace, over: AbortController): Promise<void> {
+  async function watch(where: LeaderLocation, over: AbortController): Promise<void> {
     while (!over.signal.aborted) {
       await clock.sleep(LOOK_EVERY_MS, over.signal);
-      if (!isSame(place(), where)) over.abort();
+      if (!isSame(leader.locate(), where)) over.abort();
     }
   }
 
   async function ask(entries: readonly ReadEntry[], waitMs: number, signal: AbortSignal) {
-    const where = place();
+    const where = leader.locate();
     if (where.kind === "here") return await pollHere(entries, waitMs, signal);
     if (where.kind === "nowhere") return undefined;
     return await forward(where, { entries, waitMs }, { deadlineMs: waitMs + ANSWER_MS, signal });
   }
 
   return async (entries, waitMs, signal) => {
-    const where = place();
+    const where = leader.locate();
     const over = new AbortController();
     const stop = () => over.abort();
     signal.addEventListener("abort", stop, { once: true });
@@ -68,8 +67,8 @@ export function createOwnerPoll(options: OwnerPollOptions): PollOwner {
     try {
       const readings = await ask(entries, waitMs, over.signal);
       // Who lost the lease meanwhile does not speak for the state any more.
-      const isAnswer = readings !== undefined && isSame(place(), where);
-      if (!isAnswer && !signal.aborted) lookAgain();
+      const isAnswer = readings !== undefined && isSame(leader.locate(), where);
+      if (!isAnswer && !signal.aborted) leader.refresh();
       return isAnswer ? readings : undefined;
     } finally {
       stop();

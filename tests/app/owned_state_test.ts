@@ -47,6 +47,7 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
     return await client.patch(kind, key, change, options);
   };
   const metrics = createMetrics();
+  const leadership = { leading: true };
   const owned = createOwnedState({
     client: { ...client, patch },
     caches: { trainJobs: cluster.informer(KINDS.trainJob) },
@@ -58,17 +59,17 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
       leaseDuration: 15_000,
       renewDeadline: 10_000,
     },
+    leadership,
     metrics,
   });
   const stop = new AbortController();
-  let leading = true;
-  const running = owned.run(stop.signal, () => leading, FLUSH_MS);
+  const running = owned.run(stop.signal, FLUSH_MS);
   return {
     clock,
     cluster,
     owned,
     writes,
-    lose: () => leading = false,
+    lose: () => leadership.leading = false,
     push: (name: string, progressPercentage: number) =>
       owned.accept({
         job: { namespace: "default", name, uid: uids.get(name) ?? "" },

@@ -54,6 +54,7 @@ function partsWith(sink: ObservationSink) {
   const metrics = createMetrics();
   const clock = new FakeClock(undefined, () => settlePromises(300));
   const parts: TrialAdapterParts = {
+    leadership: { leading: true },
     client: cluster.client(),
     caches: {
       trainJobs: cluster.informer(WATCHED.trainJob),
@@ -100,7 +101,7 @@ const never = new AbortController().signal;
 
 Deno.test("a trial is recorded, stopped and counted by the parts that the manager gives it", async () => {
   const { parts, events, cluster, clock, metrics } = partsWith(createMemorySink());
-  const adapter = createTrialAdapter(parts).begin(() => true);
+  const adapter = createTrialAdapter(parts).begin();
   const over = new AbortController();
   const running = adapter.run(over.signal);
   for (const step of [1, 2, 3]) {
@@ -124,7 +125,7 @@ Deno.test("rows that the log will never take are told on the Trial", async () =>
     append: () => Promise.reject(new SinkError("refused", "no such trial")),
   };
   const { parts, events, clock } = partsWith(refusing);
-  const adapter = createTrialAdapter(parts).begin(() => true);
+  const adapter = createTrialAdapter(parts).begin();
   const over = new AbortController();
   const running = adapter.run(over.signal);
   const answer = await adapter.accept(push(1, "0.9"), never);

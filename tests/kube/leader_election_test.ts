@@ -1,45 +1,7 @@
 import assert from "node:assert/strict";
-import { KubeError } from "../../kube/errors.ts";
 import { createLeaderElector, type LeaderElectorOptions } from "../../kube/leader_election.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 import { FakeClock } from "../support/fake_clock.ts";
-
-/** One lease, and a client of it that can be cut off. */
-function leaseStore() {
-  let stored: KubeObject | undefined;
-  let version = 0;
-  const refuse = (code: number, reason: string) => new KubeError(reason, { code, reason });
-  const clientOf = (link: { down: boolean }) => ({
-    async get<T>(kind: ResourceKind<T>, _key: ObjectKey): Promise<T> {
-      await Promise.resolve();
-      if (link.down) throw new Error("cut off");
-      if (stored === undefined) throw refuse(404, "NotFound");
-      return kind.parse(structuredClone(stored));
-    },
-    create<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
-      if (stored !== undefined) return Promise.reject(refuse(409, "AlreadyExists"));
-      return write(kind, object, link);
-    },
-    replace<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
-      if (object.metadata?.resourceVersion !== stored?.metadata?.resourceVersion) {
-        return Promise.reject(refuse(409, "Conflict"));
-      }
-      return write(kind, object, link);
-    },
-  });
-  async function write<T extends KubeObject>(
-    kind: ResourceKind<T>,
-    object: T,
-    link: { down: boolean },
-  ): Promise<T> {
-    if (link.down) throw new Error("cut off");
-    const metadata = { ...object.metadata, resourceVersion: String(++version) };
-    stored = structuredClone({ ...object, metadata });
-    await Promise.resolve();
-    return kind.parse(structuredClone(stored));
-  }
-  return { clientOf, read: (): unknown => stored };
-}
+import { leaseStore } from "./lease_store.ts";
 
 function candidate(
   store: ReturnType<typeof leaseStore>,
@@ -208,7 +170,7 @@ Deno.test("`leading` holds while a leader that was told to stop ends its work", 
   assert.equal(only.elector.leading, false);
 });
 
-Deno.test("`lookAgain()` lets a candidate take a lease at once that was let go", async () => {
+Deno.test("`refresh()` lets a candidate take a lease at once that was let go", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   const annotations = { where: "first" };
   const first = candidate(store, clock, "first", { annotations });
@@ -218,7 +180,7 @@ Deno.test("`lookAgain()` lets a candidate take a lease at once that was let go",
   assert.deepEqual(second.elector.lease?.metadata?.annotations, { where: "first" });
   first.stop.abort();
   await first.running;
-  second.elector.lookAgain();
+  second.elector.refresh();
   await clock.advance(0);
   assert.equal(second.elector.leading, true);
   assert.deepEqual(second.elector.lease?.metadata?.annotations, { where: "second" });

@@ -1,6 +1,6 @@
 /** Tests of the feeds of streams: who is asked what, how often, and what happens when owners change. */
 import assert from "node:assert/strict";
-import type { OwnerPlace } from "../../../status/replicas/owner.ts";
+import type { LeaderLocation } from "../../../kube/leadership.ts";
 import { createOwnerPoll, type OwnerPollOptions } from "../../../status/replicas/owner_poll.ts";
 import type { JobStatus, ReadEntry, Reading } from "../../../status/reading/reading.ts";
 import {
@@ -146,9 +146,9 @@ Deno.test("who leaves and comes at once is followed by one call, not by two", as
   await feeds.close();
 });
 
-const here: OwnerPlace = { kind: "here" };
-const nowhere: OwnerPlace = { kind: "nowhere" };
-const elsewhere = (transitions: number): OwnerPlace => ({
+const here: LeaderLocation = { kind: "here" };
+const nowhere: LeaderLocation = { kind: "nowhere" };
+const elsewhere = (transitions: number): LeaderLocation => ({
   kind: "elsewhere",
   address: "10.0.0.2:8443",
   transitions,
@@ -157,10 +157,10 @@ const elsewhere = (transitions: number): OwnerPlace => ({
 /** A poll whose owner is where `at.place` says. */
 function ownerPoll(options: Partial<OwnerPollOptions> = {}) {
   const clock = new FakeClock();
-  const at: { place: OwnerPlace } = { place: nowhere };
+  const at: { place: LeaderLocation } = { place: nowhere };
   const did: string[] = [];
   const poll = createOwnerPoll({
-    place: () => at.place,
+    leader: { locate: () => at.place, refresh: () => did.push("look") },
     pollHere: () => {
       did.push("here");
       return Promise.resolve([reading("a", 1)]);
@@ -169,7 +169,6 @@ function ownerPoll(options: Partial<OwnerPollOptions> = {}) {
       did.push(`to term ${target.transitions}, ${ask.waitMs} of ${deadlineMs} ms`);
       return Promise.resolve([reading("a", 2)]);
     },
-    lookAgain: () => did.push("look"),
     clock,
     ...options,
   });
@@ -177,7 +176,7 @@ function ownerPoll(options: Partial<OwnerPollOptions> = {}) {
   return { clock, at, did, ask };
 }
 
-const places: Record<string, { place: OwnerPlace; want: number | undefined; did: string[] }> = {
+const places: Record<string, { place: LeaderLocation; want: number | undefined; did: string[] }> = {
   "this replica where it is the owner": { place: here, want: 1, did: ["here"] },
   "the owner elsewhere, for its term": {
     place: elsewhere(3),
@@ -201,7 +200,7 @@ for (const [sentence, { place, want, did: wanted }] of Object.entries(places)) {
 }
 
 Deno.test("`createOwnerPoll()` does not believe who lost the lease meanwhile", async () => {
-  const state: { at?: { place: OwnerPlace } } = {};
+  const state: { at?: { place: LeaderLocation } } = {};
   const { at, ask } = ownerPoll({
     pollHere: () => {
       if (state.at) state.at.place = nowhere;
@@ -231,10 +230,9 @@ Deno.test("`createOwnerPoll()` ends with its caller, and looks for nobody then",
   const { clock, at, did } = ownerPoll();
   const gone = new AbortController();
   const poll = createOwnerPoll({
-    place: () => at.place,
+    leader: { locate: () => at.place, refresh: () => did.push("look") },
     pollHere: (_entries, waitMs, signal) => clock.sleep(waitMs, signal).then(() => undefined),
     forward: () => Promise.resolve(undefined),
-    lookAgain: () => did.push("look"),
     clock,
   });
   at.place = here;

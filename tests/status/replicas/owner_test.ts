@@ -1,12 +1,9 @@
 /** Where a push goes: to the state of this replica, to the owner elsewhere, or into the waiting room. */
 import assert from "node:assert/strict";
+import type { LeaderLocation } from "../../../kube/leadership.ts";
 import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
 import type { ForwardResult } from "../../../status/replicas/forwarding.ts";
-import {
-  createOwnerRouter,
-  type OwnerPlace,
-  type OwnerRouterOptions,
-} from "../../../status/replicas/owner.ts";
+import { createOwnerRouter, type OwnerRouterOptions } from "../../../status/replicas/owner.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 const push: Push = {
@@ -15,21 +12,21 @@ const push: Push = {
   trainerStatus: { progressPercentage: 5, lastUpdatedTime: "2026-01-01T00:00:00Z" },
   receivedMs: 0,
 };
-const here: OwnerPlace = { kind: "here" };
-const nowhere: OwnerPlace = { kind: "nowhere" };
-const elsewhere: OwnerPlace = { kind: "elsewhere", address: "10.0.0.2:8443", transitions: 3 };
+const here: LeaderLocation = { kind: "here" };
+const nowhere: LeaderLocation = { kind: "nowhere" };
+const elsewhere: LeaderLocation = { kind: "elsewhere", address: "10.0.0.2:8443", transitions: 3 };
 const ok: Acceptance = { ok: true };
 const never = new AbortController().signal;
 
 /** A router whose owner is where `at.place` says; what it did stands in `did`. */
 function setUp(options: Partial<OwnerRouterOptions> = {}) {
   const clock = new FakeClock();
-  const at: { place: OwnerPlace } = { place: nowhere };
+  const at: { place: LeaderLocation } = { place: nowhere };
   const did: string[] = [];
   let looks = 0;
   const results: ForwardResult[] = [];
   const accept = createOwnerRouter({
-    place: () => at.place,
+    leader: { locate: () => at.place, refresh: () => looks++ },
     acceptHere: () => {
       did.push("here");
       return Promise.resolve(ok);
@@ -39,7 +36,6 @@ function setUp(options: Partial<OwnerRouterOptions> = {}) {
       assert.ok(deadlineMs > 0 && deadlineMs <= 2500, `deadline ${deadlineMs}`);
       return Promise.resolve(results.shift() ?? { outcome: "accepted", acceptance: ok });
     },
-    lookAgain: () => looks++,
     clock,
     random: () => 0,
     ...options,
@@ -104,7 +100,7 @@ Deno.test("`createOwnerRouter()` holds a push for 2 s, then sends the client awa
   assert.ok(looks() > 10, "it looks for an owner");
 });
 
-const comes: Record<string, { place: OwnerPlace; did: string[] }> = {
+const comes: Record<string, { place: LeaderLocation; did: string[] }> = {
   "this replica becomes the owner": { place: here, did: ["here"] },
   "another one becomes the owner": { place: elsewhere, did: ["to 10.0.0.2:8443 of term 3"] },
 };
@@ -133,9 +129,9 @@ for (
 }
 
 Deno.test("an owner that lost the lease while it accepted does not answer", async () => {
-  const at: { place: OwnerPlace } = { place: here };
+  const at: { place: LeaderLocation } = { place: here };
   const { accept, clock } = setUp({
-    place: () => at.place,
+    leader: { locate: () => at.place, refresh: () => {} },
     acceptHere: () => {
       at.place = nowhere;
       return Promise.resolve(ok);

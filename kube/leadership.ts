@@ -1,0 +1,145 @@
+/** Leadership of a replica: whether it leads, and where the leader is; by a Lease, or always here. */
+import {
+  createLeaderElector,
+  type LeaderElector,
+  type LeaderElectorOptions,
+} from "./leader_election.ts";
+
+/** Where the leader is now. */
+export type LeaderLocation =
+  | { readonly kind: "here" }
+  | {
+    readonly kind: "elsewhere";
+    /** The address that the leader published on the Lease. */
+    readonly address: string;
+    /** How often the Lease had changed hands when that leader was seen. */
+    readonly transitions: number;
+  }
+  | { readonly kind: "nowhere" };
+
+/** A part of the leader's work; it goes on until its signal aborts. */
+export type LeaderWork = (signal: AbortSignal) => Promise<void>;
+
+/** What a replica brings into the competition for leadership. */
+export interface Candidacy {
+  /** Where other replicas reach this one while it leads; undefined if they need not. */
+  readonly address?: string | undefined;
+  /** Makes the work of one term. If one part fails, all of them end. */
+  readonly works: () => readonly LeaderWork[];
+}
+
+/** The one source of what a replica knows of leadership. */
+export interface Leadership {
+  /**
+   * Whether this replica leads and has renewed its Lease in time by the monotonic clock. Ask before each
+   * act of a leader. It stays true while the work of a term that was told to stop is ending.
+   */
+  readonly leading: boolean;
+  /** Whether this replica leads and its term has not begun to end: whether it takes new work. */
+  readonly active: boolean;
+  /** How often the Lease has changed hands, as last seen: a fencing token, it only grows. */
+  readonly transitions: number;
+  /** Whether a leader was ever seen. */
+  readonly known: boolean;
+  /** Where requests for the leader belong; "here" only while {@link active}. */
+  locate(): LeaderLocation;
+  /** Reads the Lease soon, because somebody has found no leader. */
+  refresh(): void;
+  /** Calls the listener when a term of this replica begins and when it begins to end. Returns a function that stops this. */
+  onChange(listener: () => void): () => void;
+  /** Competes until `signal` aborts; releases the Lease after the term has ended. Call it once. */
+  run(candidacy: Candidacy, signal: AbortSignal): Promise<void>;
+}
+
+/** The part of {@link Leadership} by which requests find the leader. */
+export type LeaderLocator = Pick<Leadership, "locate" | "refresh">;
+
+/** How replicas elect their leader. */
+export interface ElectionOptions
+  extends Omit<LeaderElectorOptions, "annotations" | "onStarted" | "onStopped" | "onLeader"> {
+  /** Annotation of the Lease that carries the leader's address. */
+  readonly addressAnnotation: string;
+}
+
+/**
+ * Creates the leadership of this replica. Without an election it leads as long as it runs, because there
+ * is no other replica.
+ */
+export function createLeadership(election: ElectionOptions | undefined): Leadership {
+  const listeners = new Set<() => void>();
+  let elector: LeaderElector | undefined;
+  let leadsAlone = false;
+  let known = false;
+  let inTerm = false;
+
+  const isLeading = () => elector?.leading ?? leadsAlone;
+  const isActive = () => inTerm && isLeading();
+
+  function setInTerm(value: boolean): void {
+    if (inTerm === value) return;
+    inTerm = value;
+    for (const listener of [...listeners]) listener();
+  }
+
+  /** Runs all works until `signal` aborts or one of them fails. Throws the first failure. */
+  async function runTerm(works: readonly LeaderWork[], signal: AbortSignal): Promise<void> {
+    const failed = new AbortController();
+    const any = AbortSignal.any([signal, failed.signal]);
+    const end = () => setInTerm(false);
+    any.addEventListener("abort", end, { once: true });
+    setInTerm(!any.aborted);
+    const running = works.map((work) =>
+      work(any).catch((error) => {
+        failed.abort();
+        throw error;
+      })
+    );
+    await Promise.allSettled(running);
+    end();
+    await Promise.all(running);
+  }
+
+  return {
+    get leading() {
+      return isLeading();
+    },
+    get active() {
+      return isActive();
+    },
+    get transitions() {
+      return elector?.transitions ?? 0;
+    },
+    get known() {
+      return known;
+    },
+    locate() {
+      if (isActive()) return { kind: "here" };
+      const { leader, lease, transitions = 0 } = elector ?? {};
+      const address = lease?.metadata?.annotations?.[election?.addressAnnotation ?? ""];
+      // Its own name on a Lease that this replica does not hold any more leads nowhere.
+      if (leader === undefined || leader === election?.identity || address === undefined) {
+        return { kind: "nowhere" };
+      }
+      return { kind: "elsewhere", address, transitions };
+    },
+    refresh: () => elector?.refresh(),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async run({ address, works }, signal) {
+      if (election === undefined) {
+        known = leadsAlone = true;
+        return await runTerm(works(), signal).finally(() => leadsAlone = false);
+      }
+      const { addressAnnotation, ...options } = election;
+      elector = createLeaderElector({
+        ...options,
+        annotations: address === undefined ? {} : { [addressAnnotation]: address },
+        onStarted: (signal) => runTerm(works(), signal),
+        onLeader: () => known = true,
+      });
+      await elector.run(signal);
+    },
+  };
+}

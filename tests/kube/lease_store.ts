@@ -1,0 +1,40 @@
+/** One Lease in memory, and clients of it that can be cut off. */
+import { KubeError } from "../../kube/errors.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+
+/** One lease, and a client of it that can be cut off. */
+export function leaseStore() {
+  let stored: KubeObject | undefined;
+  let version = 0;
+  const refuse = (code: number, reason: string) => new KubeError(reason, { code, reason });
+  const clientOf = (link: { down: boolean }) => ({
+    async get<T>(kind: ResourceKind<T>, _key: ObjectKey): Promise<T> {
+      await Promise.resolve();
+      if (link.down) throw new Error("cut off");
+      if (stored === undefined) throw refuse(404, "NotFound");
+      return kind.parse(structuredClone(stored));
+    },
+    create<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+      if (stored !== undefined) return Promise.reject(refuse(409, "AlreadyExists"));
+      return write(kind, object, link);
+    },
+    replace<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+      if (object.metadata?.resourceVersion !== stored?.metadata?.resourceVersion) {
+        return Promise.reject(refuse(409, "Conflict"));
+      }
+      return write(kind, object, link);
+    },
+  });
+  async function write<T extends KubeObject>(
+    kind: ResourceKind<T>,
+    object: T,
+    link: { down: boolean },
+  ): Promise<T> {
+    if (link.down) throw new Error("cut off");
+    const metadata = { ...object.metadata, resourceVersion: String(++version) };
+    stored = structuredClone({ ...object, metadata });
+    await Promise.resolve();
+    return kind.parse(structuredClone(stored));
+  }
+  return { clientOf, read: (): unknown => stored };
+}
