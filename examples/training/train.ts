@@ -11,17 +11,22 @@ const [CLASSES, INPUTS] = [10, 65];
 const text = await Deno.readTextFile(new URL("digits.txt", import.meta.url));
 const images = text.trim().split("\n").filter((_, index) => index % nodes === rank).map((line) => {
   const figures = [...line].map((figure) => parseInt(figure, 17));
-  return { label: figures[64], pixels: [...figures.slice(0, 64).map((value) => value / 16), 1] };
+  const pixels = Float64Array.from([...figures.slice(0, 64).map((value) => value / 16), 1]);
+  return { label: figures[64], pixels };
 });
+
+/** The score of a class for an image. */
+function score(weights: Float64Array, c: number, pixels: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < INPUTS; i++) sum += pixels[i] * weights[c * INPUTS + i];
+  return sum;
+}
 
 /** The gradient over this node's images; behind it the loss, the right answers and the images, summed. */
 function gradient(weights: Float64Array): Float64Array<ArrayBuffer> {
   const sum = new Float64Array(weights.length + 3);
   for (const { label, pixels } of images) {
-    const scores = Array.from(
-      { length: CLASSES },
-      (_, c) => pixels.reduce((total, x, i) => total + x * weights[c * INPUTS + i], 0),
-    );
+    const scores = Array.from({ length: CLASSES }, (_, c) => score(weights, c, pixels));
     const top = Math.max(...scores);
     const powers = scores.map((score) => Math.exp(score - top));
     const total = powers.reduce((a, b) => a + b);
