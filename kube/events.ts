@@ -1,6 +1,6 @@
 /** Records core/v1 Events: aggregated, bounded, and never a reason to fail. */
 import { getLogger } from "@logtape/logtape";
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "./bounded_cache.ts";
 import type { KubeClient } from "./client.ts";
 import { type Clock, rfc3339, systemClock } from "./clock.ts";
 import { isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
@@ -90,8 +90,8 @@ function isTransient(error: unknown): boolean {
 /** A recorder; it writes while {@link EventRecorder.run} runs, or at {@link EventRecorder.flush}. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, component, clock = systemClock, random = Math.random, onDropped } = options;
-  const known = new LRUCache<string, Entry>({ max: REMEMBERED });
-  const buckets = new LRUCache<string, Bucket>({ max: REMEMBERED });
+  const known = createBoundedCache<Entry>(REMEMBERED);
+  const buckets = createBoundedCache<Bucket>(REMEMBERED);
   const waiting = new Map<string, Entry>();
   let draining: Promise<void> | undefined;
   let failing = false;

@@ -1,6 +1,6 @@
 /** The loop that lists and watches a kind for ever, and hands on what it learns. */
 import { getLogger } from "@logtape/logtape";
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "./bounded_cache.ts";
 import type { KubeClient, ListProblem, ListResult, WatchEvent } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { isGone, isNotFound, messageOf } from "./errors.ts";
@@ -75,7 +75,7 @@ function lean<T extends object>(kind: ResourceKind<T>, clock: Clock): ResourceKi
 class ListWatch<T extends KubeObject> {
   readonly #kind: ResourceKind<T>;
   readonly #selection: { namespace?: string; labelSelector?: string; fieldSelector?: string };
-  readonly #problems = new LRUCache<string, string>({ max: REMEMBERED_PROBLEMS });
+  readonly #problems = createBoundedCache<string>(REMEMBERED_PROBLEMS);
   #listed = false;
 
   constructor(

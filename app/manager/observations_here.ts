@@ -1,5 +1,5 @@
 /** Answers for the observation API at the owner of all state: whoever asks, here or from another replica. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { answerAsk, type ObservationAnswer, parseAsk } from "../../katib/api/exchange.ts";
 import type { ObservationAsk } from "../../katib/api/exchange.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
@@ -35,7 +35,7 @@ interface Desk {
 
 function openDesk(source: ObservationSource, clock: Clock): Desk {
   const term = crypto.randomUUID();
-  const versions = new LRUCache<string, number>({ max: MAX_JOBS });
+  const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;
   const polls = createWaitingPolls({
     read: ({ uid }) => ({ uid, cursor: `${term}.${versions.get(uid) ?? 0}` }),

@@ -1,12 +1,12 @@
 /** The TrainJob controller: what wakes it, and its loop. */
 import { isDeepStrictEqual } from "node:util";
-import { LRUCache } from "lru-cache";
 import { KINDS } from "../../crds/kinds.ts";
 import { childNames } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
   type Controller,
@@ -160,10 +160,8 @@ async function allSynced(informers: TrainJobInformers, signal: AbortSignal): Pro
 export function createTrainJobController(options: TrainJobControllerOptions): Controller {
   const { client, informers, events, clock, executor, progress, trials, workers, metrics } =
     options;
-  const told = new LRUCache<string, true>({
-    max: TOLD_MAX,
+  const told = createBoundedCache<true>(TOLD_MAX, {
     ttl: TOLD_AGAIN_MS,
-    ttlResolution: 0,
     perf: { now: () => clock.monotonic() },
   });
   const runningPods = followRunningPods(informers.pods);

@@ -1,5 +1,5 @@
 /** How JobSets ended that went before their TrainJobs could tell: what has run must not run again. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_CONDITIONS } from "../../crds/names.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
@@ -25,7 +25,7 @@ export interface EndedJobSets {
 
 /** Follows the cache of JobSets until {@link EndedJobSets.end}. */
 export function followEndedJobSets(jobSets: Pick<Informer<JobSet>, "onChange">): EndedJobSets {
-  const ended = new LRUCache<string, JobSet>({ max: REMEMBERED });
+  const ended = createBoundedCache<JobSet>(REMEMBERED);
   const end = jobSets.onChange(({ type, object }) => {
     const { spec: _spec, ...rest } = object;
     if (type === "deleted" && hasEnded(object)) ended.set(keyOf(object), rest);

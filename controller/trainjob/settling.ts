@@ -1,6 +1,6 @@
 /** The wait between the end of a JobSet and the end of its TrainJob, for what the pods pushed last. */
 import { getLogger } from "@logtape/logtape";
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
@@ -33,7 +33,7 @@ export interface SettlingOptions {
 
 /** Remembers by UID; it holds at most {@link REMEMBERED} jobs. */
 export function createSettling({ settle, clock, wake }: SettlingOptions): Settling {
-  const known = new LRUCache<string, { settled: boolean }>({ max: REMEMBERED });
+  const known = createBoundedCache<{ settled: boolean }>(REMEMBERED);
   const ending = new AbortController();
 
   async function wait(trainJob: TrainJob, settled: Promise<void>, over: AbortController) {

@@ -1,5 +1,5 @@
 /** What is known of peer addresses: how often authentication failed there, and whether a pod pushes from there. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 
 /** What is kept of peers. Times are monotonic, in milliseconds. */
@@ -42,8 +42,8 @@ export interface PeersOptions {
 export function createPeers(options: PeersOptions): Peers {
   const { failures, maxKeys, provedForMs = 900_000, suspectedForMs = 60_000 } = options;
   const failed = createKeyedBuckets(failures, maxKeys);
-  const provedAtMs = new LRUCache<string, number>({ max: maxKeys });
-  const overBudgetAtMs = new LRUCache<string, number>({ max: maxKeys });
+  const provedAtMs = createBoundedCache<number>(maxKeys);
+  const overBudgetAtMs = createBoundedCache<number>(maxKeys);
 
   const isWithin = (atMs: number | undefined, forMs: number, nowMs: number) =>
     atMs !== undefined && nowMs - atMs < forMs;

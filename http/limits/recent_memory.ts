@@ -1,5 +1,5 @@
 /** A bounded memory of what was used not long ago: what nobody comes for any more goes by itself. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 
 /** Bounds of a {@link RecentMemory}. */
 export interface RecentMemoryOptions {
@@ -31,12 +31,9 @@ export function createRecentMemory<V extends object>(
 ): RecentMemory<V> {
   /** Of the call in hand: the cache asks several times, and a push looks here several times. */
   let nowMs = now();
-  const entries = new LRUCache<string, V>({
-    max,
+  const entries = createBoundedCache<V>(max, {
     ttl: idleMs,
     updateAgeOnGet: true,
-    // Its own way to save calls of the clock is a timer.
-    ttlResolution: 0,
     perf: { now: () => nowMs },
   });
   let sweptMs = nowMs;

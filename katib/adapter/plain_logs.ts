@@ -2,7 +2,7 @@
  * Logs of jobs that ask for nothing, where they are kept in memory: short, and written without waiting
  * for anything, since such jobs are most of a cluster's and nobody may ever read their logs.
  */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
@@ -57,7 +57,7 @@ const ALL = {};
 /** Creates {@link PlainLogs}, empty. */
 export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
   const { maxLogs = 20_000, maxRows = 2_000, maxRowsInAll = 200_000 } = options;
-  const logs = new LRUCache<string, PlainLog>({ max: maxLogs });
+  const logs = createBoundedCache<PlainLog>(maxLogs);
 
   function logOf({ job }: ObservationPlan): PlainLog {
     const known = logs.get(job.uid);

@@ -1,6 +1,6 @@
 /** Who may read an observation: TokenReview for who it is, SubjectAccessReview for what they may. */
 import { createHash } from "node:crypto";
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -68,7 +68,7 @@ interface Known<T> {
 
 /** Answers that are believed for a while. */
 function createMemory<T extends object | string | boolean>(clock: Clock, max: number) {
-  const entries = new LRUCache<string, Known<T>>({ max });
+  const entries = createBoundedCache<Known<T>>(max);
   return {
     get(key: string): T | undefined {
       const entry = entries.get(key);
@@ -129,7 +129,7 @@ async function reviewAccess(
 export function createAccess(options: AccessOptions): Access {
   const { client, clock, takeShare, onReview, maxAnswers = 20_000 } = options;
   const readers = createMemory<Reader | "refused">(clock, maxAnswers);
-  const accepted = new LRUCache<string, true>({ max: maxAnswers });
+  const accepted = createBoundedCache<true>(maxAnswers);
   const trust = (hash: string) => accepted.has(hash) ? "known" : "stranger";
   const rights = createMemory<boolean>(clock, maxAnswers);
   const tokenReviews = createQuestions<Reader | "refused">({

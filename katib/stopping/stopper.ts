@@ -1,5 +1,5 @@
 /** Stops trials: writes the end of the Trial, then of its TrainJob, each once however often it is asked. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -44,9 +44,9 @@ function isThere(metadata: KubeMeta, uid: string): boolean {
 
 class TrialStopper implements Stopper {
   /** By the UID of the TrainJob: whose last write may have come through without an answer. */
-  readonly #unanswered = new LRUCache<string, true>({ max: REMEMBERED });
+  readonly #unanswered = createBoundedCache<true>(REMEMBERED);
   /** By the UID of the TrainJob: whose Trial's end was written here, or may have been. */
-  readonly #ended = new LRUCache<string, true>({ max: REMEMBERED });
+  readonly #ended = createBoundedCache<true>(REMEMBERED);
 
   constructor(private readonly options: StopperOptions) {}
 

@@ -1,5 +1,5 @@
 /** Events for notices, each recorded once. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Notice } from "../../trials/plan/notice.ts";
 
@@ -10,7 +10,7 @@ const REMEMBERED = 10_000;
 export function createNotifier(
   events: Pick<EventRecorder, "record">,
 ): (notices: readonly Notice[]) => void {
-  const sent = new LRUCache<string, true>({ max: REMEMBERED });
+  const sent = createBoundedCache<true>(REMEMBERED);
   return (notices) => {
     for (const { about, reason, message } of notices) {
       const key = [about.kind, about.namespace, about.name, about.uid, reason, message].join("\n");

@@ -1,10 +1,11 @@
 /** Cache of the observation plans of TrainJobs. */
-import { LRUCache } from "lru-cache";
+import type { LRUCache } from "lru-cache";
 import type { Kind } from "../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { WATCHED } from "../../crds/watched.ts";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
@@ -111,15 +112,9 @@ class CachedPlans implements PlanCache {
 
   constructor(private readonly options: PlanCacheOptions) {
     const perf = { now: () => options.clock.monotonic() };
-    this.#plans = new LRUCache({
-      max: REMEMBERED,
-      ttl: IDLE_MS,
-      updateAgeOnGet: true,
-      ttlResolution: 0,
-      perf,
-    });
+    this.#plans = createBoundedCache(REMEMBERED, { ttl: IDLE_MS, updateAgeOnGet: true, perf });
     this.#sweptMs = perf.now();
-    this.#reads = new LRUCache({ ...READ, ttlResolution: 0, perf });
+    this.#reads = createBoundedCache(READ.max, { ttl: READ.ttl, perf });
     this.#labels = createPodLabels(options);
   }
 

@@ -1,5 +1,5 @@
 /** Labels of pods: from the cache where it keeps the ones that are asked for, else by one read a pod. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED_POD_LABELS, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -41,7 +41,7 @@ const REMEMBERED = 20_000;
 
 /** Creates {@link PodLabels}. */
 export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions): PodLabels {
-  const known = new LRUCache<string, Labels>({ max: REMEMBERED });
+  const known = createBoundedCache<Labels>(REMEMBERED);
   const reads = new Map<string, Promise<Labels | undefined>>();
 
   async function read({ namespace, name, uid }: PodIdentity): Promise<Labels | undefined> {

@@ -2,7 +2,7 @@
  * Who may read logs at the node, as Kubernetes' kubelet decides it: a certificate of the client CA or
  * a token that the API server knows says who; a SubjectAccessReview says whether.
  */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { z } from "zod";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -58,7 +58,7 @@ interface Remembered<T> {
 
 /** Asks `ask` unless an answer of this key still holds. */
 function remembering<T extends object>(clock: Clock, holdsMs: (value: T) => number) {
-  const known = new LRUCache<string, Remembered<T>>({ max: MOST });
+  const known = createBoundedCache<Remembered<T>>(MOST);
   return async (key: string, ask: () => Promise<T>): Promise<T> => {
     const found = known.get(key);
     if (found && clock.monotonic() < found.until) return found.value;

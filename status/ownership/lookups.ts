@@ -1,5 +1,5 @@
 /** Lookups over watched caches: on a miss one bounded read, whose answer is believed for a moment. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Lookup } from "./ownership.ts";
 import type { ReadBudget } from "./read_budget.ts";
@@ -47,7 +47,7 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
 ): Lookup<T> {
   const { cached, read, clock, budget, maxAnswers = 10_000 } = options;
   const { foundForMs = 500, absentForMs = 2000 } = options;
-  const answers = new LRUCache<string, Answer<T>>({ max: maxAnswers });
+  const answers = createBoundedCache<Answer<T>>(maxAnswers);
   /** Never more than the budget gives in the time that a read may take. */
   const inFlight = new Map<string, Reading<T>>();
   const fits = (object: T | undefined, uid: string | undefined) =>

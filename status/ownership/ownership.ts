@@ -1,5 +1,5 @@
 /** Whether the pod that a token is bound to is part of a TrainJob: by UIDs, never by labels. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { JOBSET_GROUP, TRAINER_GROUP } from "../../crds/names.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
@@ -148,7 +148,7 @@ export function createOwnership(
 ): Ownership {
   const { lookups, maxPods = 50_000 } = options;
   /** The TrainJob by UID of the pod. */
-  const chains = new LRUCache<string, Chain>({ max: maxPods });
+  const chains = createBoundedCache<Chain>(maxPods);
 
   /** The owner itself, where it is the very one that the reference means. */
   async function follow(

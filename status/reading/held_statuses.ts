@@ -1,5 +1,5 @@
 /** What the owner holds for readers during one term: the newest status of each job, and who waits. */
-import { LRUCache } from "lru-cache";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Push } from "../chain/exchange.ts";
@@ -40,7 +40,7 @@ function statusOf({ trainerStatus, receivedMs, pod }: Held): JobStatus {
 /** Creates {@link HeldStatuses}, empty. */
 export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
   const { shown, clock, term, maxJobs = 100_000 } = options;
-  const held = new LRUCache<string, Held>({ max: maxJobs });
+  const held = createBoundedCache<Held>(maxJobs);
   let version = 0;
 
   function read(job: ReadJob): Reading {

@@ -1,0 +1,34 @@
+/** Bound and lifetime of the cache that most rooms remember things in. */
+import assert from "node:assert/strict";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
+
+Deno.test("createBoundedCache() forgets the entry that was used longest ago", () => {
+  const cache = createBoundedCache<number>(2);
+  cache.set("a", 1);
+  cache.set("b", 2);
+  assert.equal(cache.get("a"), 1);
+  cache.set("c", 3);
+  assert.deepEqual([cache.get("a"), cache.get("b"), cache.get("c")], [1, undefined, 3]);
+  assert.equal(cache.size, 2);
+});
+
+Deno.test("createBoundedCache() forgets an entry by its age", () => {
+  let nowMs = 0;
+  const perf = { now: () => nowMs };
+  const read = createBoundedCache<number>(2, { ttl: 10, perf });
+  const used = createBoundedCache<number>(2, { ttl: 10, updateAgeOnGet: true, perf });
+  for (const cache of [read, used]) cache.set("a", 1);
+  nowMs = 9;
+  assert.deepEqual([read.get("a"), used.get("a")], [1, 1]);
+  nowMs = 12;
+  assert.deepEqual([read.get("a"), used.get("a")], [undefined, 1]);
+  nowMs = 23;
+  assert.equal(used.get("a"), undefined);
+});
+
+Deno.test("createBoundedCache() takes no room before there are entries", () => {
+  const before = Deno.memoryUsage().heapUsed;
+  const caches = Array.from({ length: 50 }, () => createBoundedCache<number>(100_000));
+  const bytes = (Deno.memoryUsage().heapUsed - before) / caches.length;
+  assert.ok(bytes < 100_000, `${Math.round(bytes)} bytes each`);
+});
