@@ -1,6 +1,6 @@
-/** The command line of Milepost. What each command does lives in `app/`. */
+/** The command line. The commands themselves are in `app/`. */
 import { Command, CommanderError } from "commander";
-import { flagOf, SETTINGS, SWITCHES } from "./app/configuration/configuration.ts";
+import { settingEntries, SWITCHES } from "./app/configuration/settings.ts";
 import { ConfigurationError } from "./kube/errors.ts";
 import {
   runCrds,
@@ -12,10 +12,11 @@ import {
   runVersion,
 } from "./app/commands.ts";
 
-/** Exit codes (contract milepost.md, flags). */
+/** Exit codes. */
 const EXIT = { failure: 1, wrongUse: 2 } as const;
 
-function program(): Command {
+/** All commands with their options. */
+export function program(): Command {
   const root = new Command("milepost")
     .description("Runs TrainJobs on Kubernetes, and shows how they are doing.")
     .exitOverride()
@@ -23,11 +24,13 @@ function program(): Command {
 
   const manager = root.command("manager")
     .description("run controllers, webhook and status endpoint against an API server")
-    .option("--config <file>", "settings as YAML, by their camelCase names")
+    .option("--config <file>", "settings as YAML, by their camelCase names; $MILEPOST_CONFIG")
     .action(runManager);
-  for (const setting of SETTINGS) {
+  for (const setting of settingEntries()) {
     // A switch without a value is on.
-    manager.option(`${flagOf(setting)} ${SWITCHES.has(setting) ? "[value]" : "<value>"}`);
+    const value = SWITCHES.has(setting.name) ? "[value]" : "<value>";
+    const otherwise = setting.default === undefined ? "" : ` (default: ${setting.default})`;
+    manager.option(`${setting.flag} ${value}`, `${setting.description}${otherwise}`);
   }
 
   root.command("standalone")
@@ -42,12 +45,12 @@ function program(): Command {
 
   root.command("node")
     .description("run only the kubelet, against any API server; it isolates nothing")
-    .requiredOption("--kubeconfig <file>")
-    .option("--node-name <name>")
-    .option("--data-dir <folder>")
+    .requiredOption("--kubeconfig <file>", "the API server, and the node's user there")
+    .option("--node-name <name>", "name of the node; the host's without it")
+    .option("--data-dir <folder>", "folder of pods and logs; a temporary one without it")
     .option("--port <port>", "port of the log endpoint", "0")
     .option("--tls-cert <file>", "certificate of the log endpoint; self-signed without it")
-    .option("--tls-key <file>")
+    .option("--tls-key <file>", "its key")
     .option("--client-ca <file>", "CA of clients of the log endpoint; tokens alone without it")
     .action(runNode);
 
@@ -57,23 +60,27 @@ function program(): Command {
     .option("--bind-address <address>", "address to listen on", "0.0.0.0")
     .option("--port <port>", "port of the DBManager service, TLS and plaintext", "6789")
     .option("--tls-cert <file>", "certificate of the port; nobody can write without it")
-    .option("--tls-key <file>")
-    .option("--client-ca <files>", "CAs of clients that may write, by commas")
+    .option("--tls-key <file>", "its key")
+    .option("--client-ca <files>", "CAs of clients that may write, separated by commas")
     .option("--log-level <level>", "debug, info, warning or error", "info")
     .action(runObservationLog);
 
   root.command("demo")
-    .description("train on this machine, and watch")
-    .option("--json", "print one JSON object a line")
-    .option("--trials", "six trials by a trial controller, two of which stop early at least")
-    .option("--svg <file>", "where the learning curves of the trials go")
+    .description("run example jobs on an embedded control plane, and show them")
+    .option("--json", "print one JSON object for each change, and a summary")
+    .option("--trials", "run six trials of a trial controller; at least two stop early")
+    .option(
+      "--svg <file>",
+      "where to write the learning curves of the trials (default: milepost-trials.svg)",
+    )
     .action(runDemo);
 
   root.command("crds")
     .description("print the CustomResourceDefinitions")
-    .option("--trials", "only that of Katib's Trials, for clusters without Katib")
+    .option("--trials", "only that of Katib's Trial, for clusters without Katib")
     .action(runCrds);
-  root.command("version").description("print versions").action(runVersion);
+  root.command("version").description("print the version, and the API versions that are served")
+    .action(runVersion);
   for (const command of root.commands) {
     command.exitOverride().configureOutput({ outputError: () => {}, writeErr: () => {} })
       .allowExcessArguments(false);

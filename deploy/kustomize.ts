@@ -1,6 +1,6 @@
 /** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
 import { stringify } from "yaml";
-import { variableOf } from "../app/configuration/configuration.ts";
+import { variableOf } from "../app/configuration/settings.ts";
 import { MANAGER } from "../crds/names.ts";
 import { observationLog, observationLogPatch } from "./observation_log.ts";
 import { type Parts, parts } from "./parts.ts";
@@ -106,7 +106,7 @@ function overlays(all: Parts): Files {
     ),
     "overlays/standalone-jobset/jobset_crd.yaml": GENERATED + toYaml(all.jobset_crd),
     "overlays/no-policy/kustomization.yaml": kustomization(
-      "Without the admission policy, for API servers before 1.30. docs/install.md says what that costs.",
+      "Without the admission policy, for API servers before 1.30. docs/guides/install.md says what that costs.",
       { resources: [base], patches: all.admission_policy.map(deletion) },
     ),
     "overlays/monitoring/kustomization.yaml": kustomization(

@@ -64,7 +64,8 @@ function alerts(scope: string): Alert[] {
       for: "15m",
       severity: "warning",
       summary: "More than a tenth of all pushes is refused",
-      description: "The label result says why; docs/push.md says what to do about each.",
+      description:
+        "The label result says why; docs/guides/troubleshooting.md says what to do about each.",
     },
     {
       alert: "MilepostReconcilesFail",

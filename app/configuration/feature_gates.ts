@@ -1,17 +1,17 @@
-/** `--feature-gates A=true,B=false`: which features are on. */
+/** Feature gates: `--feature-gates A=true,B=false`. */
 import { FEATURE_GATE_ALIASES, FEATURE_GATES } from "../../crds/names.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 
-/** The gates by name, with what they are when nobody says. */
+/** The gates by name, with their defaults. */
 const DEFAULTS: Readonly<Record<string, boolean>> = { [FEATURE_GATES.trainJobProgress]: false };
 
-/** What is switched on. */
+/** The features that are on. */
 export interface FeatureGates {
   /** KEP-2779: endpoint, injection and the CA of each job. */
   readonly trainJobProgress: boolean;
 }
 
-/** Reads the flag. Throws a ConfigurationError for an unknown gate or a value that is no boolean. */
+/** Reads the flag. Throws a ConfigurationError for an unknown gate or a value that is not a boolean. */
 export function parseFeatureGates(text: string): FeatureGates {
   const gates = new Map(Object.entries(DEFAULTS));
   for (const part of text.split(",").map((it) => it.trim()).filter((it) => it !== "")) {
@@ -19,12 +19,12 @@ export function parseFeatureGates(text: string): FeatureGates {
     const gate = FEATURE_GATE_ALIASES[name] ?? name;
     if (!gates.has(gate)) {
       throw new ConfigurationError(
-        `--feature-gates: "${name}" is no gate; there is ${[...gates.keys()].join(", ")}`,
+        `--feature-gates: unknown feature gate "${name}"; known: ${[...gates.keys()].join(", ")}`,
       );
     }
     if (value !== "true" && value !== "false") {
       throw new ConfigurationError(
-        `--feature-gates: ${name} must be true or false, but is "${value}"`,
+        `--feature-gates: ${name} must be true or false, not "${value}"`,
       );
     }
     gates.set(gate, value === "true");

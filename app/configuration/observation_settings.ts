@@ -1,4 +1,4 @@
-/** The settings of observations: where logs are kept, and which trials are taken over (milepost.md, flags). */
+/** The settings of observations: where logs are kept, and which trials are adopted. */
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
 
@@ -25,37 +25,37 @@ function choiceOf(text: string): SinkChoice | undefined {
   return kind === "grpc" && isAddress(rest) ? { kind, address: rest } : undefined;
 }
 
-/** `--observation-sink`; undefined: what the cluster has decides. */
+/** `--observation-sink`; undefined: chosen by what the cluster has. */
 export const observationSink = z.string().optional().transform((text, context) => {
   if (text === undefined) return undefined;
   const choice = choiceOf(text);
   if (choice !== undefined) return choice;
   context.addIssue({
     code: "custom",
-    message: `"${text}" must be katib, memory, sqlite:PATH or grpc:HOST:PORT`,
+    message: `must be katib, memory, sqlite:PATH or grpc:HOST:PORT, not "${text}"`,
   });
   return z.NEVER;
 });
 
 /** `--katib-db-manager`, `host:port`. */
 export const katibDbManager = z.string()
-  .refine(isAddress, { error: "must be like katib-db-manager.kubeflow:6789" });
+  .refine(isAddress, { error: "must be host:port, such as katib-db-manager.kubeflow:6789" });
 
 const ADOPTABLE: readonly string[] = [COLLECTORS.stdOut, COLLECTORS.file];
 const NOT_ADOPTABLE = `must be a list of ${ADOPTABLE.join(", ")}`;
 
-/** `--adopt-collectors`: kinds by commas, or as a list in the file. */
+/** `--adopt-collectors`: kinds separated by commas, or a list in the file. */
 export const adoptCollectors = z.union([z.string(), z.array(z.string())], { error: NOT_ADOPTABLE })
   .default([]).transform((given, context): readonly string[] => {
     const all = typeof given === "string" ? given.split(",") : given;
     const kinds = all.map((it) => it.trim()).filter((it) => it !== "");
     const unknown = kinds.find((it) => !ADOPTABLE.includes(it));
     if (unknown === undefined) return [...new Set(kinds)];
-    context.addIssue({ code: "custom", message: `"${unknown}" ${NOT_ADOPTABLE}` });
+    context.addIssue({ code: "custom", message: `${NOT_ADOPTABLE}, not "${unknown}"` });
     return z.NEVER;
   });
 
-/** Where Katib's DB manager is when nobody says: by the variables that Katib's own parts go by. */
+/** The default address of Katib's DB manager, by the variables that Katib's own parts use. */
 export function defaultDbManager(
   environment: Readonly<Record<string, string | undefined>>,
 ): string {

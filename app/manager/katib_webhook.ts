@@ -20,7 +20,7 @@ type Configurations = Pick<Informer<MutatingWebhookConfiguration>, "get" | "onCh
 const WITHOUT_PATCH = {
   initializers: "their pods without the primary container, such as initializers, are denied",
   adoption: "trials of other collectors are not adopted: Katib puts its own into their pods",
-  todo: "apply deploy/katib, see docs/katib.md",
+  todo: "apply deploy/katib, see docs/guides/katib.md",
 } as const;
 
 /** Whether no webhook of Katib's is called for the pods of trials; also where Katib is not there. */

@@ -1,16 +1,15 @@
-/** The settings: which source wins, and what somebody reads who got one wrong. */
+/** Precedence of the sources of settings, and messages about wrong ones. */
 import assert from "node:assert/strict";
 import {
   type ConfigurationSources,
-  flagOf,
   readConfiguration,
-  variableOf,
 } from "../../app/configuration/configuration.ts";
+import { flagOf, variableOf } from "../../app/configuration/settings.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };
 
-Deno.test("readConfiguration() without any source gives the defaults of the contract", () => {
+Deno.test("readConfiguration() without any source gives the documented defaults", () => {
   const { featureGates, ...rest } = readConfiguration(nothing);
   assert.equal(featureGates.trainJobProgress, false);
   assert.partialDeepStrictEqual(rest, {
@@ -105,11 +104,11 @@ const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegE
   },
   "half a stream, from the environment": {
     sources: { environment: { MILEPOST_MAX_STREAMS_PER_SUBJECT: "0.5" } },
-    want: /^MILEPOST_MAX_STREAMS_PER_SUBJECT: must be a whole number$/,
+    want: /^MILEPOST_MAX_STREAMS_PER_SUBJECT: must be an integer$/,
   },
   "an unknown key in the file": {
     sources: { file: { name: "m.yaml", text: "webhokPort: 1\n" } },
-    want: /^--config m\.yaml: unknown webhokPort$/,
+    want: /^--config m\.yaml: unknown setting webhokPort$/,
   },
   "a file that is no YAML": {
     sources: { file: { name: "m.yaml", text: "a: [1\n" } },
@@ -121,15 +120,15 @@ const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegE
   },
   "an unknown gate": {
     sources: { flags: { featureGates: "Warp=true" } },
-    want: /^--feature-gates: "Warp" is no gate; there is TrainJobProgress$/,
+    want: /^--feature-gates: unknown feature gate "Warp"; known: TrainJobProgress$/,
   },
   "a gate that is neither on nor off": {
     sources: { flags: { featureGates: "TrainJobProgress=yes" } },
-    want: /must be true or false, but is "yes"/,
+    want: /must be true or false, not "yes"/,
   },
   "a duration without a unit": {
     sources: { flags: { statusWriteInterval: "5" } },
-    want: /^--status-write-interval: "5" is no duration/,
+    want: /^--status-write-interval: must be a duration such as 15s or 250ms, not "5"$/,
   },
   "a switch that is neither on nor off": {
     sources: { environment: { MILEPOST_LEADER_ELECT: "maybe" } },
@@ -157,7 +156,7 @@ const wrong: Record<string, { sources: Partial<ConfigurationSources>; want: RegE
   },
   "a base URL with a path": {
     sources: { flags: { statusBaseUrl: "https://a/b" } },
-    want: /^--status-base-url: "https:\/\/a\/b" must be like/,
+    want: /^--status-base-url: must be a URL such as https:\/\/host:port, not "https:\/\/a\/b"$/,
   },
   "a base URL in the clear": {
     sources: { flags: { webhookBaseUrl: "http://a:1" } },

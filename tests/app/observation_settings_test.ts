@@ -44,10 +44,13 @@ const wrong: Record<string, { flags: Record<string, string>; want: RegExp }> = {
     want: /: --observation-sink: /,
   },
   "SQLite without a file": { flags: { observationSink: "sqlite:" }, want: /must be katib, memory/ },
-  "gRPC without a port": { flags: { observationSink: "grpc:host" }, want: /grpc:HOST:PORT$/ },
+  "gRPC without a port": {
+    flags: { observationSink: "grpc:host" },
+    want: /grpc:HOST:PORT, not "grpc:host"$/,
+  },
   "gRPC with a port above the range": {
     flags: { observationSink: "grpc:host:65536" },
-    want: /: --observation-sink: "grpc:host:65536" must be/,
+    want: /: --observation-sink: must be .*, not "grpc:host:65536"$/,
   },
   "a DB manager without a port": {
     flags: { katibDbManager: "host" },
@@ -55,7 +58,7 @@ const wrong: Record<string, { flags: Record<string, string>; want: RegExp }> = {
   },
   "a collector that cannot be adopted": {
     flags: { adoptCollectors: "StdOut,PrometheusMetric" },
-    want: /: --adopt-collectors: "PrometheusMetric" must be a list of StdOut, File$/,
+    want: /: --adopt-collectors: must be a list of StdOut, File, not "PrometheusMetric"$/,
   },
 };
 for (const [sentence, { flags, want }] of Object.entries(wrong)) {

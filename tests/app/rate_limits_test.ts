@@ -21,7 +21,7 @@ import { until } from "../support/until.ts";
 const HARDLY = "0.001";
 const POD_BURST = 5;
 const SUBJECT_BURST = 14;
-/** As many as a peer may fail at once (docs/operate.md, limits). */
+/** As many as a peer may fail at once (docs/guides/operate.md, limits). */
 const PEER_BURST = 200;
 
 interface World {

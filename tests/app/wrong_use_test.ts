@@ -18,12 +18,12 @@ const cases: Record<string, Case> = {
   "an argument too many": { args: ["version", "now"], want: /argument/ },
   "an unknown gate": {
     args: ["manager", "--kubeconfig", missing, "--feature-gates", "Warp=true"],
-    want: /"Warp" is no gate/,
+    want: /unknown feature gate "Warp"/,
   },
   "a gate from the environment": {
     args: ["manager", "--kubeconfig", missing],
     env: { MILEPOST_FEATURE_GATES: "Warp=true" },
-    want: /"Warp" is no gate/,
+    want: /unknown feature gate "Warp"/,
   },
   "a kubeconfig that is not there": {
     args: ["manager", "--kubeconfig", missing],

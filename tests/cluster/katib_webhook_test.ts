@@ -100,7 +100,7 @@ Deno.test("a trial's pod comes to the same with Katib's webhook before ours, aft
     }
   }, { node: false, inProcess: true }));
 
-/** Applies the shipped patch, as docs/katib.md says. */
+/** Applies the shipped patch, as docs/guides/katib.md says. */
 async function patch({ kubectl }: Pick<Cluster, "kubectl">): Promise<void> {
   const { webhookConfiguration } = KATIB;
   await kubectl(

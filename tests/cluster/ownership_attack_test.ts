@@ -1,7 +1,7 @@
 /**
  * Who may create pods, Jobs and JobSets in a namespace tries to report for a TrainJob of somebody else,
  * on a real control plane, with real tokens bound to real pods: with the shipped admission policy no
- * attempt succeeds, and what succeeds without it is listed (docs/security.md).
+ * attempt succeeds, and what succeeds without it is listed (docs/guides/security.md).
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";

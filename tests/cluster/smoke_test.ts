@@ -5,7 +5,7 @@ import { processesThatMention } from "../support/processes.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { withCluster } from "./support/installation.ts";
 
-/** Pushes its progress as `docs/push.md` says, with what every container is given. */
+/** Pushes its progress as `docs/guides/push.md` says, with what every container is given. */
 const REPORT = `cat > push.ts <<'END'
 const client = Deno.createHttpClient({
   caCerts: [Deno.readTextFileSync(Deno.env.get("KUBEFLOW_TRAINER_STATUS_CA_CERT"))],

@@ -221,7 +221,7 @@ export class Sandbox {
 export interface Case {
   /** A sentence. */
   readonly name: string;
-  /** Why one of the servers need not pass; listed in docs/standalone.md. */
+  /** Why one of the servers need not pass; listed in docs/reference/standalone.md. */
   readonly skip?: { readonly embedded?: string; readonly real?: string };
   run(api: Sandbox): Promise<void>;
 }

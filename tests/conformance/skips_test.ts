@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { suite } from "./suite.ts";
 
-Deno.test("docs/standalone.md tells why each skipped case is skipped", async () => {
-  const docs = await Deno.readTextFile(new URL("../../docs/standalone.md", import.meta.url));
+Deno.test("docs/reference/standalone.md tells why each skipped case is skipped", async () => {
+  const docs = await Deno.readTextFile(
+    new URL("../../docs/reference/standalone.md", import.meta.url),
+  );
   const text = docs.replace(/\s+/g, " ");
   for (const { name, skip } of Object.values(suite).flat()) {
     if (skip?.embedded) assert.ok(text.includes(skip.embedded), `${name}: ${skip.embedded}`);

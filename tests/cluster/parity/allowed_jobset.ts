@@ -1,4 +1,4 @@
-/** Differences from upstream's JobSet controller that stay: `docs/parity.md` says the same. */
+/** Differences from upstream's JobSet controller that stay: `docs/internals/parity.md` says the same. */
 import type { Allowed } from "./compare.ts";
 
 /** Fields that upstream's webhook fills in. */

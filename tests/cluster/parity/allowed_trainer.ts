@@ -1,4 +1,4 @@
-/** Differences from upstream's Trainer that stay: `docs/parity.md` says the same, row by row. */
+/** Differences from upstream's Trainer that stay: `docs/internals/parity.md` says the same, row by row. */
 import type { Allowed } from "./compare.ts";
 import type { Difference } from "./differences.ts";
 

@@ -181,7 +181,7 @@ Deno.test("`createLedger()` lets ages grow evenly where the budget is the limit"
       assert.ok(Math.abs(gapMs - roundMs) <= 100, `${gapMs} ms between two writes`);
     }
   }
-  // The metric is what docs/operate.md says: jobs ÷ budget, and never more.
+  // The metric is what docs/guides/operate.md says: jobs ÷ budget, and never more.
   assert.ok(Math.max(...oldest) <= roundMs, `${Math.max(...oldest)} ms`);
   assert.ok((oldest.at(-1) ?? 0) >= roundMs - 1000, `${oldest.at(-1)} ms`);
 });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { ALLOWED_JOBSET } from "./cluster/parity/allowed_jobset.ts";
-import { ALLOWED_TRAINER } from "./cluster/parity/allowed_trainer.ts";
-import type { Allowed } from "./cluster/parity/compare.ts";
+import { ALLOWED_JOBSET } from "../cluster/parity/allowed_jobset.ts";
+import { ALLOWED_TRAINER } from "../cluster/parity/allowed_trainer.ts";
+import type { Allowed } from "../cluster/parity/compare.ts";
 
-const documentation = await Deno.readTextFile(new URL("../docs/parity.md", import.meta.url));
+const documentation = await Deno.readTextFile(
+  new URL("../../docs/internals/parity.md", import.meta.url),
+);
 
 /** The rows of the table under a heading: first column to last. */
 function rowsUnder(heading: string): string[] {
@@ -17,7 +19,7 @@ const row = ({ id, why, byChance }: Allowed) =>
 const TABLES = { "Trainer": ALLOWED_TRAINER, "JobSet": ALLOWED_JOBSET };
 
 for (const [heading, allowed] of Object.entries(TABLES)) {
-  Deno.test(`docs/parity.md lists under ${heading} what the comparison allows, and nothing else`, () => {
+  Deno.test(`docs/internals/parity.md lists under ${heading} what the comparison allows, and nothing else`, () => {
     assert.deepEqual(rowsUnder(heading), allowed.map(row));
   });
 }

@@ -1,0 +1,46 @@
+/**
+ * The generated pages of docs/reference/: `deno task docs` writes them, `deno task docs --check` fails
+ * if one is not current. Tables come from the code; what the code does not say is written here.
+ */
+import { commandsPage } from "./generate/commands.ts";
+import { eventsPage } from "./generate/events.ts";
+import { metricsPage } from "./generate/metrics.ts";
+import { namesPage } from "./generate/names.ts";
+import { settingsPage } from "./generate/settings.ts";
+import { openApiDocument } from "../katib/api/openapi.ts";
+
+const ROOT = new URL("../", import.meta.url);
+
+/** Every generated file: its path from the root, and its text. */
+export function generatedPages(): ReadonlyMap<string, string> {
+  return new Map([
+    ["docs/reference/commands.md", commandsPage()],
+    ["docs/reference/events.md", eventsPage()],
+    ["docs/reference/metrics.md", metricsPage()],
+    ["docs/reference/names.md", namesPage()],
+    ["docs/reference/settings.md", settingsPage()],
+    ["docs/reference/observation.openapi.json", `${JSON.stringify(openApiDocument(), null, 2)}\n`],
+  ]);
+}
+
+/** The paths of generated files whose text on disk differs. */
+export async function stalePages(): Promise<string[]> {
+  const stale: string[] = [];
+  for (const [path, text] of generatedPages()) {
+    const there = await Deno.readTextFile(new URL(path, ROOT)).catch(() => undefined);
+    if (there !== text) stale.push(path);
+  }
+  return stale;
+}
+
+if (import.meta.main) {
+  const isCheck = Deno.args.includes("--check");
+  const stale = await stalePages();
+  const pages = generatedPages();
+  for (const path of isCheck ? [] : stale) {
+    await Deno.writeTextFile(new URL(path, ROOT), pages.get(path) ?? "");
+  }
+  const lines = stale.map((path) => `${isCheck ? "not current" : "written"}: ${path}\n`);
+  await Deno.stdout.write(new TextEncoder().encode(lines.join("") || "all current\n"));
+  if (isCheck && stale.length > 0) Deno.exit(1);
+}

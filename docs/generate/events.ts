@@ -1,0 +1,72 @@
+/** docs/reference/events.md: reasons of events. */
+import { EVENT_REASONS } from "../../crds/names.ts";
+import { code, page, table } from "./table.ts";
+
+/** About which object, of which type, and what it says. */
+const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, string, string]>> = {
+  resourcesCreationFailed: [
+    "TrainJob",
+    "Warning",
+    "a child cannot be created or changed, and why; the condition `ResourcesCreated` says the same",
+  ],
+  notSupported: [
+    "TrainJob; Katib's webhook configuration",
+    "Warning",
+    "what is asked for is not executed; Katib's webhook is called for pods of trials ([Katib](../guides/katib.md))",
+  ],
+  certificateRotated: ["Secret `kubeflow-trainer-webhook-cert`", "Normal", "a step of a rotation"],
+  earlyStopped: [
+    "Trial and TrainJob",
+    "Normal",
+    "the rule, the value and the report that met it",
+  ],
+  ruleInvalid: [
+    "Trial, or TrainJob with an annotation",
+    "Warning",
+    "a rule cannot be applied, or a grace cannot be read; the other rules apply",
+  ],
+  ruleMetricMissing: [
+    "Trial, or TrainJob with an annotation",
+    "Warning",
+    "the job has ended and never pushed a metric that a rule names",
+  ],
+  trialTemplateInvalid: [
+    "Trial, or TrainJob with an annotation",
+    "Warning",
+    "the mistake in the template, and where it is",
+  ],
+  trialClaimRefused: [
+    "TrainJob; Trials that claim the same job",
+    "Warning",
+    "why the job is not the Trial's: nothing of it is recorded",
+  ],
+  trialNameClash: [
+    "Trials of one name in different namespaces",
+    "Warning",
+    "only the oldest is recorded in a log that knows trials by their name alone (`katib`, `grpc`)",
+  ],
+  observationRefused: ["Trial or TrainJob", "Warning", "the log will never accept a push"],
+  primaryContainerMissing: [
+    "Trial, or TrainJob with an annotation",
+    "Warning",
+    "no pod of the job will be primary, or the primary pod has no such container",
+  ],
+};
+
+const INTRODUCTION =
+  `Events are core/v1 with \`firstTimestamp\`, which is what the Kubeflow SDK reads.
+\`kubectl get events --field-selector involvedObject.name=NAME\` and \`kubectl describe\` show them.`;
+
+const JOBSETS =
+  `On JobSets the built-in executor records upstream's events, one for each change of a condition, and \`NotSupported\`
+or \`Invalid\` for what it does not execute.`;
+
+/** The page. */
+export function eventsPage(): string {
+  const texts = new Map<string, readonly string[]>(Object.entries(EVENTS));
+  const rows = Object.entries(EVENT_REASONS).map(([key, reason]) => [
+    code(reason),
+    ...texts.get(key) ?? [],
+  ]);
+  return page("Events", [INTRODUCTION, table(["reason", "about", "type", "says"], rows), JOBSETS]);
+}

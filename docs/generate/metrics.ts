@@ -1,0 +1,63 @@
+/** docs/reference/metrics.md: the manager's metrics. */
+import { z } from "zod";
+import { createMetrics, type Metrics } from "../../app/manager/metrics.ts";
+import { code, page, table } from "./table.ts";
+
+const INTRODUCTION =
+  `Port 8080, \`/metrics\`, plain HTTP, on every replica. \`deploy/kustomize/overlays/monitoring\` has alerts and a
+dashboard. The result labels of pushes and reads are the reasons of [refusals](http.md#refusals) in lower case, and \`accepted\`.`;
+
+/** When an operator should look at a metric. */
+const LOOK: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
+  reconcileTotal: "errors do not end: the events of the object say why",
+  reconcileSeconds: "",
+  queueDepth: "it grows: the API server is slow, or the leader has too little processor",
+  watchRestarts: "it grows by more than one in some minutes: something cuts connections",
+  apiRequests: "403: the role is not the shipped one; 429: the API server holds the manager back",
+  apiRequestSeconds: "",
+  pushes:
+    "results other than `accepted`: [troubleshooting](../guides/troubleshooting.md#no-progress-is-shown)",
+  pushSeconds: "",
+  forwardedPushes: "failures: the forward port (8443) is closed between replicas",
+  reads:
+    "`toomanyrequests` of kind `watch` or `observation_watch`: raise `--max-streams` or `--max-streams-per-subject`",
+  openStreams: "it is near `--max-streams`",
+  ledgerPending:
+    "it is near the number of jobs: [the write budget](../guides/operate.md#the-write-budget-of-progress)",
+  ledgerOldestSeconds:
+    "progress is late: [the write budget](../guides/operate.md#the-write-budget-of-progress)",
+  ledgerWrites: "`error`: the log says why",
+  ledgerDropped:
+    "`lease_lost` or `shutdown`: [what can be lost](../guides/operate.md#what-can-be-lost)",
+  tokenReviews:
+    "`unavailable`: the API server refuses or is away; `over_budget` for long: raise `--token-review-qps`",
+  tokenCache: "",
+  jwksRefreshes: "`unavailable`: as above",
+  observations:
+    "`unavailable`: the log is down or saturated, and pushes of trials get 503 (a log that cannot be read back counts one for each try); `refused`: see the event `ObservationRefused`",
+  observationSeconds: "",
+  trialsOpen: "",
+  trialsStopped: "",
+  certificateExpiry: "it is below three days: renewal fails, see the log",
+  leader: "the sum over the replicas is not 1 for longer than a lease (15 s)",
+};
+
+/** What prom-client keeps of each metric. */
+const kept = z.object({
+  name: z.string(),
+  help: z.string(),
+  type: z.string(),
+  labelNames: z.array(z.string()),
+});
+
+/** The page. */
+export function metricsPage(): string {
+  const { registry: _, ...metrics } = createMetrics();
+  const looks = new Map(Object.entries(LOOK));
+  const rows = Object.entries(metrics).map(([key, metric]) => {
+    const { name, help, type, labelNames } = kept.parse(metric);
+    const labels = labelNames.length === 0 ? "" : `{${labelNames.join(",")}}`;
+    return [code(`${name}${labels}`), type, help, looks.get(key) ?? ""];
+  });
+  return page("Metrics", [INTRODUCTION, table(["metric", "type", "", "look when"], rows)]);
+}

@@ -1,0 +1,156 @@
+/** docs/reference/names.md: labels, annotations, conditions, variables, files, ports. */
+import { ISTIO_INJECT, KATIB } from "../../crds/katib_names.ts";
+import {
+  ANNOTATIONS,
+  childNames,
+  IDENTITY_VOLUME,
+  LABELS,
+  MANAGER,
+  OBSERVATION_AUDIENCE,
+  PORTS,
+  PUSH_AUDIENCE,
+  STATUS_ENV,
+  TORCH_ENV,
+  TRAINJOB_CONDITIONS,
+  TRAINJOB_STATES,
+} from "../../crds/names.ts";
+import { code, page, table } from "./table.ts";
+
+/** A text for each key of a table of names, so that a new name cannot be left out. */
+type Texts<Table> = Readonly<Record<keyof Table, string>>;
+
+/** A row for each name of a table. */
+function rows(
+  names: Readonly<Record<string, string | number>>,
+  texts: Readonly<Record<string, string>>,
+) {
+  return Object.entries(names).map(([key, name]) => [code(String(name)), texts[key] ?? ""]);
+}
+
+const LABEL_TEXTS: Texts<typeof LABELS> = {
+  ancestorStep:
+    "on the Job templates of a runtime: the step of the TrainJob that the Job runs (`trainer`, `dataset-initializer`, `model-initializer`)",
+  trainJobName: "on pods: their TrainJob. Selects pods; never authorizes them",
+  trial: "on pods of a trial whose metrics come by push: the Trial",
+  framework: "on runtimes: the ML framework, which the SDK reads",
+  support: "on runtimes: `deprecated` makes the webhook warn",
+  webhookValidation: "on runtimes: `disabled` keeps the validating webhook away",
+};
+
+const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
+  earlyStopping:
+    "on a TrainJob, by its user: [early-stopping rules](trials.md#annotations-on-a-trainjob), JSON",
+  earlyStoppingGrace:
+    "on a TrainJob or a Trial, by its user: time to end by itself, a duration from `0s` to `1h`",
+  trialTemplate:
+    "on a TrainJob, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
+  templateHash:
+    "on a JobSet, by the manager: fingerprint of the fields that a JobSet never changes",
+  manifestHash: "on objects that `standalone` installs: fingerprint of the manifest",
+};
+
+const CONDITION_TEXTS: Texts<typeof TRAINJOB_CONDITIONS> = {
+  suspended: "True while `spec.suspend` is; removed on resume",
+  complete: "True: the job has succeeded, or was stopped early (reason `EarlyStopped`). Final",
+  failed: "True: the job has failed. Final, except with the reason `TrainingRuntimeNotSupported`",
+  earlyStopped: "True: early-stopping rules were met (reason `RulesMet`). Final",
+  resourcesCreated:
+    "False: a child cannot be created, and the message says why; removed when the cause is gone",
+};
+
+const IDENTITY = [
+  [`${STATUS_ENV.kep.url}, ${STATUS_ENV.sdk.url}`, "where to push"],
+  [
+    `${STATUS_ENV.kep.caCert}, ${STATUS_ENV.sdk.caCert}`,
+    `${IDENTITY_VOLUME.mountPath}/${IDENTITY_VOLUME.caFile}`,
+  ],
+  [
+    `${STATUS_ENV.kep.token}, ${STATUS_ENV.sdk.token}`,
+    `${IDENTITY_VOLUME.mountPath}/${IDENTITY_VOLUME.tokenFile}`,
+  ],
+].map((
+  [names = "", holds = ""],
+) => [names.split(", ").map(code).join(", "), holds.startsWith("/") ? code(holds) : holds]);
+
+const TORCH_TEXTS: Texts<typeof TORCH_ENV> = {
+  nnodes: "number of nodes",
+  nprocPerNode: "processes on each node, or `auto`",
+  nodeRank: "index of this node",
+  masterAddr: "host name of the first node; not for torchtune",
+  masterPort: "port of the rendezvous; not for torchtune",
+};
+
+const PORT_TEXTS: Texts<typeof PORTS> = {
+  webhook: "admission webhook, HTTPS",
+  webhookService: "the same, on the Service",
+  status: "[status endpoint](http.md), HTTPS",
+  statusAlias: "the same, on the Service, as upstream's clients expect it",
+  metrics: "[metrics](metrics.md), HTTP",
+  health: "`/healthz` and `/readyz`, HTTP",
+  forward: "calls between replicas, mutual TLS",
+};
+
+const MANAGER_TEXTS: Texts<typeof MANAGER> = {
+  name: "Deployment, Service, ServiceAccount, ClusterRole",
+  namespace: "namespace of all of these",
+  lease: "Lease of the leader; `holderIdentity` is `POD_UID_RANDOM` with the pod's name first",
+  forwardAddressAnnotation:
+    "annotation of the Lease: where the leader takes calls of other replicas",
+  replicaCertificateName: "name in the certificates by which replicas know each other",
+  certificateSecret:
+    "Secret of CA and serving certificate: `ca.crt`, `ca.key`, `tls.crt`, `tls.key`, during a rotation `ca-next.crt` and `ca-next.key`",
+  mutatingConfiguration: "MutatingWebhookConfiguration, written by the manager",
+  validatingConfiguration: "ValidatingWebhookConfiguration, written by the manager",
+  podWebhook: "webhook for pods of plain TrainJobs (`failurePolicy: Ignore`)",
+  trialPodWebhook: "webhook for pods of trials (`failurePolicy: Fail`)",
+  publicConfigMap: "ConfigMap from which the SDK reads the version",
+  admissionPolicy: "ValidatingAdmissionPolicy and its binding",
+};
+
+const CHILDREN = [
+  ["JobSet", code("NAME"), "what runs"],
+  [
+    "ConfigMap",
+    code(childNames.runtimeSnapshot("NAME")),
+    "the runtime that the job began with ([why](../decisions/0003-runtime-snapshot.md))",
+  ],
+  ["ConfigMap", code(childNames.tlsConfig("NAME")), "the CAs that its pods trust, key `ca.crt`"],
+];
+
+/** The page. */
+export function namesPage(): string {
+  return page("Names", [
+    "Names that users, scripts and other controllers may rely on. A change of one is a breaking change and is in the changelog.",
+    "## Labels",
+    table(["label", ""], rows(LABELS, LABEL_TEXTS)),
+    "## Annotations",
+    table(["annotation", ""], rows(ANNOTATIONS, ANNOTATION_TEXTS)),
+    "## State and conditions of a TrainJob",
+    `\`status.state\` is one of ${TRAINJOB_STATES.map(code).join(", ")}: the column STATE. ` +
+    "Created holds until a pod of the trainer step has run. [Why there is no condition Running](../decisions/0002-state-and-conditions.md).",
+    table(["condition", ""], rows(TRAINJOB_CONDITIONS, CONDITION_TEXTS)),
+    "## Objects of a TrainJob",
+    table(["kind", "name", ""], CHILDREN),
+    "## What a container finds",
+    `The volume ${code(IDENTITY_VOLUME.name)} at ${
+      code(IDENTITY_VOLUME.mountPath)
+    }, with a token for the audience ` +
+    `${code(PUSH_AUDIENCE)} that is valid for an hour and renewed in place, and these variables:`,
+    table(["variable", "holds"], IDENTITY),
+    "With the torch policy also, in the trainer's containers:",
+    table(["variable", ""], rows(TORCH_ENV, TORCH_TEXTS)),
+    `The primary container of a Katib trial has ${
+      code(KATIB.trialNameEnv)
+    }; pods of trials have the label ` +
+    `${code(KATIB.trialLabel)} and ${code(ISTIO_INJECT)} as label and annotation.`,
+    "## Audiences of tokens",
+    table(["audience", "for"], [
+      [code(PUSH_AUDIENCE), "pushes, and reads of the status by pods"],
+      [code(OBSERVATION_AUDIENCE), "reads of observations"],
+    ]),
+    "## The manager in a cluster",
+    table(["name", ""], rows(MANAGER, MANAGER_TEXTS)),
+    "## Ports",
+    table(["port", ""], rows(PORTS, PORT_TEXTS)),
+  ]);
+}
