@@ -70,7 +70,7 @@ function alerts(scope: string): Alert[] {
     {
       alert: "MilepostReconcilesFail",
       expr: `sum by (controller) (rate(milepost_reconcile_total{${scope},` +
-        `result=~"error|terminal_error"}[10m])) > 0.1`,
+        `result="error"}[10m])) > 0.1`,
       for: "15m",
       severity: "warning",
       summary: "Reconciliations fail again and again",

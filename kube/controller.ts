@@ -1,23 +1,16 @@
-/** The controller loop: workers that take keys from a queue and reconcile one at a time. */
+/** Controller loop: sources that enqueue keys, and workers that reconcile one key at a time. */
 import { getLogger } from "@logtape/logtape";
 import { type Clock, systemClock } from "./clock.ts";
 import { withDeadline } from "./deadline.ts";
 import { isConflict, KubeError, messageOf } from "./errors.ts";
+import type { Source } from "./sources.ts";
 import { type Backoff, createWorkQueue, type WorkQueue } from "./work_queue.ts";
 
-/** What a reconciliation asks for; nothing where it is content. */
+/** What a reconciliation asks for; nothing if it is done. */
 export type ReconcileResult = { requeueAfterMs?: number } | void;
 
-/** An error that trying again does not mend: it is logged and the key rests until it changes. */
-export class TerminalError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = "TerminalError";
-  }
-}
-
 /** How a reconciliation ended. */
-export type ReconcileOutcome = "success" | "requeue" | "error" | "terminal_error";
+export type ReconcileOutcome = "success" | "requeue" | "error";
 
 /** Hooks for metrics; each is optional. */
 export interface ControllerMetrics {
@@ -25,34 +18,33 @@ export interface ControllerMetrics {
   reconciled?(controller: string, outcome: ReconcileOutcome, seconds: number): void;
   /** Keys that wait for a worker, after each change. */
   depth?(controller: string, depth: number): void;
-  /** A key was queued again after a failure. */
-  retried?(controller: string): void;
-  /** Workers that have a key in hand, after each change. */
-  active?(controller: string, workers: number): void;
 }
 
 /** A controller. Keys may be enqueued before it runs. */
 export interface Controller {
-  /** Reconcile this key soon. Many calls before it is taken make one reconciliation. */
+  /** Reconciles this key soon. Many calls before a worker takes it make one reconciliation. */
   enqueue(key: string): void;
-  /** Reconcile this key after `ms` milliseconds, or earlier where something else asks for it. */
-  enqueueAfter(key: string, ms: number): void;
-  /** Works until `signal` aborts, then waits for the keys in hand. May be called once. */
+  /**
+   * Starts the sources, waits until their caches are filled, and works until `signal` aborts; then waits
+   * for the keys in hand. Call it once.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Makes the world as the object of the key wants it. */
+/** Brings the cluster to the state that the object of the key describes. */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
 
 /** Options of {@link createController}. */
 export interface ControllerOptions {
-  /** Stands in logs and metrics. */
+  /** Name in logs and metrics. */
   name: string;
   /**
-   * Makes the world as the object of the key wants it. Its signal aborts when the controller stops
-   * or the deadline passes. What it throws is logged and tried again later, but `TerminalError`.
+   * Brings the cluster to the state that the object of the key describes. Its signal aborts when the
+   * controller stops or the deadline passes. An error is logged, and the key is tried again later.
    */
   reconcile: Reconcile;
+  /** What wakes it. Default: {@link Controller.enqueue} alone. */
+  sources?: readonly Source[];
   /** Default 1. */
   workers?: number;
   clock?: Clock;
@@ -79,17 +71,12 @@ interface Failure {
 function handleFailure(queue: WorkQueue, failure: Failure): ReconcileOutcome {
   const { name: controller, key, reconcileId, error } = failure;
   const fields = { controller, key, reconcileId, error: messageOf(error) };
-  if (error instanceof TerminalError) {
-    queue.forget(key);
-    logger.error("reconciliation failed for good", fields);
-    return "terminal_error";
-  }
   const asked = error instanceof KubeError ? error.retryAfterMs : undefined;
   const retryInMs = Math.round(queue.addRateLimited(key, asked));
   if (isConflict(error)) {
-    logger.debug("reconciliation met a conflict, trying again", { ...fields, retryInMs });
+    logger.debug("reconciliation met a conflict; it is tried again", { ...fields, retryInMs });
   } else {
-    logger.warn("reconciliation failed, trying again", { ...fields, retryInMs });
+    logger.warn("reconciliation failed; it is tried again", { ...fields, retryInMs });
   }
   return "error";
 }
@@ -105,13 +92,12 @@ function handleSuccess(queue: WorkQueue, key: string, result: ReconcileResult): 
 /** A controller; it starts with {@link Controller.run}. */
 export function createController(options: ControllerOptions): Controller {
   const { name, reconcile, workers = 1, clock = systemClock, random, metrics = {} } = options;
-  const { deadlineMs = Infinity, backoff } = options;
+  const { deadlineMs = Infinity, backoff, sources = [] } = options;
   if (!(Number.isInteger(workers) && workers > 0)) {
     throw new RangeError(`controller ${name}: workers must be a positive number, got ${workers}`);
   }
   const onDepth = (depth: number) => metrics.depth?.(name, depth);
   const queue = createWorkQueue({ clock, random, backoff, onDepth });
-  let active = 0;
   let reconcileId = 0;
   let started = false;
 
@@ -131,11 +117,8 @@ export function createController(options: ControllerOptions): Controller {
 
   async function work(key: string, signal: AbortSignal): Promise<void> {
     const began = clock.monotonic();
-    metrics.active?.(name, ++active);
     const outcome = await attempt(key, signal);
-    metrics.active?.(name, --active);
     metrics.reconciled?.(name, outcome, (clock.monotonic() - began) / 1000);
-    if (outcome === "error") metrics.retried?.(name);
     queue.done(key);
   }
 
@@ -149,15 +132,23 @@ export function createController(options: ControllerOptions): Controller {
 
   return {
     enqueue: queue.add,
-    enqueueAfter: queue.addAfter,
     async run(signal) {
       if (started) throw new Error(`controller ${name}: run may be called once`);
       started = true;
+      const ends = sources.map((source) => source.start(queue.add));
       const stop = () => queue.shutDown();
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
-      await Promise.all(Array.from({ length: workers }, () => worker(signal)));
-      signal.removeEventListener("abort", stop);
+      try {
+        const synced = await Promise.all(
+          sources.map((source) => source.whenSynced?.(signal) ?? true),
+        );
+        if (!synced.every(Boolean)) return;
+        await Promise.all(Array.from({ length: workers }, () => worker(signal)));
+      } finally {
+        signal.removeEventListener("abort", stop);
+        for (const end of ends) end();
+      }
     },
   };
 }

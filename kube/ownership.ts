@@ -1,11 +1,25 @@
-/** Who owns an object: pure reading and writing of owner references. */
-import type { KubeMeta, OwnerRef } from "./resource.ts";
+/** Owner references: pure reading and writing. */
+import { formatKey, type KubeMeta, type KubeObject, type OwnerRef } from "./resource.ts";
 
 /** The owner that controls the object, if any. */
 export function controllerOf(
   metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
 ): OwnerRef | undefined {
   return metadata?.ownerReferences?.find((owner) => owner.controller === true);
+}
+
+/** A kind of owners, in whatever version. */
+export interface OwnerKind {
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** Key of the object of that kind that controls this one; undefined if none does. */
+export function controllerKey(object: KubeObject, owner: OwnerKind): string | undefined {
+  const reference = controllerOf(object.metadata);
+  if (reference?.kind !== owner.kind) return undefined;
+  if (!reference.apiVersion.startsWith(`${owner.group}/`)) return undefined;
+  return formatKey({ namespace: object.metadata?.namespace, name: reference.name });
 }
 
 /** Whether the object of that uid controls this one. */

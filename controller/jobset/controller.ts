@@ -21,35 +21,11 @@ export interface JobSetControllerOptions extends Omit<ReconcilerOptions, "clock"
 }
 
 /**
- * A controller of the JobSets whose `spec.managedBy` is ours. It begins when the caches, which its
- * caller runs, are synced; the informer of Jobs needs `jobSetJobIndexes`.
+ * A controller of the JobSets whose `spec.managedBy` is ours. Its caller runs the caches; the informer
+ * of Jobs needs `jobSetJobIndexes`.
  */
 export function createJobSetController(options: JobSetControllerOptions): Controller {
-  const { informers, clock = systemClock, workers = 4, metrics } = options;
-  const reconciler = createJobSetReconciler({ ...options, clock });
-  const controller = createController({
-    name: "jobset",
-    reconcile: reconciler.reconcile,
-    workers,
-    clock,
-    metrics,
-  });
-  return {
-    enqueue: (key) => controller.enqueue(key),
-    enqueueAfter: (key, ms) => controller.enqueueAfter(key, ms),
-    async run(signal) {
-      const disconnect = reconciler.connect((key) => controller.enqueue(key));
-      try {
-        const { jobSets, jobs, services } = informers;
-        const synced = await Promise.all([
-          jobSets.whenSynced(signal),
-          jobs.whenSynced(signal),
-          services.whenSynced(signal),
-        ]);
-        if (synced.every(Boolean)) await controller.run(signal);
-      } finally {
-        disconnect();
-      }
-    },
-  };
+  const { clock = systemClock, workers = 4, metrics } = options;
+  const { reconcile, sources } = createJobSetReconciler({ ...options, clock });
+  return createController({ name: "jobset", reconcile, sources, workers, clock, metrics });
 }

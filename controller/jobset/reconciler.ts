@@ -1,7 +1,7 @@
 /** Observe, decide, act: one pass over one JobSet. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { JOBSET_GROUP, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
 import type { WatchedIdentity, WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -11,7 +11,8 @@ import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
-import { formatKey, keyOf, type KubeObject, parseKey } from "../../kube/resource.ts";
+import { keyOf, parseKey } from "../../kube/resource.ts";
+import { type Source, watch, watchOwned } from "../../kube/sources.ts";
 import { act, type Actor } from "./act.ts";
 import { decide } from "./decide.ts";
 import { resolveSpec } from "./defaults.ts";
@@ -43,11 +44,11 @@ export interface ReconcilerOptions {
   readonly clock: Clock;
 }
 
-/** One pass at a time for each key; what changes in the caches is told to `enqueue`. */
+/** One pass at a time for each key. */
 export interface JobSetReconciler {
   reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
-  /** Connects the caches; answers a function that ends this. */
-  connect(enqueue: (key: string) => void): () => void;
+  /** The caches that it watches; they feed its memory of own writes. */
+  readonly sources: readonly Source[];
 }
 
 /** After this long a Job that we created and never saw is looked for. */
@@ -57,13 +58,6 @@ const OUTDATED_RETRY_MS = 500;
 
 function isOurs(jobSet: JobSet): boolean {
   return jobSet.spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
-}
-
-/** The key of the JobSet that controls the object, if one does. */
-function owningJobSet(object: KubeObject): string | undefined {
-  const owner = controllerOf(object.metadata);
-  if (owner?.kind !== "JobSet" || !owner.apiVersion.startsWith(`${JOBSET_GROUP}/`)) return;
-  return formatKey({ namespace: object.metadata?.namespace, name: owner.name });
 }
 
 /** Forgets Jobs that we made and that went without the cache ever showing them. */
@@ -122,24 +116,14 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     return unseen ? { requeueAfterMs: UNSEEN_AFTER_MS } : undefined;
   }
 
-  function connect(enqueue: (key: string) => void): () => void {
-    const children = (object: KubeObject) => {
-      const key = owningJobSet(object);
-      if (key !== undefined) enqueue(key);
-    };
-    const ends = [
-      informers.jobSets.onChange((change) => {
-        jobSetWrites.seen(change);
-        if (isOurs(change.object)) enqueue(keyOf(change.object));
-      }),
-      informers.jobs.onChange((change) => {
-        jobWrites.seen(change);
-        children(change.object);
-      }),
-      informers.services.onChange(({ object }) => children(object)),
-    ];
-    return () => ends.forEach((end) => end());
-  }
-
-  return { reconcile, connect };
+  const sources = [
+    watch(
+      informers.jobSets,
+      ({ object }) => isOurs(object) ? [keyOf(object)] : [],
+      jobSetWrites,
+    ),
+    watchOwned(informers.jobs, KINDS.jobSet, jobWrites),
+    watchOwned(informers.services, KINDS.jobSet),
+  ];
+  return { reconcile, sources };
 }

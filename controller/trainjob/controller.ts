@@ -1,10 +1,9 @@
-/** The TrainJob controller: what wakes it, and its loop. */
+/** TrainJob controller: its sources and its loop. */
 import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
 import { childNames } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -17,13 +16,14 @@ import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
+import { type Source, watch, watchSignal } from "../../kube/sources.ts";
 import type { Executor } from "../runtime/draft.ts";
-import { followEndedJobSets } from "./ended_jobsets.ts";
+import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
 import { isFinished, owns, runtimeRefOf } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
 import { reconcileTrainJob } from "./reconcile.ts";
-import { followRunningPods, trainJobKeyOf } from "./running_pods.ts";
-import { createSettling } from "./settling.ts";
+import { createRunningPods, type RunningPods, trainJobKeyOf } from "./running_pods.ts";
+import { createSettling, type Settling } from "./settling.ts";
 import type { TrialHooks } from "./trials.ts";
 
 /** Where the CA that pods shall trust comes from. */
@@ -92,71 +92,55 @@ function isProgressAlone(now: TrainJob, old: TrainJob | undefined): boolean {
   return isDeepStrictEqual(rest(now), rest(old));
 }
 
-function watchChildren(informers: TrainJobInformers, wake: (key: string) => void): (() => void)[] {
-  const parents = (change: { object: KubeObject }) => {
-    for (const key of parentKeys(change.object)) if (informers.trainJobs.get(key)) wake(key);
-  };
-  const pods = (change: { object: WatchedPod; old?: WatchedPod }) => {
-    if (change.object.status?.phase === change.old?.status?.phase) return;
-    const key = trainJobKeyOf(change.object);
-    if (key !== undefined) wake(key);
-  };
-  return [
-    informers.jobSets.onChange(parents),
-    informers.configMaps.onChange(parents),
-    informers.pods.onChange(pods),
-  ];
+/** The runtimes of one kind. They change seldom, so that searching all TrainJobs is cheaper than an index. */
+function watchRuntimes<T extends AnyTrainingRuntime>(
+  runtimes: Informer<T>,
+  { kind }: { readonly kind: string },
+  informers: TrainJobInformers,
+): Source {
+  const isMeant = (trainJob: TrainJob, runtime: T) =>
+    runtimeRefOf(trainJob).kind === kind && formatKey(refKey(trainJob)) === keyOf(runtime);
+  return watch(runtimes, ({ object }) => {
+    if (!informers.trainJobs.synced) return [];
+    return informers.trainJobs.list(object.metadata.namespace)
+      .filter((it) => isMeant(it, object) && waitsForRuntime(informers, it)).map(keyOf);
+  });
 }
 
-/** Runtimes change seldom, so that looking through all TrainJobs is cheaper than an index. */
-function watchRuntimes(informers: TrainJobInformers, wake: (key: string) => void): (() => void)[] {
-  const on = <T extends AnyTrainingRuntime>(cache: Informer<T>, { kind }: { kind: string }) =>
-    cache.onChange(({ object }) => {
-      if (!informers.trainJobs.synced) return;
-      for (const trainJob of informers.trainJobs.list(object.metadata.namespace)) {
-        const isMeant = runtimeRefOf(trainJob).kind === kind &&
-          formatKey(refKey(trainJob)) === keyOf(object);
-        if (isMeant && waitsForRuntime(informers, trainJob)) wake(keyOf(trainJob));
-      }
-    });
-  return [
-    on(informers.trainingRuntimes, KINDS.trainingRuntime),
-    on(informers.clusterTrainingRuntimes, KINDS.clusterTrainingRuntime),
-  ];
-}
-
-/** Enqueues the TrainJobs that a change concerns. Answers a function that ends this. */
-function subscribe(
+/** What wakes TrainJobs; each change reaches its observer first. */
+function sourcesOf(
   { informers, progress }: TrainJobControllerOptions,
-  wake: (key: string) => void,
-): () => void {
-  const ends = [
-    informers.trainJobs.onChange(({ object, old }) => {
-      if (!isProgressAlone(object, old)) wake(keyOf(object));
-    }),
-    ...watchChildren(informers, wake),
-    ...watchRuntimes(informers, wake),
-    progress?.onCaChange(() => {
-      for (const trainJob of informers.trainJobs.list()) {
-        if (!isFinished(trainJob.status)) wake(keyOf(trainJob));
-      }
-    }),
+  { runningPods, endedJobSets, settling }: {
+    readonly runningPods: RunningPods;
+    readonly endedJobSets: EndedJobSets;
+    readonly settling: Settling | undefined;
+  },
+): Source[] {
+  const { trainJobs } = informers;
+  const parents = ({ object }: { readonly object: KubeObject }) =>
+    parentKeys(object).filter((key) => trainJobs.get(key));
+  const unfinished = () => trainJobs.list().filter((it) => !isFinished(it.status)).map(keyOf);
+  const sources = [
+    watch(
+      trainJobs,
+      ({ object, old }) => isProgressAlone(object, old) ? [] : [keyOf(object)],
+    ),
+    watch(informers.jobSets, parents, endedJobSets),
+    watch(informers.configMaps, parents),
+    watch(informers.pods, ({ object, old }) => {
+      if (object.status?.phase === old?.status?.phase) return [];
+      const key = trainJobKeyOf(object);
+      return key === undefined ? [] : [key];
+    }, runningPods),
+    watchRuntimes(informers.trainingRuntimes, KINDS.trainingRuntime, informers),
+    watchRuntimes(informers.clusterTrainingRuntimes, KINDS.clusterTrainingRuntime, informers),
   ];
-  return () => ends.forEach((end) => end?.());
+  if (progress) sources.push(watchSignal(progress.onCaChange, unfinished));
+  if (settling) sources.push(settling);
+  return sources;
 }
 
-async function allSynced(informers: TrainJobInformers, signal: AbortSignal): Promise<boolean> {
-  const { trainJobs, trainingRuntimes, clusterTrainingRuntimes, jobSets, configMaps, pods } =
-    informers;
-  const caches = [trainJobs, trainingRuntimes, clusterTrainingRuntimes, jobSets, configMaps, pods];
-  const synced = await Promise.all(caches.map((cache) => cache.whenSynced(signal)));
-  return synced.every((done) => done);
-}
-
-/**
- * The controller that makes JobSets of TrainJobs. It subscribes to the informers while it runs, and
- * begins once all of them are synced; whoever composes it runs the informers.
- */
+/** The controller that makes JobSets of TrainJobs. Its caller runs the informers. */
 export function createTrainJobController(options: TrainJobControllerOptions): Controller {
   const { client, informers, events, clock, executor, progress, trials, workers, metrics } =
     options;
@@ -164,10 +148,9 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     ttl: TOLD_AGAIN_MS,
     perf: { now: () => clock.monotonic() },
   });
-  const runningPods = followRunningPods(informers.pods);
-  const endedJobSets = followEndedJobSets(informers.jobSets);
-  const settling = trials &&
-    createSettling({ settle: trials.settle, clock, wake: (key) => loop.enqueue(key) });
+  const runningPods = createRunningPods();
+  const endedJobSets = createEndedJobSets();
+  const settling = trials && createSettling({ settle: trials.settle, clock });
   const reconciler = {
     client,
     informers,
@@ -186,26 +169,12 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
       return isNew;
     },
   };
-  const loop = createController({
+  return createController({
     name: "trainjob",
     reconcile: (key, signal) => reconcileTrainJob(reconciler, key, signal),
+    sources: sourcesOf(options, { runningPods, endedJobSets, settling }),
     workers: workers ?? 5,
     clock,
     metrics,
   });
-  return {
-    enqueue: (key) => loop.enqueue(key),
-    enqueueAfter: (key, ms) => loop.enqueueAfter(key, ms),
-    async run(signal) {
-      const unsubscribe = subscribe(options, (key) => loop.enqueue(key));
-      try {
-        if (await allSynced(informers, signal)) await loop.run(signal);
-      } finally {
-        unsubscribe();
-        runningPods.end();
-        endedJobSets.end();
-        settling?.end();
-      }
-    },
-  };
 }

@@ -49,7 +49,7 @@ export interface Sources {
   readonly executor: () => Executor;
   readonly caBundle: () => string | undefined;
   readonly trials: Pick<TrialHooks, "trialOf"> | undefined;
-  readonly settling: Settling | undefined;
+  readonly settling: Pick<Settling, "isSettled"> | undefined;
 }
 
 /** How one object is read: from its cache, or from the API server. */

@@ -5,6 +5,7 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { keyOf } from "../../kube/resource.ts";
+import type { Source } from "../../kube/sources.ts";
 import { SETTLE_MS, type TrialHooks } from "./trials.ts";
 
 const log = getLogger(["milepost", "controller", "trainjob"]);
@@ -12,29 +13,26 @@ const log = getLogger(["milepost", "controller", "trainjob"]);
 /** Jobs that are remembered; one that was forgotten is asked about once more. */
 const REMEMBERED = 10_000;
 
-/** Knows which ended jobs have nothing more to wait for. */
-export interface Settling {
+/** Knows which ended jobs have nothing more to wait for; wakes a job when its wait is over. */
+export interface Settling extends Source {
   /**
    * Whether the job's end may be told. The first question begins the wait, which is never longer than
    * {@link SETTLE_MS}; at its end the job is woken.
    */
   isSettled(trainJob: TrainJob): boolean;
-  /** Waits for nothing any more. */
-  end(): void;
 }
 
 /** What {@link createSettling} is made with. */
 export interface SettlingOptions {
   readonly settle: TrialHooks["settle"];
   readonly clock: Pick<Clock, "sleep">;
-  /** Called with the TrainJob's key when its wait is over. */
-  readonly wake: (key: string) => void;
 }
 
 /** Remembers by UID; it holds at most {@link REMEMBERED} jobs. */
-export function createSettling({ settle, clock, wake }: SettlingOptions): Settling {
+export function createSettling({ settle, clock }: SettlingOptions): Settling {
   const known = createBoundedCache<{ settled: boolean }>(REMEMBERED);
   const ending = new AbortController();
+  let wake: (key: string) => void = () => {};
 
   async function wait(trainJob: TrainJob, settled: Promise<void>, over: AbortController) {
     const signal = AbortSignal.any([over.signal, ending.signal]);
@@ -63,6 +61,9 @@ export function createSettling({ settle, clock, wake }: SettlingOptions): Settli
       });
       return false;
     },
-    end: () => ending.abort(),
+    start(enqueue) {
+      wake = enqueue;
+      return () => ending.abort();
+    },
   };
 }

@@ -22,34 +22,11 @@ export interface JobControllerOptions extends Omit<ReconcilerOptions, "clock" | 
 }
 
 /**
- * A controller of all Jobs that no other one manages. It begins when the caches, which its caller
- * runs, are synced; the informer of pods needs `jobPodIndexes`.
+ * A controller of all Jobs that no other one manages. Its caller runs the caches; the informer of pods
+ * needs `jobPodIndexes`.
  */
 export function createJobController(options: JobControllerOptions): Controller {
-  const { informers, clock = systemClock, random = Math.random, workers = 4, metrics } = options;
-  const reconciler = createJobReconciler({ ...options, clock, random });
-  const controller = createController({
-    name: "job",
-    reconcile: reconciler.reconcile,
-    workers,
-    clock,
-    random,
-    metrics,
-  });
-  return {
-    enqueue: (key) => controller.enqueue(key),
-    enqueueAfter: (key, ms) => controller.enqueueAfter(key, ms),
-    async run(signal) {
-      const disconnect = reconciler.connect((key) => controller.enqueue(key));
-      try {
-        const synced = await Promise.all([
-          informers.jobs.whenSynced(signal),
-          informers.pods.whenSynced(signal),
-        ]);
-        if (synced.every(Boolean)) await controller.run(signal);
-      } finally {
-        disconnect();
-      }
-    },
-  };
+  const { clock = systemClock, random = Math.random, workers = 4, metrics } = options;
+  const { reconcile, sources } = createJobReconciler({ ...options, clock, random });
+  return createController({ name: "job", reconcile, sources, workers, clock, random, metrics });
 }

@@ -8,9 +8,10 @@ import type { ReconcileResult } from "../../kube/controller.ts";
 import { isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { controllerOf } from "../../kube/ownership.ts";
+import { controllerKey, controllerOf } from "../../kube/ownership.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
-import { formatKey, keyOf, parseKey } from "../../kube/resource.ts";
+import { type Source, watch, watchOwned } from "../../kube/sources.ts";
+import { keyOf, parseKey } from "../../kube/resource.ts";
 import { act, type Actor, releasePod } from "./act.ts";
 import { decideJob } from "./decide.ts";
 import { isTracked } from "./pods.ts";
@@ -19,12 +20,8 @@ import { KUBERNETES_POD_BACKOFF, type PodBackoff } from "./policy/backoff.ts";
 /** Name of the index by which pods are found under `namespace/name` of their Job. */
 export const PODS_BY_JOB = "controllingJob";
 
-/** The key of the Job that controls the pod, if one does. */
-function jobOf(pod: Pod): string | undefined {
-  const owner = controllerOf(pod.metadata);
-  if (owner?.kind !== "Job" || !owner.apiVersion.startsWith("batch/")) return undefined;
-  return formatKey({ namespace: pod.metadata?.namespace, name: owner.name });
-}
+/** The key of the Job that controls the pod; undefined if none does. */
+const jobOf = (pod: Pod) => controllerKey(pod, KINDS.job);
 
 /** Indexes that the informer of pods must have for the Job controller. */
 export const jobPodIndexes: Record<string, (pod: Pod) => string[]> = {
@@ -53,11 +50,11 @@ export interface ReconcilerOptions {
   readonly podBackoff?: PodBackoff;
 }
 
-/** One pass at a time for each key; what changes in the caches is told to `enqueue`. */
+/** One pass at a time for each key. */
 export interface JobReconciler {
   reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
-  /** Connects the caches; answers a function that ends this. */
-  connect(enqueue: (key: string) => void): () => void;
+  /** The caches that it watches; they feed its memory of own writes. */
+  readonly sources: readonly Source[];
 }
 
 /** After this long a pod that we wrote and never saw is looked for. */
@@ -129,20 +126,9 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     return waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : undefined;
   }
 
-  function connect(enqueue: (key: string) => void): () => void {
-    const ends = [
-      informers.jobs.onChange((change) => {
-        jobWrites.seen(change);
-        enqueue(keyOf(change.object));
-      }),
-      informers.pods.onChange((change) => {
-        podWrites.seen(change);
-        const key = jobOf(change.object);
-        if (key !== undefined) enqueue(key);
-      }),
-    ];
-    return () => ends.forEach((end) => end());
-  }
-
-  return { reconcile, connect };
+  const sources = [
+    watch(informers.jobs, ({ object }) => [keyOf(object)], jobWrites),
+    watchOwned(informers.pods, KINDS.job, podWrites),
+  ];
+  return { reconcile, sources };
 }

@@ -39,14 +39,14 @@ async function ended(fixture: AdapterFixture, adapter: Adapter) {
     settle: ({ metadata: { namespace = "", name = "", uid = "" } }, signal) =>
       adapter.settle({ namespace, name, uid }, signal),
     clock: fixture.clock,
-    wake: (key) => void woken.push(key),
   });
+  const end = settling.start((key) => void woken.push(key));
   Object.assign(world.options, { settling });
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
   world.cluster.put(KINDS.trainJob, trainJob());
   await world.settle();
   world.report({ conditions: [world.condition("Completed", "True", "Done", "done")] });
-  return { world, woken, settling };
+  return { world, woken, settling: { end } };
 }
 
 Deno.test("a trial's TrainJob is Complete once its accepted pushes are in the log, not before", async () => {

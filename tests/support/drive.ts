@@ -1,10 +1,11 @@
 /** Runs a reconciler by hand until it has nothing left to do: no timers, no sleeping. */
 import type { ReconcileResult } from "../../kube/controller.ts";
+import type { Source } from "../../kube/sources.ts";
 
 /** What is driven. */
 export interface Driven {
   reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
-  connect(enqueue: (key: string) => void): () => void;
+  readonly sources: readonly Source[];
 }
 
 /** A driver of one reconciler. */
@@ -19,11 +20,11 @@ export class Driver {
   passes = 0;
   readonly #dirty = new Set<string>();
   readonly #driven: Driven;
-  readonly #disconnect: () => void;
+  readonly #ends: readonly (() => void)[];
 
   constructor(driven: Driven) {
     this.#driven = driven;
-    this.#disconnect = driven.connect((key) => this.#dirty.add(key));
+    this.#ends = driven.sources.map((source) => source.start((key) => this.#dirty.add(key)));
   }
 
   /** As if a change of the key had been seen. */
@@ -66,7 +67,7 @@ export class Driver {
 
   /** Takes the reconciler off its caches, as the end of a process does. */
   stop(): void {
-    this.#disconnect();
+    for (const end of this.#ends) end();
     this.#dirty.clear();
   }
 }

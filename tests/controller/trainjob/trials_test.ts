@@ -163,9 +163,9 @@ function settlingWith(settle: (signal: AbortSignal) => Promise<void> | undefined
       return settle(signal);
     },
     clock: world.clock,
-    wake: (key) => void world.woken.push(key),
   });
-  return { ...world, settling };
+  const end = settling.start((key) => void world.woken.push(key));
+  return { ...world, settling: { ...settling, end } };
 }
 
 Deno.test("createSettling() lets a job end at once where there is nothing to wait for", () => {

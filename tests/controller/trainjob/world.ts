@@ -5,8 +5,8 @@ import {
   reconcileTrainJob,
 } from "../../../controller/trainjob/reconcile.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
-import { followEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
-import { followRunningPods } from "../../../controller/trainjob/running_pods.ts";
+import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
+import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
@@ -43,6 +43,10 @@ export class World {
     const { cluster, events } = this;
     cluster.now = () => this.now;
     const told = new Set<string>();
+    const runningPods = createRunningPods();
+    const endedJobSets = createEndedJobSets();
+    cluster.informer(KINDS.pod).onChange(runningPods.seen);
+    cluster.informer(WATCHED.jobSet).onChange(endedJobSets.seen);
     this.options = {
       client: cluster.client(),
       informers: {
@@ -52,8 +56,8 @@ export class World {
         jobSets: cluster.informer(WATCHED.jobSet),
         configMaps: cluster.informer(KINDS.configMap),
       },
-      runningPods: followRunningPods(cluster.informer(KINDS.pod)),
-      endedJobSets: followEndedJobSets(cluster.informer(WATCHED.jobSet)),
+      runningPods,
+      endedJobSets,
       events: {
         record: ({ namespace, name }, event) =>
           void events.push({ about: `${namespace}/${name}`, ...event }),
@@ -64,7 +68,7 @@ export class World {
       executor: () => this.executor,
       caBundle: () => this.ca,
       trials: { trialOf: () => Promise.resolve(this.trial) },
-      settling: { isSettled: () => this.settled, end: () => {} },
+      settling: { isSettled: () => this.settled },
       isNews(uid, message) {
         const isNew = !told.has(uid + message);
         told.add(uid + message);
