@@ -4,6 +4,7 @@
  */
 import type * as k8s from "@kubernetes/client-node";
 import { z } from "zod";
+import { isObject } from "./json.ts";
 
 /** A client-node type as JSON has it: every time is an RFC 3339 string. */
 export type Wire<T> = T extends Date ? string
@@ -37,11 +38,6 @@ export type TokenReview = Wire<k8s.V1TokenReview>;
 export type SubjectAccessReview = Wire<k8s.V1SubjectAccessReview>;
 export type MutatingWebhookConfiguration = Wire<k8s.V1MutatingWebhookConfiguration>;
 export type ValidatingWebhookConfiguration = Wire<k8s.V1ValidatingWebhookConfiguration>;
-
-/** A plain object: what every Kubernetes schema is at least. */
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Metadata key under which a zod schema names the OpenAPI schema that it stands for. */
 export const OPENAPI_NAME = "kubernetesSchema";

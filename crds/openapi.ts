@@ -1,6 +1,7 @@
 /** From zod schemas to the structural OpenAPI schemas of CustomResourceDefinitions. */
 import { z } from "zod";
 import kubernetesSchemas from "./kubernetes_schemas.json" with { type: "json" };
+import { isObject } from "./json.ts";
 import { OPENAPI_NAME } from "./kubernetes.ts";
 
 /** An OpenAPI schema, as a CRD carries one. */
@@ -41,10 +42,6 @@ const KEPT = new Set([
 
 const catalogue: ReadonlyMap<string, unknown> = new Map(Object.entries(kubernetesSchemas));
 
-function isSchema(value: unknown): value is OpenApiSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** What the API server keeps of metadata inside a template. */
 function embeddedMetadata(): OpenApiSchema {
   const texts = { type: "object", additionalProperties: { type: "string" } };
@@ -76,7 +73,7 @@ const WELL_KNOWN: Readonly<Record<string, () => OpenApiSchema>> = {
 /** The zero values that Kubernetes' OpenAPI gives as defaults: in a CRD they would hide a missing field. */
 function isZero(value: unknown): boolean {
   return value === "" || value === 0 || value === false ||
-    (isSchema(value) && Object.keys(value).length === 0);
+    (isObject(value) && Object.keys(value).length === 0);
 }
 
 function withoutZeroDefault(schema: OpenApiSchema): OpenApiSchema {
@@ -86,7 +83,7 @@ function withoutZeroDefault(schema: OpenApiSchema): OpenApiSchema {
 
 /** Properties with zero defaults removed, but for keys of a list map that are not required. */
 function properties(schema: OpenApiSchema, mapKeys: readonly unknown[]): OpenApiSchema {
-  const source = isSchema(schema.properties) ? schema.properties : {};
+  const source = isObject(schema.properties) ? schema.properties : {};
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.fromEntries(
     Object.entries(source).map(([name, property]) => {
@@ -99,17 +96,17 @@ function properties(schema: OpenApiSchema, mapKeys: readonly unknown[]): OpenApi
 
 /** One schema of Kubernetes' OpenAPI with every reference written out. */
 function structural(source: unknown, mapKeys: readonly unknown[] = []): OpenApiSchema {
-  if (!isSchema(source)) return {};
+  if (!isObject(source)) return {};
   if (typeof source.$ref === "string") return named(source.$ref.split("/").at(-1) ?? "", mapKeys);
   const all = Array.isArray(source.allOf) ? source.allOf : [];
   const result = Object.assign({}, ...all.map((part) => structural(part, mapKeys)));
   for (const [key, value] of Object.entries(source)) if (KEPT.has(key)) result[key] = value;
-  if (isSchema(source.properties)) result.properties = properties(source, mapKeys);
+  if (isObject(source.properties)) result.properties = properties(source, mapKeys);
   if (source.items !== undefined) {
     const keys = source["x-kubernetes-list-map-keys"];
     result.items = withoutZeroDefault(structural(source.items, Array.isArray(keys) ? keys : []));
   }
-  if (isSchema(source.additionalProperties)) {
+  if (isObject(source.additionalProperties)) {
     result.additionalProperties = withoutZeroDefault(structural(source.additionalProperties));
   }
   return result;
@@ -136,12 +133,12 @@ const INTEGER_RANGES = [[-2147483648, 2147483647], [
 /** Mends one node of zod's JSON schema into what a structural schema may have. */
 function mend(node: OpenApiSchema): void {
   delete node.$schema;
-  if (node.type === "object" && isSchema(node.properties)) delete node.additionalProperties;
+  if (node.type === "object" && isObject(node.properties)) delete node.additionalProperties;
   // The API server drops an empty list of properties, and kubectl would apply it for ever.
-  if (isSchema(node.properties) && Object.keys(node.properties).length === 0) {
+  if (isObject(node.properties) && Object.keys(node.properties).length === 0) {
     delete node.properties;
   }
-  if (isSchema(node.additionalProperties) && Object.keys(node.additionalProperties).length === 0) {
+  if (isObject(node.additionalProperties) && Object.keys(node.additionalProperties).length === 0) {
     delete node.additionalProperties;
   }
   delete node.propertyNames;
@@ -177,23 +174,23 @@ export function openApiSchema(schema: z.ZodType): OpenApiSchema {
 
 /** The keys of a list map have a default or are required; a reference's `name` has neither by itself. */
 function requireKeys(item: OpenApiSchema, keys: unknown): void {
-  if (!Array.isArray(keys) || !isSchema(item.properties)) return;
+  if (!Array.isArray(keys) || !isObject(item.properties)) return;
   const required: unknown[] = Array.isArray(item.required) ? item.required : [];
   const open = keys.filter((key) => {
-    const property = isSchema(item.properties) ? item.properties[key] : undefined;
-    return isSchema(property) && !("default" in property) && !required.includes(key);
+    const property = isObject(item.properties) ? item.properties[key] : undefined;
+    return isObject(property) && !("default" in property) && !required.includes(key);
   });
   if (open.length > 0) item.required = [...required, ...open];
 }
 
 function walk(node: unknown): OpenApiSchema {
-  if (!isSchema(node)) return {};
+  if (!isObject(node)) return {};
   mend(node);
-  if (isSchema(node.properties)) {
+  if (isObject(node.properties)) {
     for (const child of Object.values(node.properties)) walk(child);
   }
-  if (isSchema(node.items)) requireKeys(node.items, node["x-kubernetes-list-map-keys"]);
-  if (isSchema(node.items)) walk(node.items);
-  if (isSchema(node.additionalProperties)) walk(node.additionalProperties);
+  if (isObject(node.items)) requireKeys(node.items, node["x-kubernetes-list-map-keys"]);
+  if (isObject(node.items)) walk(node.items);
+  if (isObject(node.additionalProperties)) walk(node.additionalProperties);
   return node;
 }

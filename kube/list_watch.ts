@@ -1,5 +1,6 @@
 /** The loop that lists and watches a kind for ever, and hands on what it learns. */
 import { getLogger } from "@logtape/logtape";
+import { isObject } from "../crds/json.ts";
 import { createBoundedCache } from "./bounded_cache.ts";
 import type { KubeClient, ListProblem, ListResult, WatchEvent } from "./client.ts";
 import type { Clock } from "./clock.ts";
@@ -47,10 +48,6 @@ const REMEMBERED_PROBLEMS = 1000;
 
 const logger = getLogger(["milepost", "kube", "informer"]);
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /**
  * The parser without what nobody reads and what fills memory: `managedFields`. What many objects
  * repeat is held once.
@@ -58,7 +55,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 function lean<T extends object>(kind: ResourceKind<T>, clock: Clock): ResourceKind<T> {
   const sharing = createSharing({ now: () => clock.monotonic() });
   function parse(value: unknown): T {
-    if (!isRecord(value) || !isRecord(value.metadata)) return kind.parse(value);
+    if (!isObject(value) || !isObject(value.metadata)) return kind.parse(value);
     const { managedFields: _, ...metadata } = value.metadata;
     return kind.parse({ ...value, metadata });
   }

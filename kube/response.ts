@@ -1,4 +1,5 @@
 /** Reads answers of the API server: bounded bodies, `Status` objects, lists. */
+import { isObject } from "../crds/json.ts";
 import { z } from "zod";
 import type { ListProblem, ListResult } from "./client.ts";
 import { KubeError, messageOf, TransportError } from "./errors.ts";
@@ -122,7 +123,7 @@ export async function jsonOf(response: Response, request: KubeRequest): Promise<
 
 /** Items of a list lack `apiVersion` and `kind`: the kind knows them. */
 function filled(kind: ResourceKind<unknown>, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isObject(value)) return value;
   return { apiVersion: groupVersion(kind), kind: kind.kind, ...value };
 }
 

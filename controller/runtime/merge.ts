@@ -1,9 +1,6 @@
 /** Strategic merge as Kubernetes does it, for the fields that a runtime patch may touch. Pure. */
+import { isObject } from "../../crds/json.ts";
 import { unshared } from "./copy.ts";
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function mergeInto(target: object, patch: object): void {
   for (const [name, value] of Object.entries(patch)) {

@@ -1,7 +1,7 @@
 /** Who may do what: system:masters, the node's own rights, and RBAC. */
+import { asObjects, at, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Attributes, User } from "./user.ts";
-import { asObjects, at, textAt } from "../schemas/json.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { nodeMay } from "./node_authorizer.ts";
 import { parseRules, type PolicyRule, ruleAllows } from "./policy_rules.ts";

@@ -1,6 +1,6 @@
 /** Nobody grants more than they have: what writers of roles and bindings may write. */
+import { at, objectAt, sameJson, textAt } from "../../../crds/json.ts";
 import type { User } from "./user.ts";
-import { at, objectAt, sameJson, textAt } from "../schemas/json.ts";
 import { forbidden, notFound } from "../objects/status_error.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { parseRules, type PolicyRule, ruleText, uncovered } from "./policy_rules.ts";

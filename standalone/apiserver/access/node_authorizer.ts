@@ -1,7 +1,7 @@
 /** What a kubelet may do: its node, the pods on it, and what those pods refer to. */
+import { textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Attributes, User } from "./user.ts";
-import { textAt } from "../schemas/json.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 

@@ -1,5 +1,5 @@
 /** RBAC rules: whether one allows a request, and whether some cover another. */
-import { asObjects, asTexts } from "../schemas/json.ts";
+import { asObjects, asTexts } from "../../../crds/json.ts";
 import type { Attributes } from "./user.ts";
 
 /** One rule of a role. */

@@ -1,6 +1,6 @@
 /** Reviews: who has this token, and may somebody do this. */
+import { asTexts, at, isObject, objectAt, textAt } from "../../../crds/json.ts";
 import type { User } from "./user.ts";
-import { asTexts, at, isObject, objectAt, textAt } from "../schemas/json.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";

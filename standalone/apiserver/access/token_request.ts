@@ -1,5 +1,5 @@
 /** `serviceaccounts/NAME/token`: a token for an audience, bound to an object. */
-import { asTexts, at, isObject, textAt } from "../schemas/json.ts";
+import { asTexts, at, isObject, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, conflict, invalid, notFound } from "../objects/status_error.ts";
 import type { ObjectReader } from "../storage/store.ts";

@@ -1,9 +1,4 @@
 /** Admission that is part of the server: what it sets and refuses before and after webhooks. */
-import { JOB_KEYS } from "../../../crds/names.ts";
-import type { AdmissionRequest } from "./admission_request.ts";
-import { type Authorizer } from "../access/authorizer.ts";
-import { checkEscalation } from "../access/escalation.ts";
-import { KEYS, RBAC_GROUP } from "../storage/resource_keys.ts";
 import {
   asObjects,
   isObject,
@@ -11,7 +6,12 @@ import {
   objectAt,
   textAt,
   textMapAt,
-} from "../schemas/json.ts";
+} from "../../../crds/json.ts";
+import { JOB_KEYS } from "../../../crds/names.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
+import { type Authorizer } from "../access/authorizer.ts";
+import { checkEscalation } from "../access/escalation.ts";
+import { KEYS, RBAC_GROUP } from "../storage/resource_keys.ts";
 import { forbidden, invalid } from "../objects/status_error.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { unservedWarning } from "./unserved.ts";

@@ -1,5 +1,5 @@
 /** `metav1.LabelSelector` as webhook configurations have it. */
-import { asObjects, asTexts, at, textAt, textMapAt } from "../schemas/json.ts";
+import { asObjects, asTexts, at, textAt, textMapAt } from "../../../crds/json.ts";
 
 type Labels = Readonly<Record<string, string>>;
 

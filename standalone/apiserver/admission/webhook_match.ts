@@ -1,9 +1,9 @@
 /** Which webhooks a request goes to: rules, selectors, conditions. */
+import { textMapAt } from "../../../crds/json.ts";
 import { isCelError } from "@bufbuild/cel";
 import { z } from "zod";
 import type { AdmissionRequest } from "./admission_request.ts";
 import { compileCel, toCel } from "../schemas/cel_rules.ts";
-import { textMapAt } from "../schemas/json.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import { selectorMatches } from "./label_selector.ts";

@@ -1,8 +1,8 @@
 /** The mutating and the validating webhooks that configurations name. */
+import { asList, sameJson } from "../../../crds/json.ts";
 import { getLogger } from "@logtape/logtape";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
-import { asList, sameJson } from "../schemas/json.ts";
 import { StatusError } from "../objects/status_error.ts";
 import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";

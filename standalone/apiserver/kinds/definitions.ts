@@ -1,12 +1,6 @@
 /** CustomResourceDefinitions: what must hold between their fields, so that their kind can be served. */
-import {
-  type ApiObject,
-  child,
-  children,
-  isJson,
-  type SentObject,
-  text,
-} from "../objects/api_object.ts";
+import { isObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import type { ApiObject, SentObject } from "../objects/api_object.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
 import type { Resource } from "./resource.ts";
 import { compileSchema } from "../schemas/engine.ts";
@@ -26,18 +20,18 @@ function wrong(field: string, value: unknown, detail: string): StatusCause {
 
 /** A definition with the names and the conversion that it need not say. */
 export function definitionDefaults(sent: SentObject): SentObject {
-  const spec = child(sent, "spec");
-  const names = child(spec, "names");
-  const kind = text(names, "kind") ?? "";
-  const singular = text(names, "singular") || kind.toLowerCase();
-  const listKind = text(names, "listKind") || `${kind}List`;
-  const conversion = isJson(spec.conversion) ? spec.conversion : { strategy: "None" };
+  const spec = objectAt(sent, "spec");
+  const names = objectAt(spec, "names");
+  const kind = textAt(names, "kind") ?? "";
+  const singular = textAt(names, "singular") || kind.toLowerCase();
+  const listKind = textAt(names, "listKind") || `${kind}List`;
+  const conversion = isObject(spec.conversion) ? spec.conversion : { strategy: "None" };
   return { ...sent, spec: { ...spec, names: { ...names, singular, listKind }, conversion } };
 }
 
 /** What is wrong with a version's schema: it says what each field is, and its rules compile. */
 function schemaProblem(version: unknown, index: number): StatusCause[] {
-  const { openAPIV3Schema } = child(version, "schema");
+  const { openAPIV3Schema } = objectAt(version, "schema");
   const field = `spec.versions[${index}].schema.openAPIV3Schema`;
   if (openAPIV3Schema === undefined) {
     const message = "Required value: schemas are required";
@@ -54,11 +48,11 @@ function schemaProblem(version: unknown, index: number): StatusCause[] {
 
 /** What is wrong with a definition besides its form. */
 export function definitionProblems({ metadata, spec }: ApiObject): StatusCause[] {
-  const group = text(spec, "group") ?? "";
-  const plural = text(child({ spec }, "spec").names, "plural") ?? "";
-  const versions = children(spec, "versions");
+  const group = textAt(spec, "group") ?? "";
+  const plural = textAt(objectAt({ spec }, "spec").names, "plural") ?? "";
+  const versions = objectsAt(spec, "versions");
   const storage = versions.filter((version) => version.storage === true).length;
-  const names = versions.map((version) => text(version, "name"));
+  const names = versions.map((version) => textAt(version, "name"));
   return [
     ...(metadata.name === `${plural}.${group}`
       ? []

@@ -1,5 +1,6 @@
 /** The kinds that are served now: the built-in ones and those of CustomResourceDefinitions. */
-import { type ApiObject, child, children, text } from "../objects/api_object.ts";
+import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
 import type { Column, Resource } from "./resource.ts";
 import { compileSchema, type Schema } from "../schemas/engine.ts";
@@ -59,21 +60,21 @@ function strings(value: unknown): string[] {
 
 /** The kinds that a definition serves, one for each served version. */
 export function resourcesOfDefinition(definition: ApiObject): Resource[] {
-  const group = text(definition.spec, "group") ?? "";
-  const names = child(definition.spec, "names");
-  const versions = children(definition.spec, "versions").map((v) => versionSchema.parse(v));
+  const group = textAt(definition.spec, "group") ?? "";
+  const names = objectAt(definition.spec, "names");
+  const versions = objectsAt(definition.spec, "versions").map((v) => versionSchema.parse(v));
   const storageVersion = versions.find((version) => version.storage)?.name ?? "";
-  const kind = text(names, "kind") ?? "";
+  const kind = textAt(names, "kind") ?? "";
   return versions.filter((version) => version.served).map((version) => ({
     group,
     version: version.name,
     kind,
-    listKind: text(names, "listKind") ?? `${kind}List`,
-    resource: text(names, "plural") ?? "",
-    singular: text(names, "singular") ?? kind.toLowerCase(),
+    listKind: textAt(names, "listKind") ?? `${kind}List`,
+    resource: textAt(names, "plural") ?? "",
+    singular: textAt(names, "singular") ?? kind.toLowerCase(),
     shortNames: strings(names.shortNames),
     categories: strings(names.categories),
-    namespaced: text(definition.spec, "scope") === "Namespaced",
+    namespaced: textAt(definition.spec, "scope") === "Namespaced",
     status: version.subresources?.status !== undefined,
     scale: version.subresources?.scale,
     subresources: [],

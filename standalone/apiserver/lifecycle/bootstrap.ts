@@ -1,8 +1,8 @@
 /** What is there from the first start: namespaces, roles and bindings, priority classes. */
+import { textAt } from "../../../crds/json.ts";
 import { NODES } from "../../../crds/pod_names.ts";
 import { bootstrapRbac } from "../access/bootstrap_roles.ts";
 import { type Call, type Context, systemUser } from "../operations/context.ts";
-import { text } from "../objects/api_object.ts";
 import { StatusError } from "../objects/status_error.ts";
 import { createObject } from "../operations/writes.ts";
 
@@ -38,7 +38,7 @@ export async function bootstrap(context: Context, namespaces: readonly string[])
     await ensure(context, "", "namespaces", { metadata: { name } });
   }
   for (const object of bootstrapRbac()) {
-    const plural = `${text(object, "kind")?.toLowerCase()}s`;
+    const plural = `${textAt(object, "kind")?.toLowerCase()}s`;
     await ensure(context, "rbac.authorization.k8s.io", plural, object);
   }
   for (const [name, value] of Object.entries(PRIORITY_CLASSES)) {

@@ -1,7 +1,7 @@
 /** What holds objects goes after them: namespaces and CustomResourceDefinitions. */
+import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import { type Call, type Context, systemCall, systemUser } from "../operations/context.ts";
 import { deleteObject } from "../operations/deletions.ts";
-import { child, children, text } from "../objects/api_object.ts";
 import { CRD_KEY } from "../kinds/registry.ts";
 import type { Resource } from "../kinds/resource.ts";
 import { FINALIZERS, holdsOf } from "../operations/strategies.ts";
@@ -58,7 +58,7 @@ async function finishNamespace(context: Context, name: string): Promise<void> {
   if (!now || now.metadata.uid !== namespace.metadata.uid) return;
   if (!now.metadata.finalizers?.length) store.remove(NAMESPACES, undefined, name);
   else if (holdsOf(now) > 0) {
-    store.put(NAMESPACES, { ...now, spec: { ...child(now, "spec"), finalizers: [] } });
+    store.put(NAMESPACES, { ...now, spec: { ...objectAt(now, "spec"), finalizers: [] } });
   }
 }
 
@@ -84,7 +84,7 @@ async function furnish(context: Context, namespace: string): Promise<void> {
       warnings: [],
     };
     if (!present) await createObject(context, call, { ...object, metadata }).catch(ignoreExisting);
-    else if (plural === "configmaps" && text(present.data, "ca.crt") !== data["ca.crt"]) {
+    else if (plural === "configmaps" && textAt(present.data, "ca.crt") !== data["ca.crt"]) {
       await updateObject(context, call, (current) => ({ ...current, data }));
     }
   }
@@ -99,8 +99,8 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
   const definition = store.get(CRD_KEY, undefined, name);
   if (definition?.metadata.deletionTimestamp === undefined) return;
   const key = {
-    group: text(definition.spec, "group") ?? "",
-    resource: text(child(definition.spec, "names"), "plural") ?? "",
+    group: textAt(definition.spec, "group") ?? "",
+    resource: textAt(definition.spec, "names", "plural") ?? "",
   };
   const resource = registry.byKey(key);
   if (resource && !await empty(context, CRD_CONTROLLER, resource)) return;
@@ -122,15 +122,15 @@ async function refreshDefinition(context: Context, name: string): Promise<void> 
   if (!definition || !crd || definition.metadata.deletionTimestamp !== undefined) return;
   const call = { ...systemCall(CRD_CONTROLLER, crd, definition), subresource: "status" };
   await updateObject(context, call, (current) => {
-    const status = child(current, "status");
-    const stored = children(current.spec, "versions").filter((one) => one.storage === true)
-      .map((one) => text(one, "name"));
+    const status = objectAt(current, "status");
+    const stored = objectsAt(current.spec, "versions").filter((one) => one.storage === true)
+      .map((one) => textAt(one, "name"));
     const before = Array.isArray(status.storedVersions) ? status.storedVersions : [];
     return {
       ...current,
       status: {
         ...status,
-        acceptedNames: child(current.spec, "names"),
+        acceptedNames: objectAt(current.spec, "names"),
         storedVersions: [...new Set([...before, ...stored])],
       },
     };

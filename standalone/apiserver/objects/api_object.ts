@@ -1,38 +1,7 @@
 /** What the API server knows of every object: its metadata, whatever the rest is. */
 import { z } from "zod";
+import { compact, isObject } from "../../../crds/json.ts";
 import { badRequest } from "./status_error.ts";
-
-/** A JSON object. */
-export type Json = Record<string, unknown>;
-
-/** Says whether a value is a JSON object. */
-export function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The member of a JSON object that is itself an object; `{}` where it is not there. */
-export function child(value: unknown, field: string): Json {
-  const member = isJson(value) ? value[field] : undefined;
-  return isJson(member) ? member : {};
-}
-
-/** The member that is a list of objects; others are left out. */
-export function children(value: unknown, field: string): Json[] {
-  const member = isJson(value) ? value[field] : undefined;
-  return Array.isArray(member) ? member.filter(isJson) : [];
-}
-
-/** The member that is a string, or undefined. */
-export function text(value: unknown, field: string): string | undefined {
-  const member = isJson(value) ? value[field] : undefined;
-  return typeof member === "string" ? member : undefined;
-}
-
-/** The member that is a number, or undefined. */
-export function number(value: unknown, field: string): number | undefined {
-  const member = isJson(value) ? value[field] : undefined;
-  return typeof member === "number" ? member : undefined;
-}
 
 const ownerReference = z.object({
   apiVersion: z.string(),
@@ -100,16 +69,9 @@ export interface SentObject {
   [field: string]: unknown;
 }
 
-/** Members that are not undefined: JSON has none. */
-export function compact<T extends object>(value: T): T {
-  const copy = { ...value };
-  for (const key in copy) if (copy[key] === undefined) delete copy[key];
-  return copy;
-}
-
 /** Reads an object off the wire. Throws 400 where it is none, or its metadata has wrong types. */
 export function parseSent(value: unknown): SentObject {
-  if (!isJson(value)) throw badRequest("the body must be a JSON object of a Kubernetes kind");
+  if (!isObject(value)) throw badRequest("the body must be a JSON object of a Kubernetes kind");
   const metadata = sentMetadata.safeParse(value.metadata ?? {});
   if (!metadata.success) {
     const issue = metadata.error.issues[0];
@@ -124,16 +86,4 @@ export function parseSent(value: unknown): SentObject {
     throw badRequest("cannot decode the object: kind must be a string");
   }
   return compact({ ...value, apiVersion, kind, metadata: compact(metadata.data) });
-}
-
-/** Says whether two JSON values are the same; the order of members does not count. */
-export function sameJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]));
-  }
-  if (!isJson(a) || !isJson(b)) return false;
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]));
 }

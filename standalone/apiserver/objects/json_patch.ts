@@ -1,7 +1,6 @@
 /** JSON patch (RFC 6902) and JSON merge patch (RFC 7386). */
+import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
 import { z } from "zod";
-import { isJson, type Json, sameJson } from "./api_object.ts";
-import { setKey } from "../schemas/json.ts";
 import { badRequest, StatusError } from "./status_error.ts";
 
 /** Operations of one JSON patch at most, as the real server has it. */
@@ -39,7 +38,7 @@ function indexOf(list: unknown[], token: string, operation: Operation, end: numb
 function read(root: unknown, path: string, operation: Operation): unknown {
   return tokens(path).reduce<unknown>((value, token) => {
     if (Array.isArray(value)) return value[indexOf(value, token, operation, value.length)];
-    if (isJson(value) && Object.hasOwn(value, token)) return value[token];
+    if (isObject(value) && Object.hasOwn(value, token)) return value[token];
     throw wrong(operation, `"${path}" does not exist`);
   }, root);
 }
@@ -49,14 +48,14 @@ function at(
   root: unknown,
   path: string,
   operation: Operation,
-  change: (container: unknown[] | Json, token: string) => void,
+  change: (container: unknown[] | JsonObject, token: string) => void,
 ): void {
   const parts = tokens(path);
   const parent = parts.slice(0, -1).map((part) =>
     `/${part.replace(/~/g, "~0").replace(/\//g, "~1")}`
   );
   const container = read(root, parent.join(""), operation);
-  if (!Array.isArray(container) && !isJson(container)) {
+  if (!Array.isArray(container) && !isObject(container)) {
     throw wrong(operation, "its parent is no object or list");
   }
   change(container, parts.at(-1) ?? "");
@@ -131,8 +130,8 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
 
 /** The document after a merge patch: `null` removes a member, lists are replaced. Changes neither. */
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
-  if (!isJson(patch)) return patch;
-  const merged: Json = isJson(document) ? { ...document } : {};
+  if (!isObject(patch)) return patch;
+  const merged: JsonObject = isObject(document) ? { ...document } : {};
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete merged[key];
     else {

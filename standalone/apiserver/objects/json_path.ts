@@ -1,5 +1,5 @@
 /** The part of Kubernetes' JSONPath that printer columns use: fields, indexes, `[*]`, filters. */
-import { isJson } from "./api_object.ts";
+import { isObject } from "../../../crds/json.ts";
 
 type Step = (values: unknown[]) => unknown[];
 
@@ -8,11 +8,11 @@ const TOKEN =
 
 function field(name: string): Step {
   return (values) =>
-    values.flatMap((value) => isJson(value) && Object.hasOwn(value, name) ? [value[name]] : []);
+    values.flatMap((value) => isObject(value) && Object.hasOwn(value, name) ? [value[name]] : []);
 }
 
 function everything(values: unknown[]): unknown[] {
-  return values.flatMap((v) => Array.isArray(v) ? v : isJson(v) ? Object.values(v) : []);
+  return values.flatMap((v) => Array.isArray(v) ? v : isObject(v) ? Object.values(v) : []);
 }
 
 function filter(path: string, operator: string, wanted: string): Step {

@@ -1,7 +1,6 @@
 /** Strategic merge patch: a merge patch whose lists merge by the key that the schema names. */
+import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
-import { isJson, type Json, sameJson } from "./api_object.ts";
-import { setKey } from "../schemas/json.ts";
 import { badRequest } from "./status_error.ts";
 
 const REF = "#/components/schemas/";
@@ -10,11 +9,11 @@ const DELETE_LIST = "$deleteFromPrimitiveList/";
 const ORDER = "$setElementOrder/";
 const RETAIN = "$retainKeys";
 
-const definitions: Readonly<Json> = kubernetesSchemas;
+const definitions: Readonly<JsonObject> = kubernetesSchemas;
 
 /** Follows `$ref` and a single `allOf`. */
-function resolved(schema: unknown): Json {
-  if (!isJson(schema)) return {};
+function resolved(schema: unknown): JsonObject {
+  if (!isObject(schema)) return {};
   if (typeof schema.$ref === "string") return resolved(definitions[schema.$ref.slice(REF.length)]);
   if (Array.isArray(schema.allOf) && schema.allOf.length === 1) {
     return { ...resolved(schema.allOf[0]), ...schema, allOf: undefined };
@@ -22,29 +21,29 @@ function resolved(schema: unknown): Json {
   return schema;
 }
 
-function memberSchema(schema: Json, key: string): Json {
-  const properties = isJson(schema.properties) ? schema.properties : {};
+function memberSchema(schema: JsonObject, key: string): JsonObject {
+  const properties = isObject(schema.properties) ? schema.properties : {};
   return resolved(properties[key] ?? schema.additionalProperties);
 }
 
-function mergesLists(schema: Json): boolean {
+function mergesLists(schema: JsonObject): boolean {
   const strategy = schema["x-kubernetes-patch-strategy"];
   return typeof strategy === "string" && strategy.split(",").includes("merge");
 }
 
 /** Merges a list of objects by their key. */
-function mergeByKey(list: unknown[], patch: unknown[], key: string, items: Json): unknown[] {
+function mergeByKey(list: unknown[], patch: unknown[], key: string, items: JsonObject): unknown[] {
   const merged = [...list];
   const added: unknown[] = [];
   for (const entry of patch) {
-    if (!isJson(entry)) throw badRequest(`strategic merge patch: a list item is no object`);
+    if (!isObject(entry)) throw badRequest(`strategic merge patch: a list item is no object`);
     if (entry[DIRECTIVE] === "replace") {
       return patch.filter((one) => one !== entry);
     }
     if (entry[key] === undefined) {
       throw badRequest(`strategic merge patch: a list item lacks its merge key "${key}"`);
     }
-    const index = merged.findIndex((one) => isJson(one) && sameJson(one[key], entry[key]));
+    const index = merged.findIndex((one) => isObject(one) && sameJson(one[key], entry[key]));
     if (entry[DIRECTIVE] === "delete") {
       if (index >= 0) merged.splice(index, 1);
     } else if (index >= 0) merged[index] = mergeObject(merged[index], entry, items);
@@ -54,7 +53,7 @@ function mergeByKey(list: unknown[], patch: unknown[], key: string, items: Json)
   return [...added, ...merged];
 }
 
-function mergeList(list: unknown, patch: unknown[], schema: Json): unknown[] {
+function mergeList(list: unknown, patch: unknown[], schema: JsonObject): unknown[] {
   const current = Array.isArray(list) ? list : [];
   if (!mergesLists(schema)) return patch;
   const key = schema["x-kubernetes-patch-merge-key"];
@@ -63,10 +62,10 @@ function mergeList(list: unknown, patch: unknown[], schema: Json): unknown[] {
 }
 
 /** Puts the items that the patch orders into its order; others stay behind the one before them. */
-function ordered(list: unknown, order: unknown, schema: Json): unknown {
+function ordered(list: unknown, order: unknown, schema: JsonObject): unknown {
   if (!Array.isArray(list) || !Array.isArray(order)) return list;
   const key = schema["x-kubernetes-patch-merge-key"];
-  const idOf = (item: unknown) => typeof key === "string" && isJson(item) ? item[key] : item;
+  const idOf = (item: unknown) => typeof key === "string" && isObject(item) ? item[key] : item;
   const wanted = order.map(idOf);
   const rank = (item: unknown) => wanted.findIndex((id) => sameJson(id, idOf(item)));
   const known = list.filter((item) => rank(item) >= 0).sort((a, b) => rank(a) - rank(b));
@@ -76,7 +75,12 @@ function ordered(list: unknown, order: unknown, schema: Json): unknown {
 }
 
 /** Applies the directives that stand beside a list: what to delete, in which order to stand. */
-function applyDirective(merged: Json, directive: string, value: unknown, schema: Json): void {
+function applyDirective(
+  merged: JsonObject,
+  directive: string,
+  value: unknown,
+  schema: JsonObject,
+): void {
   const [kind = "", field = ""] = directive.split("/");
   const list = merged[field];
   if (`${kind}/` === DELETE_LIST && Array.isArray(list) && Array.isArray(value)) {
@@ -87,7 +91,7 @@ function applyDirective(merged: Json, directive: string, value: unknown, schema:
 
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives);
-  if (!isJson(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key, member]) => !key.startsWith("$") && member !== null)
@@ -95,11 +99,11 @@ function withoutDirectives(value: unknown): unknown {
   );
 }
 
-function mergeObject(document: unknown, patch: Json, schema: Json): unknown {
+function mergeObject(document: unknown, patch: JsonObject, schema: JsonObject): unknown {
   const directive = patch[DIRECTIVE];
   if (directive === "replace") return withoutDirectives(patch);
   if (directive === "delete") return undefined;
-  const merged: Json = isJson(document) ? { ...document } : {};
+  const merged: JsonObject = isObject(document) ? { ...document } : {};
   const members = Object.entries(patch).filter(([key]) => !key.startsWith("$"));
   for (const [key, value] of members) {
     const member = memberSchema(schema, key);
@@ -107,7 +111,7 @@ function mergeObject(document: unknown, patch: Json, schema: Json): unknown {
     if (value === null) delete merged[key];
     else if (Array.isArray(value)) {
       setKey(merged, key, withoutDirectives(mergeList(before, value, member)));
-    } else if (isJson(value)) {
+    } else if (isObject(value)) {
       const next = mergeObject(before, value, member);
       if (next === undefined) delete merged[key];
       else setKey(merged, key, next);
@@ -137,7 +141,7 @@ export function applyStrategicPatch(
   patch: unknown,
   schemaName: string | undefined,
 ): unknown {
-  if (!isJson(patch)) throw badRequest("the strategic merge patch must be a JSON object");
+  if (!isObject(patch)) throw badRequest("the strategic merge patch must be a JSON object");
   const schema = schemaName === undefined ? {} : resolved(definitions[schemaName]);
   return mergeObject(structuredClone(document), patch, schema);
 }

@@ -1,5 +1,6 @@
 /** What every operation of the API server works with. */
-import { type ApiObject, isJson, sameJson } from "../objects/api_object.ts";
+import { isObject, sameJson } from "../../../crds/json.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import type { Access } from "../access/access.ts";
 import type { User } from "../access/user.ts";
 import type { Admit } from "../admission/admit.ts";
@@ -86,7 +87,7 @@ export function asServed({ registry }: Context, stored: ApiObject, resource: Res
   if (known?.schema === schema && known.version === resource.version) return known.object;
   const filled = schema.applyDefaults(object);
   const { metadata, apiVersion, kind } = object;
-  const now = isJson(filled) && !sameJson(filled, object)
+  const now = isObject(filled) && !sameJson(filled, object)
     ? { ...filled, apiVersion, kind, metadata }
     : object;
   served.set(stored, { schema, version: resource.version, object: now });

@@ -1,7 +1,8 @@
 /** Delete: preconditions, finalizers, propagation, and the grace that pods are given. */
+import { compact, numberAt, objectAt, textAt } from "../../../crds/json.ts";
 import { z } from "zod";
 import { type Call, type Context, timestamp } from "./context.ts";
-import { type ApiObject, child, compact, number, text } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { admissionRequest, existing } from "./writes.ts";
 import { FINALIZERS, holdsOf } from "./strategies.ts";
 import { badRequest, conflict, invalidOptions } from "../objects/status_error.ts";
@@ -93,10 +94,10 @@ function finalizersFor(options: DeleteOptions, { metadata }: ApiObject, call: Ca
 /** Seconds that a pod is given to stop: none where no kubelet has it, or it has ended. */
 function graceOf(options: DeleteOptions, object: ApiObject, call: Call): number {
   if (call.resource.group !== "" || call.resource.resource !== "pods") return 0;
-  const phase = text(object.status, "phase");
-  if (!text(object.spec, "nodeName") || phase === "Succeeded" || phase === "Failed") return 0;
+  const phase = textAt(object.status, "phase");
+  if (!textAt(object.spec, "nodeName") || phase === "Succeeded" || phase === "Failed") return 0;
   const wanted = options.gracePeriodSeconds ??
-    number(child(object, "spec"), "terminationGracePeriodSeconds") ?? 30;
+    numberAt(object, "spec", "terminationGracePeriodSeconds") ?? 30;
   const running = object.metadata.deletionGracePeriodSeconds;
   return running === undefined ? wanted : Math.min(wanted, running);
 }
@@ -115,7 +116,7 @@ function marked(
   const isNamespace = call.resource.group === "" && call.resource.resource === "namespaces";
   return {
     ...object,
-    ...(isNamespace && { status: { ...child(object, "status"), phase: "Terminating" } }),
+    ...(isNamespace && { status: { ...objectAt(object, "status"), phase: "Terminating" } }),
     metadata: compact({
       ...metadata,
       finalizers: finalizers.length > 0 ? finalizers : undefined,

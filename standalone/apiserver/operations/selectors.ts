@@ -1,5 +1,6 @@
 /** Label and field selectors of lists and watches. */
-import { type ApiObject, isJson } from "../objects/api_object.ts";
+import { isObject } from "../../../crds/json.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import type { ResourceKey } from "../storage/store.ts";
 import { badRequest } from "../objects/status_error.ts";
 
@@ -92,7 +93,7 @@ const COUNTED = new Set(["status.succeeded"]);
 /** The text of a field; what is not there is empty. */
 function fieldText(object: ApiObject, path: string): string {
   let value: unknown = object;
-  for (const part of path.split(".")) value = isJson(value) ? value[part] : undefined;
+  for (const part of path.split(".")) value = isObject(value) ? value[part] : undefined;
   if (value === undefined || value === null) return COUNTED.has(path) ? "0" : "";
   return `${value}`;
 }

@@ -1,14 +1,6 @@
 /** What the server itself sets and protects in objects: metadata, status, what a kind is born with. */
-import {
-  type ApiObject,
-  child,
-  children,
-  compact,
-  type Metadata,
-  sameJson,
-  type SentObject,
-  text,
-} from "../objects/api_object.ts";
+import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../crds/json.ts";
+import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import { badRequest, conflict, invalid } from "../objects/status_error.ts";
 
@@ -58,10 +50,13 @@ export function checkKind(sent: SentObject, resource: Resource): void {
 
 /** Requests equal limits for cpu and memory everywhere: Guaranteed; none at all: BestEffort. */
 function qosClass(pod: SentObject): string {
-  const containers = [...children(pod.spec, "containers"), ...children(pod.spec, "initContainers")];
+  const containers = [
+    ...objectsAt(pod.spec, "containers"),
+    ...objectsAt(pod.spec, "initContainers"),
+  ];
   const resources = containers.map((container) => ({
-    requests: child(container.resources, "requests"),
-    limits: child(container.resources, "limits"),
+    requests: objectAt(container.resources, "requests"),
+    limits: objectAt(container.resources, "limits"),
   }));
   const counted = ["cpu", "memory"];
   if (resources.every((r) => counted.every((n) => !(n in r.requests) && !(n in r.limits)))) {
@@ -99,14 +94,14 @@ function definitionStatus({ spec }: SentObject, now: string) {
     reason,
     message,
   });
-  const stored = children(spec, "versions").filter((version) => version.storage === true);
+  const stored = objectsAt(spec, "versions").filter((version) => version.storage === true);
   return {
-    acceptedNames: { ...child(spec, "names") },
+    acceptedNames: { ...objectAt(spec, "names") },
     conditions: [
       condition("NamesAccepted", "NoConflicts", "no conflicts found"),
       condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
     ],
-    storedVersions: stored.map((version) => text(version, "name") ?? ""),
+    storedVersions: stored.map((version) => textAt(version, "name") ?? ""),
   };
 }
 
@@ -135,7 +130,7 @@ export function newObject(sent: SentObject, resource: Resource, birth: Birth): A
 
 /** How many holders in its `spec.finalizers` keep a namespace: its content, until that is gone. */
 export function holdsOf(object: ApiObject): number {
-  const holders = object.kind === "Namespace" ? child(object, "spec").finalizers : undefined;
+  const holders = object.kind === "Namespace" ? objectAt(object, "spec").finalizers : undefined;
   return Array.isArray(holders) ? holders.length : 0;
 }
 

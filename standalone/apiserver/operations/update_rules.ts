@@ -1,6 +1,7 @@
 /** Where updates differ by kind: those that create, those that need a version, what patches keep. */
+import { isObject, objectAt, textAt } from "../../../crds/json.ts";
 import type { Call, Context } from "./context.ts";
-import { type ApiObject, child, isJson, text } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import type { Resource } from "../kinds/resource.ts";
 import { invalid } from "../objects/status_error.ts";
 
@@ -21,8 +22,8 @@ export function mayCreate(context: Context, call: Call, body: unknown): boolean 
   const { group, version, resource } = kind;
   if (subresource !== undefined || !CREATED_ON_UPDATE.has(`${group}/${resource}`)) return false;
   if (context.store.get(kind, namespace, name)) return false;
-  const metadata = child(body, "metadata");
-  if (text(metadata, "uid") || text(metadata, "resourceVersion")) return false;
+  const metadata = objectAt(body, "metadata");
+  if (textAt(metadata, "uid") || textAt(metadata, "resourceVersion")) return false;
   const attributes = { verb: "create", group, version, resource, namespace, name };
   return context.access.authorizer.authorize(call.user, attributes).allowed;
 }
@@ -47,10 +48,10 @@ export function needsVersion({ custom, group, resource }: Resource): boolean {
  */
 export function sameUid(next: unknown, current: ApiObject, { resource, subresource }: Call) {
   const { kind, apiVersion, metadata } = current;
-  const uid = text(child(next, "metadata"), "uid");
-  if (uid === undefined || uid === metadata.uid || !isJson(next)) return next;
+  const uid = textAt(next, "metadata", "uid");
+  if (uid === undefined || uid === metadata.uid || !isObject(next)) return next;
   if (resource.custom && subresource === "status") {
-    return { ...next, metadata: { ...child(next, "metadata"), uid: metadata.uid } };
+    return { ...next, metadata: { ...objectAt(next, "metadata"), uid: metadata.uid } };
   }
   const group = apiVersion.includes("/") ? apiVersion.split("/")[0] ?? "" : "";
   const message = `Invalid value: "${uid}": field is immutable`;

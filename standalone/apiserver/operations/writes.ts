@@ -1,12 +1,7 @@
 /** Create and update: decode, default, admit, validate, store. */
+import { compact, sameJson } from "../../../crds/json.ts";
 import { asServed, type Call, type Context, inVersion, timestamp } from "./context.ts";
-import {
-  type ApiObject,
-  compact,
-  parseSent,
-  sameJson,
-  type SentObject,
-} from "../objects/api_object.ts";
+import { type ApiObject, parseSent, type SentObject } from "../objects/api_object.ts";
 import type { AdmissionRequest } from "../admission/admission_request.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";

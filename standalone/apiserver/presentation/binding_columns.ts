@@ -1,11 +1,12 @@
 /** Columns of role bindings in tables. */
-import { type ApiObject, children, text } from "../objects/api_object.ts";
+import { objectsAt, textAt } from "../../../crds/json.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 
 /** Who is bound, of one kind; service accounts with their namespaces. */
 export function boundSubjects(kind: string): (binding: ApiObject) => string {
   return (binding) =>
-    children(binding, "subjects").filter((one) => one.kind === kind).map((one) => {
-      const name = text(one, "name") ?? "";
-      return kind === "ServiceAccount" ? `${text(one, "namespace") ?? ""}/${name}` : name;
+    objectsAt(binding, "subjects").filter((one) => one.kind === kind).map((one) => {
+      const name = textAt(one, "name") ?? "";
+      return kind === "ServiceAccount" ? `${textAt(one, "namespace") ?? ""}/${name}` : name;
     }).join(", ");
 }

@@ -1,7 +1,7 @@
 /** Documents that are not stored: versions, groups, resources, OpenAPI, keys of tokens. */
+import type { JsonObject } from "../../../crds/json.ts";
 import type { Context } from "../operations/context.ts";
 import { mediaTypes } from "./media_types.ts";
-import type { Json } from "../objects/api_object.ts";
 import { openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
 import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/resource.ts";
 import { methodNotAllowed } from "../objects/status_error.ts";
@@ -9,7 +9,7 @@ import { methodNotAllowed } from "../objects/status_error.ts";
 /** The version that this server is compatible with. */
 const GIT_VERSION = "v1.36.3";
 
-function versionInfo(): Json {
+function versionInfo(): JsonObject {
   return {
     major: "1",
     minor: "36",
@@ -63,7 +63,7 @@ function subresourcesOf(resource: Resource): Subresource[] {
   ];
 }
 
-function plainResources(resource: Resource): Json[] {
+function plainResources(resource: Resource): JsonObject[] {
   const { namespaced } = resource;
   const main = {
     name: resource.resource,
@@ -85,7 +85,7 @@ function plainResources(resource: Resource): Json[] {
   return [main, ...others];
 }
 
-function resourceList(resources: readonly Resource[], groupVersion: string): Json {
+function resourceList(resources: readonly Resource[], groupVersion: string): JsonObject {
   return {
     kind: "APIResourceList",
     apiVersion: "v1",
@@ -105,12 +105,12 @@ function groupsOf(resources: readonly Resource[]): Map<string, string[]> {
   return groups;
 }
 
-function groupDocument(group: string, versions: string[]): Json {
+function groupDocument(group: string, versions: string[]): JsonObject {
   const all = versions.map((version) => ({ groupVersion: `${group}/${version}`, version }));
   return { name: group, versions: all, preferredVersion: all[0] };
 }
 
-function aggregatedResource(resource: Resource): Json {
+function aggregatedResource(resource: Resource): JsonObject {
   const { group, version, kind } = resource;
   return {
     resource: resource.resource,
@@ -132,7 +132,7 @@ function aggregatedResource(resource: Resource): Json {
   };
 }
 
-function aggregated(resources: readonly Resource[], apiVersion: string): Json {
+function aggregated(resources: readonly Resource[], apiVersion: string): JsonObject {
   const items = [...groupsOf(resources)].map(([group, versions]) => ({
     metadata: group === "" ? {} : { name: group },
     versions: versions.map((version) => ({

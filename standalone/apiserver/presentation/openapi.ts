@@ -1,6 +1,5 @@
 /** OpenAPI documents, as far as kubectl reads them: explain, and who checks unknown fields. */
-import type { Json } from "../objects/api_object.ts";
-import { isJson } from "../objects/api_object.ts";
+import { isObject, type JsonObject } from "../../../crds/json.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import { KUBERNETES_DEFINITIONS } from "../schemas/engine.ts";
@@ -29,14 +28,14 @@ function hash(text: string): string {
 }
 
 /** `/openapi/v3`: where the document of each group and version is. */
-export function openApiIndex(registry: Registry): Json {
+export function openApiIndex(registry: Registry): JsonObject {
   const contents = new Map<string, unknown[]>();
   for (const resource of registry.all()) {
     const content = contents.get(pathOf(resource)) ?? [];
     content.push([resource.resource, resource.openApi]);
     contents.set(pathOf(resource), content);
   }
-  const paths: Json = {};
+  const paths: JsonObject = {};
   for (const [path, content] of contents) {
     const stamp = hash(JSON.stringify(content));
     paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${stamp}` };
@@ -44,7 +43,7 @@ export function openApiIndex(registry: Registry): Json {
   return { paths };
 }
 
-function gvkOf({ group, version, kind }: Resource): Json {
+function gvkOf({ group, version, kind }: Resource): JsonObject {
   return { group, version, kind };
 }
 
@@ -56,9 +55,9 @@ function schemaNameOf(resource: Resource): string {
 }
 
 /** The schemas that a schema leads to, by name. */
-function closure(schema: unknown, found: Json): void {
+function closure(schema: unknown, found: JsonObject): void {
   if (Array.isArray(schema)) schema.forEach((item) => closure(item, found));
-  if (!isJson(schema)) return;
+  if (!isObject(schema)) return;
   const name = typeof schema.$ref === "string" ? schema.$ref.slice(REF.length) : undefined;
   if (name !== undefined && !(name in found) && name in KUBERNETES_DEFINITIONS) {
     found[name] = KUBERNETES_DEFINITIONS[name];
@@ -67,9 +66,9 @@ function closure(schema: unknown, found: Json): void {
   Object.values(schema).forEach((member) => closure(member, found));
 }
 
-function customSchema(resource: Resource): Json {
-  const schema = isJson(resource.openApi) ? resource.openApi : { type: "object" };
-  const properties = isJson(schema.properties) ? schema.properties : {};
+function customSchema(resource: Resource): JsonObject {
+  const schema = isObject(resource.openApi) ? resource.openApi : { type: "object" };
+  const properties = isObject(schema.properties) ? schema.properties : {};
   return {
     ...schema,
     properties: {
@@ -88,7 +87,7 @@ const QUERY = ["dryRun", "fieldManager", "fieldValidation"].map((name) => ({
   schema: { type: "string", uniqueItems: true },
 }));
 
-function operation(resource: Resource, action: string): Json {
+function operation(resource: Resource, action: string): JsonObject {
   const $ref = `${REF}${schemaNameOf(resource)}`;
   return {
     responses: {
@@ -100,7 +99,7 @@ function operation(resource: Resource, action: string): Json {
   };
 }
 
-function pathsOf(resource: Resource): Json {
+function pathsOf(resource: Resource): JsonObject {
   const scope = resource.namespaced ? "/namespaces/{namespace}" : "";
   const collection = `/${pathOf(resource)}${scope}/${resource.resource}`;
   if (resource.review) return { [collection]: { post: operation(resource, "post") } };
@@ -118,11 +117,11 @@ function pathsOf(resource: Resource): Json {
 }
 
 /** `/openapi/v3/…`: paths and schemas of one group and version; undefined where it has no kinds. */
-export function openApiV3(registry: Registry, groupVersion: GroupVersion): Json | undefined {
+export function openApiV3(registry: Registry, groupVersion: GroupVersion): JsonObject | undefined {
   const resources = registry.all().filter((one) => pathOf(one) === pathOf(groupVersion));
   if (resources.length === 0) return undefined;
-  const schemas: Json = {};
-  const paths: Json = {};
+  const schemas: JsonObject = {};
+  const paths: JsonObject = {};
   for (const resource of resources) {
     const name = schemaNameOf(resource);
     const known = KUBERNETES_DEFINITIONS[name];

@@ -1,31 +1,32 @@
 /** What `kubectl get pods` says of a pod: ready containers, status, restarts. */
+import { type JsonObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import { humanDuration } from "./duration.ts";
-import { type ApiObject, child, children, type Json, number, text } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 
 /** `1/2`: ready containers of all. */
 export function readyContainers(pod: ApiObject): string {
-  const ready = children(pod.status, "containerStatuses").filter((one) => one.ready === true);
-  return `${ready.length}/${children(pod.spec, "containers").length}`;
+  const ready = objectsAt(pod.status, "containerStatuses").filter((one) => one.ready === true);
+  return `${ready.length}/${objectsAt(pod.spec, "containers").length}`;
 }
 
 /** Why a container waits or has ended; undefined while it runs. */
-function stateReason(status: Json): string | undefined {
-  const waiting = text(child(child(status, "state"), "waiting"), "reason");
+function stateReason(status: JsonObject): string | undefined {
+  const waiting = textAt(status, "state", "waiting", "reason");
   if (waiting) return waiting;
-  const terminated = child(status, "state").terminated;
+  const terminated = objectAt(status, "state").terminated;
   if (terminated === undefined) return undefined;
-  const reason = text(terminated, "reason");
+  const reason = textAt(terminated, "reason");
   if (reason) return reason;
-  const signal = number(terminated, "signal");
-  return signal ? `Signal:${signal}` : `ExitCode:${number(terminated, "exitCode") ?? 0}`;
+  const signal = numberAt(terminated, "signal");
+  return signal ? `Signal:${signal}` : `ExitCode:${numberAt(terminated, "exitCode") ?? 0}`;
 }
 
 function initStatus(pod: ApiObject): string | undefined {
-  const statuses = children(pod.status, "initContainerStatuses");
-  const total = children(pod.spec, "initContainers").length;
+  const statuses = objectsAt(pod.status, "initContainerStatuses");
+  const total = objectsAt(pod.spec, "initContainers").length;
   const index = statuses.findIndex((status) => {
-    const terminated = child(child(status, "state"), "terminated");
-    return number(terminated, "exitCode") !== 0 && status.started !== true;
+    const terminated = objectAt(status, "state", "terminated");
+    return numberAt(terminated, "exitCode") !== 0 && status.started !== true;
   });
   const status = statuses[index];
   if (!status) return undefined;
@@ -35,16 +36,16 @@ function initStatus(pod: ApiObject): string | undefined {
 
 /** The status column: the phase, or the most telling reason. */
 export function podStatus(pod: ApiObject): string {
-  const phase = text(pod.status, "phase") ?? "Unknown";
+  const phase = textAt(pod.status, "phase") ?? "Unknown";
   const finished = phase === "Succeeded" || phase === "Failed";
-  const reason = text(pod.status, "reason") || phase;
+  const reason = textAt(pod.status, "reason") || phase;
   if (pod.metadata.deletionTimestamp !== undefined && !finished) return "Terminating";
-  const gated = children(pod.status, "conditions")
+  const gated = objectsAt(pod.status, "conditions")
     .some((one) => one.type === "PodScheduled" && one.reason === "SchedulingGated");
   if (gated) return "SchedulingGated";
   const init = finished ? undefined : initStatus(pod);
   if (init) return init;
-  const reasons = children(pod.status, "containerStatuses").map(stateReason);
+  const reasons = objectsAt(pod.status, "containerStatuses").map(stateReason);
   const found = reasons.find((one) => one !== undefined && one !== "Completed") ??
     reasons.find((one) => one !== undefined);
   if (found === "Completed" && phase === "Running") {
@@ -55,10 +56,10 @@ export function podStatus(pod: ApiObject): string {
 
 /** The restarts column: `2 (3m ago)`. */
 export function podRestarts(pod: ApiObject, now: number): string {
-  const statuses = children(pod.status, "containerStatuses");
-  const restarts = statuses.reduce((sum, one) => sum + (number(one, "restartCount") ?? 0), 0);
+  const statuses = objectsAt(pod.status, "containerStatuses");
+  const restarts = statuses.reduce((sum, one) => sum + (numberAt(one, "restartCount") ?? 0), 0);
   const ends = statuses.map((one) =>
-    Date.parse(text(child(child(one, "lastState"), "terminated"), "finishedAt") ?? "")
+    Date.parse(textAt(one, "lastState", "terminated", "finishedAt") ?? "")
   ).filter((time) => !Number.isNaN(time));
   if (restarts === 0 || ends.length === 0) return `${restarts}`;
   return `${restarts} (${humanDuration(now - Math.max(...ends))} ago)`;

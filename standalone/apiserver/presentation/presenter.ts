@@ -1,6 +1,7 @@
 /** How objects and lists are shown: whole, as metadata only, as a table. */
+import type { JsonObject } from "../../../crds/json.ts";
 import type { Form } from "./media_types.ts";
-import type { ApiObject, Json } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import { tableOf } from "./table.ts";
@@ -8,7 +9,7 @@ import type { Presents } from "../operations/watches.ts";
 
 const META = "meta.k8s.io/v1";
 
-function metadataOnly({ metadata }: ApiObject): Json {
+function metadataOnly({ metadata }: ApiObject): JsonObject {
   return { kind: "PartialObjectMetadata", apiVersion: META, metadata };
 }
 
@@ -76,6 +77,6 @@ export function presentList(view: View, { items, metadata }: Page): unknown {
 }
 
 /** Items of built-in lists have no `apiVersion` and `kind`, as the real server has it. */
-function withoutKind({ apiVersion: _apiVersion, kind: _kind, ...rest }: ApiObject): Json {
+function withoutKind({ apiVersion: _apiVersion, kind: _kind, ...rest }: ApiObject): JsonObject {
   return rest;
 }

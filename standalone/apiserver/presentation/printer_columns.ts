@@ -1,7 +1,8 @@
 /** Columns of the built-in kinds in `kubectl get`: a table. */
+import { isObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import { boundSubjects } from "./binding_columns.ts";
 import { age, humanDuration } from "./duration.ts";
-import { type ApiObject, child, children, isJson, number, text } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { podRestarts, podStatus, readyContainers } from "./pod_columns.ts";
 import type { Resource } from "../kinds/resource.ts";
 
@@ -40,33 +41,33 @@ const AGE = column("Age", ({ metadata }, now) => age(metadata.creationTimestamp,
 
 /** A cell that shows the text of a field of spec or status. */
 function of(part: "spec" | "status", field: string, otherwise = NONE): Cell {
-  return (object) => text(object[part], field) || otherwise;
+  return (object) => textAt(object[part], field) || otherwise;
 }
 
 function size(value: unknown): number {
-  return Array.isArray(value) ? value.length : isJson(value) ? Object.keys(value).length : 0;
+  return Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0;
 }
 
 function pairs(value: unknown): string {
-  const entries = isJson(value) ? Object.entries(value) : [];
+  const entries = isObject(value) ? Object.entries(value) : [];
   return entries.length === 0 ? NONE : entries.map(([key, one]) => `${key}=${one}`).join(",");
 }
 
 function containers(object: ApiObject) {
-  const template = child(object.spec, "template");
-  return children(
-    "containers" in child(object, "spec") ? object.spec : template.spec,
+  const template = objectAt(object.spec, "template");
+  return objectsAt(
+    "containers" in objectAt(object, "spec") ? object.spec : template.spec,
     "containers",
   );
 }
 
 const CONTAINERS = [
-  column("Containers", (o) => containers(o).map((one) => text(one, "name")).join(",") || NONE, 1),
-  column("Images", (o) => containers(o).map((one) => text(one, "image")).join(",") || NONE, 1),
+  column("Containers", (o) => containers(o).map((one) => textAt(one, "name")).join(",") || NONE, 1),
+  column("Images", (o) => containers(o).map((one) => textAt(one, "image")).join(",") || NONE, 1),
 ];
 
 function condition(object: ApiObject, type: string): boolean {
-  return children(object.status, "conditions")
+  return objectsAt(object.status, "conditions")
     .some((one) => one.type === type && one.status === "True");
 }
 
@@ -80,24 +81,24 @@ function jobStatus(job: ApiObject): string {
 }
 
 function jobCompletions(job: ApiObject): string {
-  const done = number(job.status, "succeeded") ?? 0;
-  const wanted = number(job.spec, "completions");
+  const done = numberAt(job.status, "succeeded") ?? 0;
+  const wanted = numberAt(job.spec, "completions");
   if (wanted !== undefined) return `${done}/${wanted}`;
-  const parallel = number(job.spec, "parallelism") ?? 0;
+  const parallel = numberAt(job.spec, "parallelism") ?? 0;
   return parallel > 1 ? `${done}/1 of ${parallel}` : `${done}/1`;
 }
 
 function jobDuration(job: ApiObject, now: number): string {
-  const start = Date.parse(text(job.status, "startTime") ?? "");
-  const end = Date.parse(text(job.status, "completionTime") ?? "");
+  const start = Date.parse(textAt(job.status, "startTime") ?? "");
+  const end = Date.parse(textAt(job.status, "completionTime") ?? "");
   if (Number.isNaN(start)) return "";
   return humanDuration((Number.isNaN(end) ? now : end) - start);
 }
 
 function nodeStatus(node: ApiObject): string {
-  const ready = children(node.status, "conditions").find((one) => one.type === "Ready");
+  const ready = objectsAt(node.status, "conditions").find((one) => one.type === "Ready");
   const status = ready === undefined ? "Unknown" : ready.status === "True" ? "Ready" : "NotReady";
-  return child(node, "spec").unschedulable === true ? `${status},SchedulingDisabled` : status;
+  return objectAt(node, "spec").unschedulable === true ? `${status},SchedulingDisabled` : status;
 }
 
 function nodeRoles({ metadata }: ApiObject): string {
@@ -108,20 +109,20 @@ function nodeRoles({ metadata }: ApiObject): string {
 }
 
 function nodeAddress(node: ApiObject, type: string): string {
-  const found = children(node.status, "addresses").find((one) => one.type === type);
-  return text(found, "address") ?? NONE;
+  const found = objectsAt(node.status, "addresses").find((one) => one.type === type);
+  return textAt(found, "address") ?? NONE;
 }
 
 function servicePorts(service: ApiObject): string {
-  const shown = children(service.spec, "ports").map((port) =>
+  const shown = objectsAt(service.spec, "ports").map((port) =>
     `${port.port}${port.nodePort ? `:${port.nodePort}` : ""}/${port.protocol ?? "TCP"}`
   );
   return shown.join(",") || NONE;
 }
 
 function about(event: ApiObject): string {
-  const object = child(event, "involvedObject");
-  return `${(text(object, "kind") ?? "").toLowerCase()}/${text(object, "name") ?? ""}`;
+  const object = objectAt(event, "involvedObject");
+  return `${(textAt(object, "kind") ?? "").toLowerCase()}/${textAt(object, "name") ?? ""}`;
 }
 
 function lastSeen(event: ApiObject, now: number): string {
@@ -129,11 +130,11 @@ function lastSeen(event: ApiObject, now: number): string {
 }
 
 function ready(field: string, wanted: string): Cell {
-  return (object) => `${number(object.status, field) ?? 0}/${number(object.spec, wanted) ?? 0}`;
+  return (object) => `${numberAt(object.status, field) ?? 0}/${numberAt(object.spec, wanted) ?? 0}`;
 }
 
 function count(part: "spec" | "status", field: string): Cell {
-  return (object) => number(object[part], field) ?? 0;
+  return (object) => numberAt(object[part], field) ?? 0;
 }
 
 const REPLICAS = [
@@ -143,11 +144,11 @@ const REPLICAS = [
 ];
 const SELECTOR = column(
   "Selector",
-  (o) => pairs(child(child(o, "spec"), "selector").matchLabels),
+  (o) => pairs(objectAt(o, "spec", "selector").matchLabels),
   1,
 );
 const role = (binding: ApiObject) =>
-  `${text(binding.roleRef, "kind")}/${text(binding.roleRef, "name")}`;
+  `${textAt(binding.roleRef, "kind")}/${textAt(binding.roleRef, "name")}`;
 
 const CREATED_AT = column("Created At", ({ metadata }) => metadata.creationTimestamp);
 const BINDING = [
@@ -179,28 +180,28 @@ const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
   ],
   "batch/cronjobs": [
     column("Schedule", of("spec", "schedule")),
-    column("Suspend", (o) => child(o, "spec").suspend === true ? "True" : "False"),
-    integer("Active", (o) => size(child(o, "status").active)),
+    column("Suspend", (o) => objectAt(o, "spec").suspend === true ? "True" : "False"),
+    integer("Active", (o) => size(objectAt(o, "status").active)),
     column("Last Schedule", (o, now) => {
-      const time = text(o.status, "lastScheduleTime");
+      const time = textAt(o.status, "lastScheduleTime");
       return time === undefined ? NONE : age(time, now);
     }),
     AGE,
   ],
   "/events": [
     column("Last Seen", lastSeen),
-    column("Type", (o) => text(o, "type")),
-    column("Reason", (o) => text(o, "reason")),
+    column("Type", (o) => textAt(o, "type")),
+    column("Reason", (o) => textAt(o, "reason")),
     column("Object", about),
-    column("Message", (o) => (text(o, "message") ?? "").trim()),
+    column("Message", (o) => (textAt(o, "message") ?? "").trim()),
   ],
   "/nodes": [
     column("Status", nodeStatus),
     column("Roles", nodeRoles),
     AGE,
-    column("Version", (o) => text(child(child(o, "status"), "nodeInfo"), "kubeletVersion")),
+    column("Version", (o) => textAt(o, "status", "nodeInfo", "kubeletVersion")),
     column("Internal-IP", (o) => nodeAddress(o, "InternalIP"), 1),
-    column("OS-Image", (o) => text(child(child(o, "status"), "nodeInfo"), "osImage"), 1),
+    column("OS-Image", (o) => textAt(o, "status", "nodeInfo", "osImage"), 1),
   ],
   "/services": [
     column("Type", of("spec", "type", "ClusterIP")),
@@ -208,12 +209,12 @@ const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
     column("External-IP", () => NONE),
     column("Port(s)", servicePorts),
     AGE,
-    column("Selector", (o) => pairs(child(o, "spec").selector), 1),
+    column("Selector", (o) => pairs(objectAt(o, "spec").selector), 1),
   ],
   "/namespaces": [column("Status", of("status", "phase")), AGE],
   "/configmaps": [integer("Data", (o) => size(o.data) + size(o.binaryData)), AGE],
   "/secrets": [
-    column("Type", (o) => text(o, "type")),
+    column("Type", (o) => textAt(o, "type")),
     integer("Data", (o) => size(o.data)),
     AGE,
   ],

@@ -1,7 +1,8 @@
 /** `kubectl get` as the server prints it: `meta.k8s.io/v1` Table. */
+import type { JsonObject } from "../../../crds/json.ts";
 import { age } from "./duration.ts";
 import { jsonPath } from "../objects/json_path.ts";
-import type { ApiObject, Json } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
 import type { Column, Resource } from "../kinds/resource.ts";
 
@@ -11,7 +12,7 @@ export interface TableOptions {
   readonly now: number;
   /** `None`, `Metadata` or `Object`. */
   readonly include: string;
-  readonly metadata: Json;
+  readonly metadata: JsonObject;
   readonly withColumns: boolean;
 }
 
@@ -51,7 +52,7 @@ function columnsOf(resource: Resource): readonly PrinterColumn[] {
   return made;
 }
 
-function definition({ name, type, format, description, priority }: PrinterColumn): Json {
+function definition({ name, type, format, description, priority }: PrinterColumn): JsonObject {
   return {
     name,
     type,
@@ -69,7 +70,11 @@ function included(object: ApiObject, include: string): unknown {
 }
 
 /** A table of objects of one kind. */
-export function tableOf(resource: Resource, objects: ApiObject[], options: TableOptions): Json {
+export function tableOf(
+  resource: Resource,
+  objects: ApiObject[],
+  options: TableOptions,
+): JsonObject {
   const columns = columnsOf(resource);
   return {
     kind: "Table",

@@ -1,6 +1,7 @@
 /** `pods/log`: checks what the client asks for, and hands it to who has the logs. */
+import { compact, objectsAt, textAt } from "../../../crds/json.ts";
 import type { PodLogRequest } from "../operations/pod_logs.ts";
-import { type ApiObject, children, compact, text } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import type { Operation } from "./operation.ts";
 import { badRequest, methodNotAllowed, StatusError } from "../objects/status_error.ts";
 import { existing } from "../operations/writes.ts";
@@ -9,10 +10,10 @@ const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 
 /** The container that is meant; with several, the client or an annotation must say which. */
 function containerOf(pod: ApiObject, asked: string | null): string {
-  const main = children(pod.spec, "containers").map((one) => text(one, "name") ?? "");
+  const main = objectsAt(pod.spec, "containers").map((one) => textAt(one, "name") ?? "");
   const all = [
     ...main,
-    ...children(pod.spec, "initContainers").map((one) => text(one, "name") ?? ""),
+    ...objectsAt(pod.spec, "initContainers").map((one) => textAt(one, "name") ?? ""),
   ];
   const { name, annotations } = pod.metadata;
   const wanted = asked || annotations?.[DEFAULT_CONTAINER];

@@ -2,7 +2,7 @@
  * Bodies in Kubernetes' protobuf, of the kinds that kubectl creates by typed commands (`create
  * namespace`, `create token`, `auth can-i`): kubectl sends those in no other form.
  */
-import type { Json } from "../objects/api_object.ts";
+import type { JsonObject } from "../../../crds/json.ts";
 import { badRequest, unsupportedMediaType } from "../objects/status_error.ts";
 
 /** The media type. */
@@ -194,9 +194,9 @@ function combined(type: FieldType, value: number | Uint8Array, before: unknown):
   return { ...(typeof before === "object" && before), [`${key ?? ""}`]: item ?? "" };
 }
 
-function decodeMessage(bytes: Uint8Array, message: Message): Json {
+function decodeMessage(bytes: Uint8Array, message: Message): JsonObject {
   const reader = new Reader(bytes);
-  const decoded: Json = {};
+  const decoded: JsonObject = {};
   while (!reader.done) {
     const tag = reader.varint();
     const value = reader.value(tag & 7);
@@ -209,18 +209,18 @@ function decodeMessage(bytes: Uint8Array, message: Message): Json {
 }
 
 /** Kubernetes writes empty texts for fields that are not set. */
-function withoutEmptyTexts(message: Json): Json {
+function withoutEmptyTexts(message: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== ""));
 }
 
 /** Decodes a body. Throws 400 where it is broken, 415 where its kind is not among those above. */
-export function decodeProtobuf(bytes: Uint8Array): Json | undefined {
+export function decodeProtobuf(bytes: Uint8Array): JsonObject | undefined {
   if (bytes.length === 0) return undefined;
   if (!MAGIC.every((byte, index) => bytes[index] === byte)) {
     throw badRequest("the protobuf body does not begin with the prefix of Kubernetes");
   }
   const reader = new Reader(bytes.subarray(MAGIC.length));
-  let [head, raw]: [Json, Uint8Array] = [{}, new Uint8Array()];
+  let [head, raw]: [JsonObject, Uint8Array] = [{}, new Uint8Array()];
   while (!reader.done) {
     const tag = reader.varint();
     const value = reader.value(tag & 7);

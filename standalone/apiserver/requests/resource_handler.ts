@@ -1,4 +1,5 @@
 /** Requests for resources: which operation a method on a path is. */
+import { isObject, textAt } from "../../../crds/json.ts";
 import { type Call, type Context, inVersion } from "../operations/context.ts";
 import {
   deleteObject,
@@ -8,7 +9,7 @@ import {
 } from "../operations/deletions.ts";
 import { type Body, readBody, readJson } from "./body.ts";
 import { type Incoming, type Operation, respond } from "./operation.ts";
-import { type ApiObject, isJson, text } from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { readPatch } from "./patch_request.ts";
 import { acceptedForm } from "../presentation/media_types.ts";
 import { presenter, presentList, presentObject, type View } from "../presentation/presenter.ts";
@@ -182,9 +183,9 @@ async function create(operation: Operation): Promise<Response> {
 
 /** A local review is about the namespace of its path. */
 function withNamespace(body: unknown, { namespace }: Call): unknown {
-  if (namespace === undefined || !isJson(body)) return body;
-  const metadata = isJson(body.metadata) ? body.metadata : {};
-  const given = text(metadata, "namespace");
+  if (namespace === undefined || !isObject(body)) return body;
+  const metadata = isObject(body.metadata) ? body.metadata : {};
+  const given = textAt(metadata, "namespace");
   if (given && given !== namespace) {
     throw badRequest(`metadata.namespace must be the namespace of the path, ${namespace}`);
   }

@@ -1,16 +1,16 @@
 /** Subresources besides `status`: scale, log, binding, eviction, token, finalize. */
+import {
+  isObject,
+  type JsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+} from "../../../crds/json.ts";
 import { deleteObject, deleteOptions } from "../operations/deletions.ts";
 import { jsonPath } from "../objects/json_path.ts";
 import { readJson } from "./body.ts";
-import {
-  type ApiObject,
-  child,
-  children,
-  isJson,
-  type Json,
-  number,
-  text,
-} from "../objects/api_object.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { readPatch } from "./patch_request.ts";
 import { podLog } from "./pod_log.ts";
 import { type Operation, respond } from "./operation.ts";
@@ -36,21 +36,21 @@ const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
 
 type Handler = (operation: Operation) => Promise<Response>;
 
-function success(code = 201): Json {
+function success(code = 201): JsonObject {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code };
 }
 
 /** A copy with the value at a path such as `.spec.replicas`. */
-function withValue(object: Json, path: string, value: unknown): Json {
+function withValue(object: JsonObject, path: string, value: unknown): JsonObject {
   const [head = "", ...rest] = path.split(".").filter((part) => part !== "");
-  const next = rest.length === 0 ? value : withValue(child(object, head), rest.join("."), value);
+  const next = rest.length === 0 ? value : withValue(objectAt(object, head), rest.join("."), value);
   return { ...object, [head]: next };
 }
 
 function selectorText(selector: unknown): string | undefined {
   if (typeof selector === "string") return selector;
-  if (!isJson(selector)) return undefined;
-  const labels = isJson(selector.matchLabels) ? selector.matchLabels : selector;
+  if (!isObject(selector)) return undefined;
+  const labels = isObject(selector.matchLabels) ? selector.matchLabels : selector;
   return Object.entries(labels).map(([key, value]) => `${key}=${value}`).join(",");
 }
 
@@ -86,13 +86,13 @@ async function scale(operation: Operation): Promise<Response> {
   const updated = await updateObject(context, main, (current) => {
     const before = scaleOf(current, paths);
     const after = patch ? patch({ ...before, metadata: current.metadata }) : sent;
-    const replicas = number(child(after, "spec"), "replicas") ?? 0;
+    const replicas = numberAt(after, "spec", "replicas") ?? 0;
     if (!Number.isInteger(replicas) || replicas < 0) {
       const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
       const cause = { field: "spec.replicas", reason: "FieldValueInvalid", message };
       throw invalid({ group: "autoscaling", kind: "Scale" }, current.metadata.name, [cause]);
     }
-    const version = text(child(after, "metadata"), "resourceVersion");
+    const version = textAt(after, "metadata", "resourceVersion");
     if (version && version !== current.metadata.resourceVersion) {
       throw conflict(call.resource, current.metadata.name, "the object has been modified");
     }
@@ -105,25 +105,25 @@ async function scale(operation: Operation): Promise<Response> {
 async function bind(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
   if (incoming.info.verb !== "create") throw methodNotAllowed();
-  const nodeName = text(child(await readJson(incoming.request), "target"), "name");
+  const nodeName = textAt(objectAt(await readJson(incoming.request), "target"), "name");
   if (!nodeName) throw badRequest("target.name must be the name of a node");
   const main = { ...call, subresource: undefined };
   const bound = await updateObject(context, main, (pod) => {
-    const assigned = text(pod.spec, "nodeName");
+    const assigned = textAt(pod.spec, "nodeName");
     if (assigned) {
       const name = pod.metadata.name;
       throw conflict(call.resource, name, `pod ${name} is already assigned to node "${assigned}"`);
     }
-    return { ...pod, spec: { ...child(pod, "spec"), nodeName } };
+    return { ...pod, spec: { ...objectAt(pod, "spec"), nodeName } };
   });
   await updateObject(context, { ...call, subresource: "status" }, (pod) => {
-    const others = children(pod.status, "conditions").filter((one) => one.type !== "PodScheduled");
+    const others = objectsAt(pod.status, "conditions").filter((one) => one.type !== "PodScheduled");
     const scheduled = {
       type: "PodScheduled",
       status: "True",
       lastTransitionTime: bound.metadata.creationTimestamp,
     };
-    return { ...pod, status: { ...child(pod, "status"), conditions: [...others, scheduled] } };
+    return { ...pod, status: { ...objectAt(pod, "status"), conditions: [...others, scheduled] } };
   });
   return respond(operation, success(), 201);
 }
@@ -133,7 +133,7 @@ async function evict(operation: Operation): Promise<Response> {
   if (incoming.info.verb !== "create") throw methodNotAllowed();
   const body = await readJson(incoming.request);
   const options = deleteOptions(
-    isJson(body) ? body.deleteOptions : undefined,
+    isObject(body) ? body.deleteOptions : undefined,
     new URLSearchParams(),
   );
   await deleteObject(context, { ...call, subresource: undefined }, options);
@@ -154,10 +154,10 @@ async function finalize(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
   if (incoming.info.verb !== "update") throw methodNotAllowed();
   const body = await readJson(incoming.request);
-  const { finalizers } = child(body, "spec");
+  const { finalizers } = objectAt(body, "spec");
   const next = await updateObject(context, call, (current) => ({
     ...current,
-    spec: { ...child(current, "spec"), finalizers: finalizers ?? [] },
+    spec: { ...objectAt(current, "spec"), finalizers: finalizers ?? [] },
   }));
   return respond(operation, next);
 }

@@ -1,4 +1,5 @@
 /** `x-kubernetes-validations`: rules in CEL, with `self` and for transitions `oldSelf`. */
+import { asList, at, isObject, sameJson, textAt } from "../../../crds/json.ts";
 import {
   type CelEnv,
   celEnv,
@@ -10,7 +11,6 @@ import {
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { KUBERNETES_FUNCTIONS, optionalValue } from "./cel_functions.ts";
-import { asList, at, isObject, sameJson, textAt } from "./json.ts";
 import { type Cause, invalid, shown, under } from "./cause.ts";
 import type { Structure } from "./structure.ts";
 

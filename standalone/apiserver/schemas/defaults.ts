@@ -1,5 +1,5 @@
 /** Filling in the defaults of a structural schema. */
-import { isObject, type JsonObject, setKey } from "./json.ts";
+import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
 import type { Structure } from "./structure.ts";
 
 /** A copy of the value with defaults where a field is missing (or null and not nullable). */

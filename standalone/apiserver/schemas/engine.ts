@@ -1,9 +1,9 @@
 /** A schema of a kind: pruning, defaults and validation as an API server does them. */
+import { at, type JsonObject } from "../../../crds/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
 import { checkRules } from "./cel_rules.ts";
 import type { Cause } from "./cause.ts";
 import { applyDefaults } from "./defaults.ts";
-import { at, type JsonObject } from "./json.ts";
 import { createChecker } from "./json_schema.ts";
 import { checkEmbedded } from "./embedded.ts";
 import { checkLists } from "./lists.ts";

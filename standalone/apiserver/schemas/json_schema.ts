@@ -1,7 +1,7 @@
 /** Checking values against OpenAPI keywords with ajv, and ajv's errors in Kubernetes' words. */
+import { asList, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { RE2JS } from "re2js";
-import { asList, asTexts, at, isObject, type JsonObject } from "./json.ts";
 import {
   type Cause,
   duplicate,

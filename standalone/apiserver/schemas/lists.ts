@@ -1,5 +1,5 @@
 /** Uniqueness in lists of type set and map. */
-import { isObject } from "./json.ts";
+import { isObject } from "../../../crds/json.ts";
 import { type Cause, duplicate, under } from "./cause.ts";
 import type { Structure } from "./structure.ts";
 

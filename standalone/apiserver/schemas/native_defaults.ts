@@ -1,5 +1,5 @@
 /** Defaults of Kubernetes' own kinds that its OpenAPI does not tell (core/v1, batch/v1 …). */
-import { asObjects, at, isObject, type JsonObject, objectAt, textAt } from "./json.ts";
+import { asObjects, at, isObject, type JsonObject, objectAt, textAt } from "../../../crds/json.ts";
 
 /** Fills defaults into a copy that may be changed in place. */
 type Fill = (object: JsonObject) => void;

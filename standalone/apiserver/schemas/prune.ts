@@ -1,5 +1,5 @@
 /** Removing what a schema does not know, and telling what that was. */
-import { isObject, type JsonObject, setKey } from "./json.ts";
+import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
 import { under } from "./cause.ts";
 import type { Structure } from "./structure.ts";
 

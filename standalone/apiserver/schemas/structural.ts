@@ -1,7 +1,7 @@
 /** What a definition's schema must say before a kind can be served by it. */
+import { asList, at, isObject, textAt } from "../../../crds/json.ts";
 import { type Cause, invalid, required } from "./cause.ts";
 import { compileCel } from "./cel_rules.ts";
-import { asList, at, isObject, textAt } from "./json.ts";
 
 /**
  * What is wrong with an OpenAPI schema: a field without a type, a list without its items, a rule

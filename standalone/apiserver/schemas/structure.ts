@@ -1,5 +1,5 @@
 /** A structural schema: OpenAPI with its references resolved, as pruning, defaults and rules walk it. */
-import { asList, asObject, asTexts, at, isObject, type JsonObject } from "./json.ts";
+import { asList, asObject, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
 
 /** One level of a structural schema. References resolve when asked, so it may be recursive. */
 export interface Structure {

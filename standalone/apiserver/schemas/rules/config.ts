@@ -1,5 +1,5 @@
 /** ConfigMaps and Secrets: keys, size, and the immutable flag. */
-import { at, objectAt, sameJson, textAt } from "../json.ts";
+import { at, objectAt, sameJson, textAt } from "../../../../crds/json.ts";
 import { type Cause, forbidden, invalid, required, tooLong } from "../cause.ts";
 import { byteLength, checkMetadata } from "./metadata.ts";
 import { dataKey } from "./names.ts";

@@ -1,5 +1,5 @@
 /** Containers of a pod: names, variables, ports, mounts, resources, probes. */
-import { asObjects, at, type JsonObject, objectAt, textAt } from "../json.ts";
+import { asObjects, at, type JsonObject, objectAt, textAt } from "../../../../crds/json.ts";
 import {
   type Cause,
   duplicate,

@@ -1,5 +1,12 @@
 /** Jobs: bounds of the spec, and what of a Job may change (Kubernetes, batch/v1 validation). */
-import { asObjects, at, type JsonObject, objectAt, sameJson, textMapAt } from "../json.ts";
+import {
+  asObjects,
+  at,
+  type JsonObject,
+  objectAt,
+  sameJson,
+  textMapAt,
+} from "../../../../crds/json.ts";
 import { type Cause, invalid, required, under } from "../cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";

@@ -1,5 +1,5 @@
 /** Metadata of any object: names, labels, annotations, finalizers, owners. */
-import { asObjects, asTexts, at, objectAt, textAt } from "../json.ts";
+import { asObjects, asTexts, at, objectAt, textAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, tooLong, under } from "../cause.ts";
 import { dnsSubdomain, labelValue, qualifiedName, type Syntax } from "./names.ts";
 

@@ -1,5 +1,12 @@
 /** Pods and pod templates, and what of a pod may change. */
-import { asObjects, at, type JsonObject, objectAt, sameJson, textAt } from "../json.ts";
+import {
+  asObjects,
+  at,
+  type JsonObject,
+  objectAt,
+  sameJson,
+  textAt,
+} from "../../../../crds/json.ts";
 import { type Cause, forbidden, invalid, required, under, unsupported } from "../cause.ts";
 import { checkContainers } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";

@@ -1,5 +1,5 @@
 /** Roles and bindings: rules that say something, and a reference that stays. */
-import { asObjects, asTexts, at, sameJson, textAt } from "../json.ts";
+import { asObjects, asTexts, at, sameJson, textAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, under, unsupported } from "../cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { pathSegment } from "./names.ts";

@@ -1,5 +1,5 @@
 /** Which rules each of Kubernetes' kinds has beyond its OpenAPI schema. */
-import { at } from "../json.ts";
+import { at } from "../../../../crds/json.ts";
 import type { Cause } from "../cause.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
 import { checkJob } from "./job.ts";

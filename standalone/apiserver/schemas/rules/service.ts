@@ -1,5 +1,5 @@
 /** Services: ports, addresses, selectors. */
-import { asObjects, at, objectAt, textAt } from "../json.ts";
+import { asObjects, at, objectAt, textAt } from "../../../../crds/json.ts";
 import { type Cause, duplicate, invalid, required, under, unsupported } from "../cause.ts";
 import { checkPort } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";

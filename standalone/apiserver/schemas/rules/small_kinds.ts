@@ -1,5 +1,5 @@
 /** Kinds with one or two rules of their own: leases, events, deployments and their like. */
-import { asTexts, at, textAt, textMapAt } from "../json.ts";
+import { asTexts, at, textAt, textMapAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, under } from "../cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { checkPodTemplate } from "./pod.ts";

@@ -1,5 +1,5 @@
 /** Volumes of a pod: unique names, and one source each. */
-import { asObjects, at, type JsonObject, textAt } from "../json.ts";
+import { asObjects, at, type JsonObject, textAt } from "../../../../crds/json.ts";
 import { type Cause, duplicate, forbidden, invalid, required, under } from "../cause.ts";
 import { dnsLabel } from "./names.ts";
 

@@ -1,5 +1,5 @@
 /** Webhook configurations: names, addresses, deadlines, conditions that compile. */
-import { asObjects, asTexts, at, type JsonObject, textAt } from "../json.ts";
+import { asObjects, asTexts, at, type JsonObject, textAt } from "../../../../crds/json.ts";
 import { type Cause, duplicate, invalid, required, under, unsupported } from "../cause.ts";
 import { compileCel } from "../cel_rules.ts";
 import { checkMetadata } from "./metadata.ts";

@@ -1,4 +1,5 @@
 /** RBAC, the node's rights, reviews of access, and escalation. */
+import { at } from "../../../../crds/json.ts";
 import assert from "node:assert/strict";
 import { bootstrapRbac } from "../../../../standalone/apiserver/access/bootstrap_roles.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
@@ -7,7 +8,6 @@ import { createReviews } from "../../../../standalone/apiserver/access/reviews.t
 import type { Attributes, User } from "../../../../standalone/apiserver/access/user.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
 import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes.ts";
-import { at } from "../../../../standalone/apiserver/schemas/json.ts";
 import { tokenFixture } from "./token_fixture.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 

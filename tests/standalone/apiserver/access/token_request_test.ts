@@ -1,9 +1,9 @@
 /** TokenRequests and TokenReviews. */
+import { at } from "../../../../crds/json.ts";
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { createReviews } from "../../../../standalone/apiserver/access/reviews.ts";
-import { at } from "../../../../standalone/apiserver/schemas/json.ts";
 import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";
 import { AUDIENCES, tokenFixture } from "./token_fixture.ts";
 import { stored } from "../memory_store.ts";

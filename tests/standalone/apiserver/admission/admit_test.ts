@@ -1,11 +1,11 @@
 /** Matching, order, failure and answers of webhooks; what the server itself sets and refuses. */
+import { at } from "../../../../crds/json.ts";
 import assert from "node:assert/strict";
 import { createAdmission } from "../../../../standalone/apiserver/admission/admit.ts";
 import type { HttpsCall } from "../../../../standalone/apiserver/admission/https_call.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/admission/admission_request.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
-import { at } from "../../../../standalone/apiserver/schemas/json.ts";
 import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 import { reviewAnswer } from "./webhook_server.ts";

@@ -1,10 +1,10 @@
 /** Webhooks over real TLS on loopback. */
+import { at } from "../../../../crds/json.ts";
 import assert from "node:assert/strict";
 import { callHttps } from "../../../../standalone/apiserver/admission/https_call.ts";
 import { createAdmission } from "../../../../standalone/apiserver/admission/admit.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/admission/admission_request.ts";
-import { at } from "../../../../standalone/apiserver/schemas/json.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 import { makeCertificates, withWebhook } from "./webhook_server.ts";
 

@@ -1,9 +1,9 @@
 /** Patches, selectors, JSON paths and durations: pure, by tables. */
+import { sameJson } from "../../../../crds/json.ts";
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { humanDuration } from "../../../../standalone/apiserver/presentation/duration.ts";
 import { jsonPath } from "../../../../standalone/apiserver/objects/json_path.ts";
-import { sameJson } from "../../../../standalone/apiserver/objects/api_object.ts";
 import {
   applyJsonPatch,
   applyMergePatch,

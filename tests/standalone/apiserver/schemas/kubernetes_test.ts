@@ -1,7 +1,7 @@
 /** Kubernetes' own kinds: form, defaults, and the rules beyond OpenAPI. */
+import { at, type JsonObject } from "../../../../crds/json.ts";
 import assert from "node:assert/strict";
 import { causeText } from "../../../../standalone/apiserver/schemas/engine.ts";
-import { at, type JsonObject } from "../../../../standalone/apiserver/schemas/json.ts";
 import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes.ts";
 
 function schemaOf(apiVersion: string, kind: string) {

@@ -1,24 +1,24 @@
-/** Plain JSON as the API server handles it: narrowing and reading without casts. */
+/** JSON values: narrowing, reading and comparison, without casts. */
 
 /** A JSON object. */
 export type JsonObject = { [key: string]: unknown };
 
-/** Whether the value is a JSON object (no array, no null). */
+/** Says whether a value is a JSON object: no list, and not null. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value as object; an empty one when it is anything else. */
+/** The value as an object; an empty one if it is anything else. */
 export function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** The value as list; an empty one when it is anything else. */
+/** The value as a list; an empty one if it is anything else. */
 export function asList(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value as list of objects; other items count as empty objects, so that indices stay. */
+/** The value as a list of objects; other items become empty objects, so that indices stay. */
 export function asObjects(value: unknown): JsonObject[] {
   return asList(value).map(asObject);
 }
@@ -43,14 +43,25 @@ export function at(value: unknown, ...keys: string[]): unknown {
   return here;
 }
 
-/** The object at the end of the keys; an empty one when there is none. */
+/** The object at the end of the keys; an empty one if there is none. */
 export function objectAt(value: unknown, ...keys: string[]): JsonObject {
   return asObject(at(value, ...keys));
+}
+
+/** The objects of the list at the end of the keys; other items are left out. */
+export function objectsAt(value: unknown, ...keys: string[]): JsonObject[] {
+  return asList(at(value, ...keys)).filter(isObject);
 }
 
 /** The text at the end of the keys, or undefined. */
 export function textAt(value: unknown, ...keys: string[]): string | undefined {
   return asText(at(value, ...keys));
+}
+
+/** The number at the end of the keys, or undefined. */
+export function numberAt(value: unknown, ...keys: string[]): number | undefined {
+  const found = at(value, ...keys);
+  return typeof found === "number" ? found : undefined;
 }
 
 /** The map of texts at the end of the keys; values that are no text are left out. */
@@ -62,7 +73,7 @@ export function textMapAt(value: unknown, ...keys: string[]): Record<string, str
   return result;
 }
 
-/** Sets a key as own property, also one such as `__proto__`. */
+/** Sets a key as an own property, also one such as `__proto__`. */
 export function setKey(target: JsonObject, key: string, value: unknown): void {
   if (key === "__proto__") {
     Object.defineProperty(target, key, {
@@ -76,7 +87,14 @@ export function setKey(target: JsonObject, key: string, value: unknown): void {
   }
 }
 
-/** Whether two JSON values are the same; the order of an object's keys does not count. */
+/** A copy without the members that are undefined: JSON has none. */
+export function compact<T extends object>(value: T): T {
+  const copy = { ...value };
+  for (const key in copy) if (copy[key] === undefined) delete copy[key];
+  return copy;
+}
+
+/** Says whether two JSON values are equal; the order of members does not count. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (Array.isArray(one) && Array.isArray(other)) {
