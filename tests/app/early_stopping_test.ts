@@ -262,7 +262,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
         await createTrialsJob(client, trial, { name: "impostor" });
         const about = { kind: "TrainJob", name: "impostor" };
         const [message = ""] = await eventsAbout(client, about, "TrialClaimRefused");
-        assert.match(message, /would have the Trial's name/);
+        assert.match(message, /must have the Trial's name/);
         const [pod] = await pushingPods(standalone, "impostor", 1);
         assert.equal(pod?.labels[LABELS.trial], undefined);
         assert.equal((await accepted(pod!.push({ loss: "9" }))).control, undefined);

@@ -1,6 +1,6 @@
-/** Where what a bracket or a quote opens in a path has its end, and what lies beyond. */
+/** Brackets and quotes in the text of a GJSON path: where what they enclose ends. */
 
-/** Index of the quote that closes the one at `start`, or of the text's end. */
+/** Returns the index of the quote that closes the one at `start`, or the length of the text. */
 export function endOfQuoted(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;
@@ -10,8 +10,8 @@ export function endOfQuoted(text: string, start: number): number {
 }
 
 /**
- * Index after the piece that begins at `start` with a bracket or a quote, all that it encloses with it;
- * undefined: it is not closed. Any bracket closes any other.
+ * Returns the index after the piece that begins at `start` with a bracket or a quote, with all that it
+ * encloses, or undefined if it is not closed. Any closing bracket closes any opening one.
  */
 export function endOfPiece(text: string, start: number): number | undefined {
   if (text[start] === '"') {
@@ -28,16 +28,13 @@ export function endOfPiece(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** What is asked of each of several values, and what of all the answers. */
+/** A path in two parts: `left` applies to each of several values, `right` to the list of their results. */
 export interface Split {
   readonly left: string;
   readonly right?: string;
 }
 
-/**
- * Splits what is asked of every element from what is asked of the list of the answers, at the first pipe
- * outside of queries.
- */
+/** Splits a path at its first pipe outside queries. */
 export function splitPipe(path: string): Split {
   if (!path.includes("|")) return { left: path };
   if (path[0] === "{") return splitAfterBraces(path);
@@ -50,14 +47,14 @@ export function splitPipe(path: string): Split {
   return { left: path };
 }
 
-/** Found by trial: after braces a pipe counts only where the first character in them is no bracket. */
+/** Observed in GJSON: after braces a pipe counts only if the first character in them is not a bracket. */
 function splitAfterBraces(path: string): Split {
   const end = endOfPiece(path, 1);
   if (end === undefined || path[end] !== "|") return { left: path };
   return { left: path.slice(0, end), right: path.slice(end + 1) };
 }
 
-/** Index of the bracket that closes the one at `start`; where there is none there, `start` itself. */
+/** Returns the index of the bracket that closes the one at `start`, or `start` if no bracket is there. */
 function endOfQuery(path: string, start: number): number {
   const open = path[start];
   if (open !== "[" && open !== "(") return start;

@@ -1,34 +1,34 @@
-/** Bounds of one evaluation: whatever path and object say, it ends soon and takes little memory. */
+/** Limits of the evaluation of a GJSON path, on time and memory. */
 
-/** Values that one evaluation looks at, at most: a list of 50,000 conditions is still gone through. */
+/** Most values that one evaluation visits: enough for a list of 50,000 conditions. */
 const STEPS = 250_000;
-/** Characters of JSON text that one evaluation makes or reads, at most. */
+/** Most characters of JSON text that one evaluation writes or reads. */
 const TEXT = 4_000_000;
-/** Nesting of calls, at most; the stack of the runtime takes several times as many. */
+/** Deepest nesting of calls; the runtime's stack allows several times as many. */
 const DEPTH = 200;
 
-/** An evaluation went over a bound. */
+/** An evaluation that exceeded a limit. */
 export class BudgetError extends Error {
   override name = "BudgetError";
 }
 
-/** What one evaluation has left. */
+/** What is left of the limits of one evaluation. */
 export class Budget {
   #steps = STEPS;
   #text = TEXT;
   #depth = 0;
 
-  /** Throws a {@link BudgetError} once there is nothing left. */
+  /** Throws a {@link BudgetError} if there is nothing left. */
   spend(steps: number): void {
     this.#steps -= steps;
-    if (this.#steps < 0) throw new BudgetError(`looks at more than ${STEPS} values`);
+    if (this.#steps < 0) throw new BudgetError(`visits more than ${STEPS} values`);
   }
 
-  /** The same for characters of text. */
+  /** Does the same for characters of text. */
   spendText(characters: number): void {
     this.#text -= characters;
     if (this.#text < 0) {
-      throw new BudgetError(`makes or reads more than ${TEXT} characters of JSON`);
+      throw new BudgetError(`writes or reads more than ${TEXT} characters of JSON`);
     }
   }
 

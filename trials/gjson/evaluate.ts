@@ -1,4 +1,4 @@
-/** What a GJSON path finds in a value. */
+/** Evaluation of GJSON paths. */
 import { Budget, BudgetError } from "./budget.ts";
 import { type Head, headOf } from "./head.ts";
 import { isObject, Members, membersOf, valuesAt } from "./json.ts";
@@ -7,13 +7,13 @@ import { fitsPattern } from "./pattern.ts";
 import { meets } from "./query.ts";
 import { type ArrayStep, arrayStep, type KeyStep, keyStep } from "./steps.ts";
 
-/** What a path leads to; `value` is undefined where that is nothing. Objects may be {@link Members}. */
+/** The value that a path leads to, undefined if there is none. Objects may be {@link Members}. */
 export type Evaluation = { readonly value: unknown } | { readonly problem: string };
 
 /**
- * Follows a path as GJSON 1.14.1 does, which Katib evaluates conditions with, on a value that is JSON's.
- * Ends soon and without an error whatever is given: beyond the bounds of {@link Budget} with a problem,
- * in words that begin with a verb. Unlike GJSON it never looks for JSON inside a string.
+ * Follows a path in a JSON value as GJSON 1.14.1 does, by which Katib evaluates conditions. Ends soon and
+ * never throws: beyond the limits of {@link Budget} it returns a problem, a phrase that begins with a verb.
+ * Unlike GJSON it never looks for JSON inside a string.
  */
 export function evaluate(path: GjsonPath, value: unknown): Evaluation {
   try {
@@ -24,21 +24,21 @@ export function evaluate(path: GjsonPath, value: unknown): Evaluation {
   }
 }
 
-/** What one path has found so far, while it is followed from one value. */
+/** What one path has found so far while it is followed from one value. */
 interface Search {
   value: unknown;
-  /** What is to be asked of the value when the search is over. */
+  /** The path that applies to the value when the search is over. */
   pipe: string | undefined;
 }
 
-/** One evaluation: its bounds, and the steps that it has read already. */
+/** One evaluation: its limits, and the steps that it has parsed already. */
 class Walk {
   readonly #budget = new Budget();
   readonly #heads = new Map<string, Head>();
   readonly #keySteps = new Map<string, KeyStep>();
   readonly #arraySteps = new Map<string, ArrayStep>();
 
-  /** What the path leads to from a value, all its pipes followed. */
+  /** Returns what the path leads to from a value, with all its pipes followed. */
   get(start: unknown, path: string): unknown {
     return this.#budget.deeper(() => {
       let value = start;
@@ -64,7 +64,7 @@ class Walk {
     });
   }
 
-  /** The value that the beginning of a path makes from another. */
+  /** Returns the value that the beginning of a path makes of another value. */
   #make(head: Exclude<Head, { kind: "none" }>, value: unknown): unknown {
     switch (head.kind) {
       case "modifier":
@@ -80,7 +80,7 @@ class Walk {
     }
   }
 
-  /** Follows a path into an object or array; whether it has found what ends the search. */
+  /** Follows a path into an object or array. Returns whether the search is over. */
   #within(search: Search, value: unknown, path: string): boolean {
     if (Array.isArray(value)) return this.#inArray(search, value, path);
     return isObject(value) && this.#inObject(search, value, path);
@@ -99,7 +99,7 @@ class Walk {
       .map(([, value]) => value);
   }
 
-  /** Ends the search with a value, or follows the rest of the path into it. */
+  /** Ends the search with a value, or follows the rest of the path into it. Returns whether it is over. */
   #take(search: Search, value: unknown, next: string | undefined): boolean {
     if (next !== undefined) {
       return this.#budget.deeper(() => this.#within(search, value, next));
@@ -151,7 +151,7 @@ class Walk {
     return true;
   }
 
-  /** Found by trial: such a query does not end the search, and what it found before stays. */
+  /** Observed in GJSON: such a query does not end the search, and a value that was found before stays. */
   #allThatMeet(
     search: Search,
     array: readonly unknown[],
@@ -173,7 +173,7 @@ class Walk {
     return query.path === "" && meets(element, query, this.#budget);
   }
 
-  /** What the path behind a query finds in an element that meets it; its first pipe is asked of them all. */
+  /** Returns what the path after a query finds in an element; that path's first pipe applies to them all. */
   #answer(search: Search, element: unknown, { after }: ArrayStep & { kind: "query" }): unknown {
     if (after === undefined) return element;
     if (after.right !== undefined) search.pipe = after.right;

@@ -1,17 +1,17 @@
-/** What begins a path and makes a value of its own, instead of looking into the one it has come to. */
+/** Beginnings of GJSON paths that make a value of their own: modifiers, literals and multipaths. */
 import { JsonTextError, parseJsonText } from "./json_text.ts";
 import { literalAt } from "./literal.ts";
 import { type Modifier, MODIFIERS } from "./modifiers.ts";
 import { lastComponent, parseModifier, parseMultipath } from "./pieces.ts";
 
-/** The beginning of a path, and what is asked of the value that it makes; no `rest`: nothing. */
+/** The beginning of a path, and the path, if any, that applies to the value that it makes. */
 export type Head =
   & (
     | { readonly kind: "modifier"; readonly modifier: Modifier; readonly argument: unknown }
     | { readonly kind: "literal"; readonly value: unknown }
     | {
       readonly kind: "multipath";
-      /** Whether it makes an object, by the names; else an array. */
+      /** Whether it makes an object, by the names; otherwise it makes an array. */
       readonly isObject: boolean;
       readonly selectors: readonly { readonly name: string; readonly path: string }[];
     }
@@ -22,7 +22,7 @@ export type Head =
 
 const NONE: Head = { kind: "none" };
 
-/** Reads the beginning of a path. */
+/** Parses the beginning of a path. */
 export function headOf(path: string): Head {
   switch (path.length > 1 ? path[0] : "") {
     case "@":
@@ -58,7 +58,7 @@ function multipathOf(path: string): Head {
   return { kind: "multipath", isObject, selectors, ...restOf(path, multipath.end) };
 }
 
-/** What a value that was made is asked: all after the dot or pipe. */
+/** Returns what applies to the value that was made: all after the dot or pipe. */
 function restOf(path: string, end: number): { rest?: string } {
   const next = path[end];
   return next === "." || next === "|" ? { rest: path.slice(end + 1) } : {};
@@ -73,7 +73,7 @@ function jsonOf(argument: string): unknown {
   }
 }
 
-/** The name of a selector's value: given, or that of the path's last component where it is plain. */
+/** Returns the name of a selector's value: the one given, or the path's last component if that is plain. */
 function nameOf(given: string | undefined, path: string): string {
   if (given !== undefined && given !== "") {
     const text = given.startsWith('"') ? jsonOf(given) : undefined;

@@ -1,10 +1,10 @@
-/** JSON values as a path meets them: those of an object that came from elsewhere, and those it makes; what is not there is `undefined`. */
+/** JSON values that GJSON paths read and make; a missing value is `undefined`. */
 import type { Budget } from "./budget.ts";
 
 /**
- * An object whose members stand in an order of their own and may repeat: what a multipath, a modifier
- * or a literal makes. Objects from elsewhere stay as they are and count as sorted by their keys, as the
- * job's text has them that Katib evaluates.
+ * An object whose members have an order of their own and may repeat, as multipaths, modifiers and literals
+ * make it. Objects of the job stay as they are and count as sorted by their keys, as in the text that Katib
+ * evaluates.
  */
 export class Members {
   readonly list: readonly (readonly [string, unknown])[];
@@ -14,12 +14,12 @@ export class Members {
   }
 }
 
-/** An object of either sort. */
+/** Whether a value is an object of either sort. */
 export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Orders texts as their UTF-8 bytes are ordered, which is what Go does. */
+/** Orders texts by their UTF-8 bytes, as Go does. */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at++) {
@@ -30,12 +30,12 @@ export function compareText(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Surrogates stand for the code points above all others. */
+/** Surrogates rank highest: they stand for the code points above all others. */
 function codePointRank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** Members in their order; of an object from elsewhere sorted, what is `undefined` left out. */
+/** Returns the members in their order: those of a job's object sorted, without `undefined` values. */
 export function membersOf(object: object, budget: Budget): readonly (readonly [string, unknown])[] {
   if (object instanceof Members) {
     budget.spend(object.list.length);
@@ -46,7 +46,7 @@ export function membersOf(object: object, budget: Budget): readonly (readonly [s
   return members.sort(([a], [b]) => compareText(a, b));
 }
 
-/** Values of the members with that key, in their order: an object from elsewhere has one at most. */
+/** Returns the values of the members with that key, in their order; a job's object has at most one. */
 export function valuesAt(object: object, key: string, budget: Budget): readonly unknown[] {
   budget.spend(1);
   if (object instanceof Members) {
@@ -57,7 +57,7 @@ export function valuesAt(object: object, key: string, budget: Budget): readonly 
   return own?.value === undefined ? [] : [own.value];
 }
 
-/** As Go writes a string inside JSON for the web: three characters more are escaped than JSON asks for. */
+/** Quotes a string as Go's encoder does, which escapes `<`, `>`, `&` and two line separators as well. */
 function quoted(text: string): string {
   return JSON.stringify(text).replace(
     /[<>&\u2028\u2029]/g,
@@ -65,7 +65,7 @@ function quoted(text: string): string {
   );
 }
 
-/** Compact JSON text of a value. Empty: the value is not there. */
+/** Returns the compact JSON text of a value, or an empty text if there is no value. */
 export function textOf(value: unknown, budget: Budget): string {
   return budget.deeper(() => {
     const text = ownText(value, budget);
@@ -74,7 +74,7 @@ export function textOf(value: unknown, budget: Budget): string {
   });
 }
 
-/** As literals write what JSON cannot. */
+/** Returns what GJSON's literals write for the numbers that JSON lacks. */
 function notFinite(value: number): string {
   return Number.isNaN(value) ? "nan" : "inf";
 }
@@ -93,7 +93,7 @@ function ownText(value: unknown, budget: Budget): string {
   return value === undefined ? "" : JSON.stringify(value);
 }
 
-/** Whether all of a value can be written as JSON: a literal may have brought NaN or infinity. */
+/** Whether all of a value can be written as JSON: a literal may have introduced NaN or infinity. */
 export function isValidJson(value: unknown, budget: Budget): boolean {
   budget.spend(1);
   if (value === undefined) return false;

@@ -1,13 +1,14 @@
-/** Reads JSON text with the order of members kept, and with the position of a mistake. */
+/** JSON parser that keeps the order of members and reports the position of a mistake. */
+import { endOfQuoted } from "./brackets.ts";
 import { Members } from "./json.ts";
 
-/** Brackets inside brackets, at most. */
+/** Deepest nesting of brackets. */
 const DEPTH = 100;
 
 /** A mistake in JSON text. */
 export class JsonTextError extends Error {
   override name = "JsonTextError";
-  /** Index of the character where reading stopped. */
+  /** Index of the character at which parsing stopped. */
   readonly index: number;
 
   constructor(message: string, index: number) {
@@ -24,25 +25,16 @@ const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["null", null],
 ]);
 
-/** The whole text as one value. Throws a {@link JsonTextError}. */
+/** Parses the whole text as one value. Throws a {@link JsonTextError}. */
 export function parseJsonText(text: string): unknown {
-  const reader = new Reader(text);
+  const reader = new JsonReader(text);
   const value = reader.value(0);
   reader.end();
   return value;
 }
 
-/** Index of the quote that ends the string which begins at `start`; -1: there is none. */
-function closingQuote(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === "\\") at++;
-    else if (text[at] === '"') return at;
-  }
-  return -1;
-}
-
-/** Reads from left to right; `index` is where it stands. */
-class Reader {
+/** Parses a text from left to right. */
+class JsonReader {
   readonly #text: string;
   #index = 0;
 
@@ -56,7 +48,7 @@ class Reader {
   }
 
   value(depth: number): unknown {
-    if (depth > DEPTH) throw this.#mistake(`more than ${DEPTH} brackets inside each other`);
+    if (depth > DEPTH) throw this.#mistake(`more than ${DEPTH} nested brackets`);
     this.#space();
     const first = this.#text[this.#index];
     if (first === "{") return this.#object(depth);
@@ -70,7 +62,7 @@ class Reader {
         return value;
       }
     }
-    throw this.#mistake(first === undefined ? "JSON ends too early" : "not JSON");
+    throw this.#mistake(first === undefined ? "the JSON ends too early" : "not JSON");
   }
 
   #object(depth: number): Members {
@@ -92,7 +84,7 @@ class Reader {
     return values;
   }
 
-  /** What stands between the bracket at the index and `end`, separated by commas. */
+  /** Parses elements, separated by commas, from the bracket at the index to `end`. */
   #list(end: string, element: () => void): void {
     this.#index++;
     this.#space();
@@ -112,8 +104,9 @@ class Reader {
 
   #string(): string {
     const start = this.#index;
-    const end = this.#text[start] === '"' ? closingQuote(this.#text, start) : -1;
-    if (end < 0) throw this.#mistake("a string is missing or not closed");
+    const { length } = this.#text;
+    const end = this.#text[start] === '"' ? endOfQuoted(this.#text, start) : length;
+    if (end >= length) throw this.#mistake("a string is missing or not closed");
     this.#index = end + 1;
     try {
       const value: unknown = JSON.parse(this.#text.slice(start, end + 1));
@@ -121,7 +114,7 @@ class Reader {
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
     }
-    throw new JsonTextError("a string that is not JSON's", start);
+    throw new JsonTextError("a string that is not valid JSON", start);
   }
 
   #space(): void {

@@ -1,13 +1,13 @@
-/** Literals in a path: `!` and a value that stands for itself. */
+/** Literals in GJSON paths: `!` and a value that stands for itself. */
 import { JsonTextError, parseJsonText } from "./json_text.ts";
 import { endOfPiece } from "./brackets.ts";
 
-/** A literal's value and where it ends, or what is wrong with it, and where. */
+/** A literal's value and the index after it, or what is wrong with it and where. */
 export type Literal =
   | { readonly value: unknown; readonly end: number }
   | { readonly problem: string; readonly index: number };
 
-/** Reads the literal at the start of a text; undefined: GJSON takes this for a key that begins with `!`. */
+/** Parses the literal at the start of a text. Returns undefined if GJSON takes it for a key. */
 export function literalAt(text: string): Literal | undefined {
   const first = text[1] ?? "";
   if (first === "{" || first === "[") {
@@ -15,7 +15,7 @@ export function literalAt(text: string): Literal | undefined {
     if (end === undefined) return { problem: "a bracket is not closed", index: 1 };
     return jsonLiteral(text, end);
   }
-  // Found by trial: a text or a number takes in all that follows, so nothing may.
+  // Observed in GJSON: a string or a number takes in all that follows, so nothing may follow.
   if (/[-+\d"]/.test(first)) return jsonLiteral(text, text.length);
   const end = 1 + text.slice(1).search(/[|.]|$/);
   const word = text.slice(1, end);

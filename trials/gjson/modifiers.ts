@@ -1,13 +1,13 @@
-/** What GJSON's modifiers make of a value. A value that is not there goes in, and comes out, as `undefined`. */
+/** Built-in modifiers of GJSON; a missing value is `undefined`. */
 import type { Budget } from "./budget.ts";
 import { compareText, isObject, isValidJson, Members, membersOf, textOf } from "./json.ts";
 import { JsonTextError, parseJsonText } from "./json_text.ts";
 import { isTruthy } from "./query.ts";
 
-/** `argument` is what was written after the colon, parsed; undefined: nothing, or no JSON. */
+/** `argument` is the JSON after the colon, parsed; undefined if there is none or it is not JSON. */
 export type Modifier = (value: unknown, argument: unknown, budget: Budget) => unknown;
 
-/** All that GJSON 1.14.1 has built in. Space between JSON's tokens is not kept, so that `@ugly` changes nothing. */
+/** All modifiers of GJSON 1.14.1. No white space is kept between tokens, so `@ugly` changes nothing. */
 export const MODIFIERS: ReadonlyMap<string, Modifier> = new Map<string, Modifier>([
   ["this", (value) => value],
   ["ugly", (value) => value],
@@ -27,7 +27,7 @@ export const MODIFIERS: ReadonlyMap<string, Modifier> = new Map<string, Modifier
   ["group", group],
 ]);
 
-/** Whether an argument such as `{"deep":true}` switches that on; of a key that repeats the last counts. */
+/** Whether an argument such as `{"deep":true}` switches an option on; the last of repeated keys counts. */
 function option(argument: unknown, name: string, budget: Budget): boolean {
   if (!isObject(argument)) return false;
   const given = membersOf(argument, budget).findLast(([key]) => key === name);
@@ -68,7 +68,7 @@ function flatten(value: unknown, argument: unknown, budget: Budget): unknown {
   return flat(value);
 }
 
-/** Objects of an array made one: a later value takes an earlier one's place, unless all are to be kept. */
+/** Merges the objects of an array: a later value replaces an earlier one, unless `preserve` is set. */
 function join(value: unknown, argument: unknown, budget: Budget): unknown {
   if (!Array.isArray(value)) return value;
   const members = value.filter(isObject).flatMap((it) => membersOf(it, budget));
@@ -91,7 +91,7 @@ function values(value: unknown, _: unknown, budget: Budget): unknown {
   return value === undefined ? [] : [value];
 }
 
-/** The JSON in a string; what is no JSON is nothing. Other values are their own text, null's is empty. */
+/** Parses the JSON in a string; what is not JSON is missing. Null is missing, other values stay. */
 function fromText(value: unknown, _: unknown, budget: Budget): unknown {
   if (!isValidJson(value, budget) || value === null) return undefined;
   if (typeof value !== "string") return value;
@@ -104,7 +104,7 @@ function fromText(value: unknown, _: unknown, budget: Budget): unknown {
   }
 }
 
-/** Arrays in an object, side by side: an object for the first element of each, one for the second … */
+/** Turns an object of arrays into an array of objects: the first elements, the second ones, and so on. */
 function group(value: unknown, _: unknown, budget: Budget): unknown {
   if (!isObject(value)) return undefined;
   const rows: [string, unknown][][] = [];

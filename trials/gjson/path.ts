@@ -1,11 +1,11 @@
-/** Reads GJSON paths: whether the syntax is kept, before anything is looked for with one. */
+/** Syntax check of GJSON paths. */
 import { JsonTextError, parseJsonText } from "./json_text.ts";
 import { literalAt } from "./literal.ts";
 import { MODIFIERS } from "./modifiers.ts";
 import { parseModifier, parseMultipath } from "./pieces.ts";
 import { parseQuery } from "./query_text.ts";
 
-/** A path that was read without a mistake. */
+/** A path without syntax mistakes. */
 export interface GjsonPath {
   readonly text: string;
 }
@@ -15,15 +15,15 @@ export type PathReading =
   | { readonly ok: true; readonly path: GjsonPath }
   | { readonly ok: false; readonly position: number; readonly message: string };
 
-/** Characters of a path, at most. */
+/** Most characters of a path. */
 export const MAX_PATH_LENGTH = 4096;
-/** Queries and multipaths inside each other, at most. */
+/** Deepest nesting of queries and multipaths. */
 const MAX_NESTING = 32;
 
 /**
- * Reads a path. GJSON itself takes every text, and what is not closed for a key of that name, so that a
- * mistake would never show: here it is refused. What GJSON takes for a key without need, such as a
- * modifier that it does not know, stays one.
+ * Checks a path. GJSON itself accepts every text and takes what is not closed for a key, so that a mistake
+ * would never show; here it is refused. What GJSON takes for a key although it is closed, such as an unknown
+ * modifier, stays a key.
  */
 export function parsePath(text: string): PathReading {
   if (text.length > MAX_PATH_LENGTH) {
@@ -43,16 +43,16 @@ interface Mistake {
   readonly message: string;
 }
 
-/** A component is done: where it ends, or what is wrong with it. */
+/** The index after a component, or what is wrong with it. */
 type Component = { readonly end: number } | Mistake;
 
-/** The first mistake of a path that begins at `offset` of the whole. */
+/** Returns the first mistake of a path that begins at `offset` of the whole. */
 function checkPath(path: string, offset: number, nesting: number): Mistake | undefined {
   if (nesting > MAX_NESTING) {
-    return { index: offset, message: `more than ${MAX_NESTING} brackets inside each other` };
+    return { index: offset, message: `more than ${MAX_NESTING} nested brackets` };
   }
   let at = 0;
-  // A literal can stand where a path begins: at the start, after a pipe, behind "#" and a dot.
+  // A literal can stand where a path begins: at the start, after a pipe, after "#" and a dot.
   let isStart = true;
   while (at < path.length) {
     const rest = path.slice(at);
@@ -65,7 +65,7 @@ function checkPath(path: string, offset: number, nesting: number): Mistake | und
     if (separator !== undefined && separator !== "." && separator !== "|") {
       return {
         index: offset + at,
-        message: `"${separator}" where ".", "|" or the end belongs`,
+        message: `expected ".", "|" or the end, not "${separator}"`,
       };
     }
     isStart = separator === "|" || rest.startsWith("#");
@@ -95,7 +95,9 @@ function checkKey(rest: string): Component {
     const char = rest[at];
     if (char === "." || char === "|") return { end: at };
     if (char !== "\\") continue;
-    if (++at >= rest.length) return { index: at - 1, message: "an escape of nothing at the end" };
+    if (++at >= rest.length) {
+      return { index: at - 1, message: "a backslash at the end escapes nothing" };
+    }
   }
   return { end: rest.length };
 }
@@ -148,6 +150,6 @@ function checkQuery(rest: string, nesting: number): Component {
   if (inner !== undefined) return inner;
   const isAll = rest[query.end] === "#";
   const after = query.end + (isAll ? 1 : 0);
-  // Space is let pass, as GJSON does: a block of YAML text ends with a line break.
+  // White space is accepted, as in GJSON: a block of YAML text ends with a line break.
   return { end: after + (/^\s*/.exec(rest.slice(after))?.[0].length ?? 0) };
 }

@@ -1,4 +1,4 @@
-/** Patterns with `*` and `?`, of keys and of the operators `%` and `!%`. */
+/** Patterns with `*` and `?`, in keys and for the operators `%` and `!%`. */
 import type { Budget } from "./budget.ts";
 
 /** A character as its code point, or one of the two wildcards. */
@@ -22,14 +22,14 @@ function partsOf(pattern: string): Part[] | undefined {
   return isEscaped ? undefined : parts;
 }
 
-/** Index of the character after the one at `at`. */
+/** Returns the index of the character after the one at `at`. */
 function after(text: string, at: number): number {
   return at + ((text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1);
 }
 
 /**
- * Whether the whole text fits the pattern: `*` is any number of characters, `?` is one, `\` takes the
- * meaning from the character after it; at the pattern's end it fits nothing.
+ * Whether the whole text matches the pattern: `*` stands for any number of characters, `?` for one, and `\`
+ * takes the special meaning from the character after it. A pattern that ends with `\` matches nothing.
  */
 export function fitsPattern(text: string, pattern: string, budget: Budget): boolean {
   const parts = partsOf(pattern);
@@ -37,7 +37,7 @@ export function fitsPattern(text: string, pattern: string, budget: Budget): bool
   if (parts === undefined) return false;
   let part = 0;
   let at = 0;
-  // Where to go on from when a later part does not fit: the last `*` takes one character more.
+  // Where to continue if a later part does not match: the last `*` takes one character more.
   let lastMany = -1;
   let retryAt = 0;
   while (at < text.length) {

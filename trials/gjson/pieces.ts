@@ -1,9 +1,9 @@
-/** The text of a path taken apart where it does not matter what value it has come to. */
+/** Parsers of the multipaths and modifiers in a GJSON path. */
 import { endOfPiece, endOfQuoted } from "./brackets.ts";
 
 /** One path of a multipath, and the name that its value gets in an object. */
 export interface Selector {
-  /** As it was written, quotes with it; undefined: none was. */
+  /** As written, with its quotes; undefined if there is none. */
   readonly name?: string;
   readonly path: string;
   /** Index of the path's first character. */
@@ -17,7 +17,7 @@ export interface Multipath {
   readonly end: number;
 }
 
-/** Takes the multipath at the start of a text apart; undefined: its brackets are not closed. */
+/** Parses the multipath at the start of a text. Returns undefined if its brackets are not closed. */
 export function parseMultipath(text: string): Multipath | undefined {
   const selectors: Selector[] = [];
   let start = 1;
@@ -36,7 +36,7 @@ export function parseMultipath(text: string): Multipath | undefined {
     const char = text[at] ?? "";
     if (char === "\\") at++;
     else if (char === '"') at = endOfQuoted(text, at);
-    // The colon of a modifier's argument is no name's, unless the selector begins with the modifier.
+    // A colon before a modifier's argument ends no name, unless the selector begins with the modifier.
     else if (char === "@") inModifier ||= ".|".includes(text[at - 1] ?? " ");
     else if (char === ":" && !inModifier && depth === 1) colon ??= at;
     else if (char === "," && depth === 1) push(at);
@@ -49,7 +49,7 @@ export function parseMultipath(text: string): Multipath | undefined {
   return undefined;
 }
 
-/** The last component of a path, as it is written. */
+/** Returns the last component of a path, as written. */
 export function lastComponent(path: string): string {
   for (let at = path.length - 1; at >= 0; at--) {
     const char = path[at];
@@ -61,15 +61,15 @@ export function lastComponent(path: string): string {
 /** A modifier and its argument: `@name`, `@name:argument`. */
 export interface ModifierCall {
   readonly name: string;
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly argument: string;
   /** Index of the argument's first character. */
   readonly argumentAt: number;
-  /** Index after the whole. */
+  /** Index after the modifier and its argument. */
   readonly end: number;
 }
 
-/** Takes the modifier at the start of a text apart; undefined: its argument is not closed. */
+/** Parses the modifier at the start of a text. Returns undefined if its argument is not closed. */
 export function parseModifier(text: string): ModifierCall | undefined {
   const nameEnd = 1 + text.slice(1).search(/[:|.]|$/);
   const name = text.slice(1, nameEnd);

@@ -1,18 +1,18 @@
-/** Whether a value meets a query's comparison. */
+/** Comparisons of GJSON queries. */
 import type { Budget } from "./budget.ts";
 import { compareText } from "./json.ts";
 import { fitsPattern } from "./pattern.ts";
 import type { Operator, Query } from "./query_text.ts";
 
-/** Whether `~` takes a value for true. */
+/** Whether `~` counts a value as true. */
 export function isTruthy(value: unknown): boolean {
   if (typeof value === "string") return /^(1|t|true)$/i.test(value);
   return value === true || (typeof value === "number" && value !== 0);
 }
 
 /**
- * Whether the value that a query's path led to meets its comparison. Without an operator whatever is
- * there does; null, arrays and objects meet no comparison, not even `!=`.
+ * Whether the value that a query's path led to meets its comparison. Any value meets a query without an
+ * operator; null, arrays and objects meet no comparison, not even `!=`.
  */
 export function meets(value: unknown, query: Query, budget: Budget): boolean {
   const isCast = query.value.startsWith("~");
@@ -67,7 +67,7 @@ function orderMeets(order: number, operator: Operator): boolean {
   }
 }
 
-/** False comes before true; what is neither is unequal to both, and is not asked after for `<=` and `>=`. */
+/** False ranks before true; any other operand is unequal to both, and `<=` and `>=` ignore it. */
 function booleanMeets(left: boolean, operator: Operator, right: string): boolean {
   switch (operator) {
     case "=":

@@ -1,4 +1,4 @@
-/** The text of a query taken apart: what stands between the brackets of `#(…)`. */
+/** Parser of GJSON queries, `#(…)`. */
 import { readGoFloat } from "../../crds/go_float.ts";
 import { endOfQuoted } from "./brackets.ts";
 
@@ -7,21 +7,21 @@ export type Operator = "" | "=" | "!=" | "<" | "<=" | ">" | ">=" | "%" | "!%";
 /** A query; see {@link parseQuery}. */
 export interface Query {
   readonly path: string;
-  /** Empty: the question is whether the path leads somewhere. */
+  /** Empty if the query only asks whether the path leads to a value. */
   readonly operator: Operator;
-  /** Without its quotes; with `~` before it where the element is taken for a boolean first. */
+  /** Without its quotes; begins with `~` if the element is converted to a boolean first. */
   readonly value: string;
-  /** The value as a number; 0 where it is none. */
+  /** The value as a number, or 0 if it is not a number. */
   readonly number: number;
   /** Index of the character after the closing bracket. */
   readonly end: number;
-  /** Index of the operator; undefined: there is none. */
+  /** Index of the operator; undefined if there is none. */
   readonly operatorAt: number | undefined;
 }
 
 const OPERATORS: readonly Operator[] = ["!=", "!%", "<=", ">=", "<", ">", "=", "%"];
 
-/** Takes `#(…)` at the start of a text apart; undefined: its brackets or quotes are not closed. */
+/** Parses the query at the start of a text. Returns undefined if its brackets or quotes are not closed. */
 export function parseQuery(text: string): Query | undefined {
   if (text[1] !== "(" && text[1] !== "[") return undefined;
   let operatorAt: number | undefined;
@@ -65,7 +65,7 @@ function parseComparison(
   hasEscape: boolean,
 ): { operator: Operator; value: string } {
   const plain = text.startsWith("==") ? text.slice(1) : text;
-  // A lone "!" is the query's beginning of "!=" or "!%", and says nothing by itself.
+  // A lone "!" is an incomplete "!=" or "!%", and no operator.
   const operator = OPERATORS.find((it) => plain.startsWith(it)) ?? "";
   const value = trim(plain.slice(operator.length));
   if (value.length < 2 || !value.startsWith('"') || !value.endsWith('"')) {
@@ -75,7 +75,7 @@ function parseComparison(
   return { operator, value: hasEscape ? unescape(inside) : inside };
 }
 
-/** Without the spaces and control characters at both ends. */
+/** Returns the text without spaces and control characters at both ends. */
 function trim(text: string): string {
   let start = 0;
   let end = text.length;
@@ -95,7 +95,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
 ]);
 
-/** JSON's escapes replaced; the text ends before the first one that is none, and at a control character. */
+/** Replaces JSON's escapes; the result ends before the first invalid escape or control character. */
 function unescape(text: string): string {
   let plain = "";
   for (let at = 0; at < text.length; at++) {
@@ -127,7 +127,7 @@ const HEXADECIMAL = new RegExp(
   "i",
 );
 
-/** A number as Go reads it, hexadecimal ones too; what is none counts as 0. */
+/** Parses a number as Go does, hexadecimal ones too. Returns 0 for other text. */
 function numberOf(text: string): number {
   const decimal = readGoFloat(text);
   if (decimal !== undefined) return decimal.value;

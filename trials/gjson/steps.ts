@@ -1,44 +1,44 @@
-/** The text of a path taken apart, one step at a time, as far as the value it has come to tells how. */
+/** Parser of the first step of a GJSON path, for an object or for an array. */
 import { type Split, splitPipe } from "./brackets.ts";
 import { parseQuery, type Query } from "./query_text.ts";
 
-/** The first step of a path where it has come to an object: a key. */
+/** The first step of a path at an object: a key. */
 export interface KeyStep {
   readonly key: string;
-  /** Whether `*` and `?` in the key stand for other characters. */
+  /** Whether `*` and `?` in the key are wildcards. */
   readonly isPattern: boolean;
-  /** What follows and is looked for in the key's value. */
+  /** The rest of the path, which applies to the key's value. */
   readonly next?: string;
-  /** What follows and is asked of all that this path finds, once it has been found. */
+  /** The rest of the path, which applies to all that this path finds. */
   readonly pipe?: string;
 }
 
-/** The first step of a path where it has come to an array. */
+/** The first step of a path at an array. */
 export type ArrayStep =
   & (
     | { readonly kind: "index"; readonly index: number }
     | { readonly kind: "count" }
-    /** `#.` and a path: that of every element. */
+    /** `#.` and a path that applies to every element. */
     | { readonly kind: "each"; readonly after: Split }
     | {
       readonly kind: "query";
       readonly query: Query;
       readonly all: boolean;
-      /** What is asked of each element that meets it; absent: the element is the answer. */
+      /** Applies to each element that meets the query; absent if the element itself is the result. */
       readonly after?: Split;
     }
-    /** No array has such a thing. */
+    /** A step that no array has. */
     | { readonly kind: "nothing" }
   )
   & { readonly next?: string; readonly pipe?: string };
 
-/** After a dot these begin something that is asked of the value as a whole. */
+/** Whether something begins here that, after a dot, applies to the value as a whole. */
 function beginsPipe(path: string, at: number): boolean {
   const char = path[at];
   return char === "@" || char === "[" || char === "{";
 }
 
-/** The first step for an object. */
+/** Parses the first step for an object. */
 export function keyStep(path: string): KeyStep {
   let key = "";
   let isPattern = false;
@@ -48,7 +48,7 @@ export function keyStep(path: string): KeyStep {
     if (char === "|") return { key, isPattern, pipe: path.slice(at + 1) };
     if (char === ".") {
       if (!beginsPipe(path, at + 1)) return { key, isPattern, next: path.slice(at + 1) };
-      // Found by trial: behind a key with an escape in it the pipe is forgotten, and nothing is found.
+      // Observed in GJSON: after a key with an escape the pipe is forgotten, and nothing is found.
       if (isEscaped) return { key, isPattern, next: "" };
       return { key, isPattern, pipe: path.slice(at + 1) };
     }
@@ -64,7 +64,7 @@ export function keyStep(path: string): KeyStep {
   return { key, isPattern };
 }
 
-/** The first step for an array: escapes mean nothing there. */
+/** Parses the first step for an array, where escapes have no meaning. */
 export function arrayStep(path: string): ArrayStep {
   if (path.startsWith("#.")) return { kind: "each", after: splitPipe(path.slice(2)) };
   const query = path[0] === "#" ? parseQuery(path) : undefined;

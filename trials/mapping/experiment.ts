@@ -1,4 +1,4 @@
-/** An Experiment of Katib's taken apart: what its trials run, what they try out and what is best. */
+/** Parser of Katib's Experiments: template of the trials, search parameters and objective. */
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
 import { mappingOf } from "./trial_template.ts";
@@ -6,7 +6,7 @@ import type { JobKind, TemplateProblem, TrialMapping } from "./trial_mapping.ts"
 
 const texts = z.array(z.string());
 
-/** What is read of an Experiment (contract katib.md 1.2): what an SDK leaves out it may also write as null. */
+/** The fields of an Experiment that are read; SDKs write optional ones as null, too. */
 const experimentSchema = z.looseObject({
   apiVersion: z.literal(KATIB.apiVersion),
   kind: z.literal("Experiment"),
@@ -42,16 +42,16 @@ const experimentSchema = z.looseObject({
 });
 type ExperimentSpec = z.infer<typeof experimentSchema>["spec"];
 
-/** One dimension of the search; bounds and choices are texts, as a trial gets them. */
+/** One dimension of the search; bounds and choices are strings, as trials get them. */
 export interface SearchParameter {
   readonly name: string;
   readonly type: "double" | "int" | "discrete" | "categorical";
   readonly min?: string;
   readonly max?: string;
   readonly step?: string;
-  /** Of `discrete` and `categorical`. */
+  /** The values of `discrete` and `categorical`. */
   readonly choices?: readonly string[];
-  /** `uniform` where nothing else is said. */
+  /** Default `uniform`. */
   readonly distribution: string;
 }
 
@@ -59,9 +59,9 @@ export interface SearchParameter {
 export interface Experiment {
   readonly job: JobKind;
   readonly mapping: TrialMapping;
-  /** The job of each trial, with `${trialParameters.<name>}` where a value goes. */
+  /** The job of each trial, with `${trialParameters.<name>}` in the place of each value. */
   readonly trialSpec: Readonly<Record<string, unknown>>;
-  /** Which parameter of the search each name in the job stands for. */
+  /** The parameter of the search that each name in the job refers to. */
   readonly trialParameters: readonly { readonly name: string; readonly reference: string }[];
   readonly parameters: readonly SearchParameter[];
   readonly objective: {
@@ -70,9 +70,9 @@ export interface Experiment {
     readonly additional: readonly string[];
     readonly goal?: number;
   };
-  /** Kind of the metrics collector. */
+  /** The kind of the metrics collector. */
   readonly collector: string;
-  /** Trials in all, at a time, and failed ones that end it; absent: no bound. */
+  /** Most trials, trials at a time, and failed trials that end it; no limit if absent. */
   readonly trials: {
     readonly max?: number;
     readonly parallel: number;
@@ -80,13 +80,13 @@ export interface Experiment {
   };
 }
 
-/** What Katib fills in (contract katib.md 1.2). */
+/** Katib's defaults (kubeflow/katib: pkg/apis/controller/experiments/v1beta1/experiment_defaults.go). */
 const PARALLEL_TRIALS = 3;
 const DISTRIBUTION = "uniform";
 
 /**
- * Takes an Experiment apart, such as the Kubeflow SDK's `OptimizerClient.optimize()` makes; its template
- * has to hold the job itself, in `trialSpec`. All problems are told, each with its path.
+ * Parses an Experiment, such as the Kubeflow SDK's `OptimizerClient.optimize()` creates. Its template must
+ * contain the job itself, in `trialSpec`. Reports all problems, each with its path.
  */
 export function experimentOf(
   value: unknown,
@@ -122,7 +122,7 @@ export function experimentOf(
   return { ok: true, experiment };
 }
 
-/** Those of the optional parts that are there, beside the others. */
+/** Returns the optional parts that are present, beside the others. */
 function given<T, R>(
   optional: Readonly<Record<string, T | null | undefined>>,
   rest: R,

@@ -1,15 +1,15 @@
-/** What Katib takes for granted of the kinds that it knows (contract katib.md 2 and 2.1). */
+/** Katib's defaults by kind of job (kubeflow/katib: pkg/apis/controller/experiments/v1beta1/constants.go). */
 import { JOB_KEYS, JOBSET_KEYS, NODE, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { JobKind, JobTest } from "./trial_mapping.ts";
 
-/** Conditions and primary pod of a kind; what is absent has no default. */
+/** Default conditions and primary pod of a kind; what is absent has no default. */
 export interface KindDefaults {
   readonly primaryPodLabels?: Readonly<Record<string, string>>;
   readonly success?: JobTest;
   readonly failure?: JobTest;
 }
 
-/** Met by a condition of that type with status True: what KEP-1214's `succeededCondition` asks for. */
+/** Returns a test for a condition of that type with status True, as KEP-1214's `succeededCondition` means. */
 export function conditionTest(type: string): JobTest {
   const expression = `status.conditions.#(type==${JSON.stringify(type)})#|#(status=="True")#`;
   return { expression, path: { text: expression } };
@@ -34,14 +34,14 @@ const BY_KIND: ReadonlyMap<string, KindDefaults> = new Map([
   }],
 ]);
 
-/** The defaults of a kind, whatever its API group, as Katib has it. */
+/** Returns the defaults of a kind, whatever its API group, as Katib does. */
 export function defaultsOf(job: JobKind): KindDefaults {
   return BY_KIND.get(job.kind) ?? {};
 }
 
 /**
- * Whether labels are those that earlier releases of Katib gave to TrainJobs by themselves: they fit all
- * nodes, whose values would mix in one log, where the first was meant.
+ * Whether labels are the default that earlier releases of Katib had for TrainJobs. They match all nodes,
+ * whose values would mix in one log, although only the first node was meant.
  */
 export function isOlderDefault(job: JobKind, labels: Readonly<Record<string, string>>): boolean {
   return job.kind === "TrainJob" && Object.keys(labels).length === 1 &&

@@ -1,14 +1,11 @@
-/** How a job stands by its trial's template: succeeded, failed or neither, and which pods count. */
+/** Outcome of a job by its trial's template, and the pods that are primary. */
 import { Budget, BudgetError } from "../gjson/budget.ts";
 import { evaluate } from "../gjson/evaluate.ts";
 import { isObject, membersOf } from "../gjson/json.ts";
 import { JsonTextError, parseJsonText } from "../gjson/json_text.ts";
 import type { JobOutcome, JobTest, TrialMapping } from "./trial_mapping.ts";
 
-/**
- * Whether a pod with these labels counts: it has every label of the template. A template that names
- * none counts every pod.
- */
+/** Whether a pod with these labels is primary: it has every label that the template names, if any. */
 export function isPrimaryPod(
   mapping: TrialMapping,
   labels: Readonly<Record<string, string>> | undefined,
@@ -18,10 +15,10 @@ export function isPrimaryPod(
 }
 
 /**
- * How a job stands, whatever its kind: the failure is asked first, then the success. A condition is met
- * where its expression leads to an object or to an array that is not empty; reason and message are those
- * of the object or of the array's first element (contract katib.md 2.1). Never throws, and ends soon
- * whatever the job holds: what cannot be decided is a problem, and the job counts as neither.
+ * Returns the outcome of a job of any kind; failure is tested before success. A condition is met if its
+ * expression leads to an object or to an array that is not empty; reason and message are those of the object
+ * or of the array's first element (kubeflow/katib: pkg/controller.v1beta1/trial/util/job_util.go). Never
+ * throws, and ends soon whatever the job contains: what cannot be decided is a problem, and no outcome.
  */
 export function outcomeOf(mapping: TrialMapping, job: unknown): JobOutcome {
   const tests = [["Failed", mapping.failure], ["Succeeded", mapping.success]] as const;
@@ -39,13 +36,13 @@ function problemOf(state: string, test: JobTest | undefined, problem: string): s
   return `${field} ${test?.expression ?? ""}: ${problem}`;
 }
 
-/** What the object that met a test says of itself. */
+/** Reason and message of the object that met a test. */
 interface ConditionText {
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** Undefined: the test is not met. */
+/** Returns undefined if the test is not met. */
 function meets(
   test: JobTest,
   job: unknown,
@@ -55,11 +52,11 @@ function meets(
   const value = Array.isArray(found.value) ? found.value[0] : found.value;
   if (Array.isArray(found.value) ? found.value.length === 0 : !isObject(value)) return undefined;
   const condition = typeof value === "string" ? parsed(value) : value;
-  if (!isObject(condition)) return { problem: "is met by something that is no condition" };
+  if (!isObject(condition)) return { problem: "is met by a value that is not a condition" };
   return textOf(condition);
 }
 
-/** Go's decoder is given an element's text, so that a string may hold the JSON of a condition. */
+/** Parses the JSON in a string: Go's decoder gets an element's text, which may hold a whole condition. */
 function parsed(text: string): unknown {
   try {
     return parseJsonText(text);
@@ -69,7 +66,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Reads as Go's decoder does: keys in any case, the last one counts, null says nothing. */
+/** Reads as Go's decoder does: keys in any case, the last of them counts, and null is ignored. */
 function textOf(condition: object): ConditionText | { readonly problem: string } {
   let reason = "";
   let message = "";
@@ -78,7 +75,7 @@ function textOf(condition: object): ConditionText | { readonly problem: string }
       const name = key.toLowerCase().replaceAll("ſ", "s");
       if (value === null || !["condition", "reason", "message"].includes(name)) continue;
       if (typeof value !== "string") {
-        return { problem: `is met by an object whose ${key} is no string` };
+        return { problem: `is met by an object whose ${key} is not a string` };
       }
       if (name === "reason") reason = value;
       if (name === "message") message = value;

@@ -1,52 +1,53 @@
-/** What a trial template says of its job: which pod counts, which container trains, and how the job ends. */
+/** Types of a parsed trial template: primary pod, training container, and end of the job. */
 import type { GjsonPath } from "../gjson/path.ts";
 
-/** What a template is about: the kind decides the defaults, as Katib has it whatever the API group. */
+/** The kind of job that a template is for. It decides the defaults, whatever the API group. */
 export interface JobKind {
   readonly apiVersion: string;
   readonly kind: string;
 }
 
-/** A question to a job: met where the path leads to an object or to an array that is not empty. */
+/** A test of a job: met if the path leads to an object or to an array that is not empty. */
 export interface JobTest {
-  /** As GJSON, for messages; of KEP-1214's `succeededCondition` what it stands for. */
+  /** The GJSON text, for messages; for KEP-1214's `succeededCondition` its equivalent. */
   readonly expression: string;
   readonly path: GjsonPath;
 }
 
-/** A template, KEP-1214's spelling or today's, read and found good. */
+/** A valid template of either spelling. */
 export interface TrialMapping {
-  /** Every pair must be on the pod; absent: every pod of the trial is primary. */
+  /** A primary pod has all of them; every pod of the trial is primary if absent. */
   readonly primaryPodLabels?: Readonly<Record<string, string>>;
-  /** The container that trains; absent: the template does not say. */
+  /** The container that trains; absent if the template does not name it. */
   readonly primaryContainerName?: string;
   readonly success: JobTest;
-  /** Asked before {@link success}; absent: the job is never taken for failed. */
+  /** Tested before {@link success}; the job never counts as failed if absent. */
   readonly failure?: JobTest;
-  /** Whether the job stays once the trial has ended. */
+  /** Whether the job is kept after the trial has ended. */
   readonly retain: boolean;
 }
 
-/** What is wrong with one field of a template, for people. */
+/** A problem of one field of a template. */
 export interface TemplateProblem {
-  /** As in the template: `successCondition`, `primaryPodLabels.role`. Empty: the template as a whole. */
+  /** Its path, such as `primaryPodLabels.role`; empty for the template as a whole. */
   readonly field: string;
-  /** Of GJSON with the position, counted from 1 in characters. */
+  /** For GJSON with the position, counted in characters from 1. */
   readonly message: string;
 }
 
+/** A parsed template, or all its problems. */
 export type MappingResult =
   | { readonly ok: true; readonly mapping: TrialMapping }
   | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
 
-/** How a job stands by its trial's template. */
+/** The outcome of a job by its trial's template. */
 export type JobOutcome =
   | {
     readonly state: "Succeeded" | "Failed";
-    /** Of the object that met the condition, where it has them. */
+    /** From the object that met the condition, if it has them. */
     readonly reason?: string;
     readonly message?: string;
   }
   | { readonly state: "Undecided" }
-  /** The condition is met by something that is no condition: as Katib, the trial is left as it is. */
+  /** The condition is met by a value that is not a condition; the trial stays as it is, as in Katib. */
   | { readonly problem: string };

@@ -1,4 +1,4 @@
-/** Reads trial templates: KEP-1214's spelling or today's, with Katib's defaults by kind. */
+/** Parser of trial templates, in KEP-1214's spelling or in Katib's, with Katib's defaults by kind. */
 import { z } from "zod";
 import { conditionTest, defaultsOf, isOlderDefault } from "./kind_defaults.ts";
 import { parsePath } from "../gjson/path.ts";
@@ -10,7 +10,7 @@ import type {
   TrialMapping,
 } from "./trial_mapping.ts";
 
-/** Both spellings' fields, each of whatever shape; Trial.spec has `retainRun` where templates have `retain`. */
+/** The fields of both spellings, unparsed; `Trial.spec` has `retainRun` where templates have `retain`. */
 const templateSchema = z.looseObject({
   primaryPodLabels: z.unknown().optional(),
   primaryPodLabel: z.unknown().optional(),
@@ -23,15 +23,14 @@ const templateSchema = z.looseObject({
 });
 type Template = z.infer<typeof templateSchema>;
 
-/** A condition's type as Kubernetes has it, which leaves no room for GJSON. */
+/** A condition's type as Kubernetes defines it, which excludes GJSON. */
 const CONDITION_TYPE = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,314}[A-Za-z0-9])?$/;
 
 /**
- * Reads a template: `Trial.spec`, an Experiment's `trialTemplate`, or what the annotation on a TrainJob
- * holds, parsed. Each field may come in either spelling but not in both. What is absent or empty gets
- * Katib's default for the kind (contract katib.md 2.1); of a kind without one the success has to be
- * given, and the failure too where KEP-1214's spelling, which knows none, is not used. All problems are
- * told, not only the first.
+ * Parses a template: `Trial.spec`, an Experiment's `trialTemplate`, or the object in a TrainJob's annotation.
+ * Each field may have either spelling but not both. A field that is absent or empty gets Katib's default for
+ * the kind; for a kind without defaults the success condition is required, and so is the failure condition
+ * unless KEP-1214's spelling is used, which has none. Reports all problems, not only the first.
  */
 export function mappingOf(template: unknown, job: JobKind): MappingResult {
   const parsed = Array.isArray(template) ? undefined : templateSchema.safeParse(template);
@@ -43,7 +42,7 @@ export function mappingOf(template: unknown, job: JobKind): MappingResult {
   return mapping === undefined ? { ok: false, problems: reader.problems } : { ok: true, mapping };
 }
 
-/** Reads one template and gathers what is wrong with it. */
+/** Parses one template and collects its problems. */
 class TemplateReader {
   readonly problems: TemplateProblem[] = [];
   readonly #template: Template;
@@ -76,10 +75,10 @@ class TemplateReader {
     this.problems.push({ field, message });
   }
 
-  /** The one spelling of two that is given; undefined: neither, as far as Katib is concerned. */
+  /** Returns the spelling that is given, or undefined if neither is. */
   #spelling<A extends keyof Template, B extends keyof Template>(a: A, b: B): A | B | undefined {
     const given = ([a, b] as const).filter((it) => !isEmpty(this.#template[it]));
-    if (given.length === 2) this.#problem(b, `must not be given together with ${a}`);
+    if (given.length === 2) this.#problem(b, `must not be set together with ${a}`);
     return given[0];
   }
 
@@ -88,7 +87,7 @@ class TemplateReader {
     if (field === undefined) return this.#defaults.primaryPodLabels;
     const given = this.#template[field];
     if (typeof given !== "object" || given === null || Array.isArray(given)) {
-      return this.#problem(field, "must be an object of labels, each a string");
+      return this.#problem(field, "must be an object of labels with string values");
     }
     const labels: Record<string, string> = {};
     for (const [key, value] of Object.entries(given)) {
@@ -126,7 +125,7 @@ class TemplateReader {
   }
 
   #missing(): string {
-    return `must be given, since there is no default for kind ${this.#job.kind}`;
+    return `must be set, since there is no default for kind ${this.#job.kind}`;
   }
 
   #gjson(field: string, expression: string): JobTest | undefined {
@@ -146,7 +145,7 @@ class TemplateReader {
   }
 }
 
-/** What Katib's own objects leave out when they are written, and therefore count as not given. */
+/** Whether a value counts as absent: Katib's own objects omit empty values when they are written. */
 function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return true;
   return typeof value === "object" && !Array.isArray(value) && Object.keys(value).length === 0;

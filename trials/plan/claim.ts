@@ -1,28 +1,28 @@
-/** Whether a TrainJob is the trial that it says it is. Pure. */
+/** Claim of a TrainJob to be the job of a Trial. Pure. */
 import { KATIB } from "../../crds/katib_names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
 
-/** What a claim comes to. */
+/** The judgement of a claim. */
 export type Claim =
   /** The job claims no Trial. */
   | { readonly kind: "none" }
   | { readonly kind: "holds"; readonly trial: Trial }
-  /** `rivals`: the Trials that claim the same job, where that is why. */
+  /** `rivals` are the Trials that claim the same job, if that is the reason. */
   | { readonly kind: "refused"; readonly why: string; readonly rivals: readonly Trial[] };
 
-/** Everything that a claim is judged by. */
+/** The objects by which a claim is judged. */
 export interface ClaimView {
   readonly trainJob: TrainJob;
-  /** The Trial that the job's controller reference names, by its name. */
+  /** The Trial with the name in the job's controller reference. */
   readonly trial: Trial | undefined;
   /** Trials of the job's namespace that would make a job of its name; see {@link jobKeyOf}. */
   readonly claimants: readonly Trial[];
 }
 
-/** The reference to the Trial that the object says it is controlled by, of any version. */
+/** Returns the object's controller reference if it names a Trial, of any version. */
 export function trialReference(
   metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
 ): OwnerRef | undefined {
@@ -37,7 +37,7 @@ function runNameOf({ spec }: Trial): string | undefined {
   return typeof metadata.name === "string" ? metadata.name : undefined;
 }
 
-/** `namespace/name` of the job that the Trial makes: Katib looks for it by the name in `spec.runSpec`. */
+/** Returns `namespace/name` of the Trial's job, which Katib finds by the name in `spec.runSpec`. */
 export function jobKeyOf(trial: Trial): string {
   return `${trial.metadata.namespace ?? ""}/${runNameOf(trial) ?? trial.metadata.name ?? ""}`;
 }
@@ -47,9 +47,9 @@ function refused(why: string, rivals: readonly Trial[] = []): Claim {
 }
 
 /**
- * Holds where Katib's guarantees hold: the job's controller reference names the Trial by its UID, its name
- * is the Trial's, and its kind and apiVersion are those of `spec.runSpec`; and where no other Trial claims
- * the job (issue 6, part 2).
+ * Judges a job's claim. It holds if the job is as Katib makes it: its controller reference names the Trial by
+ * UID, its name is the Trial's, and its kind and apiVersion are those of `spec.runSpec`. No other Trial may
+ * claim the same job.
  */
 export function judgeClaim({ trainJob, trial, claimants }: ClaimView): Claim {
   const reference = trialReference(trainJob.metadata);
@@ -57,19 +57,21 @@ export function judgeClaim({ trainJob, trial, claimants }: ClaimView): Claim {
   const { name, uid } = reference;
   if (trial === undefined) return refused(`there is no Trial "${name}"`);
   if (trial.metadata.uid !== uid) {
-    return refused(`Trial "${name}" has the UID ${trial.metadata.uid}, the job names ${uid}`);
+    return refused(
+      `Trial "${name}" has the UID ${trial.metadata.uid}, but the job names the UID ${uid}`,
+    );
   }
   if (trainJob.metadata.name !== trial.metadata.name) {
-    return refused(`the job of Trial "${name}" would have the Trial's name`);
+    return refused(`a job of Trial "${name}" must have the Trial's name`);
   }
   const { kind, apiVersion } = trial.spec?.runSpec ?? {};
   if (kind !== trainJob.kind || apiVersion !== trainJob.apiVersion) {
     const made = `${String(apiVersion ?? "nothing")} ${String(kind ?? "")}`.trim();
     return refused(
-      `the runSpec of Trial "${name}" is a ${made}, no ${trainJob.apiVersion} TrainJob`,
+      `the runSpec of Trial "${name}" is a ${made}, not a ${trainJob.apiVersion} TrainJob`,
     );
   }
-  // A cache that is behind may still have an earlier Trial of this name.
+  // A cache that is behind may still hold an earlier Trial of this name.
   const rivals = [trial, ...claimants.filter((it) => it.metadata.name !== name)];
   if (rivals.length === 1) return { kind: "holds", trial };
   const names = rivals.map((it) => `"${it.metadata.name}"`).join(" and ");

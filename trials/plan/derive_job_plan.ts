@@ -16,7 +16,7 @@ export interface DerivedJobPlan {
   readonly notices: readonly Notice[];
 }
 
-/** The webhook refuses such annotations; a job may be older than the webhook. */
+/** Returns a warning for a job that is older than the webhook, which refuses such annotations. */
 function problemsOf(
   trainJob: TrainJob,
   key: string,
@@ -28,7 +28,7 @@ function problemsOf(
   const what = problems.map(({ field, message }) =>
     field === "" ? message : `${field}: ${message}`
   );
-  const message = `annotation ${key} is not heeded: ${what.join("; ")}`;
+  const message = `ignored annotation ${key}: ${what.join("; ")}`;
   return { about: aboutJob(trainJob), reason, message };
 }
 
@@ -37,7 +37,7 @@ class AnnotationReader {
 
   constructor(private readonly trainJob: TrainJob) {}
 
-  /** What the annotation holds; undefined where it is absent or wrong. */
+  /** Returns the value of the annotation, or undefined if it is absent or invalid. */
   annotation<T>(key: string, read: (text: string) => ReadAnnotation<T>): T | undefined {
     const text = this.trainJob.metadata.annotations?.[key];
     if (text === undefined) return undefined;
@@ -48,8 +48,8 @@ class AnnotationReader {
   }
 
   /**
-   * By its template; a job without one, or with one that cannot be read, counts the first pod of whatever
-   * trains in it: pushes of several would mix.
+   * Returns the mapping of the job's template. Without a valid template, or without labels in it, the first
+   * pod of each replicated job is primary, since the metrics of several pods would mix.
    */
   mapping(template: Record<string, unknown> | undefined): TrialMapping | undefined {
     const namesLabels = ["primaryPodLabels", "primaryPodLabel"]
@@ -67,8 +67,8 @@ class AnnotationReader {
 }
 
 /**
- * Every metric of such a job is recorded, in a log of its own. Jobs that have neither annotation are
- * recorded where `keepsPlainJobs` says so.
+ * Derives the plan of a job without a Trial: all its metrics are recorded, in a log of its own. A job with
+ * neither annotation is recorded if `keepsPlainJobs`.
  */
 export function deriveJobPlan(trainJob: TrainJob, keepsPlainJobs: boolean): DerivedJobPlan {
   const { namespace = "", name = "", uid = "" } = trainJob.metadata;

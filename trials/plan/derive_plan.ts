@@ -15,7 +15,7 @@ import type { ObservationPlan, PlanDecision, PlanObjective } from "./observation
 /** The objects that a plan is derived from, as read at one moment. */
 export interface PlanInputs {
   readonly trainJob: TrainJob;
-  /** The Trial that the job's controller reference names, by its name; undefined where there is none. */
+  /** The Trial with the name in the job's controller reference; undefined if there is none. */
   readonly trial: Trial | undefined;
   /** Trials of the job's namespace that would make a job of its name. */
   readonly claimants: readonly Trial[];
@@ -23,13 +23,13 @@ export interface PlanInputs {
   readonly namesakes: readonly Trial[];
 }
 
-/** What the cluster and its administrator allow. */
+/** Settings of the cluster and its administrator. */
 export interface PlanSettings {
-  /** Kinds of collectors that are taken over, besides Push; none while Katib's webhook is not kept out. */
+  /** Kinds of collectors that are adopted besides Push; none unless Katib's webhook is kept out. */
   readonly adopted: ReadonlySet<string>;
-  /** Whether the log tells trials apart by their name alone, as Katib's table does. */
+  /** Whether the log distinguishes trials by name alone, as Katib's table does. */
   readonly namesOnly: boolean;
-  /** Whether logs of jobs that ask for nothing are kept. */
+  /** Whether logs of jobs without a trial or annotation are kept. */
   readonly keepsPlainJobs: boolean;
 }
 
@@ -45,12 +45,12 @@ function refused(why: string, notices: readonly Notice[]): DerivedPlan {
   return { decision: { kind: "refused", why }, notices };
 }
 
-/** Katib fills in StdOut where an Experiment names none. */
+/** Katib's default is StdOut. */
 function collectorOf({ spec }: Trial): string {
   return spec?.metricsCollector?.collector?.kind ?? COLLECTORS.stdOut;
 }
 
-/** Whether what the Trial's collector would gather comes by push. */
+/** Whether the Trial's metrics come by push. */
 export function comesByPush(trial: Trial, { adopted }: Pick<PlanSettings, "adopted">): boolean {
   const kind = collectorOf(trial);
   return kind === COLLECTORS.push || adopted.has(kind);
@@ -62,7 +62,7 @@ function isOlder(a: KubeMeta, b: KubeMeta): boolean {
   return text(a) < text(b);
 }
 
-/** Katib's table has one log for a name: the oldest Trial's, as long as it is there. */
+/** Katib's table has one log for each name, which belongs to the oldest Trial of that name. */
 function nameClash(
   trial: Trial,
   namesakes: readonly Trial[],
@@ -71,9 +71,8 @@ function nameClash(
   const all = [trial, ...namesakes].sort((a, b) => isOlder(a.metadata, b.metadata) ? -1 : 1);
   const [oldest] = all;
   const where = all.map(({ metadata }) => metadata.namespace).join(", ");
-  const message =
-    `Trials of namespaces ${where} have this name, and Katib's log tells them apart by ` +
-    `nothing else; only the one of ${oldest?.metadata.namespace} is recorded, the oldest`;
+  const message = `namespaces ${where} have Trials of this name, which share one log in Katib; ` +
+    `only the oldest, in ${oldest?.metadata.namespace}, is recorded`;
   const reason = EVENT_REASONS.trialNameClash;
   return {
     loses: oldest?.metadata.uid !== trial.metadata.uid,
@@ -93,7 +92,7 @@ function ruleNotices(trial: Trial): Notice[] {
   return problems.map(({ index, rule, why }) => ({
     about: aboutTrial(trial),
     reason: EVENT_REASONS.ruleInvalid,
-    message: `earlyStoppingRules[${index}] (${rule}) is left out: ${why}`,
+    message: `ignored earlyStoppingRules[${index}] (${rule}): ${why}`,
   }));
 }
 
@@ -101,7 +100,7 @@ function templateNotice(trial: Trial, message: string): Notice {
   return { about: aboutTrial(trial), reason: EVENT_REASONS.trialTemplateInvalid, message };
 }
 
-/** The plan of a trial whose claim holds. */
+/** Derives the plan of a trial whose claim holds. */
 function deriveTrialPlan(
   { trainJob, namesakes }: PlanInputs,
   trial: Trial,
@@ -109,17 +108,17 @@ function deriveTrialPlan(
 ): DerivedPlan {
   if (!comesByPush(trial, settings)) return NONE;
   const clash = nameClash(trial, settings.namesOnly ? namesakes : []);
-  if (clash.loses) return refused("another Trial of this name is older", clash.notices);
+  if (clash.loses) return refused("an older Trial has the same name", clash.notices);
   const notices = [...clash.notices];
   const objective = objectiveOf(trial);
   if (objective === undefined) {
-    const why = "spec.objective must have objectiveMetricName and type minimize or maximize";
+    const why = "spec.objective must have an objectiveMetricName and the type minimize or maximize";
     return refused(why, [...notices, templateNotice(trial, `${why}; nothing is recorded`)]);
   }
   const read = readTemplate(trial.spec, trainJob);
   notices.push(...read.problems.map((it) => templateNotice(trial, `spec.${it}`)));
   const mapping = read.mapping ?? readPodsOnly(trial.spec, trainJob);
-  if (mapping === undefined) return refused("the Trial's template cannot be read", notices);
+  if (mapping === undefined) return refused("the Trial's template is invalid", notices);
   const grace = graceOf(trainJob, trial);
   const { namespace = "", name = "", uid = "" } = trial.metadata;
   const plan: ObservationPlan = {
@@ -137,9 +136,9 @@ function deriveTrialPlan(
 }
 
 /**
- * The plan of a TrainJob. A job of a Trial whose metrics come by push is recorded under the Trial's name,
- * by the Trial's rules; a claim that does not hold is refused; a job without a Trial goes by its own
- * annotations, and one without those is recorded where the log keeps such.
+ * Derives the plan of a TrainJob. The job of a Trial whose metrics come by push is recorded under the Trial's
+ * name and judged by the Trial's rules; a claim that does not hold is refused. A job without a Trial follows
+ * its own annotations; without those it is recorded if the log keeps such jobs.
  */
 export function derivePlan(view: PlanInputs, settings: PlanSettings): DerivedPlan {
   const { trainJob } = view;
@@ -149,7 +148,7 @@ export function derivePlan(view: PlanInputs, settings: PlanSettings): DerivedPla
     const { plan, notices } = deriveJobPlan(trainJob, settings.keepsPlainJobs);
     return { decision: plan ?? { kind: "none" }, notices };
   }
-  // With a Trial that is deleted its job goes a moment later.
+  // The job of a deleted Trial is deleted a moment later.
   if (trainJob.metadata.deletionTimestamp !== undefined) return refused(claim.why, []);
   const message = `not recorded as a trial: ${claim.why}`;
   const about = [aboutJob(trainJob), ...claim.rivals.map(aboutTrial)];

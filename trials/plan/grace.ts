@@ -1,4 +1,4 @@
-/** How long a trainer has between the decision to stop it and the stop. Pure. */
+/** Grace period of early stopping, from annotations. Pure. */
 import { readGrace } from "../../crds/early_stopping.ts";
 import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -6,8 +6,8 @@ import type { Trial } from "../../crds/trial.ts";
 import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
 
 /**
- * By the annotation of the TrainJob, else of its Trial, in milliseconds. One that cannot be read is told
- * and counts as none: what was decided is done at once.
+ * Returns the grace period by the annotation of the TrainJob, else of its Trial, in milliseconds. An invalid
+ * annotation brings a warning and no grace: the job is stopped at once.
  */
 export function graceOf(
   trainJob: TrainJob,
@@ -21,6 +21,6 @@ export function graceOf(
   if (read.ok) return { ms: read.value, notices: [] };
   const about = own === undefined && trial !== undefined ? aboutTrial(trial) : aboutJob(trainJob);
   const why = read.problems.map((it) => it.message).join("; ");
-  const message = `annotation ${key}: ${why}; it is stopped without grace`;
+  const message = `ignored annotation ${key}: ${why}; the job will be stopped without grace`;
   return { ms: 0, notices: [{ about, reason: EVENT_REASONS.ruleInvalid, message }] };
 }

@@ -1,4 +1,4 @@
-/** What people are to be told about a trial, as events. */
+/** Warnings about Trials and TrainJobs, for events. */
 import { KATIB } from "../../crds/katib_names.ts";
 import { TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -8,12 +8,12 @@ import type { EventSubject } from "../../kube/events.ts";
 /** A warning about one object. */
 export interface Notice {
   readonly about: EventSubject;
-  /** Of `EVENT_REASONS`. */
+  /** One of `EVENT_REASONS`. */
   readonly reason: string;
   readonly message: string;
 }
 
-/** The Trial, as an event names it. */
+/** Returns the Trial as the subject of an event. */
 export function aboutTrial({ metadata }: Pick<Trial, "metadata">): EventSubject {
   const { namespace, name = "", uid } = metadata;
   return {
@@ -25,7 +25,7 @@ export function aboutTrial({ metadata }: Pick<Trial, "metadata">): EventSubject 
   };
 }
 
-/** The TrainJob, as an event names it. */
+/** Returns the TrainJob as the subject of an event. */
 export function aboutJob({ metadata }: Pick<TrainJob, "metadata">): EventSubject {
   const { namespace, name = "", uid } = metadata;
   return {

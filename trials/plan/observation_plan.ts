@@ -10,38 +10,38 @@ export interface ObservedJob {
   readonly uid: string;
 }
 
-/** What is best: the objective of a Trial, or of the early-stopping annotation. */
+/** The objective of a Trial, or of the early-stopping annotation. */
 export interface PlanObjective {
   readonly name: string;
   readonly type: "minimize" | "maximize";
-  /** Recorded with it: `additionalMetricNames`. */
+  /** Metrics that are recorded with it: `additionalMetricNames`. */
   readonly additional: readonly string[];
-  /** `metricStrategies` of the Trial, for its observation (contract katib.md 3); absent without a trial. */
+  /** `metricStrategies` of the Trial, for its observation; absent without a trial. */
   readonly strategies?: readonly { readonly name: string; readonly value: string }[] | undefined;
 }
 
-/** How pushes of one TrainJob are recorded and judged. Frozen: a new one is made where something changed. */
+/** How pushes of one TrainJob are recorded and judged. Immutable: a change makes a new plan. */
 export interface ObservationPlan {
   readonly kind: "plan";
-  /** Whose log it is: the Trial's, or of a job without one the TrainJob's. */
+  /** The log of the Trial, or of the TrainJob if it has no Trial. */
   readonly key: LogKey;
   readonly job: ObservedJob;
-  /** Absent: a job that asks for nothing, whose metrics are kept where the sink keeps such. */
+  /** Absent for a job without early stopping. */
   readonly objective?: PlanObjective | undefined;
-  /** Which metrics become rows: the objective, its additional ones and those that rules name; or all. */
+  /** The metrics that become rows: those that objective and rules name, or all. */
   readonly records: "named" | "all";
-  /** As they stand in the object; what is wrong with one is told by an event, and it is left out. */
+  /** The rules as they stand in the object; an invalid one is reported by an event and skipped. */
   readonly rules: readonly TrialRule[];
-  /** The job asks for nothing: its log may be short, and is lost with its owner where it is in memory. */
+  /** The job has neither trial nor annotation: its log may be short, and one in memory ends with its owner. */
   readonly isPlain?: boolean | undefined;
-  /** Which pods count, and how the job ends. Absent: every pod counts. */
+  /** The primary pods, and the end of the job; every pod is primary if absent. */
   readonly mapping?: TrialMapping | undefined;
   /**
-   * Pods without the label `trainer.kubeflow.org/trial` do not count: into those Katib may have put its
-   * own collector. Set where its kind is one that was taken over.
+   * Whether only pods with the label `trainer.kubeflow.org/trial` are recorded, since Katib may have injected
+   * its own collector into the others. True for kinds of collectors that were adopted.
    */
   readonly needsLabel?: boolean | undefined;
-  /** Between the decision to stop and the stop, in milliseconds (0 to an hour). */
+  /** Time between the decision to stop and the stop, in milliseconds (0 to an hour). */
   readonly graceMs: number;
 }
 
@@ -50,7 +50,7 @@ export type PlanDecision =
   | ObservationPlan
   /** Nothing is recorded. */
   | { readonly kind: "none" }
-  /** Nothing is recorded, since its claim does not hold; an event has said so. */
+  /** Nothing is recorded, since the job's claim to a Trial does not hold; an event has said so. */
   | { readonly kind: "refused"; readonly why: string }
-  /** Not known now, for example because a cache is behind: pushes are told to come again. */
+  /** Not known now, for example because a cache is behind: clients are asked to retry. */
   | { readonly kind: "unknown"; readonly why: string };

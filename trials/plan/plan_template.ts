@@ -3,10 +3,10 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import { mappingOf } from "../mapping/trial_template.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
-/** Where no job has anything: what is asked of it is never met. */
+/** A path that leads nowhere in any job, so that a test of it is never met. */
 const NEVER = "metadata.managedBy.nobody";
 
-/** Reads a template for a TrainJob: the mapping, or each problem as `field: message`. */
+/** Parses a template for a TrainJob. Returns the mapping, or each problem as `field: message`. */
 export function readTemplate(
   template: unknown,
   { apiVersion, kind }: TrainJob,
@@ -21,8 +21,8 @@ export function readTemplate(
 }
 
 /**
- * A template with conditions that cannot be read: its pods are recorded as it says, but its job is never
- * taken for succeeded. Undefined where more than that is wrong with it.
+ * Parses a template with invalid conditions: the mapping has its primary pod, and its job never counts as
+ * succeeded. Returns undefined if other fields are invalid, too.
  */
 export function readPodsOnly(template: unknown, trainJob: TrainJob): TrialMapping | undefined {
   if (typeof template !== "object" || template === null) return undefined;

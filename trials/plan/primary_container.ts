@@ -1,21 +1,21 @@
-/** Whether a JobSet will have a pod that its trial calls primary, with the container that trains. Pure. */
+/** Check of a JobSet for a trial's primary pod and training container. Pure. */
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import { EVENT_REASONS, JOB_KEYS, JOBSET_KEYS, LABELS } from "../../crds/names.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
-/** Labels of pods that no template says: their controllers, or webhooks, add them. */
+/** Labels that no template has, since controllers or webhooks add them to pods. */
 const ADDED_LATER: readonly string[] = [
   ...Object.values(JOB_KEYS),
   ...Object.values(JOBSET_KEYS),
 ];
 const ADDED_BY_KATIB = "katib.kubeflow.org/";
 
-/** A JobSet that a TrainJob made: it has that one's name. */
+/** The JobSet of a TrainJob, which has the same name. */
 type MadeJobSet = Pick<JobSet, "spec"> & { readonly metadata?: { readonly name?: string } };
 
 /**
- * Whether a pod of the job can carry the label; its replicated job's name is known before it is there,
- * and the name of its TrainJob needs no template, which caches may have without it.
+ * Whether a pod of the replicated job can have the label. Labels for the names of the replicated job and of
+ * the TrainJob are known although templates, as caches hold them, may lack them.
  */
 function mayCarry(job: ReplicatedJob, key: string, value: string, trainJob?: string): boolean {
   if (key === JOBSET_KEYS.replicatedJobName) return job.name === value;
@@ -32,7 +32,7 @@ function isPrimary(
   return Object.entries(labels).every(([key, value]) => mayCarry(job, key, value, trainJob));
 }
 
-/** Reason and message of the event where that pod or container is missing; undefined where all is well. */
+/** Returns reason and message of an event if that pod or container is missing. */
 export function primaryContainerProblem(
   { primaryPodLabels = {}, primaryContainerName: wanted }: TrialMapping,
   jobSet: MadeJobSet,
@@ -44,7 +44,7 @@ export function primaryContainerProblem(
   if (primary.length === 0) {
     const labels = Object.entries(primaryPodLabels).map((it) => it.join("=")).join(", ");
     const message =
-      `no pod of the job will have the primaryPodLabels ${labels}; nothing is recorded`;
+      `no pod of the job will have the primaryPodLabels ${labels}; nothing will be recorded`;
     return { reason, message };
   }
   if (wanted === undefined) return undefined;
@@ -53,7 +53,8 @@ export function primaryContainerProblem(
   );
   if (names.includes(wanted)) return undefined;
   const has = [...new Set(names)].join(", ") || "none";
-  const message = `the primary pod has no container "${wanted}", as primaryContainerName says ` +
-    `(its containers: ${has})`;
+  const message =
+    `the primary pod has no container "${wanted}", which primaryContainerName names; ` +
+    `its containers: ${has}`;
   return { reason, message };
 }

@@ -1,13 +1,13 @@
-/** What of a sample becomes rows, and what is left out with a word. Pure. */
+/** Rows of a sample's metrics, and warnings about the metrics that are not recorded. Pure. */
 import { hash } from "node:crypto";
 import { readGoFloat } from "../../crds/go_float.ts";
 import { isWorst, type Objective, type Report, worstFinite } from "../rules/rule.ts";
 import type { RecordScope } from "./sample.ts";
 
-/** Name and value of a row. */
+/** Names and values of rows. */
 export type Content = readonly Report[];
 
-/** A sample's part in the log. */
+/** The part of a sample that is recorded. */
 export interface SampleContent {
   /** Each name once. */
   readonly content: Content;
@@ -16,16 +16,16 @@ export interface SampleContent {
   readonly warnings: readonly string[];
 }
 
-/** Hexadecimal digits of the hash that are kept: whole numbers below 2^48. */
+/** Hexadecimal digits of the hash that are kept, as integers below 2^48. */
 const DIGEST_DIGITS = 12;
 
-/** The value as the log has it: of the objective always a finite number. */
+/** Returns the value as it is logged: always a finite number for the objective. */
 function logged({ name, value }: Report, number: number, objective: Objective | undefined): Report {
   if (objective?.name !== name || !isWorst(objective, number)) return { name, value };
   return { name, value: String(worstFinite(objective)) };
 }
 
-/** The values of a sample that the scope takes, where a name comes twice the last; with a warning each. */
+/** Selects the values of a sample that are in the scope; of a repeated name the last, with a warning. */
 export function contentOf(scope: RecordScope, metrics: readonly Report[]): SampleContent {
   const { objective, names } = scope;
   const byName = new Map<string, Report>();
@@ -33,7 +33,7 @@ export function contentOf(scope: RecordScope, metrics: readonly Report[]): Sampl
   for (const metric of metrics) {
     if (names !== undefined && !names.has(metric.name)) continue;
     if (byName.has(metric.name)) {
-      warnings.push(`metric ${metric.name} comes more than once: the last value is recorded`);
+      warnings.push(`metric ${metric.name} was sent more than once: its last value is recorded`);
     }
     byName.set(metric.name, metric);
   }
@@ -43,13 +43,13 @@ export function contentOf(scope: RecordScope, metrics: readonly Report[]): Sampl
     const number = readGoFloat(metric.value)?.value;
     if (number === undefined) {
       const value = JSON.stringify(metric.value);
-      warnings.push(`metric ${metric.name}: ${value} is no number, and is not recorded`);
+      warnings.push(`metric ${metric.name}: ${value} is not a number and is not recorded`);
       continue;
     }
     const row = logged(metric, number, objective);
     if (row.value !== metric.value) {
       warnings.push(
-        `metric ${metric.name}: ${metric.value} counts as the worst value, and is recorded as ${row.value}`,
+        `metric ${metric.name}: ${metric.value} counts as the worst value and is recorded as ${row.value}`,
       );
     }
     content.push(row);
@@ -58,7 +58,7 @@ export function contentOf(scope: RecordScope, metrics: readonly Report[]): Sampl
   return { content, reports, warnings };
 }
 
-/** Tells content from other content, whatever the order; `marks` are told apart, too. */
+/** Returns a digest of content in any order, together with `marks`. */
 export function digestOf(content: Content, ...marks: readonly string[]): number {
   const texts = content.map(({ name, value }) => JSON.stringify([name, value])).sort();
   const digest = hash("sha256", JSON.stringify([texts, marks]), "hex");

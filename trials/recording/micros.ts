@@ -1,10 +1,10 @@
-/** Microseconds since the epoch, in which rows are ordered: exact for every year that RFC 3339 has. */
+/** Times in microseconds since the epoch, exact for every year of RFC 3339. */
 import { shortTime, sortableTime } from "./row_time.ts";
 
 const MICROS_PER_MS = 1000n;
 const MICROS_PER_SECOND = 1_000_000n;
 
-/** The moment of an RFC 3339 time, what is finer than microseconds cut off; undefined for other text. */
+/** Parses an RFC 3339 time, truncated to microseconds. Returns undefined for other text. */
 export function microsOf(text: string): bigint | undefined {
   const sortable = sortableTime(text);
   if (sortable === undefined) return undefined;
@@ -12,7 +12,7 @@ export function microsOf(text: string): bigint | undefined {
   return BigInt(ms) * MICROS_PER_MS + BigInt(sortable.slice(20, 26));
 }
 
-/** That moment as rows say it: UTC, without zeros at the end of the fraction. */
+/** Formats a time as rows have it: in UTC, without trailing zeros in the fraction. */
 export function timeOf(micros: bigint): string {
   const fraction = (micros % MICROS_PER_SECOND + MICROS_PER_SECOND) % MICROS_PER_SECOND;
   const seconds = new Date(Number((micros - fraction) / MICROS_PER_MS)).toISOString().slice(0, 19);

@@ -1,40 +1,40 @@
-/** Turns samples into rows: each once, in the order of their times. Pure. */
+/** Recording of samples as rows: each sample once, each pod's in the order of time. Pure. */
 import type { ObservationRow } from "./observation_row.ts";
 import { type Content, contentOf, digestOf } from "./content.ts";
 import { microsOf, timeOf } from "./micros.ts";
 import type { Recorded, RecordScope, Sample } from "./sample.ts";
 import { EMPTY_WINDOW, type Entry, exchange, newest, remember, type Window } from "./window.ts";
 
-/** Pods of one log whose last row is remembered; it has one at a time, and a few over its life. */
+/** Pods of one log whose last row is remembered; a log has one pod at a time, and few in all. */
 const PODS_MAX = 16;
 
-/** What is known of a log. A value: recording makes another. */
+/** What is known of a log. Immutable: recording returns a new state. */
 export interface RecordState {
   readonly scope: RecordScope;
-  /** Of each pod its last row, the pod that recorded last at the end. */
+  /** The last row of each pod; the pod that recorded last comes last. */
   readonly pods: ReadonlyMap<string, bigint>;
-  /** A pod that is not among these may have rows up to here, of which nothing else is remembered. */
+  /** Pods that are not among these may have rows up to this time. */
   readonly floor?: bigint;
-  /** No sample was recorded, and none was sent, with a later time. */
+  /** The latest time with which a sample was recorded or sent. */
   readonly latest?: bigint;
   readonly window: Window;
-  /** The newest rows that were replayed: their sample may be in the log in part. */
+  /** The newest rows that were replayed; the log may lack the rest of their sample. */
   readonly tail?: { readonly entry: Entry; readonly content: Content };
 }
 
-/** The state of an empty log. */
+/** Returns the state of an empty log. */
 export function startRecord(scope: RecordScope): RecordState {
   return { scope, pods: new Map(), window: EMPTY_WINDOW };
 }
 
 const ONE = 1n;
 
-/** Whether an entry was moved behind a row that was later, and can have come with this time. */
+/** Whether an entry was moved behind a later row, and may have been sent with this time. */
 function isMovedFrom({ pushed, recorded }: Entry, time: bigint): boolean {
   return pushed < recorded && time <= pushed;
 }
 
-/** The replayed entry that can be what came with this time: best the one that was sent so, or is at it. */
+/** Returns the replayed entry that may be this sample, at best one sent or recorded at its time. */
 function replayed(window: Window, { time, sent, content }: Read): Entry | undefined {
   const digest = digestOf(content);
   const isMeant = (entry: Entry) => entry.isReplayed && entry.digest === digest;
@@ -43,13 +43,13 @@ function replayed(window: Window, { time, sent, content }: Read): Entry | undefi
     newest(window, (entry) => isMeant(entry) && isMovedFrom(entry, time));
 }
 
-/** A sample that was read. */
+/** A parsed sample. */
 interface Read {
   readonly pod: string;
   readonly time: bigint;
   /** Before it was clamped. */
   readonly sent: bigint;
-  /** With pod and sequence, so that it tells pushes apart that say the same. */
+  /** A digest with pod and sequence, which distinguishes pushes of the same content. */
   readonly identity: number;
   readonly content: Content;
 }
@@ -57,16 +57,16 @@ interface Read {
 function readSample(sample: Sample, content: Content): Read {
   const { pod, metrics, sequence, time: text, sentTime = text } = sample;
   const time = microsOf(text);
-  if (time === undefined) throw new RangeError(`"${text}" is no RFC 3339 time`);
+  if (time === undefined) throw new RangeError(`"${text}" is not an RFC 3339 time`);
   const sent = microsOf(sentTime) ?? time;
   return { pod, time, sent, content, identity: digestOf(metrics, pod, String(sequence ?? "")) };
 }
 
-/** The entry that this sample is a retry of. */
+/** Returns the entry that this sample is a retry of, if any. */
 function earlier(state: RecordState, read: Read): Entry | undefined {
   const { window, latest } = state;
   const { time, sent, identity } = read;
-  // Nearly always.
+  // The usual case.
   if (latest === undefined || (time > latest && sent > latest)) return undefined;
   const own = newest(
     window,
@@ -76,7 +76,7 @@ function earlier(state: RecordState, read: Read): Entry | undefined {
   return replayed(window, read);
 }
 
-/** The rows of a sample of which the log has some, as the last that its former owner wrote. */
+/** Returns the missing rows of a sample of which a former owner wrote only some, as its last. */
 function missing({ tail }: RecordState, { time, content }: Read): Content | undefined {
   if (tail === undefined) return undefined;
   if (time !== tail.entry.recorded && !isMovedFrom(tail.entry, time)) return undefined;
@@ -87,8 +87,9 @@ function missing({ tail }: RecordState, { time, content }: Read): Content | unde
 }
 
 /**
- * Its own time where that is after the pod's last row, else the microsecond after that; no other row's. A
- * pod of which no row is known keeps its own: another pod's rows may be later, by a clock that is ahead.
+ * Returns the time to record a sample with: its own if that is after the pod's last row, else the microsecond
+ * after that row; never the time of another row. The first sample of a pod keeps its time, since another pod,
+ * whose clock is ahead, may have later rows.
  */
 function freeTime({ window, pods, floor, latest }: RecordState, { pod, time }: Read): bigint {
   const last = pods.get(pod) ?? floor;
@@ -103,7 +104,7 @@ function freeTime({ window, pods, floor, latest }: RecordState, { pod, time }: R
 const later = (one: bigint, other: bigint | undefined) =>
   other === undefined || one > other ? one : other;
 
-/** With a row of the pod at this time; of too many pods the one that was silent longest is forgotten. */
+/** Adds a row of the pod at this time; of too many pods the one that was silent longest is forgotten. */
 function withRow(state: RecordState, { pod, sent }: Read, time: bigint): RecordState {
   const pods = new Map(state.pods);
   pods.delete(pod);
@@ -115,7 +116,7 @@ function withRow(state: RecordState, { pod, sent }: Read, time: bigint): RecordS
   return { ...state, pods, latest, floor: later(silent[1], state.floor) };
 }
 
-/** From now on a replayed entry is this sample's: another one of the same content is another. */
+/** Assigns a replayed entry to this sample, so that no other sample of the same content matches it. */
 function claimed(state: RecordState, entry: Entry, { sent, identity }: Read): RecordState {
   if (!entry.isReplayed) return state;
   const own: Entry = {
@@ -128,7 +129,7 @@ function claimed(state: RecordState, entry: Entry, { sent, identity }: Read): Re
   return tail === undefined || tail.entry.recorded === entry.recorded ? rest : { ...rest, tail };
 }
 
-/** The state after a retry: that a pod wrote a replayed row is known where the row has its sample's time. */
+/** Returns the state after a retry; a replayed row at the sample's time is known to be the pod's. */
 function afterRetry(state: RecordState, entry: Entry, read: Read): RecordState {
   const after = claimed(state, entry, read);
   return entry.isReplayed && entry.recorded === read.time ? withRow(after, read, read.time) : after;
@@ -140,9 +141,9 @@ function rowsAt(time: bigint, content: Content): ObservationRow[] {
 }
 
 /**
- * What becomes of a sample. Its rows carry its time. The same time, sequence and metrics again are a
- * retry, as long as no {@link REMEMBERED_MIN} samples came in between; else a time that is not after the
- * pod's last row becomes the microsecond after it. Throws a RangeError where the time is none.
+ * Records a sample as rows with its time. The same time, sequence and metrics again are a retry, unless
+ * {@link REMEMBERED_MIN} samples came in between. The time of a new sample that is not after the pod's last
+ * row becomes the microsecond after it. Throws a RangeError for an invalid time.
  */
 export function record(state: RecordState, sample: Sample): Recorded<RecordState> {
   const { content, reports, warnings } = contentOf(state.scope, sample.metrics);

@@ -1,10 +1,10 @@
-/** Records all samples of a push together. Pure. */
+/** Recording of all samples of a push. Pure. */
 import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
 import { record, type RecordState } from "./record.ts";
 import type { Recorded, Sample } from "./sample.ts";
 
-/** Most warnings of one answer. */
+/** Most warnings for one push. */
 export const WARNINGS_MAX = 20;
 
 /** A push: one sample, or those of a history, oldest first. */
@@ -23,8 +23,8 @@ function bounded(warnings: ReadonlySet<string>): string[] {
 }
 
 /**
- * What becomes of a push: `retry` where every sample of it was recorded before. Throws a RangeError
- * where a time is none.
+ * Records the samples of a push. The verdict is `retry` if all of them were recorded before. Throws a
+ * RangeError for an invalid time.
  */
 export function recordPush(state: RecordState, push: SampledPush): Recorded<RecordState> {
   const { pod, samples, sequence } = push;

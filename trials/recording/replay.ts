@@ -1,4 +1,4 @@
-/** What is known of a log by its rows: for an owner who did not write them. Pure. */
+/** Replay of a log's rows, for an owner that did not write them. Pure. */
 import { readGoFloat } from "../../crds/go_float.ts";
 import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
@@ -8,24 +8,24 @@ import { type RecordState, startRecord } from "./record.ts";
 import type { RecordScope } from "./sample.ts";
 import { changed, type Entry, newest, remember, REMEMBERED_MIN } from "./window.ts";
 
-/** The rows of one time: a sample, or what is in the log of it. */
+/** The rows of one time: a sample, or the part of it that is in the log. */
 interface Moment {
   readonly time: bigint;
   readonly content: Report[];
 }
 
-/** The newest samples, oldest first, and when the next older one was, if there is any. */
+/** The newest samples, oldest first, and the time of the next older one, if any. */
 interface Moments {
   readonly moments: readonly Moment[];
   readonly before?: bigint;
 }
 
-/** Rows stand by time, as every sink gives them. */
+/** Groups rows, which every sink returns by time. */
 function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Moments {
   const moments: Moment[] = [];
   for (let index = rows.length - 1; index >= 0; index--) {
     const { time: text = "", name = "", value = "" } = rows[index] ?? {};
-    // Such as Katib's own row for a metric that never came.
+    // Such as Katib's own row for a metric that was never reported.
     const isForeign = (names !== undefined && !names.has(name)) || readGoFloat(value) === undefined;
     const time = isForeign ? undefined : microsOf(text);
     if (time === undefined) continue;
@@ -39,9 +39,9 @@ function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Mom
 }
 
 /**
- * The state that recording goes on with after these rows, every row of the log by time. Which pod wrote
- * them is not known: each counts as any pod's, until a sample turns out to be its retry. So no pod is moved
- * behind them: a row that has its sample's time is told from all others by the next owner, too.
+ * Returns the state to continue recording with after these rows: all rows of the log by time. The pods that
+ * wrote them are not known: each row may be any pod's until a retry shows whose it is. Samples are therefore
+ * not moved behind them, so that the next owner, too, knows a row by its sample's time.
  */
 export function replay(scope: RecordScope, rows: readonly ObservationRow[]): RecordState {
   const { moments, before } = momentsOf(scope, rows);
@@ -51,7 +51,7 @@ export function replay(scope: RecordScope, rows: readonly ObservationRow[]): Rec
   };
   let previous: bigint | undefined;
   for (const { time, content } of moments) {
-    // What had the time of another, or an earlier one, was recorded right behind it.
+    // A sample with the time of another, or an earlier one, was recorded right after that.
     const isMoved = previous !== undefined && time === previous + 1n;
     const pushed = isMoved ? time - 1n : time;
     const entry: Entry = { pushed, recorded: time, digest: digestOf(content), isReplayed: true };
@@ -63,13 +63,13 @@ export function replay(scope: RecordScope, rows: readonly ObservationRow[]): Rec
 }
 
 /**
- * The replayed state with what this owner knows besides, of when the samples were sent that it wrote, or
- * tried to: the retry of one that was moved is moved elsewhere, and known by that alone.
+ * Adds to the replayed state when the samples that this owner wrote, or tried to write, were sent. The retry
+ * of a sample whose time was moved is moved elsewhere, and known by the time that was sent alone.
  */
 export function withSentTimes(state: RecordState, known: RecordState): RecordState {
   const sent = new Map<bigint, bigint>();
   newest(known.window, ({ recorded, pushed, isReplayed }) => {
-    // What replay itself infers is never later than the row.
+    // Times that replay itself infers are never later than the row.
     const isKnown = isReplayed ? pushed > recorded : pushed !== recorded;
     if (isKnown) sent.set(recorded, pushed);
     return false;

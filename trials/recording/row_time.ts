@@ -1,24 +1,24 @@
-/** Times of observations as every log compares and writes them: UTC, microseconds. */
+/** Times of observations in UTC, to the microsecond, as logs compare and write them. */
 
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/** Minutes east of UTC. */
+/** Returns the minutes east of UTC. */
 function offsetOf(zone: string): number {
   if (zone === "Z" || zone === "z") return 0;
   const [hours, minutes] = zone.slice(1).split(":").map(Number);
   return (zone.startsWith("-") ? -1 : 1) * ((hours ?? 0) * 60 + (minutes ?? 0));
 }
 
-/** In UTC, of a day that every month has: such a time is taken as it stands, and nearly all are such. */
+/** A time in UTC, on a day that every month has: the usual case, which needs no further check. */
 const PLAIN =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
-/** Characters before the fraction. */
+/** Length of the text before the fraction. */
 const SECONDS = 19;
 
 /**
- * An RFC 3339 time as text of fixed width, `2026-01-02T03:04:05.123456Z`, that sorts as times do; finer
- * than microseconds is cut off, as Katib's table does. Undefined for any other text.
+ * Returns an RFC 3339 time as text of fixed width that sorts by time, `2026-01-02T03:04:05.123456Z`,
+ * truncated to microseconds as in Katib's table. Returns undefined for any other text.
  */
 export function sortableTime(text: string): string | undefined {
   if (PLAIN.test(text)) {
@@ -36,7 +36,7 @@ export function sortableTime(text: string): string | undefined {
   return `${utc.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
 }
 
-/** What {@link sortableTime} made, as Katib answers it: without zeros at the end of the fraction. */
+/** Returns a {@link sortableTime} as Katib writes it: without trailing zeros in the fraction. */
 export function shortTime(sortable: string): string {
   return sortable.replace(/\.?0*Z$/, "Z");
 }

@@ -1,38 +1,38 @@
-/** What is recorded of pushes, and the words that say so. */
+/** Types of recording: samples, their scope, and the result. */
 import type { ObservationRow } from "./observation_row.ts";
 import type { Objective, Report } from "../rules/rule.ts";
 
-/** What a pod measured at one moment. */
+/** The metrics of a pod at one moment. */
 export interface Sample {
   /** UID of the pod. */
   readonly pod: string;
-  /** `lastUpdatedTime`, clamped; RFC 3339 with any offset and any precision. */
+  /** `lastUpdatedTime`, clamped to now; RFC 3339 with any offset and precision. */
   readonly time: string;
-  /** What the pod said where that was clamped: a retry says the same, and is clamped to another moment. */
+  /** The time that the pod sent, if it was clamped: a retry has the same, and is clamped to another time. */
   readonly sentTime?: string;
   readonly metrics: readonly Report[];
-  /** The pod's own count of its pushes; a sample of a history has none. */
+  /** The pod's own count of its pushes; samples of a history have none. */
   readonly sequence?: number;
 }
 
-/** What of a job is recorded. */
+/** The scope of recording for a job. */
 export interface RecordScope {
-  /** Its NaN and infinity are recorded as the worst finite number. */
+  /** NaN and infinity of the objective are recorded as the worst finite number. */
   readonly objective?: Objective;
-  /** The metrics that become rows; absent: all. */
+  /** The metrics that become rows; all if absent. */
   readonly names?: ReadonlySet<string>;
 }
 
-/** What becomes of a sample. */
+/** The result of recording a sample. */
 export interface Recorded<State> {
-  /** The state once `rows` are in the log; while they are not, the old one holds. */
+  /** The state once `rows` are in the log; until then the old one holds. */
   readonly state: State;
-  /** A retry was recorded before and has no rows; nor has a new sample that holds nothing of the scope. */
+  /** A retry was recorded before, and has no rows; nor has a new sample without metrics of the scope. */
   readonly verdict: "new" | "retry";
-  /** What to append, in order; a row's name occurs once at its time. */
+  /** The rows to append, in order; a name occurs once at each time. */
   readonly rows: readonly ObservationRow[];
-  /** The values of `rows` as they were pushed, for the rules: in the same order. */
+  /** The values of `rows` as they were pushed, in the same order, for the rules. */
   readonly reports: readonly Report[];
-  /** What the answer says besides; the same for a retry as it was at first. */
+  /** Warnings for the client; a retry gets the same as the first push. */
   readonly warnings: readonly string[];
 }

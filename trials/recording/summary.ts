@@ -1,4 +1,7 @@
-/** A log in short, row by row: of each metric its minimum, maximum and latest, by Katib's formula (contract katib.md 3). */
+/**
+ * Summary of a log: minimum, maximum and latest value of each metric, by Katib's formula (kubeflow/katib:
+ * pkg/controller.v1beta1/trial/trial_controller_util.go).
+ */
 import { readGoFloat } from "../../crds/go_float.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
@@ -6,7 +9,7 @@ import { sortableTime } from "./row_time.ts";
 import type { ObservationRow } from "./observation_row.ts";
 import type { PlanObjective } from "../plan/observation_plan.ts";
 
-/** A metric of a log, over all its rows. */
+/** Summary of one metric over all rows of a log. */
 export interface MetricSummary {
   readonly name: string;
   readonly latest: string;
@@ -14,17 +17,17 @@ export interface MetricSummary {
   readonly max: string;
 }
 
-/** The rows of a log so far, in short. */
+/** Summary of the rows of a log so far. */
 export interface Summary {
   add(row: ObservationRow): void;
   rows(): number;
-  /** By name. */
+  /** Sorted by name. */
   metrics(): readonly MetricSummary[];
-  /** What a Trial's status says: the metrics that its objective names, `unavailable` where there is no row. */
+  /** Returns the metrics that an objective names, for a Trial's status; `unavailable` without rows. */
   observation(objective: PlanObjective | undefined): readonly TrialMetric[];
 }
 
-/** Metrics that are summed up; a job may report names without end. */
+/** Most metrics that are summarized; a job may report any number of names. */
 const METRICS_MAX = 1_000;
 
 interface Bound {
@@ -53,7 +56,7 @@ const shown = (name: string, entry: Entry | undefined): MetricSummary => ({
   latest: entry?.latest ?? KATIB.unavailable,
 });
 
-/** Creates {@link Summary} of an empty log. */
+/** Creates the {@link Summary} of an empty log. */
 export function createSummary(): Summary {
   const entries = new Map<string, Entry>();
   let count = 0;
@@ -78,7 +81,7 @@ export function createSummary(): Summary {
     observation(objective) {
       if (objective === undefined) return [];
       const read = new Set([objective.name, ...objective.additional]);
-      // Those with a strategy, as Katib does it.
+      // Only those with a strategy, as in Katib.
       const kept = new Set(objective.strategies?.map(({ name }) => name) ?? read);
       return [...kept].map((name) => ({
         ...shown(name, read.has(name) ? entries.get(name) : undefined),

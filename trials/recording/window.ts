@@ -1,23 +1,23 @@
-/** What was recorded last, small enough to be kept for every trial: by it a retry is known. Values. */
+/** Compact window of the samples that were recorded last, by which retries are recognized. Pure. */
 
-/** Samples that are remembered at least: more than a history holds, so that a whole one can come again. */
+/** Fewest samples that are remembered: more than a history holds, so that a whole one can be retried. */
 export const REMEMBERED_MIN = 1536;
-/** Entries that are packed together. */
+/** Entries in a pack. */
 const PACK = 64;
 
-/** A sample in the log. */
+/** A sample that is in the log. */
 export interface Entry {
-  /** The time that it was pushed with; of a replayed one the latest that it may have been. */
+  /** The time that it was pushed with; for a replayed sample the latest possible one. */
   readonly pushed: bigint;
   /** The time that it is recorded with. */
   readonly recorded: bigint;
-  /** Tells it from others of its time: content with pod and sequence; of a replayed one content alone. */
+  /** A digest of content, pod and sequence; for a replayed sample of content alone. */
   readonly digest: number;
-  /** Read from the log: of its push only rows are known. */
+  /** Whether it was read from the log, so that only the rows of its push are known. */
   readonly isReplayed: boolean;
 }
 
-/** Entries in 25 bytes each. */
+/** Packed entries, 25 bytes each. */
 interface Pack {
   readonly pushed: BigInt64Array;
   readonly recorded: BigInt64Array;
@@ -28,7 +28,7 @@ interface Pack {
 /** The newest samples, oldest first. */
 export interface Window {
   readonly packs: readonly Pack[];
-  /** The newest, fewer than fill a pack. */
+  /** The newest entries, fewer than a pack. */
   readonly loose: readonly Entry[];
 }
 
@@ -54,7 +54,7 @@ function entryAt(pack: Pack, index: number): Entry {
 
 const unpack = (pack: Pack): Entry[] => Array.from(pack.digest, (_, index) => entryAt(pack, index));
 
-/** With one entry more; what is older than {@link REMEMBERED_MIN} may go. */
+/** Adds an entry; entries older than the newest {@link REMEMBERED_MIN} may be dropped. */
 export function remember({ packs, loose }: Window, entry: Entry): Window {
   const entries = [...loose, entry];
   if (entries.length < PACK) return { packs, loose: entries };
@@ -62,7 +62,7 @@ export function remember({ packs, loose }: Window, entry: Entry): Window {
   return { packs: all.slice(-REMEMBERED_MIN / PACK), loose: [] };
 }
 
-/** With another entry in the place of one that is there. */
+/** Replaces an entry by another one. */
 export function exchange({ packs, loose }: Window, entry: Entry, by: Entry): Window {
   const isSame = (one: Entry) =>
     one.recorded === entry.recorded && one.digest === entry.digest &&
@@ -75,12 +75,12 @@ export function exchange({ packs, loose }: Window, entry: Entry, by: Entry): Win
   };
 }
 
-/** With each entry as `change` answers it. */
+/** Maps all entries. */
 export function changed({ packs, loose }: Window, change: (entry: Entry) => Entry): Window {
   return { packs: packs.map((one) => pack(unpack(one).map(change))), loose: loose.map(change) };
 }
 
-/** The newest entry that the test takes. */
+/** Returns the newest entry that passes the test. */
 export function newest(
   { packs, loose }: Window,
   test: (entry: Entry) => boolean,

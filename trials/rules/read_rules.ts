@@ -1,22 +1,22 @@
-/** Rules as they stand in an object, read one by one: what is wrong with one keeps none of the others. */
+/** Parser of early-stopping rules: an invalid rule does not affect the others. */
 import { readGoFloat } from "../../crds/go_float.ts";
 import type { TrialRule } from "../../crds/trial.ts";
 import type { Comparison, RuleProblem, StoppingRule } from "./rule.ts";
 
 const COMPARISONS: readonly Comparison[] = ["equal", "less", "greater"];
-/** Of a value in a message. */
+/** Most characters of a value in a message. */
 const SHOWN_MAX = 80;
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
+  const text = JSON.stringify(value) ?? "(none)";
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
 function readValue(value: unknown): { value: number; text: string } | string {
-  if (typeof value !== "string") return `its value ${shown(value)} is no number in a string`;
+  if (typeof value !== "string") return `its value ${shown(value)} must be a number in a string`;
   const read = readGoFloat(value);
-  if (read === undefined) return `its value ${shown(value)} is no number`;
-  if (Number.isNaN(read.value)) return `its value ${shown(value)} compares with nothing`;
+  if (read === undefined) return `its value ${shown(value)} is not a number`;
+  if (Number.isNaN(read.value)) return `its value ${shown(value)} cannot be compared`;
   return { value: read.value, text: value };
 }
 
@@ -24,16 +24,16 @@ function readStartStep(value: unknown): number | string {
   if (value === undefined || value === null) return 0;
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
     ? value
-    : `its startStep ${shown(value)} is no whole number from 0 on`;
+    : `its startStep ${shown(value)} must be an integer of at least 0`;
 }
 
-/** The rule, or the clause that says what is wrong with it. */
+/** Parses a rule. Returns it, or a clause that says what is wrong with it. */
 export function readRule(rule: TrialRule): StoppingRule | string {
   const { name } = rule;
   if (typeof name !== "string" || name === "") return "it names no metric";
   const comparison = COMPARISONS.find((one) => one === rule.comparison);
   if (comparison === undefined) {
-    return `its comparison ${shown(rule.comparison)} is none of ${COMPARISONS.join(", ")}`;
+    return `its comparison ${shown(rule.comparison)} must be one of ${COMPARISONS.join(", ")}`;
   }
   const value = readValue(rule.value);
   if (typeof value === "string") return value;
@@ -42,7 +42,7 @@ export function readRule(rule: TrialRule): StoppingRule | string {
   return { name, ...value, comparison, startStep };
 }
 
-/** All rules that can be applied, in their order, and what is wrong with the others. */
+/** Parses rules. Returns the valid ones in their order, and the problems of the others. */
 export function readRules(
   rules: readonly TrialRule[],
 ): { rules: readonly StoppingRule[]; problems: readonly RuleProblem[] } {

@@ -1,34 +1,34 @@
-/** A rule of early stopping as it is applied, the objective beside it, and what a met one says. */
+/** Types of early stopping: objective, rules, reports, and rules that were met. */
 
-/** What a trial optimizes. */
+/** The metric that a trial optimizes. */
 export interface Objective {
   readonly name: string;
   readonly type: "minimize" | "maximize";
 }
 
-/** How a rule compares: `less` is met by a value below the rule's. */
+/** The comparison of a rule; a value below the rule's meets `less`. */
 export type Comparison = "equal" | "less" | "greater";
 
-/** A rule that can be applied (contract katib.md 1.4). */
+/** A valid rule (kubeflow/katib: pkg/apis/controller/trials/v1beta1/trial_types.go). */
 export interface StoppingRule {
   /** The metric. */
   readonly name: string;
-  /** What it is compared with; never NaN, may be infinite. */
+  /** The value that reports are compared with; may be infinite, never NaN. */
   readonly value: number;
   /** That value as it stands in the object. */
   readonly text: string;
   readonly comparison: Comparison;
-  /** The one report that is tested, counted from 1; 0 tests every report. */
+  /** The number of the one report that is tested, from 1; 0 tests every report. */
   readonly startStep: number;
 }
 
-/** A rule that cannot be applied, and why. The others are applied without it. */
+/** An invalid rule; the others are applied without it. */
 export interface RuleProblem {
-  /** Its place in the list, from 0. */
+  /** Its index in the list. */
   readonly index: number;
-  /** The metric that it names, or what stands there instead. */
+  /** The metric that it names, or the value in the place of the name. */
   readonly rule: string;
-  /** A clause for an event, such as `its value "x" is no number`. */
+  /** A clause for an event, such as `its value "x" is not a number`. */
   readonly why: string;
 }
 
@@ -41,24 +41,24 @@ export interface Report {
 /** The report that met a rule. */
 export interface MetRule {
   readonly rule: StoppingRule;
-  /** As it was reported. */
+  /** The value as it was reported. */
   readonly value: string;
-  /** What was compared, in Go's notation: of the objective its best value so far. */
+  /** The value that was compared, in Go's notation: for the objective its best so far. */
   readonly compared: string;
-  /** Which report of this metric it was, from 1. */
+  /** The number of the report of this metric, from 1. */
   readonly step: number;
-  /** Whether the objective was at its worst, NaN or infinite, which meets its rules without comparing. */
+  /** Whether the objective was NaN or infinite, which meets all its rules without a comparison. */
   readonly isLost: boolean;
 }
 
-/** Katib takes NaN for the best value there is, so what is worst is written as a number. */
+/** Returns the number that stands for the worst value in a log, since Katib counts NaN as the best one. */
 export function worstFinite({ type }: Objective): number {
   return type === "minimize" ? Number.MAX_VALUE : -Number.MAX_VALUE;
 }
 
 /**
- * Whether a value of the objective is its worst: NaN, any infinity, and the number by which the log
- * stands for them, so that an owner who reads the log decides as the one who wrote it.
+ * Whether a value of the objective counts as its worst: NaN, any infinity, and the number that stands for
+ * them in the log, so that an owner who reads the log decides as the one who wrote it.
  */
 export function isWorst(objective: Objective, value: number): boolean {
   return !Number.isFinite(value) || value === worstFinite(objective);

@@ -1,4 +1,7 @@
-/** Early stopping: applies rules to what is reported (contract katib.md 5.3). Pure. */
+/**
+ * Early stopping by rules, as Katib's sidecar applies them (kubeflow/katib:
+ * cmd/metricscollector/v1beta1/file-metricscollector/main.go). Pure.
+ */
 import { readGoFloat } from "../../crds/go_float.ts";
 import type { TrialRule } from "../../crds/trial.ts";
 import { readRules } from "./read_rules.ts";
@@ -12,29 +15,29 @@ import {
   worstFinite,
 } from "./rule.ts";
 
-/** What is known of a trial's rules. A value: applying reports makes another. */
+/** The state of a trial's rules. Immutable: applying reports returns a new state. */
 export interface RulesState {
   readonly objective?: Objective;
-  /** Those that were not met yet. */
+  /** The rules that have not been met. */
   readonly open: readonly StoppingRule[];
-  /** Reports of each metric that a rule names. */
+  /** The number of reports of each metric that a rule names. */
   readonly counts: ReadonlyMap<string, number>;
   /** The objective's best value so far. */
   readonly best?: number;
-  /** What met the last rule: from then on the trial is to be stopped. */
+  /** The report that met the last rule: the trial is to be stopped. */
   readonly stopped?: MetRule;
 }
 
-/** What became of reports. */
+/** The result of applying reports. */
 export interface Applied {
   readonly state: RulesState;
   /** The rules that these reports met, in order. */
   readonly met: readonly MetRule[];
-  /** Present where these reports met the last rule. */
+  /** Present if these reports met the last rule. */
   readonly stopped?: MetRule;
 }
 
-/** The state before the first report. Rules that cannot be applied are told, and left out. */
+/** Returns the state before the first report, and the problems of rules that are left out. */
 export function startRules(
   objective: Objective | undefined,
   rules: readonly TrialRule[],
@@ -44,14 +47,14 @@ export function startRules(
   return { state: { ...(objective && { objective }), open, counts }, problems };
 }
 
-/** A value as a message shows it, in Go's notation. */
+/** Formats a value in Go's notation. */
 function textOf(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (Number.isFinite(value)) return String(value);
   return value > 0 ? "+Inf" : "-Inf";
 }
 
-/** The better of two values of the objective. */
+/** Returns the better of two values of the objective. */
 function better(objective: Objective, value: number, best: number | undefined): number {
   if (isWorst(objective, value)) return best ?? worstFinite(objective);
   if (best === undefined) return value;
@@ -69,7 +72,7 @@ function meets(rule: StoppingRule, value: number): boolean {
   }
 }
 
-/** One report of a metric that an open rule names. */
+/** Applies one report of a metric that an open rule names. */
 function applyOne(state: RulesState, { name, value: text }: Report, value: number): Applied {
   const { objective } = state;
   const step = (state.counts.get(name) ?? 0) + 1;
@@ -77,7 +80,7 @@ function applyOne(state: RulesState, { name, value: text }: Report, value: numbe
   const isObjective = objective?.name === name;
   const best = isObjective ? better(objective, value, state.best) : state.best;
   const compared = isObjective ? best ?? value : value;
-  // Such a trial is to be stopped, however good it was before.
+  // Such a trial is stopped, however good it was before.
   const isLost = isObjective && isWorst(objective, value);
   const isMet = (rule: StoppingRule) =>
     rule.name === name && (rule.startStep === 0 || rule.startStep === step) &&
@@ -98,8 +101,8 @@ function applyOne(state: RulesState, { name, value: text }: Report, value: numbe
 }
 
 /**
- * Applies reports in their order. What is no number was reported to nobody: it is not counted. Once the
- * trial is stopped nothing changes any more.
+ * Applies reports in their order. A value that is not a number is not counted as a report. Nothing changes
+ * after the last rule was met.
  */
 export function applyReport(state: RulesState, reports: readonly Report[]): Applied {
   const met: MetRule[] = [];
@@ -115,14 +118,14 @@ export function applyReport(state: RulesState, reports: readonly Report[]): Appl
   return { state: current, met };
 }
 
-/** The metrics of rules that nobody has reported: at the job's end they are to be told. */
+/** Returns the metrics of rules that were never reported. */
 export function unreportedMetrics({ counts }: RulesState): string[] {
   return [...counts].filter(([, count]) => count === 0).map(([name]) => name);
 }
 
 const WORDS = { equal: "equal to", less: "less than", greater: "greater than" } as const;
 
-/** Metric, value, rule and step, as events and answers say them. */
+/** Describes metric, value, rule and step, for events and answers. */
 export function describeMet({ rule, value, compared, step, isLost }: MetRule): string {
   const limit = `${WORDS[rule.comparison]} ${rule.text}`;
   if (isLost) {

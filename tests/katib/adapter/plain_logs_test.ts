@@ -78,7 +78,7 @@ Deno.test("`accept()` leaves out what is no number, and says so", () => {
   const { push, rowsOf } = scene();
   const answer = push("a", 1, { note: "warming up", loss: "0.9" });
   assert.ok(answer.ok);
-  assert.match(answer.warnings?.join() ?? "", /note.*is no number/);
+  assert.match(answer.warnings?.join() ?? "", /note.*is not a number/);
   assert.deepEqual(rowsOf("a").map(({ name }) => name), ["loss"]);
 });
 

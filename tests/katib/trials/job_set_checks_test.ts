@@ -42,18 +42,19 @@ const CASES: Record<
   "no container named": { template: {} },
   "a container that is not there": {
     template: { primaryContainerName: "pytorch" },
-    want: 'the primary pod has no container "pytorch", as primaryContainerName says ' +
-      "(its containers: node)",
+    want: 'the primary pod has no container "pytorch", which primaryContainerName names; ' +
+      "its containers: node",
   },
   "a container of another pod": {
     template: { primaryContainerName: "model-initializer" },
-    want: 'the primary pod has no container "model-initializer", as primaryContainerName says ' +
-      "(its containers: node)",
+    want:
+      'the primary pod has no container "model-initializer", which primaryContainerName names; ' +
+      "its containers: node",
   },
   "a replicated job that is not there": {
     template: { primaryPodLabels: { "jobset.sigs.k8s.io/replicatedjob-name": "launcher" } },
     want: "no pod of the job will have the primaryPodLabels " +
-      "jobset.sigs.k8s.io/replicatedjob-name=launcher; nothing is recorded",
+      "jobset.sigs.k8s.io/replicatedjob-name=launcher; nothing will be recorded",
   },
   "a label of the pod template": {
     template: { primaryPodLabel: { role: "a" }, primaryContainerName: "node" },
@@ -65,12 +66,12 @@ const CASES: Record<
   "the label with the name of another TrainJob": {
     template: { primaryPodLabels: { "trainer.kubeflow.org/trainjob-name": "k" } },
     want: "no pod of the job will have the primaryPodLabels " +
-      "trainer.kubeflow.org/trainjob-name=k; nothing is recorded",
+      "trainer.kubeflow.org/trainjob-name=k; nothing will be recorded",
   },
   "a label that no pod template has": {
     template: { primaryPodLabel: { role: "b" } },
     spec: { replicatedJobs: [LABELLED] },
-    want: "no pod of the job will have the primaryPodLabels role=b; nothing is recorded",
+    want: "no pod of the job will have the primaryPodLabels role=b; nothing will be recorded",
   },
   "labels that controllers and Katib add": {
     template: {

@@ -246,5 +246,5 @@ Deno.test("outcomeOf() takes a job that is too much for undecidable, and says wh
   const conditions = Array.from({ length: 400_000 }, () => ({}));
   const found = outcome({}, "TrainJob", { status: { conditions } });
   assert.ok("problem" in found, JSON.stringify(found));
-  assert.match(found.problem, /looks at more than \d+ values/);
+  assert.match(found.problem, /visits more than \d+ values/);
 });

@@ -64,8 +64,8 @@ for (const { kinds, success, labels } of DEFAULTS) {
 Deno.test("mappingOf() has no default for a kind that Katib does not know", () => {
   for (const kind of ["JobSet", "Workflow", "trainjob"]) {
     assert.deepEqual(problems({ primaryContainerName: "main" }, { apiVersion: "x/v1", kind }), [
-      `successCondition: must be given, since there is no default for kind ${kind}`,
-      `failureCondition: must be given, since there is no default for kind ${kind}`,
+      `successCondition: must be set, since there is no default for kind ${kind}`,
+      `failureCondition: must be set, since there is no default for kind ${kind}`,
     ]);
   }
 });
@@ -201,9 +201,9 @@ const REFUSED: Readonly<Record<string, { template: unknown; problems: string[] }
       retainRun: true,
     },
     problems: [
-      "primaryPodLabel: must not be given together with primaryPodLabels",
-      "succeededCondition: must not be given together with successCondition",
-      "retainRun: must not be given together with retain",
+      "primaryPodLabel: must not be set together with primaryPodLabels",
+      "succeededCondition: must not be set together with successCondition",
+      "retainRun: must not be set together with retain",
     ],
   },
   "GJSON where KEP-1214 has a condition's type": {
@@ -233,7 +233,7 @@ const REFUSED: Readonly<Record<string, { template: unknown; problems: string[] }
   },
   "labels that are no object": {
     template: { primaryPodLabel: "role=master" },
-    problems: ["primaryPodLabel: must be an object of labels, each a string"],
+    problems: ["primaryPodLabel: must be an object of labels with string values"],
   },
 };
 

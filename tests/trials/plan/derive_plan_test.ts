@@ -73,16 +73,16 @@ const IMPOSTORS: Record<string, { view: PlanInputs; why: RegExp }> = {
   },
   "names a Trial by another UID": {
     view: view(trial(), { trainJob: owner({ uid: "another" }) }),
-    why: /^Trial "t1" has the UID uid-of-t1, the job names another$/,
+    why: /^Trial "t1" has the UID uid-of-t1, but the job names the UID another$/,
   },
   "has another name than the Trial": {
     view: view(trial(), { trainJob: jobOf(trial(), { name: "t1-copy" }) }),
-    why: /would have the Trial's name$/,
+    why: /must have the Trial's name$/,
   },
   "is of another kind than the Trial makes": {
     view: view(trial({ runSpec: { apiVersion: "batch/v1", kind: "Job" } })),
     why:
-      /^the runSpec of Trial "t1" is a batch\/v1 Job, no trainer.kubeflow.org\/v1alpha1 TrainJob$/,
+      /^the runSpec of Trial "t1" is a batch\/v1 Job, not a trainer.kubeflow.org\/v1alpha1 TrainJob$/,
   },
   "is of another apiVersion than the Trial makes": {
     view: view(trial({ runSpec: { apiVersion: "trainer.kubeflow.org/v2", kind: "TrainJob" } })),
@@ -92,7 +92,7 @@ const IMPOSTORS: Record<string, { view: PlanInputs; why: RegExp }> = {
     view: view(trial({
       runSpec: { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainingRuntime" },
     })),
-    why: /is a trainer.kubeflow.org\/v1alpha1 TrainingRuntime, no/,
+    why: /is a trainer.kubeflow.org\/v1alpha1 TrainingRuntime, not a/,
   },
   "is of a Trial that makes nothing": {
     view: view(trial({ runSpec: undefined })),
@@ -167,9 +167,8 @@ const OLDER = trial({}, {
 });
 
 Deno.test("`derivePlan()` records only the oldest of Trials with one name, where the log knows names alone", () => {
-  const message =
-    "Trials of namespaces older, ml have this name, and Katib's log tells them apart by " +
-    "nothing else; only the one of older is recorded, the oldest";
+  const message = "namespaces older, ml have Trials of this name, which share one log in Katib; " +
+    "only the oldest, in older, is recorded";
   const want = [`Trial t1: TrialNameClash ${message}`, `Trial t1: TrialNameClash ${message}`];
   const loser = derivePlan(view(trial(), { namesakes: [OLDER] }), SETTINGS);
   equal(loser.decision.kind, "refused");
@@ -204,11 +203,11 @@ Deno.test("`derivePlan()` tells each rule that cannot be applied, and keeps it a
   const [comparison, value, ...rest] = told(planned);
   match(
     comparison ?? "",
-    /^Trial t1: RuleInvalid earlyStoppingRules\[0\] \(loss\) is left out: its comparison "above"/,
+    /^Trial t1: RuleInvalid ignored earlyStoppingRules\[0\] \(loss\): its comparison "above"/,
   );
   match(
     value ?? "",
-    /^Trial t1: RuleInvalid earlyStoppingRules\[1\] \(loss\) is left out: its value "high" is no number/,
+    /^Trial t1: RuleInvalid ignored earlyStoppingRules\[1\] \(loss\): its value "high" is not a number/,
   );
   deepEqual(rest, []);
 });
@@ -247,12 +246,12 @@ const GRACES: Record<string, { job?: string; trial?: string; ms: number; told?: 
   "too long": {
     trial: "2h",
     ms: 0,
-    told: /^Trial t1: RuleInvalid annotation .*-grace: must be a duration/,
+    told: /^Trial t1: RuleInvalid ignored annotation .*-grace: must be a duration/,
   },
   "no duration": {
     job: "soon",
     ms: 0,
-    told: /^TrainJob t1: RuleInvalid annotation .*-grace: must be/,
+    told: /^TrainJob t1: RuleInvalid ignored annotation .*-grace: must be/,
   },
 };
 for (const [sentence, { job, trial: text, ms, told: wanted }] of Object.entries(GRACES)) {
@@ -331,17 +330,17 @@ for (const spelling of ["primaryPodLabel", "primaryPodLabels"]) {
   });
 }
 
-Deno.test("`derivePlan()` does not heed annotations that are wrong, and says what is", () => {
+Deno.test("`derivePlan()` ignores annotations that are wrong, and says what is", () => {
   const planned = derivePlan(
     annotated({ "early-stopping": '{"rules": []}', "trial-template": "[" }),
     { ...SETTINGS, keepsPlainJobs: true },
   );
   deepEqual(plan(planned).rules, []);
   const [stopping = "", template = "", ...rest] = told(planned);
-  match(stopping, /^TrainJob tj: RuleInvalid annotation \S+early-stopping is not heeded: .*rules/);
+  match(stopping, /^TrainJob tj: RuleInvalid ignored annotation \S+early-stopping: .*rules/);
   match(
     template,
-    /^TrainJob tj: TrialTemplateInvalid annotation \S+trial-template is not heeded: /,
+    /^TrainJob tj: TrialTemplateInvalid ignored annotation \S+trial-template: /,
   );
   deepEqual(rest, []);
 });

@@ -35,6 +35,6 @@ Deno.test("`recordPush()` warns once of each metric, and so many times at most",
   const push = { pod: "p", samples: [sample("10", ...names), sample("11", ...names)] };
   const { warnings } = recordPush(startRecord({}), push);
   assert.equal(warnings.length, WARNINGS_MAX);
-  assert.match(warnings[0] ?? "", /^metric m0: "high" is no number/);
+  assert.match(warnings[0] ?? "", /^metric m0: "high" is not a number/);
   assert.equal(warnings.at(-1), "and 81 more warnings about metrics");
 });

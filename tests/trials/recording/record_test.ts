@@ -218,9 +218,9 @@ Deno.test("`record()` warns of what it does not record as it stands, of a retry 
   const given = { t: "10", says: "loss 1e400, acc high, grad 1, grad 2, x high" };
   const first = give(startRecord(SCOPE), given);
   assert.deepEqual(first.warnings, [
-    "metric grad comes more than once: the last value is recorded",
-    "metric loss: 1e400 counts as the worst value, and is recorded as 1.7976931348623157e+308",
-    'metric acc: "high" is no number, and is not recorded',
+    "metric grad was sent more than once: its last value is recorded",
+    "metric loss: 1e400 counts as the worst value and is recorded as 1.7976931348623157e+308",
+    'metric acc: "high" is not a number and is not recorded',
   ]);
   const retry = give(first.state, given);
   assert.equal(retry.verdict, "retry");

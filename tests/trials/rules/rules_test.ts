@@ -270,32 +270,32 @@ const problems: Record<string, [Record<string, unknown>, string, string]> = {
   "an unknown comparison": [
     { name: "loss", value: "1", comparison: "greaterThan" },
     "loss",
-    'its comparison "greaterThan" is none of equal, less, greater',
+    'its comparison "greaterThan" must be one of equal, less, greater',
   ],
   "a comparison that is missing": [
     { name: "loss", value: "1" },
     "loss",
-    "its comparison nothing is none of equal, less, greater",
+    "its comparison (none) must be one of equal, less, greater",
   ],
   "a value that is no number": [
     { name: "loss", value: "high", comparison: "less" },
     "loss",
-    'its value "high" is no number',
+    'its value "high" is not a number',
   ],
   "a hexadecimal value": [
     { name: "loss", value: "0x1p1", comparison: "less" },
     "loss",
-    'its value "0x1p1" is no number',
+    'its value "0x1p1" is not a number',
   ],
   "a value of another JSON type": [
     { name: "loss", value: 0.5, comparison: "less" },
     "loss",
-    "its value 0.5 is no number in a string",
+    "its value 0.5 must be a number in a string",
   ],
-  "a value that compares with nothing": [
+  "a value that cannot be compared": [
     { name: "loss", value: "nan", comparison: "less" },
     "loss",
-    'its value "nan" compares with nothing',
+    'its value "nan" cannot be compared',
   ],
   "no metric": [{ name: "", value: "1", comparison: "less" }, "", "it names no metric"],
   "a metric of another JSON type": [
@@ -306,12 +306,12 @@ const problems: Record<string, [Record<string, unknown>, string, string]> = {
   "a start step that is negative": [
     { name: "loss", value: "1", comparison: "less", startStep: -1 },
     "loss",
-    "its startStep -1 is no whole number from 0 on",
+    "its startStep -1 must be an integer of at least 0",
   ],
   "a start step in a string": [
     { name: "loss", value: "1", comparison: "less", startStep: "3" },
     "loss",
-    'its startStep "3" is no whole number from 0 on',
+    'its startStep "3" must be an integer of at least 0',
   ],
 };
 
