@@ -269,6 +269,12 @@ export const STATUS_ENV = {
   },
 } as const;
 
+/** Every variable of {@link STATUS_ENV}: the injection sets them, and nobody else may. */
+export const RESERVED_STATUS_ENV: readonly string[] = [
+  ...Object.values(STATUS_ENV.kep),
+  ...Object.values(STATUS_ENV.sdk),
+];
+
 /** Variables of the torch policy, which a TrainJob may not set itself (contract trainjob.md 4.1). */
 export const TORCH_ENV = {
   nnodes: "PET_NNODES",

@@ -172,3 +172,21 @@ export const trainJobSchema = z.looseObject({
   ],
 });
 export type TrainJob = z.infer<typeof trainJobSchema>;
+
+/** Returns the TrainJob's reference to its runtime, with the schema's defaults. */
+export function runtimeRefOf(
+  { spec }: Pick<TrainJob, "spec">,
+): { name: string; apiGroup: string; kind: string } {
+  const { name, apiGroup = TRAINER_GROUP, kind = "ClusterTrainingRuntime" } = spec.runtimeRef;
+  return { name, apiGroup, kind };
+}
+
+/** Returns the scope of the runtime that the TrainJob refers to; undefined for an unknown kind. */
+export function runtimeScope(
+  trainJob: Pick<TrainJob, "spec">,
+): "namespaced" | "cluster" | undefined {
+  const { apiGroup, kind } = runtimeRefOf(trainJob);
+  if (apiGroup !== TRAINER_GROUP) return undefined;
+  if (kind === "TrainingRuntime") return "namespaced";
+  return kind === "ClusterTrainingRuntime" ? "cluster" : undefined;
+}

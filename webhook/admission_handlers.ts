@@ -1,15 +1,20 @@
 /** The decisions of admission by path: reads the objects, looks up what they name, asks the rules. */
 import { z } from "zod";
-import { KINDS } from "../crds/kinds.ts";
 import type { JobSet } from "../crds/jobset.ts";
 import type { Pod } from "../crds/kubernetes.ts";
-import { LABELS, TRAINER_GROUP } from "../crds/names.ts";
+import { LABELS } from "../crds/names.ts";
 import {
   type AnyTrainingRuntime,
   clusterTrainingRuntimeSchema,
   trainingRuntimeSchema,
 } from "../crds/training_runtime.ts";
-import { type RuntimeRef, type TrainJob, trainJobSchema } from "../crds/trainjob.ts";
+import {
+  type RuntimeRef,
+  runtimeRefOf,
+  runtimeScope,
+  type TrainJob,
+  trainJobSchema,
+} from "../crds/trainjob.ts";
 import { type Clock, rfc3339 } from "../kube/clock.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
 import {
@@ -22,7 +27,7 @@ import {
 import { jsonPatch } from "./json_patch.ts";
 import { injectIdentity, injectionWarnings } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
-import { validateRuntime, type Verdict } from "./runtime_validation.ts";
+import { type RuntimeRules, validateRuntime, type Verdict } from "./runtime_validation.ts";
 import { defaultTrainJob } from "./trainjob_defaulting.ts";
 import {
   needsRuntime,
@@ -43,7 +48,11 @@ export interface TrainJobKey {
 }
 
 /** What the handlers need of other rooms. */
-export interface AdmissionOptions extends TrainJobRules {
+export interface AdmissionOptions {
+  /** The rules of rendering for TrainJobs. */
+  readonly trainJobRules: TrainJobRules;
+  /** The rules of rendering for runtimes. */
+  readonly runtimeRules: RuntimeRules;
   readonly clock: Clock;
   /**
    * Base URL of the status endpoint for pods, such as `https://host:8082`; undefined leaves pods as
@@ -75,12 +84,6 @@ export interface AdmissionOptions extends TrainJobRules {
 }
 
 const ALLOWED: AdmissionOutcome = { allowed: true };
-
-/** The kinds of runtime there are, as `<kind>.<group>`. */
-const RUNTIME_KINDS: readonly string[] = [
-  `${KINDS.trainingRuntime.kind}.${TRAINER_GROUP}`,
-  `${KINDS.clusterTrainingRuntime.kind}.${TRAINER_GROUP}`,
-];
 
 function outcomeOf({ problems, warnings }: Verdict): AdmissionOutcome {
   return problems.length > 0 ? refuse(problems, warnings) : { allowed: true, warnings };
@@ -138,38 +141,31 @@ function defaultingHandler(options: AdmissionOptions): AdmissionHandler {
   };
 }
 
-/** The reference with the schema's defaults, for requests that reach us without them. */
-function completeRef(ref: RuntimeRef): RuntimeRef {
-  return {
-    ...ref,
-    apiGroup: ref.apiGroup ?? TRAINER_GROUP,
-    kind: ref.kind ?? KINDS.clusterTrainingRuntime.kind,
-  };
-}
-
 function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
+  const { trainJobRules } = options;
   async function judgeNew(job: TrainJob, namespace: string, signal: AbortSignal) {
-    const ref = completeRef(job.spec.runtimeRef);
-    const kind = `${ref.kind}.${ref.apiGroup}`;
-    if (!RUNTIME_KINDS.includes(kind)) {
-      const message = `unsupported runtime: ${kind}`;
+    const ref = runtimeRefOf(job);
+    if (runtimeScope(job) === undefined) {
+      const message = `unsupported runtime: ${ref.kind}.${ref.apiGroup}`;
       return refuse([{ type: "Unsupported", field: "spec.runtimeRef", value: ref.kind, message }]);
     }
     const runtime = await options.runtime(ref, namespace, signal);
-    return outcomeOf(validateNewTrainJob(job, runtime, options));
+    return outcomeOf(validateNewTrainJob(job, runtime, trainJobRules));
   }
 
   async function judgeChange(job: TrainJob, old: TrainJob, namespace: string, signal: AbortSignal) {
     if (job.metadata.deletionTimestamp !== undefined) return ALLOWED;
-    if (!needsRuntime(job, old)) return outcomeOf(validateChangedTrainJob(job, old, {}, options));
+    if (!needsRuntime(job, old)) {
+      return outcomeOf(validateChangedTrainJob(job, old, {}, trainJobRules));
+    }
     const key = { namespace, name: job.metadata.name ?? "", uid: old.metadata.uid };
-    const ref = completeRef(job.spec.runtimeRef);
+    const ref = runtimeRefOf(job);
     const [snapshot, jobSet] = await Promise.all([
       options.snapshot(key, signal),
       options.jobSet(key, signal),
     ]);
     const runtime = snapshot ?? await options.runtime(ref, namespace, signal);
-    return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, options));
+    return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, trainJobRules));
   }
 
   return (request, signal) => {
@@ -192,7 +188,7 @@ function runtimeHandler(
     if (!isJudged(request)) return ALLOWED;
     const read = readObjects(request, schema);
     if (!read.ok) return read.outcome;
-    return outcomeOf(validateRuntime(read.object, read.old, options.unsupported));
+    return outcomeOf(validateRuntime(read.object, read.old, options.runtimeRules));
   };
 }
 

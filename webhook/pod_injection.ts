@@ -25,12 +25,6 @@ export interface TrainJobIdentity {
 /** `defaultMode` of a projected volume as the API server defaults it (0644), spelled to stay equal. */
 const DEFAULT_FILE_MODE = 0o644;
 
-/** Every variable that the injection sets; nobody else may set one. */
-export const RESERVED_STATUS_ENV: readonly string[] = [
-  ...Object.values(STATUS_ENV.kep),
-  ...Object.values(STATUS_ENV.sdk),
-];
-
 /**
  * The volume of a pod. A plain job's pod starts without its CA where the ConfigMap is missing (the
  * kubelet adds the file later): training does not wait for progress. A trial's pod waits for it.

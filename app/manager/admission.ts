@@ -1,13 +1,14 @@
-/** Hands the admission webhook what it needs of other rooms: caches, rendering, what is unsupported. */
-import { renderJobSet } from "../../controller/runtime/render.ts";
-import { unsupportedFeatures } from "../../controller/runtime/unsupported.ts";
+/** Wiring of the admission webhook: caches, and the rules of rendering. */
+import {
+  changedTrainJobProblems,
+  runtimeProblems,
+  trainJobProblems,
+} from "../../controller/runtime/validation.ts";
 import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
-import { jobSetProblems } from "../../controller/jobset/controller.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { childNames } from "../../crds/names.ts";
-import type { RuntimeRef, TrainJob } from "../../crds/trainjob.ts";
+import type { RuntimeRef } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isNotFound } from "../../kube/errors.ts";
@@ -70,18 +71,6 @@ async function findTrial(
   return { name: key.name, labels, primaryContainerName: spec?.primaryContainerName };
 }
 
-/** Why the TrainJob cannot become a JobSet that its executor takes. */
-function renderProblems(trainJob: TrainJob, runtime: AnyTrainingRuntime, executor: Executor) {
-  const rendered = renderJobSet({ trainJob, runtime, executor });
-  if (!("jobSet" in rendered)) return [rendered.problem];
-  if (executor === "external") return [];
-  const { spec = {}, metadata } = rendered.jobSet;
-  return jobSetProblems(spec, metadata).map((it) => ({
-    field: "spec.runtimeRef",
-    message: `the JobSet of this TrainJob is not valid: ${it.field}: ${it.message}`,
-  }));
-}
-
 /** The handlers of every webhook path. */
 export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
   const { client, caches, clock, endpoint, executor } = parts;
@@ -114,7 +103,10 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
       return "runtime" in read ? read.runtime : undefined;
     },
     trial: (key, signal) => findTrial(parts, key, signal),
-    render: (trainJob, from) => renderProblems(trainJob, from, executor()),
-    unsupported: (spec) => unsupportedFeatures(spec, undefined, executor()),
+    trainJobRules(trainJob, runtime, old) {
+      const input = { trainJob, runtime, executor: executor() };
+      return old === undefined ? trainJobProblems(input) : changedTrainJobProblems(input, old);
+    },
+    runtimeRules: (spec) => runtimeProblems(spec, { executor: executor() }),
   });
 }

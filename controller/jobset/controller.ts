@@ -10,7 +10,6 @@ import { createJobSetReconciler, type ReconcilerOptions } from "./reconciler.ts"
 
 export type { Cache } from "./reconciler.ts";
 export { jobSetJobIndexes } from "./reconciler.ts";
-export { jobSetProblems } from "./problems.ts";
 
 /** Options of {@link createJobSetController}. */
 export interface JobSetControllerOptions extends Omit<ReconcilerOptions, "clock"> {

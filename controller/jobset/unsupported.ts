@@ -1,9 +1,9 @@
-/** What a JobSet may hold that the built-in executor does not execute: refused by name. */
+/** Features of JobSets that the built-in executor does not execute: refused by name. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec } from "../../crds/jobset.ts";
 import { JOBSET_KEYS } from "../../crds/names.ts";
 
-/** The metadata that is looked at. */
+/** The part of the metadata that the rules read. */
 export interface JobSetMetadata {
   readonly name?: string;
   readonly generateName?: string;
@@ -12,7 +12,8 @@ export interface JobSetMetadata {
 
 const PLACEMENT = [JOBSET_KEYS.exclusiveTopology, JOBSET_KEYS.nodeSelectorStrategy];
 
-function placement(
+/** Returns a problem for each annotation of exclusive placement; `path` is that of the annotations. */
+export function unsupportedPlacement(
   annotations: Readonly<Record<string, string>> | undefined,
   path: string,
 ): FieldProblem[] {
@@ -22,12 +23,12 @@ function placement(
   }));
 }
 
-/** Every part of a JobSet that the built-in executor cannot execute. */
+/** Returns a problem for every part of a JobSet that the built-in executor does not execute. */
 export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): FieldProblem[] {
-  const problems = placement(metadata.annotations, "metadata.annotations");
+  const problems = unsupportedPlacement(metadata.annotations, "metadata.annotations");
   spec.replicatedJobs?.forEach(({ template }, index) => {
     const path = `spec.replicatedJobs[${index}].template.metadata.annotations`;
-    problems.push(...placement(template.metadata?.annotations, path));
+    problems.push(...unsupportedPlacement(template.metadata?.annotations, path));
   });
   if (spec.volumeClaimPolicies?.length) {
     problems.push({
@@ -38,14 +39,16 @@ export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}
   if (spec.failurePolicy?.restartStrategy === "InPlaceRestart") {
     problems.push({
       field: "spec.failurePolicy.restartStrategy",
-      message: "InPlaceRestart is not supported; use Recreate or BlockingRecreate",
+      message:
+        "InPlaceRestart is not supported by the built-in JobSet executor; use Recreate or BlockingRecreate",
     });
   }
   spec.failurePolicy?.rules?.forEach(({ action }, index) => {
     if (action !== "RestartJob" && action !== "RestartJobAndIgnoreMaxRestarts") return;
     problems.push({
       field: `spec.failurePolicy.rules[${index}].action`,
-      message: `${action} is not supported; use RestartJobSet or RestartJobSetAndIgnoreMaxRestarts`,
+      message: `${action} is not supported by the built-in JobSet executor; use RestartJobSet or ` +
+        "RestartJobSetAndIgnoreMaxRestarts",
     });
   });
   return problems;

@@ -1,37 +1,57 @@
-/** Stage: names that JobSet and the kubelet would refuse later (gap G13). */
-import type { FieldProblem } from "../../crds/field_problem.ts";
+/** Stage that checks the names of the Jobs and pods that a TrainJob will have. */
+import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
 import { DNS_LABEL_MAX } from "../../crds/names.ts";
 import { type Draft, jobsOf, type Stage } from "./draft.ts";
 
-/** Characters that a Job adds to the name of an indexed pod. */
-const RANDOM_SUFFIX = 5;
+/** A dash and five random characters that the Job controller appends to a pod's name. */
+const POD_SUFFIX = "-xxxxx";
 
-/** RFC 1035: what Jobs of a JobSet must be called. */
+/** Names of Jobs in a JobSet, as RFC 1035 has it. */
 const DNS_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
-function jobProblem(draft: Draft, job: ReplicatedJob): string | undefined {
-  const trainJob = draft.trainJob.metadata.name ?? "";
-  const jobName = `${trainJob}-${job.name}-${Math.max(0, (job.replicas ?? 1) - 1)}`;
-  if (!DNS_1035.test(jobName)) {
-    return `the Job "${jobName}" that it makes would not be called as RFC 1035 wants it; rename the TrainJob, or job ${job.name} of the runtime`;
-  }
-  if (job.template.spec?.completionMode === "NonIndexed") return undefined;
-  const lastPod = Math.max(0, (draft.counts.get(job.name) ?? 1) - 1);
-  const length = `${jobName}-${lastPod}-`.length + RANDOM_SUFFIX;
-  if (length <= DNS_LABEL_MAX) return undefined;
-  const room = trainJob.length - (length - DNS_LABEL_MAX);
-  return `the pods of its job ${job.name} would have names of ${length} characters, but ${DNS_LABEL_MAX} are allowed; the TrainJob's name may have at most ${room} characters with this runtime`;
+function lastJobName(draft: Draft, job: ReplicatedJob): string {
+  const { name = "" } = draft.trainJob.metadata;
+  return `${name}-${job.name}-${Math.max(0, (job.replicas ?? 1) - 1)}`;
 }
 
-/** Refuses a TrainJob whose Jobs or pods could never be created. */
-export const childNameLengths: Stage = {
-  name: "childNameLengths",
-  apply(draft): FieldProblem | undefined {
-    for (const job of jobsOf(draft)) {
-      const message = jobProblem(draft, job);
-      if (message) return { field: "metadata.name", message };
-    }
-    return undefined;
-  },
+function jobNameProblems(draft: Draft): FieldProblem[] {
+  const { name } = draft.trainJob.metadata;
+  return jobsOf(draft).filter((job) => !DNS_1035.test(lastJobName(draft, job))).map((job) =>
+    invalid(
+      "metadata.name",
+      name,
+      `yields an invalid child: Job name "${
+        lastJobName(draft, job)
+      }" must match ${DNS_1035.source};` +
+        ` rename the TrainJob, or job ${job.name} of the runtime`,
+    )
+  );
+}
+
+/** Only pods of Indexed Jobs have names that must be DNS labels as a whole. */
+function lastPodNames(draft: Draft): string[] {
+  return jobsOf(draft)
+    .filter((job) => job.template.spec?.completionMode !== "NonIndexed")
+    .map((job) => {
+      const lastPod = Math.max(0, (draft.counts.get(job.name) ?? 1) - 1);
+      return `${lastJobName(draft, job)}-${lastPod}${POD_SUFFIX}`;
+    });
+}
+
+function podNameProblems(draft: Draft): FieldProblem[] {
+  const longest = lastPodNames(draft)
+    .reduce((one, other) => other.length > one.length ? other : one, "");
+  const excess = longest.length - DNS_LABEL_MAX;
+  if (excess <= 0) return [];
+  const message =
+    `yields an invalid child: pod name "${longest}" has ${longest.length} characters, at most ` +
+    `${DNS_LABEL_MAX} are allowed; shorten the TrainJob's name by ${excess}`;
+  return [invalid("metadata.name", draft.trainJob.metadata.name, message)];
+}
+
+/** Refuses a TrainJob whose Jobs or pods could never be created; of long pod names it reports the longest. */
+export const childNames: Stage = {
+  name: "childNames",
+  validate: (draft) => [...jobNameProblems(draft), ...podNameProblems(draft)],
 };

@@ -1,72 +1,83 @@
-/** What the stages of the rendering work on: a private copy of the runtime's template. */
+/** Working copy of a runtime's template, which the stages of rendering change. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, PodSpec } from "../../crds/kubernetes.ts";
 import { LABELS, type Step, STEP_CONTAINERS, STEPS } from "../../crds/names.ts";
-import type { FieldProblem } from "../../crds/field_problem.ts";
-import type { MlPolicy } from "../../crds/training_runtime.ts";
+import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 
 /** Who executes JobSets: `controller/jobset` of this process, or upstream's controller. */
 export type Executor = "builtin" | "external";
 
-/** The template while stages change it. `trainJob` and `mlPolicy` are read only. */
+/** The template while stages change it. `trainJob` and `runtime` are read only. */
 export interface Draft {
   readonly trainJob: TrainJob;
   readonly runtimeName: string;
-  readonly mlPolicy: MlPolicy | undefined;
+  /** The runtime's spec as it was, without runtime patches; empty if it has none. */
+  readonly runtime: Partial<TrainingRuntimeSpec>;
   readonly executor: Executor;
-  /** The Trial whose metrics the pods push. */
+  /** Name of the Trial whose metrics the pods push. */
   readonly trial?: string | undefined;
   /** Labels and annotations of the JobSet. */
   readonly metadata: { labels: Record<string, string>; annotations: Record<string, string> };
-  /** Belongs to this draft: stages change it in place. */
+  /** Private to this draft: stages change it in place. */
   readonly spec: JobSetSpec;
-  /** Pods of each replicated job, by its name; filled by the stage `nodeCounts`. */
+  /** Number of pods of each replicated job, by its name; filled by the stage `nodeCounts`. */
   readonly counts: Map<string, number>;
-  /** The trainer's command, where the ML policy makes it. */
+  /** The trainer's command if an ML policy sets it. */
   trainerCommand?: readonly string[];
 }
 
-/** One step of the rendering: changes the draft, or says why it cannot. */
+/** One step of rendering. */
 export interface Stage {
   readonly name: string;
-  readonly apply: (draft: Draft) => FieldProblem | undefined;
+  /** Returns every problem that prevents rendering; the stage is then not applied. */
+  readonly validate?: (draft: Draft) => FieldProblem[];
+  /** Returns the problems for which admission refuses a TrainJob that could be rendered. */
+  readonly admit?: (draft: Draft) => FieldProblem[];
+  /** Changes the draft. */
+  readonly apply?: (draft: Draft) => void;
 }
 
-/** The replicated jobs, in the runtime's order. */
+/** Returns the replicated jobs, in the runtime's order. */
 export function jobsOf(draft: Draft): ReplicatedJob[] {
   return draft.spec.replicatedJobs ?? [];
 }
 
-/** The step of the TrainJob that the job is by its label; undefined for labels nobody knows. */
+/** Returns the step that the job's label names; undefined for an unknown label. */
 export function stepOf(job: ReplicatedJob): Step | undefined {
   const label = job.template.metadata?.labels?.[LABELS.ancestorStep];
   return Object.values(STEPS).find((step) => step === label);
 }
 
-/** The jobs that are one step of the TrainJob. */
+/** Returns the jobs that are one step of the TrainJob. */
 export function jobsOfStep(draft: Draft, step: Step): ReplicatedJob[] {
   return jobsOf(draft).filter((job) => stepOf(job) === step);
 }
 
-/** The pod spec of a job; undefined where the template has none. */
+/** Returns the pod spec of a job; undefined if the template has none. */
 export function podSpecOf(job: ReplicatedJob): PodSpec | undefined {
-  return job.template.spec?.template.spec;
+  return job.template.spec?.template?.spec;
 }
 
-/** The container of that name among the regular ones, or also among the init containers. */
-export function containerOf(
-  job: ReplicatedJob,
-  name: string,
-  options?: { init: boolean },
-): Container | undefined {
-  const spec = podSpecOf(job);
-  const init = options?.init ? spec?.initContainers ?? [] : [];
-  return [...spec?.containers ?? [], ...init].find((container) => container.name === name);
+/** Returns the regular containers of the job's pods. */
+export function containersOf(job: ReplicatedJob): Container[] {
+  return podSpecOf(job)?.containers ?? [];
 }
 
-/** The containers that a step addresses (contract trainjob.md 3.2). */
+/** Returns the init containers of the job's pods. */
+export function initContainersOf(job: ReplicatedJob): Container[] {
+  return podSpecOf(job)?.initContainers ?? [];
+}
+
+/** Reports whether a list has an item of that name. */
+export function hasNamed(items: readonly { readonly name: string }[], name: string): boolean {
+  return items.some((item) => item.name === name);
+}
+
+/** Returns the containers that a step addresses. */
 export function stepContainers(draft: Draft, step: Step): Container[] {
-  const containers = jobsOfStep(draft, step).map((job) => containerOf(job, STEP_CONTAINERS[step]));
-  return containers.filter((container) => container !== undefined);
+  return jobsOfStep(draft, step)
+    .map((job) => containersOf(job).find(({ name }) => name === STEP_CONTAINERS[step]))
+    .filter((container) => container !== undefined);
 }

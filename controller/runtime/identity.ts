@@ -1,4 +1,4 @@
-/** Stages: what ties pods to their TrainJob, and the JobSet to who executes it. */
+/** Stages that tie pods to their TrainJob, and the JobSet to its executor. */
 import {
   LABELS,
   MILEPOST_JOBSET_CONTROLLER,
@@ -7,8 +7,8 @@ import {
 import { jobsOf, type Stage } from "./draft.ts";
 
 /**
- * The labels by which webhook and caches select the pods of a TrainJob, and of a trial (design, decision
- * 3). A trial's label that stands in a runtime or a patch is nobody's word: it goes.
+ * Sets the labels by which webhook and caches select the pods of a TrainJob, and of a trial. A trial's
+ * label that a runtime or a patch sets is removed: only the controller may set it.
  */
 export const podIdentity: Stage = {
   name: "podIdentity",
@@ -25,11 +25,10 @@ export const podIdentity: Stage = {
       };
       template.metadata = { ...template.metadata, labels };
     }
-    return undefined;
   },
 };
 
-/** Whether the JobSet waits, and which controller runs it (design, decision 2). */
+/** Sets whether the JobSet is suspended, and which controller runs it. */
 export const execution: Stage = {
   name: "execution",
   apply(draft) {
@@ -39,6 +38,5 @@ export const execution: Stage = {
     if (draft.executor === "builtin" && takesOver) {
       draft.spec.managedBy = MILEPOST_JOBSET_CONTROLLER;
     }
-    return undefined;
   },
 };

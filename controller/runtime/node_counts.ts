@@ -1,18 +1,19 @@
-/** Stages: how many pods each replicated job has (contract trainjob.md 3.3). */
+/** Stages that count the pods of each replicated job. */
 import { STEPS } from "../../crds/names.ts";
 import { type Draft, jobsOf, type Stage, stepOf } from "./draft.ts";
 
 function templateCount(draft: Draft, name: string): number {
   const job = jobsOf(draft).find((candidate) => candidate.name === name);
-  if (job && stepOf(job) === STEPS.trainer && draft.mlPolicy) {
-    return Math.max(1, draft.mlPolicy.numNodes ?? 1);
+  if (job && stepOf(job) === STEPS.trainer && draft.runtime.mlPolicy) {
+    return Math.max(1, draft.runtime.mlPolicy.numNodes ?? 1);
   }
   return Math.max(1, job?.template.spec?.parallelism ?? 1);
 }
 
 /**
- * Parallelism of the template, for the trainer the policy's numNodes; at least 1. Then the
- * TrainJob's numNodes for the first trainer, which may be 0: such a job completes without a pod.
+ * Counts by the template's parallelism, for the trainer by the policy's numNodes; at least 1. The
+ * TrainJob's numNodes then replaces the count of the first trainer; it may be 0, and such a job
+ * completes without a pod.
  */
 export const nodeCounts: Stage = {
   name: "nodeCounts",
@@ -23,11 +24,10 @@ export const nodeCounts: Stage = {
       const wanted = job === trainer ? numNodes : undefined;
       draft.counts.set(job.name, wanted ?? templateCount(draft, job.name));
     }
-    return undefined;
   },
 };
 
-/** Parallelism and completions of every job are its count. */
+/** Sets parallelism and completions of every job to its count. */
 export const parallelism: Stage = {
   name: "parallelism",
   apply(draft) {
@@ -37,11 +37,10 @@ export const parallelism: Stage = {
       job.template.spec.parallelism = count;
       job.template.spec.completions = count;
     }
-    return undefined;
   },
 };
 
-/** Pods of the trainer's jobs together; 1 where the runtime has no trainer. */
+/** Returns the number of pods of the first trainer job; 1 if the runtime has none. */
 export function trainerCount(draft: Draft): number {
   const trainer = jobsOf(draft).find((job) => stepOf(job) === STEPS.trainer);
   return (trainer && draft.counts.get(trainer.name)) ?? 1;

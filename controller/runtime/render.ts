@@ -1,15 +1,17 @@
-/** Renders a TrainJob and its runtime as a JobSet. Pure: inputs are read only. */
-import type { FieldProblem } from "../../crds/field_problem.ts";
+/** Rendering of a TrainJob and its runtime as a JobSet. Pure: inputs are read only. */
+import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { controllerReference } from "../../kube/ownership.ts";
-import { childNameLengths } from "./child_names.ts";
+import { childNames } from "./child_names.ts";
+import { unshared } from "./copy.ts";
 import { type Draft, type Executor, jobsOf, type Stage } from "./draft.ts";
 import { execution, podIdentity } from "./identity.ts";
-import { mlPolicy } from "./ml_policy.ts";
 import { nodeCounts, parallelism } from "./node_counts.ts";
+import { POLICIES } from "./policies/table.ts";
+import { gangStage, mlPolicyStage, type Policies } from "./policy.ts";
 import { runtimePatches } from "./runtime_patches.ts";
 import {
   initializers,
@@ -20,51 +22,61 @@ import {
   trainerOverrides,
 } from "./steps.ts";
 import { unsupportedFeatures } from "./unsupported.ts";
-import { unshared } from "./copy.ts";
 
-/** What is rendered. */
+/** The input of rendering. */
 export interface RenderInput {
   readonly trainJob: TrainJob;
   readonly runtime: AnyTrainingRuntime;
   readonly executor: Executor;
-  /** The Trial whose metrics the pods push; they carry its name. */
+  /** Name of the Trial whose metrics the pods push, for their label. */
   readonly trial?: string | undefined;
+  /** Default: the policies of this build. */
+  readonly policies?: Policies | undefined;
 }
 
-/**
- * The JobSet, or why there is none. `unsupported` tells a runtime that asks for what nothing
- * executes from a TrainJob that does not fit its runtime.
- */
-export type Rendered =
-  | { readonly jobSet: JobSet }
-  | { readonly problem: FieldProblem; readonly unsupported: boolean };
+/** Everything that prevents rendering; both lists are empty if nothing does. */
+export interface RenderProblems {
+  /** Features of the runtime, or of a patch, that nothing executes. */
+  readonly unsupported: readonly FieldProblem[];
+  /** Ways in which the TrainJob does not fit its runtime. */
+  readonly problems: readonly FieldProblem[];
+}
+
+/** The JobSet, or why there is none. */
+export type Rendered = { readonly jobSet: JobSet } | RenderProblems;
 
 const hasJobs: Stage = {
   name: "hasJobs",
-  apply: (draft) =>
-    jobsOf(draft).length > 0 ? undefined : {
-      field: "spec.runtimeRef",
-      message: "must have at least one replicated job in the runtime's template",
-    },
+  validate: (draft) =>
+    jobsOf(draft).length > 0 ? [] : [
+      invalid(
+        "spec.runtimeRef",
+        draft.runtimeName,
+        "must have at least one replicated job in the runtime's template",
+      ),
+    ],
 };
 
-/** The order of the rendering (contract trainjob.md 3.1); nothing else decides it. */
-export const STAGES: readonly Stage[] = [
-  hasJobs,
-  runtimePatches,
-  stepsExist,
-  singleReplica,
-  resourcesPerNode,
-  nodeCounts,
-  trainerEnv,
-  mlPolicy,
-  initializers,
-  trainerOverrides,
-  parallelism,
-  podIdentity,
-  execution,
-  childNameLengths,
-];
+/** Returns the stages in the order in which they are applied; no policy may depend on another order. */
+export function stagesOf(policies: Policies): readonly Stage[] {
+  return [
+    hasJobs,
+    stepsExist,
+    runtimePatches,
+    singleReplica,
+    resourcesPerNode,
+    nodeCounts,
+    trainerEnv,
+    mlPolicyStage(policies),
+    initializers,
+    trainerOverrides,
+    parallelism,
+    gangStage(policies),
+    podIdentity,
+    execution,
+    childNames,
+  ];
+}
 
 function createDraft({ trainJob, runtime, executor, trial }: RenderInput): Draft {
   const template = runtime.spec?.template;
@@ -72,7 +84,7 @@ function createDraft({ trainJob, runtime, executor, trial }: RenderInput): Draft
   return {
     trainJob,
     runtimeName: runtime.metadata.name ?? "",
-    mlPolicy: runtime.spec?.mlPolicy,
+    runtime: runtime.spec ?? {},
     executor,
     trial,
     metadata: { labels: { ...labels }, annotations: { ...annotations } },
@@ -104,15 +116,28 @@ function toJobSet({ trainJob, metadata, spec }: Draft): JobSet {
   };
 }
 
-/** The JobSet that the TrainJob stands for under this runtime, or the first problem that forbids it. */
-export function renderJobSet(input: RenderInput): Rendered {
-  const { trainJob, runtime, executor } = input;
-  const unsupported = runtime.spec && unsupportedFeatures(runtime.spec, trainJob, executor)[0];
-  if (unsupported) return { problem: unsupported, unsupported: true };
+/** Runs all stages. A stage with problems is not applied; the others are, so that every problem is found. */
+function runStages(input: RenderInput, admission: boolean): { draft: Draft } & RenderProblems {
+  const { trainJob, runtime, executor, policies = POLICIES } = input;
   const draft = createDraft(input);
-  for (const stage of STAGES) {
-    const problem = stage.apply(draft);
-    if (problem) return { problem, unsupported: false };
+  const problems: FieldProblem[] = [];
+  for (const stage of stagesOf(policies)) {
+    const found = stage.validate?.(draft) ?? [];
+    problems.push(...found, ...(admission ? stage.admit?.(draft) ?? [] : []));
+    if (found.length === 0) stage.apply?.(draft);
   }
+  const unsupported = runtime.spec === undefined
+    ? []
+    : unsupportedFeatures(runtime.spec, { trainJob, executor, policies });
+  return { draft, unsupported, problems };
+}
+
+/**
+ * Renders the JobSet of a TrainJob under its runtime, or returns everything that prevents it. With
+ * `admission` that includes what only admission refuses.
+ */
+export function renderJobSet(input: RenderInput, { admission = false } = {}): Rendered {
+  const { draft, unsupported, problems } = runStages(input, admission);
+  if (unsupported.length + problems.length > 0) return { unsupported, problems };
   return { jobSet: toJobSet(draft) };
 }

@@ -1,18 +1,23 @@
-/** Stage: lays `spec.runtimePatches` over the template, in list order (contract trainjob.md 3.6). */
-import type { FieldProblem } from "../../crds/field_problem.ts";
+/** Stage that merges `spec.runtimePatches` into the template, in list order. */
+import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, EnvVar, ObjectMeta, PodSpec, Volume } from "../../crds/kubernetes.ts";
 import { STEP_CONTAINERS } from "../../crds/names.ts";
-import type {
-  ContainerPatch,
-  PodSpecPatch,
-  ReplicatedJobPatch,
-  RuntimePatch,
-} from "../../crds/runtime_patch.ts";
-import { type Draft, jobsOf, type Stage } from "./draft.ts";
-import { byField, mergeLists, mergeMaps, mergeObjects } from "./merge.ts";
+import type { ContainerPatch, PodSpecPatch, ReplicatedJobPatch } from "../../crds/runtime_patch.ts";
 import { unshared } from "./copy.ts";
+import {
+  containersOf,
+  type Draft,
+  hasNamed,
+  initContainersOf,
+  jobsOf,
+  podSpecOf,
+  type Stage,
+} from "./draft.ts";
+import { byField, mergeLists, mergeMaps, mergeObjects } from "./merge.ts";
+import { patchRules } from "./patch_rules.ts";
 
+const PATCHES = "spec.runtimePatches";
 const STEP_CONTAINER_NAMES: readonly string[] = Object.values(STEP_CONTAINERS);
 
 function patchMetadata(target: ObjectMeta | undefined, patch: ObjectMeta): ObjectMeta {
@@ -21,7 +26,7 @@ function patchMetadata(target: ObjectMeta | undefined, patch: ObjectMeta): Objec
   return { ...target, ...(labels && { labels }), ...(annotations && { annotations }) };
 }
 
-/** A patch's variable takes the place of the whole entry, so that `value` and `valueFrom` never meet. */
+/** Replaces whole entries, so that none has both `value` and `valueFrom`. */
 function mergeEnv(target: EnvVar[] | undefined, patch: EnvVar[]): EnvVar[] | undefined {
   const copy = (item: EnvVar) => unshared(item);
   return mergeLists(target, patch, {
@@ -70,7 +75,7 @@ function patchPodSpec(spec: PodSpec, patch: PodSpecPatch): PodSpec {
     ...spec,
     ...(serviceAccountName && { serviceAccountName }),
     ...(typeof terminationGracePeriodSeconds === "number" && { terminationGracePeriodSeconds }),
-    // An empty list says nothing, as upstream's patches can delete nothing.
+    // An empty list changes nothing: a patch cannot delete, as upstream.
     ...(tolerations?.length && { tolerations: unshared(tolerations) }),
     ...(nodeSelector && { nodeSelector: mergeMaps(spec.nodeSelector, nodeSelector) }),
     ...(affinity && { affinity: mergeObjects(spec.affinity, affinity) }),
@@ -91,90 +96,127 @@ function patchPodSpec(spec: PodSpec, patch: PodSpecPatch): PodSpec {
   };
 }
 
-/** The kinds of source that a volume has; the Job API takes one. */
+/** Returns the kinds of source that a volume has; the Job API takes one. */
 function sourcesOf(volume: Volume): string[] {
   return Object.entries(volume)
     .filter(([field, value]) => field !== "name" && value !== undefined && value !== null)
     .map(([field]) => field);
 }
 
-type Check = (job: ReplicatedJob, patch: PodSpecPatch) => string | undefined;
-
-function unknownContainer(
-  known: readonly Container[] | undefined,
-  patch: readonly ContainerPatch[] | undefined,
-): boolean {
-  return (patch ?? []).some(({ name }) => !known?.some((container) => container.name === name));
+/** A patch of one job, with what earlier patches of the same job add to it. */
+interface PatchedJob {
+  readonly job: ReplicatedJob;
+  readonly patch: PodSpecPatch;
+  readonly earlierVolumes: readonly Volume[];
 }
 
-/** What a patch must not do; texts as upstream's webhook has them (contract trainjob.md 6). */
-const CHECKS: readonly Check[] = [
-  (job, patch) =>
-    unknownContainer(job.template.spec?.template.spec?.initContainers, patch.initContainers)
-      ? `must not have initContainer that doesn't exist in the runtime job ${job.name}`
-      : undefined,
-  (job, patch) =>
-    unknownContainer(job.template.spec?.template.spec?.containers, patch.containers)
-      ? `must not have container that doesn't exist in the runtime job ${job.name}`
-      : undefined,
-  (_job, patch) =>
-    [...patch.containers ?? [], ...patch.initContainers ?? []].some((container) =>
-        (container.env ?? []).length > 0 && STEP_CONTAINER_NAMES.includes(container.name)
+function containerProblems({ job, patch }: PatchedJob): FieldProblem[] {
+  const lists = [
+    { kind: "initContainer", known: initContainersOf(job), patched: patch.initContainers ?? [] },
+    { kind: "container", known: containersOf(job), patched: patch.containers ?? [] },
+  ];
+  return lists
+    .filter(({ known, patched }) => patched.some(({ name }) => !hasNamed(known, name)))
+    .map(({ kind, patched }) =>
+      invalid(
+        PATCHES,
+        patched.map(({ name }) => name),
+        `must not have ${kind} that doesn't exist in the runtime job ${job.name}`,
       )
-      ? "must not have envs for the dataset-initializer, model-initializer, node containers"
-      : undefined,
-  (job, patch) => {
-    const known = job.template.spec?.template.spec?.volumes ?? [];
-    const clash = (patch.volumes ?? []).find((volume) => {
-      const old = known.find(({ name }) => name === volume.name);
-      return old && new Set([...sourcesOf(old), ...sourcesOf(volume)]).size > 1;
-    });
-    return clash &&
-      `must not change the type of volume ${clash.name} of the runtime job ${job.name}`;
-  },
-];
+    );
+}
 
-function patchJob(job: ReplicatedJob, patch: ReplicatedJobPatch): string | undefined {
+function envProblems({ patch }: PatchedJob): FieldProblem[] {
+  return [...patch.initContainers ?? [], ...patch.containers ?? []]
+    .filter(({ name, env }) => (env ?? []).length > 0 && STEP_CONTAINER_NAMES.includes(name))
+    .map(({ name }) =>
+      invalid(
+        PATCHES,
+        name,
+        "must not have envs for the dataset-initializer, model-initializer, node containers",
+      )
+    );
+}
+
+function volumeProblems({ job, patch, earlierVolumes }: PatchedJob): FieldProblem[] {
+  const known = [...podSpecOf(job)?.volumes ?? [], ...earlierVolumes];
+  return (patch.volumes ?? [])
+    .filter((volume) =>
+      known.some((old) =>
+        old.name === volume.name && new Set([...sourcesOf(old), ...sourcesOf(volume)]).size > 1
+      )
+    )
+    .map(({ name }) =>
+      invalid(
+        PATCHES,
+        name,
+        `must not change the type of volume ${name} of the runtime job ${job.name}`,
+      )
+    );
+}
+
+function podSpecPatchOf(patch: ReplicatedJobPatch): PodSpecPatch | undefined {
+  return patch.template?.spec?.template?.spec;
+}
+
+/** Judges a patch by the runtime's own job: patches can add neither jobs nor containers. */
+function jobPatchProblems(
+  draft: Draft,
+  patch: ReplicatedJobPatch,
+  earlier: readonly ReplicatedJobPatch[],
+): FieldProblem[] {
+  const job = jobsOf(draft).find(({ name }) => name === patch.name);
+  if (!job) {
+    const message = "must not have replicated job that doesn't exist in the runtime job template";
+    return [invalid(PATCHES, patch.name, message)];
+  }
+  const podSpec = podSpecPatchOf(patch);
+  if (patch.template?.spec?.template && !job.template.spec?.template) {
+    const message = `must not change the pods of the runtime job ${job.name}, which has none`;
+    return [invalid(PATCHES, patch.name, message)];
+  }
+  if (!podSpec) return [];
+  const earlierVolumes = earlier.filter(({ name }) => name === job.name)
+    .flatMap((one) => podSpecPatchOf(one)?.volumes ?? []);
+  const patched = { job, patch: podSpec, earlierVolumes };
+  return [...containerProblems(patched), ...envProblems(patched), ...volumeProblems(patched)];
+}
+
+function jobPatchesOf({ trainJob }: Draft): ReplicatedJobPatch[] {
+  return (trainJob.spec.runtimePatches ?? []).flatMap(({ trainingRuntimeSpec }) =>
+    trainingRuntimeSpec?.template?.spec?.replicatedJobs ?? []
+  );
+}
+
+function patchJob(job: ReplicatedJob, patch: ReplicatedJobPatch): void {
   const { metadata, spec } = patch.template ?? {};
   if (metadata) job.template.metadata = patchMetadata(job.template.metadata, metadata);
-  const pod = spec?.template;
-  if (!pod) return undefined;
   const template = job.template.spec?.template;
-  if (!template) return `must not change the pods of the runtime job ${job.name}, which has none`;
+  const pod = spec?.template;
+  if (!template || !pod) return;
   if (pod.metadata) template.metadata = patchMetadata(template.metadata, pod.metadata);
-  const podSpec = pod.spec;
-  if (!podSpec || !template.spec) return undefined;
-  for (const check of CHECKS) {
-    const message = check(job, podSpec);
-    if (message) return message;
-  }
-  template.spec = patchPodSpec(template.spec, podSpec);
-  return undefined;
+  if (pod.spec && template.spec) template.spec = patchPodSpec(template.spec, pod.spec);
 }
 
-function applyPatch(draft: Draft, patch: RuntimePatch): string | undefined {
-  const template = patch.trainingRuntimeSpec?.template;
-  Object.assign(draft.metadata.labels, template?.metadata?.labels);
-  Object.assign(draft.metadata.annotations, template?.metadata?.annotations);
-  for (const jobPatch of template?.spec?.replicatedJobs ?? []) {
-    const job = jobsOf(draft).find(({ name }) => name === jobPatch.name);
-    if (!job) return "must not have replicated job that doesn't exist in the runtime job template";
-    const message = patchJob(job, jobPatch);
-    if (message) return message;
-  }
-  return undefined;
-}
-
-/** Applies the patches; the first that is not allowed ends the rendering. */
+/** Merges the patches if all of them fit the runtime. */
 export const runtimePatches: Stage = {
   name: "runtimePatches",
-  apply(draft): FieldProblem | undefined {
-    for (const patch of draft.trainJob.spec.runtimePatches ?? []) {
-      const message = applyPatch(draft, patch);
-      if (message) {
-        return { field: "spec.runtimePatches", message: `${message} (manager ${patch.manager})` };
-      }
+  validate(draft) {
+    const patches = jobPatchesOf(draft);
+    return patches.flatMap((patch, index) =>
+      jobPatchProblems(draft, patch, patches.slice(0, index))
+    );
+  },
+  admit: ({ trainJob }) => patchRules(trainJob),
+  apply(draft) {
+    for (const { trainingRuntimeSpec } of draft.trainJob.spec.runtimePatches ?? []) {
+      const { labels, annotations } = trainingRuntimeSpec?.template?.metadata ?? {};
+      Object.assign(draft.metadata.labels, labels);
+      Object.assign(draft.metadata.annotations, annotations);
     }
-    return undefined;
+    for (const patch of jobPatchesOf(draft)) {
+      const job = jobsOf(draft).find(({ name }) => name === patch.name);
+      if (job) patchJob(job, patch);
+    }
   },
 };

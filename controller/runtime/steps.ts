@@ -1,27 +1,36 @@
-/** Stages: what `spec.trainer` and `spec.initializer` set on their containers (contract 3.2 to 3.5). */
-import type { FieldProblem } from "../../crds/field_problem.ts";
+/** Stages of the trainer and the initializers: what a TrainJob sets on their containers. */
+import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
+import type { ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, ResourceRequirements } from "../../crds/kubernetes.ts";
-import { LABELS, type Step, STEP_CONTAINERS, STEPS, STORAGE_URI_ENV } from "../../crds/names.ts";
-import type { InitializerStep } from "../../crds/trainjob.ts";
 import {
-  containerOf,
+  INITIALIZER_VOLUME,
+  LABELS,
+  RESERVED_STATUS_ENV,
+  type Step,
+  STEP_CONTAINERS,
+  STEPS,
+  STORAGE_URI_ENV,
+} from "../../crds/names.ts";
+import { type InitializerStep, runtimeRefOf } from "../../crds/trainjob.ts";
+import {
+  containersOf,
   type Draft,
+  hasNamed,
   jobsOf,
   jobsOfStep,
   type Stage,
   stepContainers,
   stepOf,
 } from "./draft.ts";
-import { upsertEnv } from "./environment.ts";
+import { reservedEnvProblems, upsertEnv } from "./environment.ts";
 import { byField, mergeLists, mergeMaps } from "./merge.ts";
 import { unshared } from "./copy.ts";
 
-/** A job that is a step of the TrainJob runs once, whatever its template says. */
+/** Runs a job that is a step of the TrainJob once, whatever its template says. */
 export const singleReplica: Stage = {
   name: "singleReplica",
   apply(draft) {
     for (const job of jobsOf(draft)) if (stepOf(job)) job.replicas = 1;
-    return undefined;
   },
 };
 
@@ -40,20 +49,19 @@ function mergeResources(
   };
 }
 
-/** `trainer.resourcesPerNode` over the runtime's, with or without an ML policy (gap G7). */
+/** Merges `trainer.resourcesPerNode` into the runtime's, with or without an ML policy (G7). */
 export const resourcesPerNode: Stage = {
   name: "resourcesPerNode",
   apply(draft) {
     const resources = draft.trainJob.spec.trainer?.resourcesPerNode;
-    if (!resources) return undefined;
+    if (!resources) return;
     for (const container of stepContainers(draft, STEPS.trainer)) {
       container.resources = mergeResources(container.resources, resources);
     }
-    return undefined;
   },
 };
 
-/** Image, command and arguments of the trainer: replaced as a whole, by an empty list too. */
+/** Replaces image, command and arguments of the trainer, each as a whole, by an empty list too. */
 export const trainerOverrides: Stage = {
   name: "trainerOverrides",
   apply(draft) {
@@ -64,23 +72,40 @@ export const trainerOverrides: Stage = {
       if (command) container.command = [...command];
       if (args) container.args = [...args];
     }
-    return undefined;
   },
 };
 
-/** `trainer.env`; it runs before the ML policy, which has the last word on its own variables. */
+/** Sets `trainer.env`. The ML policy's stage follows and overwrites its own variables. */
 export const trainerEnv: Stage = {
   name: "trainerEnv",
+  admit: ({ trainJob }) =>
+    reservedEnvProblems(trainJob.spec.trainer?.env, RESERVED_STATUS_ENV, "spec.trainer.env"),
   apply(draft) {
     for (const container of stepContainers(draft, STEPS.trainer)) {
       upsertEnv(container, draft.trainJob.spec.trainer?.env ?? []);
     }
-    return undefined;
   },
 };
 
-function initialize(container: Container, step: InitializerStep): void {
-  const { storageUri, env, secretRef } = step;
+/** An initializer that the TrainJob configures. */
+interface Initializer {
+  readonly step: Step;
+  readonly config: InitializerStep;
+  /** Field under `spec.initializer`. */
+  readonly field: "dataset" | "model";
+}
+
+function initializersOf({ trainJob }: Draft): Initializer[] {
+  const { dataset, model } = trainJob.spec.initializer ?? {};
+  return [
+    ...(dataset
+      ? [{ step: STEPS.datasetInitializer, config: dataset, field: "dataset" } as const]
+      : []),
+    ...(model ? [{ step: STEPS.modelInitializer, config: model, field: "model" } as const] : []),
+  ];
+}
+
+function initialize(container: Container, { storageUri, env, secretRef }: InitializerStep): void {
   if (storageUri !== undefined) {
     upsertEnv(container, [{ name: STORAGE_URI_ENV, value: storageUri }]);
   }
@@ -90,51 +115,83 @@ function initialize(container: Container, step: InitializerStep): void {
   }
 }
 
-/** Variables and secret of the initializers that the TrainJob configures. */
+/** Sets variables and secret of the initializers. */
 export const initializers: Stage = {
   name: "initializers",
+  admit: (draft) =>
+    initializersOf(draft).flatMap(({ config, field }) =>
+      reservedEnvProblems(config.env, RESERVED_STATUS_ENV, `spec.initializer.${field}.env`)
+    ),
   apply(draft) {
-    const { dataset, model } = draft.trainJob.spec.initializer ?? {};
-    for (
-      const [step, config] of [
-        [STEPS.datasetInitializer, dataset],
-        [STEPS.modelInitializer, model],
-      ] as const
-    ) {
-      if (!config) continue;
+    for (const { step, config } of initializersOf(draft)) {
       for (const container of stepContainers(draft, step)) initialize(container, config);
     }
-    return undefined;
   },
 };
 
-function missing(draft: Draft, step: Step, needsContainer: boolean): string | undefined {
-  const container = STEP_CONTAINERS[step];
-  const jobs = jobsOfStep(draft, step);
-  if (jobs.length === 0) {
-    return `must have a job with the label ${LABELS.ancestorStep}: ${step} in the runtime, ` +
-      "since the TrainJob configures that step";
+const REF = "spec.runtimeRef";
+
+/** Jobs are found by their label; a job of the step's name without it is reported as such. */
+function initializerProblems(draft: Draft, { step, field }: Initializer): FieldProblem[] {
+  const problem = (message: string) => [invalid(REF, runtimeRefOf(draft.trainJob), message)];
+  const labelled = jobsOfStep(draft, step);
+  const job = labelled[0] ?? jobsOf(draft).find(({ name }) => name === step);
+  if (job === undefined) {
+    return problem(`must have ${step} job when trainJob is configured with input ${field}Config`);
   }
-  return needsContainer && jobs.some((job) => containerOf(job, container) === undefined)
-    ? `must have container with name - ${container} in the ${step} job`
-    : undefined;
+  const jobs = labelled.length > 0 ? labelled : [job];
+  if (jobs.some((one) => !hasNamed(containersOf(one), step))) {
+    return problem(`must have container with name - ${step} in the ${step} job`);
+  }
+  return labelled.length > 0
+    ? []
+    : problem(`must have label ${LABELS.ancestorStep}: ${step} on the template of job ${step}`);
 }
 
-function trainerMissing(draft: Draft): string | undefined {
-  const { trainer } = draft.trainJob.spec;
-  if (!trainer || Object.keys(trainer).length === 0) return undefined;
+/** Reports whether the job's container mounts the shared volume, by the runtime or by a patch. */
+function mountsInitializer({ trainJob }: Draft, job: ReplicatedJob, container: string): boolean {
+  const patched = (trainJob.spec.runtimePatches ?? [])
+    .flatMap((patch) => patch.trainingRuntimeSpec?.template?.spec?.replicatedJobs ?? [])
+    .filter((patch) => patch.name === job.name)
+    .flatMap((patch) => patch.template?.spec?.template?.spec?.containers ?? []);
+  return [...containersOf(job), ...patched]
+    .some((one) => one.name === container && hasNamed(one.volumeMounts ?? [], INITIALIZER_VOLUME));
+}
+
+function mountProblems(draft: Draft, { step }: Initializer): FieldProblem[] {
+  const job = jobsOfStep(draft, step)[0];
+  if (job === undefined || !hasNamed(containersOf(job), step)) return [];
+  const message =
+    `must have volumeMount with name - ${INITIALIZER_VOLUME} in container ${step} of the ${step} job`;
+  return mountsInitializer(draft, job, step)
+    ? []
+    : [invalid(REF, runtimeRefOf(draft.trainJob), message)];
+}
+
+/** A trainer that sets nothing needs no job; most of its fields need the container too. */
+function trainerProblems(draft: Draft): FieldProblem[] {
+  const { runtimeRef, trainer } = draft.trainJob.spec;
+  if (!trainer || Object.keys(trainer).length === 0) return [];
+  const jobs = jobsOfStep(draft, STEPS.trainer);
+  if (jobs.length === 0) {
+    const message = `must have a job with the label ${LABELS.ancestorStep}: ${STEPS.trainer} in ` +
+      "the runtime, since the TrainJob configures that step";
+    return [invalid(REF, runtimeRef.name, message)];
+  }
   const { image, command, args, env, resourcesPerNode: resources } = trainer;
-  return missing(draft, STEPS.trainer, Boolean(image || command || args || env || resources));
+  const container = STEP_CONTAINERS[STEPS.trainer];
+  const isMissing = jobs.some((job) => !hasNamed(containersOf(job), container));
+  if (!isMissing || !(image || command || args || env || resources)) return [];
+  const message = `must have container with name - ${container} in the ${STEPS.trainer} job`;
+  return [invalid(REF, runtimeRef.name, message)];
 }
 
-/** What the TrainJob configures must exist in the runtime, or it would be dropped in silence. */
+/** Requires the steps that the TrainJob configures, which would be dropped in silence otherwise. */
 export const stepsExist: Stage = {
   name: "stepsExist",
-  apply(draft): FieldProblem | undefined {
-    const { initializer } = draft.trainJob.spec;
-    const message = (initializer?.dataset && missing(draft, STEPS.datasetInitializer, true)) ??
-      (initializer?.model && missing(draft, STEPS.modelInitializer, true)) ??
-      trainerMissing(draft);
-    return message === undefined ? undefined : { field: "spec.runtimeRef", message };
-  },
+  validate: (draft) => [
+    ...initializersOf(draft).flatMap((one) => initializerProblems(draft, one)),
+    ...trainerProblems(draft),
+  ],
+  admit: (draft) => initializersOf(draft).flatMap((one) => mountProblems(draft, one)),
 };

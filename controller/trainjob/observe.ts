@@ -7,7 +7,7 @@ import type {
   ClusterTrainingRuntime,
   TrainingRuntime,
 } from "../../crds/training_runtime.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import { WATCHED, type WatchedConfigMap, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound } from "../../kube/errors.ts";
@@ -15,7 +15,7 @@ import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
-import { isFinished, isOurs, type Observed, owns, runtimeRefOf, runtimeScope } from "./observed.ts";
+import { isFinished, isOurs, type Observed, owns } from "./observed.ts";
 import type { RunningPods } from "./running_pods.ts";
 import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";

@@ -2,7 +2,6 @@
 import type { JobSet } from "../../crds/jobset.ts";
 import {
   TRAINER_API_VERSION,
-  TRAINER_GROUP,
   TRAINJOB_CONDITIONS,
   TRAINJOB_CONTROLLER,
   TRAINJOB_REASONS,
@@ -33,22 +32,6 @@ export interface Observed {
   readonly trial: string | undefined;
   /** Whether the end of the JobSet may be told: what the job's pods pushed is in the log. */
   readonly settled: boolean;
-}
-
-/** The kind and group of a runtime reference, with the CRD's defaults. */
-export function runtimeRefOf(
-  trainJob: TrainJob,
-): { name: string; apiGroup: string; kind: string } {
-  const { name, apiGroup, kind } = trainJob.spec.runtimeRef;
-  return { name, apiGroup: apiGroup ?? TRAINER_GROUP, kind: kind ?? "ClusterTrainingRuntime" };
-}
-
-/** Which kind of runtime a reference means; undefined where nobody serves it. */
-export function runtimeScope(trainJob: TrainJob): "namespaced" | "cluster" | undefined {
-  const { apiGroup, kind } = runtimeRefOf(trainJob);
-  if (apiGroup !== TRAINER_GROUP) return undefined;
-  if (kind === "TrainingRuntime") return "namespaced";
-  return kind === "ClusterTrainingRuntime" ? "cluster" : undefined;
 }
 
 /** Whether this controller is the one that runs the job. A job that is being deleted runs no more. */

@@ -1,4 +1,5 @@
 /** Decides which children of a TrainJob have to be written. Pure. */
+import { problemsSummary } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { ConfigMap } from "../../crds/kubernetes.ts";
 import {
@@ -9,7 +10,7 @@ import {
   TRAINJOB_CONDITIONS,
 } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { renderJobSet } from "../runtime/render.ts";
 import { type JobSetDecision, planJobSet, suspendPlan } from "./jobset_plan.ts";
@@ -21,8 +22,6 @@ import {
   ownJobSet,
   owns,
   type ResourceProblem,
-  runtimeRefOf,
-  runtimeScope,
   wasStopped,
 } from "./observed.ts";
 import { createSnapshot, readSnapshot } from "./snapshot.ts";
@@ -106,10 +105,11 @@ function rendered(observed: Observed): Omit<ResourceDecision, "tls"> {
   const source = sourceOf(observed);
   if ("problem" in source) return { ...source, jobSet: NOTHING.jobSet };
   const result = renderJobSet({ trainJob, runtime: source.runtime, executor, trial });
-  if ("problem" in result) {
-    const { field, message } = result.problem;
-    const text = `${field}: ${message}`;
-    const problem = result.unsupported ? fails(`unsupported runtime: ${text}`, true) : fails(text);
+  if (!("jobSet" in result)) {
+    const { unsupported, problems } = result;
+    const problem = unsupported.length > 0
+      ? fails(`unsupported runtime: ${problemsSummary(unsupported)}`, true)
+      : fails(problemsSummary(problems));
     return { ...problem, jobSet: NOTHING.jobSet };
   }
   const suspended = TRAINJOB_CONDITIONS.suspended;

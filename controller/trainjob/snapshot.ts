@@ -5,10 +5,10 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { ConfigMap } from "../../crds/kubernetes.ts";
 import { childNames, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import type { WatchedConfigMap } from "../../crds/watched.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { ownerReferenceTo, owns, runtimeRefOf, runtimeScope } from "./observed.ts";
+import { ownerReferenceTo, owns } from "./observed.ts";
 
 const PREFIX = "unable to get runtime snapshot: invalid runtime snapshot:";
 

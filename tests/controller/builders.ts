@@ -1,4 +1,6 @@
 /** Small TrainJobs and runtimes for tests, to be spread over. */
+import type { Rendered } from "../../controller/runtime/render.ts";
+import { problemsSummary } from "../../crds/field_problem.ts";
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 import { JOBSET_API_VERSION, LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { ClusterTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
@@ -66,4 +68,18 @@ export function jobSet(spec: JobSetSpec = {}, metadata: ObjectMeta = {}): JobSet
     metadata: { name: "tj", namespace: "ml", ...metadata },
     spec,
   };
+}
+
+/** The JobSet of a rendering, or its problems as `field: message`. */
+export function jobSetOrProblems(rendered: Rendered): JobSet | string {
+  return "jobSet" in rendered
+    ? rendered.jobSet
+    : problemsSummary([...rendered.unsupported, ...rendered.problems]);
+}
+
+/** The JobSet of a rendering. Throws its problems. */
+export function jobSetOf(rendered: Rendered): JobSet {
+  const result = jobSetOrProblems(rendered);
+  if (typeof result === "string") throw new Error(result);
+  return result;
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { z } from "zod";
+import { forbidden } from "../../crds/field_problem.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import { createAdmissionHttp } from "../../webhook/admission_http.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
@@ -208,7 +209,7 @@ Deno.test("admission leaves pods as they are while the feature gate is off", asy
 });
 
 Deno.test("admission judges both kinds of runtime", async () => {
-  const options = admissionOptions({ unsupported: () => ["no mpi"] });
+  const options = admissionOptions({ runtimeRules: () => [forbidden("spec", "no mpi")] });
   const paths = {
     ClusterTrainingRuntime: WEBHOOK_PATHS.validateClusterTrainingRuntimes,
     TrainingRuntime: WEBHOOK_PATHS.validateTrainingRuntimes,

@@ -213,8 +213,8 @@ export function admissionOptions(overlay: Partial<AdmissionOptions> = {}): Admis
     jobSet: () => undefined,
     snapshot: () => undefined,
     trial: () => undefined,
-    render: () => [],
-    unsupported: () => [],
+    trainJobRules: () => [],
+    runtimeRules: () => [],
     ...overlay,
   };
 }

@@ -1,5 +1,6 @@
-/** What TrainJobs are refused for, by field path and text (contract trainjob.md 4.1, 6 and 10). */
+/** Tests of `webhook/trainjob_validation.ts`: which TrainJobs are refused, by field and message. */
 import assert from "node:assert/strict";
+import { forbidden, invalid } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
@@ -8,31 +9,19 @@ import {
   validateChangedTrainJob,
   validateNewTrainJob,
 } from "../../webhook/trainjob_validation.ts";
-import { jobSet, patchOf, replicatedJob, runtime, runtimeSpec, trainJob } from "./builders.ts";
+import { jobSet, patchOf, runtime, trainJob } from "./builders.ts";
 
-const RULES: TrainJobRules = { render: () => [], unsupported: () => [] };
-const initializerMount = { volumeMounts: [{ name: "initializer", mountPath: "/workspace" }] };
-const withInitializers = runtimeSpec([
-  replicatedJob("dataset-initializer", "dataset-initializer", initializerMount),
-  replicatedJob("model-initializer", "model-initializer", initializerMount),
-  replicatedJob("node", "trainer"),
-]);
-
+const RULES: TrainJobRules = () => [];
 interface NewCase {
   job: TrainJob;
   runtime?: AnyTrainingRuntime | null;
-  rules?: Partial<TrainJobRules>;
+  rules?: TrainJobRules;
   /** `field: text`, one a problem. */
   want: string[];
 }
 
-const torchEnv = (name: string) => ({ name, value: "1" });
 const newCases: Record<string, NewCase> = {
   "admits a plain job": { job: trainJob(), want: [] },
-  "admits numNodes 0 and Kueue's managedBy": {
-    job: trainJob({ trainer: { numNodes: 0 }, managedBy: "kueue.x-k8s.io/multikueue" }),
-    want: [],
-  },
   "refuses a missing ClusterTrainingRuntime": {
     job: trainJob(),
     runtime: null,
@@ -47,116 +36,6 @@ const newCases: Record<string, NewCase> = {
       'spec.runtimeRef: TrainingRuntime.trainer.kubeflow.org "rt" not found: specified trainingRuntime must be created before the TrainJob is created',
     ],
   },
-  "admits initializers that the runtime has": {
-    job: trainJob({ initializer: { dataset: {}, model: {} } }),
-    runtime: runtime(withInitializers),
-    want: [],
-  },
-  "refuses initializers whose jobs are missing": {
-    job: trainJob({ initializer: { dataset: {}, model: {} } }),
-    want: [
-      "spec.runtimeRef: must have dataset-initializer job when trainJob is configured with input datasetConfig",
-      "spec.runtimeRef: must have model-initializer job when trainJob is configured with input modelConfig",
-    ],
-  },
-  "refuses an initializer whose container is missing": {
-    job: trainJob({ initializer: { dataset: {} } }),
-    runtime: runtime(runtimeSpec([
-      replicatedJob("dataset-initializer", "dataset-initializer", { name: "x" }),
-    ])),
-    want: [
-      "spec.runtimeRef: must have container with name - dataset-initializer in the dataset-initializer job",
-    ],
-  },
-  "refuses an initializer without the shared volume": {
-    job: trainJob({ initializer: { model: {} } }),
-    runtime: runtime(runtimeSpec([replicatedJob("model-initializer", "model-initializer")])),
-    want: [
-      "spec.runtimeRef: must have volumeMount with name - initializer in container model-initializer of the model-initializer job",
-    ],
-  },
-  "admits an initializer whose volume comes by a patch": {
-    job: trainJob({
-      initializer: { model: {} },
-      runtimePatches: [
-        patchOf({ containers: [{ name: "model-initializer", ...initializerMount }] }, {
-          job: "model-initializer",
-        }),
-      ],
-    }),
-    runtime: runtime(runtimeSpec([replicatedJob("model-initializer", "model-initializer")])),
-    want: [],
-  },
-  "refuses an initializer job that rendering would not find": {
-    job: trainJob({ initializer: { model: {} } }),
-    runtime: runtime(runtimeSpec([
-      replicatedJob("model-initializer", undefined, initializerMount),
-    ])),
-    want: [
-      "spec.runtimeRef: must have label trainer.kubeflow.org/trainjob-ancestor-step: model-initializer on the template of job model-initializer",
-    ],
-  },
-  "refuses torch's variables": {
-    job: trainJob({ trainer: { env: ["PET_NNODES", "A", "PET_MASTER_PORT"].map(torchEnv) } }),
-    want: [
-      "spec.trainer.env: must not have reserved envs, invalid envs configured: [PET_MASTER_PORT PET_NNODES]",
-    ],
-  },
-  "admits torch's variables on a plain runtime": {
-    job: trainJob({ trainer: { env: [torchEnv("PET_NNODES")] } }),
-    runtime: runtime(runtimeSpec(undefined, { mlPolicy: {} })),
-    want: [],
-  },
-  "refuses the variables of the pod's identity": {
-    job: trainJob({
-      trainer: { env: [torchEnv("KUBEFLOW_TRAINER_SERVER_URL")] },
-      initializer: { dataset: { env: [torchEnv("KUBEFLOW_TRAINER_STATUS_TOKEN")] } },
-    }),
-    runtime: runtime(withInitializers),
-    want: [
-      "spec.trainer.env: must not have reserved envs, invalid envs configured: [KUBEFLOW_TRAINER_SERVER_URL]",
-      "spec.initializer.dataset.env: must not have reserved envs, invalid envs configured: [KUBEFLOW_TRAINER_STATUS_TOKEN]",
-    ],
-  },
-  "refuses an envInjection target that is not there": {
-    job: trainJob(),
-    runtime: runtime(runtimeSpec(undefined, {
-      mlPolicy: {
-        torch: {
-          envInjection: {
-            targets: [
-              { jobName: "node", containerNames: ["side"] },
-              { jobName: "gone", containerNames: ["c"] },
-            ],
-          },
-        },
-      },
-    })),
-    want: [
-      'spec.runtimeRef: envInjection target podSet "node" container "side" not found in runtime template',
-      'spec.runtimeRef: envInjection target podSet "gone" container "c" not found in runtime template',
-    ],
-  },
-  "refuses a name whose pods have names over 63 characters": {
-    job: trainJob({}, { name: "a".repeat(49) }),
-    want: [
-      `metadata.name: yields an invalid child: pod name "${
-        "a".repeat(49)
-      }-node-0-0-xxxxx" has 64 characters, at most 63 are allowed; shorten the TrainJob's name by 1`,
-    ],
-  },
-  "admits a name whose pods have names of 63 characters": {
-    job: trainJob({}, { name: "a".repeat(48) }),
-    want: [],
-  },
-  "counts the digits of the last pod": {
-    job: trainJob({ trainer: { numNodes: 11 } }, { name: "a".repeat(48) }),
-    want: [
-      `metadata.name: yields an invalid child: pod name "${
-        "a".repeat(48)
-      }-node-0-10-xxxxx" has 64 characters, at most 63 are allowed; shorten the TrainJob's name by 1`,
-    ],
-  },
   "refuses an early-stopping annotation that is not valid": {
     job: trainJob({}, { annotations: { "trainer.kubeflow.org/early-stopping": "{}" } }),
     want: [
@@ -164,28 +43,13 @@ const newCases: Record<string, NewCase> = {
       "metadata.annotations[trainer.kubeflow.org/early-stopping].rules: must be a list of 1 to 64 rules",
     ],
   },
-  "refuses a runtime that asks for what nothing executes": {
-    job: trainJob(),
-    rules: { unsupported: () => [{ field: "spec.mlPolicy.mpi", message: "no mpi" }, "no gangs"] },
+  "refuses what the rules of rendering refuse, after the annotations": {
+    job: trainJob({}, { annotations: { "trainer.kubeflow.org/early-stopping-grace": "2h" } }),
+    rules: () => [invalid("spec.trainer", {}, "odd"), forbidden("spec.runtimeRef", "no way")],
     want: [
-      'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.mlPolicy.mpi: no mpi',
-      'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: no gangs',
-    ],
-  },
-  "refuses what cannot be rendered": {
-    job: trainJob(),
-    rules: { render: () => ["no way", { field: "spec.trainer", message: "odd" }] },
-    want: ["spec: no way", "spec.trainer: odd"],
-  },
-  "does not render what is refused already": {
-    job: trainJob({ initializer: { dataset: {} } }),
-    rules: {
-      render: () => {
-        throw new Error("rendered");
-      },
-    },
-    want: [
-      "spec.runtimeRef: must have dataset-initializer job when trainJob is configured with input datasetConfig",
+      "metadata.annotations[trainer.kubeflow.org/early-stopping-grace]: must be a duration from 0s to 1h, such as 30s or 1m30s",
+      "spec.trainer: odd",
+      "spec.runtimeRef: no way",
     ],
   },
 };
@@ -196,7 +60,7 @@ const texts = (problems: readonly { field: string; message: string }[]) =>
 for (const [sentence, one] of Object.entries(newCases)) {
   Deno.test(`\`validateNewTrainJob()\` ${sentence}`, () => {
     const used = one.runtime === null ? undefined : one.runtime ?? runtime();
-    const verdict = validateNewTrainJob(one.job, used, { ...RULES, ...one.rules });
+    const verdict = validateNewTrainJob(one.job, used, one.rules ?? RULES);
     assert.deepEqual(texts(verdict.problems), one.want);
   });
 }

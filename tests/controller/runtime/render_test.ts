@@ -1,13 +1,22 @@
 /** Tests of `controller/runtime/render.ts`: whole objects, frozen inputs. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Executor } from "../../../controller/runtime/draft.ts";
-import { renderJobSet, STAGES } from "../../../controller/runtime/render.ts";
+import { POLICIES } from "../../../controller/runtime/policies/table.ts";
+import { renderJobSet, stagesOf } from "../../../controller/runtime/render.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { createSharing } from "../../../kube/sharing.ts";
-import { nodeJob, replicatedJob, runtime, torchRuntime, trainJob } from "../builders.ts";
+import {
+  jobSetOf,
+  jobSetOrProblems,
+  nodeJob,
+  replicatedJob,
+  runtime,
+  torchRuntime,
+  trainJob,
+} from "../builders.ts";
 import { deepFreeze } from "../memory_view.ts";
 
 function render(
@@ -22,15 +31,13 @@ function render(
   sharing.share(held.trainJob);
   sharing.share(held.runtime);
   deepEqual(renderJobSet(held), rendered);
-  if ("problem" in rendered) {
-    throw new Error(`${rendered.problem.field}: ${rendered.problem.message}`);
-  }
-  return rendered.jobSet;
+  return jobSetOf(rendered);
 }
 
 function problemOf(job: TrainJob, from: ClusterTrainingRuntime): string {
   const rendered = renderJobSet(deepFreeze({ trainJob: job, runtime: from, executor: "builtin" }));
-  return "problem" in rendered ? `${rendered.problem.field}: ${rendered.problem.message}` : "none";
+  const result = jobSetOrProblems(rendered);
+  return typeof result === "string" ? result : "none";
 }
 
 function containers(jobSet: JobSet): Record<string, Container> {
@@ -111,10 +118,10 @@ Deno.test("renderJobSet() renders the contract's example as a whole", () => {
 });
 
 Deno.test("renderJobSet() has its stages in one order", () => {
-  deepEqual(STAGES.map(({ name }) => name), [
+  deepEqual(stagesOf(POLICIES).map(({ name }) => name), [
     "hasJobs",
-    "runtimePatches",
     "stepsExist",
+    "runtimePatches",
     "singleReplica",
     "resourcesPerNode",
     "nodeCounts",
@@ -123,9 +130,10 @@ Deno.test("renderJobSet() has its stages in one order", () => {
     "initializers",
     "trainerOverrides",
     "parallelism",
+    "gang",
     "podIdentity",
     "execution",
-    "childNameLengths",
+    "childNames",
   ]);
 });
 
@@ -307,12 +315,12 @@ const TORCH: Record<string, { job: TrainJob; from: ClusterTrainingRuntime; want:
 };
 
 for (const [sentence, { job, from, want }] of Object.entries(TORCH)) {
-  Deno.test(`torchPolicy: PET_NPROC_PER_NODE ${sentence}`, () => {
+  Deno.test(`torch: PET_NPROC_PER_NODE ${sentence}`, () => {
     equal(envOf(render(job, from)).PET_NPROC_PER_NODE, want);
   });
 }
 
-Deno.test("torchPolicy injects its variables without a trainer in the TrainJob (G4)", () => {
+Deno.test("torch injects its variables without a trainer in the TrainJob (G4)", () => {
   deepEqual(envOf(render(trainJob(), torchRuntime())), {
     PET_NNODES: "1",
     PET_NPROC_PER_NODE: "1",
@@ -322,7 +330,7 @@ Deno.test("torchPolicy injects its variables without a trainer in the TrainJob (
   });
 });
 
-Deno.test("torchPolicy finds the master by the trainer's job and the subdomain (G5)", () => {
+Deno.test("torch finds the master by the trainer's job and the subdomain (G5)", () => {
   const from = runtime({ mlPolicy: { torch: {} } }, {
     replicatedJobs: [replicatedJob("worker", "trainer")],
     network: { subdomain: "sub" },
@@ -330,7 +338,7 @@ Deno.test("torchPolicy finds the master by the trainer's job and the subdomain (
   equal(envOf(render(trainJob(), from)).PET_MASTER_ADDR, "tj-worker-0-0.sub");
 });
 
-Deno.test("torchPolicy declares its port once and leaves ports without a name alone (G6)", () => {
+Deno.test("torch declares its port once and leaves ports without a name alone (G6)", () => {
   const from = torchRuntime([nodeJob({ ports: [{ containerPort: 8080 }] })]);
   const ports = containers(render(trainJob(), from)).node?.ports;
   deepEqual(ports, [{ containerPort: 8080 }, { containerPort: 29500 }]);
@@ -338,7 +346,7 @@ Deno.test("torchPolicy declares its port once and leaves ports without a name al
   equal(containers(render(trainJob(), declared)).node?.ports?.length, 1);
 });
 
-Deno.test("torchPolicy gives the targets of envInjection all variables", () => {
+Deno.test("torch gives the targets of envInjection all variables", () => {
   const node = nodeJob();
   const pod = node.template.spec?.template.spec;
   if (pod) pod.initContainers = [{ name: "check" }];
@@ -378,12 +386,13 @@ const PROBLEMS: Record<string, { job: TrainJob; from: ClusterTrainingRuntime; wa
   "a name that makes pods' names too long (G13)": {
     job: trainJob({}, { name: "a".repeat(49) }),
     from: runtime(),
-    want: /^metadata\.name: .*names of 64 characters, but 63 are allowed.*at most 48 characters/,
+    want:
+      /^metadata\.name: .*has 64 characters, at most 63 are allowed; shorten the TrainJob's name by 1$/,
   },
   "more nodes than the name leaves room for": {
     job: trainJob({ trainer: { numNodes: 11 } }, { name: "a".repeat(48) }),
     from: runtime(),
-    want: /^metadata\.name: .*names of 64 characters/,
+    want: /^metadata\.name: .*-node-0-10-xxxxx" has 64 characters/,
   },
   "a runtime without jobs": {
     job: trainJob(),
@@ -393,7 +402,8 @@ const PROBLEMS: Record<string, { job: TrainJob; from: ClusterTrainingRuntime; wa
   "an initializer that the runtime has not": {
     job: trainJob({ initializer: { dataset: { storageUri: "hf://x" } } }),
     from: runtime(),
-    want: /^spec\.runtimeRef: .*trainjob-ancestor-step: dataset-initializer/,
+    want:
+      /^spec\.runtimeRef: must have dataset-initializer job when .* configured with input datasetConfig$/,
   },
   "a trainer that the runtime has not": {
     job: trainJob({ trainer: { image: "x" } }),

@@ -1,6 +1,7 @@
 /** Tests of `controller/runtime/unsupported.ts`. */
 import { deepEqual } from "node:assert/strict";
 import type { Executor } from "../../../controller/runtime/draft.ts";
+import { POLICIES } from "../../../controller/runtime/policies/table.ts";
 import { unsupportedFeatures } from "../../../controller/runtime/unsupported.ts";
 import type { JobSetSpec } from "../../../crds/jobset.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
@@ -12,8 +13,9 @@ function specOf(jobSet: JobSetSpec = {}): TrainingRuntimeSpec {
   return { template: { spec: { replicatedJobs: [nodeJob()], ...jobSet } } };
 }
 
-function pathsOf(spec: TrainingRuntimeSpec, executor?: Executor): string[] {
-  return unsupportedFeatures(spec, trainJob(), executor).map(({ field }) => field);
+function pathsOf(spec: TrainingRuntimeSpec, executor: Executor = "builtin"): string[] {
+  const context = { trainJob: trainJob(), executor, policies: POLICIES };
+  return unsupportedFeatures(spec, context).map(({ field }) => field);
 }
 
 const EVERYWHERE: Record<string, { spec: TrainingRuntimeSpec; want: string[] }> = {
@@ -92,7 +94,8 @@ Deno.test("unsupportedFeatures() names exclusive placement that a patch asks for
     }],
   });
   const path = "spec.runtimePatches[0].trainingRuntimeSpec.template";
-  deepEqual(unsupportedFeatures(specOf(), job).map((problem) => problem.field), [
+  const context = { trainJob: job, executor: "builtin", policies: POLICIES } as const;
+  deepEqual(unsupportedFeatures(specOf(), context).map((problem) => problem.field), [
     `${path}.metadata.annotations[${EXCLUSIVE}]`,
     `${path}.spec.replicatedJobs[0].template.metadata.annotations[${EXCLUSIVE}]`,
   ]);

@@ -1,10 +1,10 @@
-/** torchtune's rules: recipe, configuration and what they exclude (contract trainjob.md 4.1). */
-import type { FieldProblem } from "../../crds/field_problem.ts";
-import { RENDEZVOUS_PORT } from "../../crds/names.ts";
-import type { Trainer } from "../../crds/trainjob.ts";
-import type { Draft } from "./draft.ts";
+/** Recipes and configurations of torchtune, which the torch policy runs. */
+import { type FieldProblem, invalid, valueAt } from "../../../crds/field_problem.ts";
+import { RENDEZVOUS_PORT } from "../../../crds/names.ts";
+import type { Trainer } from "../../../crds/trainjob.ts";
+import type { Draft } from "../draft.ts";
 
-/** What the rules decide by. */
+/** The facts from which the recipe follows. */
 export interface TorchtuneFacts {
   readonly nodes: number;
   readonly processes: number | "auto";
@@ -21,7 +21,7 @@ const ENTRYPOINT = ["tune", "run"];
 const MULTI_NODE_MODEL = "llama3_3/70B";
 const MODELS = ["llama3_2/1B", "llama3_2/3B", MULTI_NODE_MODEL, "qwen2_5/1.5B"];
 
-/** Settings that the runtime makes and arguments must not. */
+/** Settings that belong to the runtime; arguments must not set them. */
 const MANAGED = [
   "output_dir",
   "tokenizer.path",
@@ -29,14 +29,14 @@ const MANAGED = [
   "checkpointer.checkpoint_dir",
 ];
 
-/** Whether the trainer runs torchtune: its command is exactly `tune run`. */
+/** Reports whether the trainer runs torchtune: its command is exactly `tune run`. */
 export function isTorchtune(trainer: Trainer | undefined): boolean {
   const command = trainer?.command ?? [];
   return command.length === ENTRYPOINT.length &&
     command.every((word, index) => word === ENTRYPOINT[index]);
 }
 
-/** `torchtune-llama3.2-1b` names `llama3_2/1B`; undefined for a name that has not three parts. */
+/** Returns the model of a runtime's name, `llama3_2/1B` of `torchtune-llama3.2-1b`; undefined without three parts. */
 export function modelOf(runtimeName: string): string | undefined {
   const [, family, size, ...more] = runtimeName.split("-");
   if (family === undefined || size === undefined || more.length > 0) return undefined;
@@ -72,69 +72,82 @@ function needsRendezvous({ nodes, processes, gpus }: TorchtuneFacts): boolean {
   return nodes > 1 || (processes === "auto" ? gpus > 1 : processes > 1);
 }
 
-function problemOfModel(model: string, facts: TorchtuneFacts): FieldProblem | undefined {
-  if (!MODELS.includes(model)) {
-    const message = `must have a supported pretrained model, invalid model configured: ${model}`;
-    return { field: "spec.runtimeRef.name", message };
-  }
-  if (facts.nodes > 1 && model !== MULTI_NODE_MODEL) {
-    return { field: "spec.trainer.numNodes", message: `must be 1 for ${model} model` };
-  }
-  return undefined;
+function modelOrName({ runtimeName }: Draft): string {
+  return modelOf(runtimeName) ?? runtimeName;
 }
 
-function problemOfFinetune(
+function modelProblems(model: string, facts: TorchtuneFacts): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (!MODELS.includes(model)) {
+    const message = `must have a supported pretrained model, invalid model configured: ${model}`;
+    problems.push({ field: "spec.runtimeRef.name", message });
+  }
+  if (facts.nodes > 1 && model !== MULTI_NODE_MODEL) {
+    problems.push({ field: "spec.trainer.numNodes", message: `must be 1 for ${model} model` });
+  }
+  return problems;
+}
+
+function finetuneProblems(
   model: string,
   facts: TorchtuneFacts,
   finetune: Finetune,
-): FieldProblem | undefined {
-  if (finetune === "full") return undefined;
+): FieldProblem[] {
+  if (finetune === "full") return [];
   if (facts.nodes > 1) {
     const message = "LoRA fine-tuning is not supported for multi-node training in TorchTune";
-    return { field: "spec.trainer.numNodes", message };
+    return [{ field: "spec.trainer.numNodes", message }];
   }
-  if (finetune !== "qlora") return undefined;
+  if (finetune !== "qlora") return [];
   if (model.startsWith("qwen")) {
-    return { field: "spec.runtimeRef.name", message: `QLoRA is not supported for ${model} model` };
+    return [{
+      field: "spec.runtimeRef.name",
+      message: `QLoRA is not supported for ${model} model`,
+    }];
   }
-  if (!model.startsWith("llama3_2/") || isSingleDevice(facts)) return undefined;
+  if (!model.startsWith("llama3_2/") || isSingleDevice(facts)) return [];
   return facts.processes === "auto"
-    ? {
+    ? [{
       field: "spec.trainer.resourcesPerNode",
       message: `must have gpu resource with value 1 for ${model} model when using QLoRA`,
-    }
-    : {
+    }]
+    : [{
       field: "spec.trainer.numProcPerNode",
       message: `must be auto or 1 for ${model} model when using QLoRA`,
-    };
+    }];
 }
 
-function problemOfArgs(args: readonly string[]): FieldProblem | undefined {
-  const index = args.findIndex((argument) => MANAGED.includes(settingOf(argument)));
-  if (index < 0) return undefined;
-  const setting = settingOf(args[index] ?? "");
-  const message =
-    `must not set immutable config "${setting}" in trainer args; it is managed by the runtime`;
-  return { field: `spec.trainer.args[${index}]`, message };
+function argumentProblems(args: readonly string[]): FieldProblem[] {
+  return args.flatMap((argument, index) => {
+    const setting = settingOf(argument);
+    const message =
+      `must not set immutable config "${setting}" in trainer args; it is managed by the runtime`;
+    return MANAGED.includes(setting) ? [{ field: `spec.trainer.args[${index}]`, message }] : [];
+  });
 }
 
-/** Makes the trainer's command, or says what torchtune does not support. */
-export function torchtune(draft: Draft, facts: TorchtuneFacts): FieldProblem | undefined {
+/** Returns everything in the TrainJob that torchtune does not support. */
+export function torchtuneProblems(draft: Draft, facts: TorchtuneFacts): FieldProblem[] {
   const args = draft.trainJob.spec.trainer?.args ?? [];
-  const model = modelOf(draft.runtimeName) ?? draft.runtimeName;
-  const finetune = finetuneOf(args);
-  const problem = problemOfModel(model, facts) ?? problemOfFinetune(model, facts, finetune) ??
-    problemOfArgs(args);
-  if (problem) return problem;
+  const model = modelOrName(draft);
+  return [
+    ...modelProblems(model, facts),
+    ...finetuneProblems(model, facts, finetuneOf(args)),
+    ...argumentProblems(args),
+  ].map(({ field, message }) => invalid(field, valueAt(draft.trainJob, field), message));
+}
+
+/** Returns the trainer's command. */
+export function torchtuneCommand(draft: Draft, facts: TorchtuneFacts): string[] {
+  const finetune = finetuneOf(draft.trainJob.spec.trainer?.args ?? []);
   const { name, suffix } = recipe(facts, finetune);
   const rendezvous = `--rdzv_endpoint=${facts.masterAddress}:${RENDEZVOUS_PORT}`;
-  draft.trainerCommand = [
+  return [
     ...ENTRYPOINT,
     ...(needsRendezvous(facts) ? [rendezvous] : []),
     name,
     "--config",
-    `${model}${suffix}`,
+    `${modelOrName(draft)}${suffix}`,
     ...facts.runtimeCommand.filter((word) => MANAGED.includes(settingOf(word))),
   ];
-  return undefined;
 }

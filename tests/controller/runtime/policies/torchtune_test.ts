@@ -1,10 +1,10 @@
-/** Tests of `controller/runtime/torchtune.ts`. */
+/** Tests of `controller/runtime/policies/torchtune.ts`. */
 import { deepEqual, equal } from "node:assert/strict";
-import { renderJobSet } from "../../../controller/runtime/render.ts";
-import { modelOf } from "../../../controller/runtime/torchtune.ts";
-import type { Trainer } from "../../../crds/trainjob.ts";
-import { nodeJob, torchRuntime, trainJob } from "../builders.ts";
-import { deepFreeze } from "../memory_view.ts";
+import { renderJobSet } from "../../../../controller/runtime/render.ts";
+import { modelOf } from "../../../../controller/runtime/policies/torchtune.ts";
+import type { Trainer } from "../../../../crds/trainjob.ts";
+import { jobSetOf, jobSetOrProblems, nodeJob, torchRuntime, trainJob } from "../../builders.ts";
+import { deepFreeze } from "../../memory_view.ts";
 
 const LORA = "model.lora_attn_modules=[q_proj]";
 const QUANTIZED = "model.quantize_base=True";
@@ -23,9 +23,9 @@ function tune(trainer: Trainer, name = "torchtune-llama3.2-1b") {
 }
 
 function commandOf(trainer: Trainer, name?: string): string[] | string | undefined {
-  const rendered = tune(trainer, name);
-  if ("problem" in rendered) return `${rendered.problem.field}: ${rendered.problem.message}`;
-  return rendered.jobSet.spec?.replicatedJobs?.[0]?.template.spec?.template.spec?.containers[0]
+  const rendered = jobSetOrProblems(tune(trainer, name));
+  if (typeof rendered === "string") return rendered;
+  return rendered.spec?.replicatedJobs?.[0]?.template.spec?.template.spec?.containers[0]
     ?.command;
 }
 
@@ -117,9 +117,8 @@ for (const [what, { trainer, name, want }] of Object.entries(REFUSED)) {
 }
 
 Deno.test("torchtune() leaves out the master's variables and declares the port", () => {
-  const rendered = tune({ args: ["epochs=1"] });
-  if ("problem" in rendered) throw new Error(rendered.problem.message);
-  const container = rendered.jobSet.spec?.replicatedJobs?.[0]?.template.spec?.template.spec
+  const container = jobSetOf(tune({ args: ["epochs=1"] })).spec?.replicatedJobs?.[0]?.template.spec
+    ?.template.spec
     ?.containers[0];
   deepEqual(container?.env?.map(({ name }) => name), [
     "PET_NNODES",

@@ -1,11 +1,11 @@
-/** What runtime patches are refused for. */
+/** Tests of the rules of runtime patches, by the problems of a TrainJob. */
 import assert from "node:assert/strict";
-import type { RuntimePatch } from "../../crds/runtime_patch.ts";
-import { validateRuntimePatches } from "../../webhook/runtime_patch_validation.ts";
-import { patchOf, replicatedJob, runtimeSpec, trainJob } from "./builders.ts";
+import { trainJobProblems } from "../../../controller/runtime/validation.ts";
+import type { RuntimePatch } from "../../../crds/runtime_patch.ts";
+import { patchOf, replicatedJob, runtime, runtimeSpec, trainJob } from "../../webhook/builders.ts";
 
 const job = replicatedJob("node", "trainer");
-const SPEC = runtimeSpec([
+const RUNTIME = runtime(runtimeSpec([
   {
     ...job,
     template: {
@@ -20,7 +20,7 @@ const SPEC = runtimeSpec([
       },
     },
   },
-]);
+]));
 const DOMAIN = 'must be a domain-prefixed path (such as "acme.io/foo")';
 const AT = "spec.runtimePatches[0].trainingRuntimeSpec.template";
 const POD = `${AT}.spec.replicatedJobs[0].template.spec.template`;
@@ -115,8 +115,13 @@ const cases: Record<string, { patch: RuntimePatch; want: string[] }> = {
 };
 
 for (const [sentence, { patch, want }] of Object.entries(cases)) {
-  Deno.test(`\`validateRuntimePatches()\` ${sentence}`, () => {
-    const problems = validateRuntimePatches(trainJob({ runtimePatches: [patch] }), SPEC);
+  Deno.test(`\`trainJobProblems()\` ${sentence}`, () => {
+    const trainJobWithPatch = trainJob({ runtimePatches: [patch] });
+    const problems = trainJobProblems({
+      trainJob: trainJobWithPatch,
+      runtime: RUNTIME,
+      executor: "builtin",
+    });
     assert.deepEqual(problems.map((problem) => `${problem.field}: ${problem.message}`), want);
   });
 }

@@ -1,0 +1,110 @@
+/** ML policy torch: the variables of torchrun. */
+import { type FieldProblem, invalid } from "../../../crds/field_problem.ts";
+import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
+import { JOB_KEYS, RENDEZVOUS_PORT, STEPS, TORCH_ENV } from "../../../crds/names.ts";
+import {
+  containersOf,
+  type Draft,
+  hasNamed,
+  initContainersOf,
+  jobsOf,
+  jobsOfStep,
+  stepContainers,
+} from "../draft.ts";
+import { declarePort, reservedEnvProblems, upsertEnv } from "../environment.ts";
+import { trainerCount } from "../node_counts.ts";
+import { cpusOf, gpusOf } from "../node_resources.ts";
+import type { Policy } from "../policy.ts";
+import {
+  isTorchtune,
+  torchtuneCommand,
+  type TorchtuneFacts,
+  torchtuneProblems,
+} from "./torchtune.ts";
+
+const RESERVED: readonly string[] = Object.values(TORCH_ENV);
+const MASTER: readonly string[] = [TORCH_ENV.masterAddr, TORCH_ENV.masterPort];
+
+/** Processes per node: the TrainJob's number, else `auto` with GPUs, else the CPUs rounded up. */
+function processesPerNode(draft: Draft): number | "auto" {
+  const wanted = draft.trainJob.spec.trainer?.numProcPerNode;
+  if (wanted !== undefined) return wanted;
+  const resources = stepContainers(draft, STEPS.trainer)[0]?.resources;
+  return gpusOf(resources) > 0 ? "auto" : cpusOf(resources);
+}
+
+/** Host name of the first trainer pod, with the job's own name and the JobSet's subdomain. */
+function masterAddress(draft: Draft): string {
+  const { name } = draft.trainJob.metadata;
+  const job = jobsOfStep(draft, STEPS.trainer)[0]?.name ?? STEPS.trainer;
+  return `${name}-${job}-0-0.${draft.spec.network?.subdomain ?? name}`;
+}
+
+function variables(draft: Draft): EnvVar[] {
+  const indexPath = `metadata.annotations['${JOB_KEYS.completionIndex}']`;
+  return [
+    { name: TORCH_ENV.nnodes, value: String(trainerCount(draft)) },
+    { name: TORCH_ENV.nprocPerNode, value: String(processesPerNode(draft)) },
+    { name: TORCH_ENV.nodeRank, valueFrom: { fieldRef: { fieldPath: indexPath } } },
+    { name: TORCH_ENV.masterAddr, value: masterAddress(draft) },
+    { name: TORCH_ENV.masterPort, value: String(RENDEZVOUS_PORT) },
+  ];
+}
+
+/** A target of `envInjection`, with the containers of its job. */
+function targetsOf(draft: Draft) {
+  return (draft.runtime.mlPolicy?.torch?.envInjection?.targets ?? []).map((target) => {
+    const job = jobsOf(draft).find(({ name }) => name === target.jobName);
+    const containers: Container[] = job ? [...containersOf(job), ...initContainersOf(job)] : [];
+    return { target, containers };
+  });
+}
+
+function targetProblems(draft: Draft): FieldProblem[] {
+  return targetsOf(draft).flatMap(({ target, containers }) =>
+    target.containerNames.filter((name) => !hasNamed(containers, name)).map((name) =>
+      invalid(
+        "spec.runtimeRef",
+        target,
+        `envInjection target podSet "${target.jobName}" container "${name}" not found in runtime template`,
+      )
+    )
+  );
+}
+
+function torchtuneFacts(draft: Draft): TorchtuneFacts {
+  const node = stepContainers(draft, STEPS.trainer)[0];
+  return {
+    nodes: trainerCount(draft),
+    processes: processesPerNode(draft),
+    gpus: gpusOf(node?.resources),
+    masterAddress: masterAddress(draft),
+    runtimeCommand: node?.command ?? [],
+  };
+}
+
+/** Gives every trainer its rank among the nodes, even if the TrainJob has no `trainer`. */
+export const torch: Policy = {
+  validate(draft) {
+    const { trainer } = draft.trainJob.spec;
+    return [
+      ...reservedEnvProblems(trainer?.env, RESERVED, "spec.trainer.env"),
+      ...targetProblems(draft),
+      ...(isTorchtune(trainer) ? torchtuneProblems(draft, torchtuneFacts(draft)) : []),
+    ];
+  },
+  apply(draft) {
+    const all = variables(draft);
+    const tunes = isTorchtune(draft.trainJob.spec.trainer);
+    for (const container of stepContainers(draft, STEPS.trainer)) {
+      upsertEnv(container, tunes ? all.filter(({ name }) => !MASTER.includes(name)) : all);
+      declarePort(container, RENDEZVOUS_PORT);
+    }
+    for (const { target, containers } of targetsOf(draft)) {
+      for (const container of containers) {
+        if (target.containerNames.includes(container.name)) upsertEnv(container, all);
+      }
+    }
+    if (tunes) draft.trainerCommand = torchtuneCommand(draft, torchtuneFacts(draft));
+  },
+};

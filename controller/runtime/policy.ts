@@ -1,0 +1,101 @@
+/** ML policies and gangs: the parts of a runtime that one API field each adds to rendering. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
+import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
+import type { Draft, Stage } from "./draft.ts";
+
+/** The behaviour of one field of `mlPolicy` or `podGroupPolicy`. All of it is pure. */
+export interface Policy {
+  /** Returns every problem of a runtime that sets the field. */
+  readonly validateRuntime?: (runtime: TrainingRuntimeSpec) => FieldProblem[];
+  /** Returns every problem of a TrainJob with such a runtime. */
+  readonly validate?: (draft: Draft) => FieldProblem[];
+  /** Changes the draft. It is called only if there is no problem. */
+  readonly apply?: (draft: Draft) => void;
+}
+
+/** Policies by the API field that names each. */
+export type PolicyTable = Readonly<Record<string, Policy>>;
+
+/** Every policy that is executed. */
+export interface Policies {
+  /** By the field of `spec.mlPolicy`. */
+  readonly ml: PolicyTable;
+  /** The ML policy of a runtime that names no other. */
+  readonly plain: Policy;
+  /** By the field of `spec.podGroupPolicy`. */
+  readonly gangs: PolicyTable;
+}
+
+/** Fields of `mlPolicy` that are not a policy. */
+const ML_SETTINGS: readonly string[] = ["numNodes"];
+
+function fieldsOf(settings: object | undefined): string[] {
+  return Object.entries(settings ?? {})
+    .filter(([, value]) => value !== undefined && value !== null)
+    .map(([field]) => field);
+}
+
+function mlFields({ mlPolicy }: Partial<TrainingRuntimeSpec>): string[] {
+  return fieldsOf(mlPolicy).filter((field) => !ML_SETTINGS.includes(field));
+}
+
+function rows(table: PolicyTable, fields: readonly string[]): Policy[] {
+  return fields.filter((field) => Object.hasOwn(table, field)).flatMap((field) => {
+    const policy = table[field];
+    return policy ? [policy] : [];
+  });
+}
+
+function mlPoliciesOf(policies: Policies, runtime: Partial<TrainingRuntimeSpec>): Policy[] {
+  const fields = mlFields(runtime);
+  return fields.length === 0 ? [policies.plain] : rows(policies.ml, fields);
+}
+
+function gangsOf(policies: Policies, { podGroupPolicy }: Partial<TrainingRuntimeSpec>): Policy[] {
+  return rows(policies.gangs, fieldsOf(podGroupPolicy));
+}
+
+/** Returns the policies that the runtime asks for, ML policy first. */
+export function policiesOf(policies: Policies, runtime: Partial<TrainingRuntimeSpec>): Policy[] {
+  return [...mlPoliciesOf(policies, runtime), ...gangsOf(policies, runtime)];
+}
+
+/** Returns a problem for each policy that the runtime asks for and that has no row in the tables. */
+export function unsupportedPolicies(
+  policies: Policies,
+  runtime: Partial<TrainingRuntimeSpec>,
+): FieldProblem[] {
+  const ml = mlFields(runtime).filter((field) => !Object.hasOwn(policies.ml, field));
+  const gangs = fieldsOf(runtime.podGroupPolicy)
+    .filter((field) => !Object.hasOwn(policies.gangs, field));
+  return [
+    ...ml.map((name) => ({
+      field: `spec.mlPolicy.${name}`,
+      message: `ML policy ${name} is not supported yet`,
+    })),
+    ...gangs.map((name) => ({
+      field: `spec.podGroupPolicy.${name}`,
+      message: `gang scheduling by ${name} is not supported yet`,
+    })),
+  ];
+}
+
+function stage(name: string, select: (runtime: Draft["runtime"]) => Policy[]): Stage {
+  return {
+    name,
+    validate: (draft) => select(draft.runtime).flatMap((policy) => policy.validate?.(draft) ?? []),
+    apply(draft) {
+      for (const policy of select(draft.runtime)) policy.apply?.(draft);
+    },
+  };
+}
+
+/** The stage of the ML policy. */
+export function mlPolicyStage(policies: Policies): Stage {
+  return stage("mlPolicy", (runtime) => mlPoliciesOf(policies, runtime));
+}
+
+/** The stage of the gang, which sees the pods as they will be created. */
+export function gangStage(policies: Policies): Stage {
+  return stage("gang", (runtime) => gangsOf(policies, runtime));
+}
