@@ -1,6 +1,6 @@
 /** What one node has by its container's resources, as processes per node are derived from it. */
 import type { ResourceRequirements } from "../../crds/kubernetes.ts";
-import { roundUp } from "./quantity.ts";
+import { roundUp } from "../../crds/quantity.ts";
 
 function gpuIn(resources: Record<string, string> | undefined): number | undefined {
   const gpu = Object.entries(resources ?? {}).find(([name]) => name.toLowerCase().includes("gpu"));

@@ -1,6 +1,6 @@
 /** Reads what fieldRef and resourceFieldRef name. Pure. */
 import type { Container, Pod } from "../../crds/kubernetes.ts";
-import { divideQuantity, parseQuantity } from "./quantity.ts";
+import { divideQuantities, parseQuantity, type Quantity } from "../../crds/quantity.ts";
 
 /** A reference that cannot be followed: the container waits with this message. */
 export class ConfigProblem extends Error {
@@ -67,6 +67,18 @@ export interface ResourceRef {
   readonly divisor?: string;
 }
 
+function quantity(text: string): Quantity {
+  const parsed = parseQuantity(text);
+  if (parsed) return parsed;
+  throw new ConfigProblem(`"${text}" is not a quantity such as 500m, 2Gi or 1e3`);
+}
+
+/** How many times the divisor goes into the value, rounded up. A divisor of 0 counts as 1. */
+function divided(value: string | number, divisor = "1"): string {
+  const by = quantity(divisor);
+  return `${divideQuantities(quantity(`${value}`), by.numerator === 0n ? quantity("1") : by)}`;
+}
+
 /** The container's limit or request, divided and rounded up. Throws a {@link ConfigProblem}. */
 export function readResource(container: Container, ref: ResourceRef, facts: PodFacts): string {
   const [list, ...rest] = ref.resource.split(".");
@@ -78,9 +90,9 @@ export function readResource(container: Container, ref: ResourceRef, facts: PodF
   const text = list === "limits"
     ? resources?.limits?.[name]
     : resources?.requests?.[name] ?? resources?.limits?.[name];
-  if (text !== undefined) return divideQuantity(parseQuantity(text), ref.divisor);
+  if (text !== undefined) return divided(text, ref.divisor);
   if (list === "requests") return "0";
-  if (name === "cpu") return divideQuantity(facts.allocatable.cpu, ref.divisor);
-  if (name === "memory") return divideQuantity(facts.allocatable.memory, ref.divisor);
+  if (name === "cpu") return divided(facts.allocatable.cpu, ref.divisor);
+  if (name === "memory") return divided(facts.allocatable.memory, ref.divisor);
   return "0";
 }

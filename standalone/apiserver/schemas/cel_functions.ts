@@ -15,7 +15,12 @@ import {
   listType,
 } from "@bufbuild/cel";
 import { RE2JS } from "re2js";
-import { isQuantity, quantityValue } from "./rules/names.ts";
+import {
+  compareQuantities,
+  isQuantity,
+  parseQuantity,
+  type Quantity,
+} from "../../../crds/quantity.ts";
 
 const { STRING, INT, BOOL, DYN } = CelScalar;
 const LIST = listType(DYN);
@@ -38,8 +43,20 @@ function optionalItem(value: CelValue): CelValue | undefined {
   return isCelList(list) ? list.get(0) : undefined;
 }
 
-function amount(value: CelValue): number {
-  return quantityValue(inside(value, QUANTITY)) ?? NaN;
+function amount(value: CelValue): Quantity {
+  const parsed = parseQuantity(String(inside(value, QUANTITY)));
+  if (!parsed) throw new Error("the exponent of the quantity is too large");
+  return parsed;
+}
+
+function compare(one: CelValue, other: CelValue): number {
+  return compareQuantities(amount(one), amount(other));
+}
+
+function wholeNumber(value: CelValue): bigint {
+  const { numerator, denominator } = amount(value);
+  if (numerator % denominator !== 0n) throw new Error("the quantity is not a whole number");
+  return numerator / denominator;
 }
 
 type Comparable = string | bigint | number;
@@ -121,16 +138,16 @@ export const KUBERNETES_FUNCTIONS: CelFunc[] = [
   celFunc("isQuantity", [STRING], BOOL, isQuantity),
   celFunc("quantity", [STRING], DYN, quantity),
   celMethod("isGreaterThan", DYN, [DYN], BOOL, function (other) {
-    return amount(this) > amount(other);
+    return compare(this, other) > 0;
   }),
   celMethod("isLessThan", DYN, [DYN], BOOL, function (other) {
-    return amount(this) < amount(other);
+    return compare(this, other) < 0;
   }),
   celMethod("compareTo", DYN, [DYN], INT, function (other) {
-    return BigInt(Math.sign(amount(this) - amount(other)));
+    return BigInt(compare(this, other));
   }),
   celMethod("asInteger", DYN, [], INT, function () {
-    return BigInt(amount(this));
+    return wholeNumber(this);
   }),
   celMethod("hasValue", DYN, [], BOOL, function () {
     return optionalItem(this) !== undefined;

@@ -1,14 +1,13 @@
-/** Tables of the pure text functions: environment, mount paths, names, addresses, quantities. */
+/** Tables of the pure text functions: environment, mount paths, names, addresses, resources. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Container, Pod } from "../../../crds/kubernetes.ts";
 import { createAddressBook } from "../../../standalone/kubelet/addresses.ts";
 import { nameTable } from "../../../standalone/kubelet/cluster_names.ts";
 import { buildCommand, buildEnvironment, expand } from "../../../standalone/kubelet/environment.ts";
-import { readField } from "../../../standalone/kubelet/field_refs.ts";
+import { ConfigProblem, readField, readResource } from "../../../standalone/kubelet/field_refs.ts";
 import { mountedPaths, rewritePaths } from "../../../standalone/kubelet/mount_paths.ts";
 import { type NameTable, replaceNames } from "../../../standalone/kubelet/names.ts";
-import { divideQuantity, parseQuantity } from "../../../standalone/kubelet/quantity.ts";
 
 const facts = {
   podIP: "127.64.0.1",
@@ -211,15 +210,24 @@ Deno.test("`createAddressBook()` gives no address twice, and the same to the sam
   assert.equal(book.size, 1);
 });
 
-const QUANTITIES: Record<string, number> = {
-  "500m": 0.5,
-  "2Gi": 2 ** 31,
-  "1e3": 1000,
-  "1.5": 1.5,
-  "1k": 1000,
+const RESOURCES: Record<string, { limit?: string; divisor?: string; want: string }> = {
+  "gives a limit": { limit: "2Gi", want: "2147483648" },
+  "divides": { limit: "2Gi", divisor: "1Mi", want: "2048" },
+  "rounds up": { limit: "1.2", divisor: "500m", want: "3" },
+  "takes a divisor of 0 for 1": { limit: "1e3", divisor: "0", want: "1000" },
+  "gives what the node has where there is no limit": { divisor: "1m", want: "2000" },
 };
-for (const [text, want] of Object.entries(QUANTITIES)) {
-  Deno.test(`\`parseQuantity()\` reads ${text}`, () => assert.equal(parseQuantity(text), want));
+for (const [sentence, { limit, divisor, want }] of Object.entries(RESOURCES)) {
+  Deno.test(`\`readResource()\` ${sentence}`, () => {
+    const resources = limit === undefined ? undefined : { limits: { cpu: limit } };
+    assert.equal(
+      readResource(container({ resources }), { resource: "limits.cpu", divisor }, facts),
+      want,
+    );
+  });
 }
-Deno.test("`parseQuantity()` refuses other text", () => assert.throws(() => parseQuantity("2 GB")));
-Deno.test("`divideQuantity()` rounds up", () => assert.equal(divideQuantity(1.2, "500m"), "3"));
+Deno.test("`readResource()` refuses what is no quantity", () => {
+  const resources = { limits: { cpu: "2 GB" } };
+  const read = () => readResource(container({ resources }), { resource: "limits.cpu" }, facts);
+  assert.throws(read, ConfigProblem);
+});

@@ -1,4 +1,5 @@
 /** Containers of a pod: names, variables, ports, mounts, resources, probes. */
+import { compareQuantities, isQuantity, parseQuantity } from "../../../../crds/quantity.ts";
 import { asObjects, at, type JsonObject, objectAt, textAt } from "../../../../crds/json.ts";
 import {
   type Cause,
@@ -10,7 +11,7 @@ import {
   unsupported,
   wrongType,
 } from "../cause.ts";
-import { dnsLabel, envName, isQuantity, portName, quantityValue } from "./names.ts";
+import { dnsLabel, envName, portName } from "./names.ts";
 
 /** Checks one list of containers; `seen` collects the names of all lists of the pod. */
 export function checkContainers(
@@ -171,8 +172,8 @@ const QUANTITY_TEXT =
 function checkResources(resources: unknown, path: string): Cause[] {
   const limits = objectAt(resources, "limits");
   const excess = Object.entries(objectAt(resources, "requests")).filter(([name, amount]) => {
-    const [most, asked] = [quantityValue(limits[name]), quantityValue(amount)];
-    return most !== undefined && asked !== undefined && asked > most;
+    const [most, asked] = [limits[name], amount].map((one) => parseQuantity(String(one ?? "")));
+    return most !== undefined && asked !== undefined && compareQuantities(asked, most) > 0;
   }).map(([name, amount]) =>
     invalid(
       under(path, "requests"),

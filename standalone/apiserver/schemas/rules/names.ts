@@ -113,34 +113,3 @@ export const pathSegment: Syntax = (text) => {
     `may not contain '${sign}'`
   );
 };
-
-/** Quantity such as `1.5Gi`, `100m` or `1e3`. */
-export function isQuantity(text: string): boolean {
-  return /^[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/.test(text);
-}
-
-const SUFFIXES: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
-/** What a quantity amounts to, to compare it with others; undefined where it is none. */
-export function quantityValue(quantity: unknown): number | undefined {
-  const text = String(quantity ?? "");
-  if (!isQuantity(text)) return undefined;
-  const [, number = "", suffix = ""] = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)(.*)$/.exec(text) ?? [];
-  return Number(number) * (SUFFIXES[suffix] ?? 1);
-}

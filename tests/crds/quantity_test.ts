@@ -1,6 +1,12 @@
-/** Tests of `controller/runtime/quantity.ts`. */
+/** Tests of `crds/quantity.ts`. */
 import { equal } from "node:assert/strict";
-import { roundUp } from "../../../controller/runtime/quantity.ts";
+import {
+  compareQuantities,
+  divideQuantities,
+  isQuantity,
+  parseQuantity,
+  roundUp,
+} from "../../crds/quantity.ts";
 
 const CASES: Record<string, { text: string | number | undefined; want: number | undefined }> = {
   "keeps a whole number": { text: "4", want: 4 },
@@ -29,4 +35,58 @@ const CASES: Record<string, { text: string | number | undefined; want: number | 
 
 for (const [sentence, { text, want }] of Object.entries(CASES)) {
   Deno.test(`roundUp() ${sentence}`, () => equal(roundUp(text), want));
+}
+
+const SHAPES: Record<string, boolean> = {
+  "500m": true,
+  "2Gi": true,
+  "1e3": true,
+  "1E-3": true,
+  "1e999": true,
+  "+.5": true,
+  "2.": true,
+  "": false,
+  ".": false,
+  "1 core": false,
+  "2 GB": false,
+  "1ki": false,
+  "1e": false,
+};
+for (const [text, want] of Object.entries(SHAPES)) {
+  Deno.test(`isQuantity() of "${text}" is ${want}`, () => equal(isQuantity(text), want));
+}
+
+function quantity(text: string) {
+  const parsed = parseQuantity(text);
+  if (!parsed) throw new Error(`${text} is no quantity`);
+  return parsed;
+}
+
+const ORDERS: [string, string, number][] = [
+  ["1Gi", "1Mi", 1],
+  ["1000m", "1", 0],
+  ["0.1", "100m", 0],
+  ["-1", "1n", -1],
+  ["9007199254740993", "9007199254740992", 1],
+  ["1e40", "1", 1],
+];
+for (const [one, other, want] of ORDERS) {
+  Deno.test(`compareQuantities() of ${one} and ${other} is ${want}`, () => {
+    equal(compareQuantities(quantity(one), quantity(other)), want);
+    equal(compareQuantities(quantity(other), quantity(one)), want === 0 ? 0 : -want);
+  });
+}
+
+const QUOTIENTS: [string, string, bigint][] = [
+  ["1.2", "500m", 3n],
+  ["2Gi", "1Mi", 2048n],
+  ["500m", "1", 1n],
+  ["-1500m", "1", -1n],
+  ["1500m", "-1", -1n],
+  ["0", "1Ki", 0n],
+];
+for (const [one, by, want] of QUOTIENTS) {
+  Deno.test(`divideQuantities() of ${one} by ${by} is ${want}`, () => {
+    equal(divideQuantities(quantity(one), quantity(by)), want);
+  });
 }
