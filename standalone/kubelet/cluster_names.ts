@@ -1,15 +1,8 @@
 /** Builds, from the pods and Services of a namespace, what their names mean to a container. Pure. */
 import type { Pod, Service } from "../../crds/kubernetes.ts";
+import { hasLabels } from "../../crds/label_selector.ts";
 import { type AddressBook, identityOf } from "./addresses.ts";
 import type { NameTable } from "./names.ts";
-
-/** Whether the labels have all that the selector wants. */
-function matches(
-  labels: Readonly<Record<string, string>> | undefined,
-  selector: Readonly<Record<string, string>>,
-): boolean {
-  return Object.entries(selector).every(([key, value]) => labels?.[key] === value);
-}
 
 function isLive(pod: Pod): boolean {
   const phase = pod.status?.phase;
@@ -25,7 +18,7 @@ function backendOf(service: Service, pods: readonly Pod[]): Pod | undefined {
       ? 0
       : 1;
   const nameOf = (pod: Pod) => pod.metadata?.name ?? "";
-  return pods.filter((pod) => isLive(pod) && matches(pod.metadata?.labels, selector))
+  return pods.filter((pod) => isLive(pod) && hasLabels(pod.metadata?.labels ?? {}, selector))
     .sort((a, b) => isReady(a) - isReady(b) || (nameOf(a) < nameOf(b) ? -1 : 1))[0];
 }
 

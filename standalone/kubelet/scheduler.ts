@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod, PodSpec } from "../../crds/kubernetes.ts";
+import { hasLabels, meetsRequirement } from "../../crds/label_selector.ts";
 import { NODES, POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, rfc3339 } from "../../kube/clock.ts";
@@ -34,23 +35,12 @@ type Terms = NonNullable<
 >["nodeSelectorTerms"];
 type Requirement = NonNullable<Terms[number]["matchExpressions"]>[number];
 
-function meets(labels: NodeOffer["labels"], { key, operator, values = [] }: Requirement): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case "In":
-      return value !== undefined && values.includes(value);
-    case "NotIn":
-      return value === undefined || !values.includes(value);
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "Gt":
-      return Number(value) > Number(values[0]);
-    case "Lt":
-      return Number(value) < Number(values[0]);
-  }
-  return false;
+/** Nodes are selected like labels, and also by numbers. */
+function meets(labels: NodeOffer["labels"], requirement: Requirement): boolean {
+  const { key, operator, values = [] } = requirement;
+  if (operator === "Gt") return Number(labels[key]) > Number(values[0]);
+  if (operator === "Lt") return Number(labels[key]) < Number(values[0]);
+  return meetsRequirement(labels, requirement);
 }
 
 /** Whether one of the terms holds; matchFields other than the name match nothing. */
@@ -75,8 +65,7 @@ function missingResources(spec: PodSpec, node: NodeOffer): string[] {
 
 /** Why the node cannot take the pod; undefined where it can. */
 function obstacle(spec: PodSpec, node: NodeOffer, podsOnNode: number): string | undefined {
-  const selector = Object.entries(spec.nodeSelector ?? {});
-  if (!selector.every(([key, value]) => node.labels[key] === value)) {
+  if (!hasLabels(node.labels, spec.nodeSelector ?? {})) {
     return "node(s) didn't match Pod's node affinity/selector";
   }
   if (!meetsAffinity(spec, node)) return "node(s) didn't match Pod's node affinity/selector";

@@ -1,12 +1,12 @@
 /** Which webhooks a request goes to: rules, selectors, conditions. */
 import { textMapAt } from "../../../crds/json.ts";
+import { meetsSelector } from "../../../crds/label_selector.ts";
 import { isCelError } from "@bufbuild/cel";
 import { z } from "zod";
 import type { AdmissionRequest } from "./admission_request.ts";
 import { compileCel, toCel } from "../schemas/cel_rules.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
-import { selectorMatches } from "./label_selector.ts";
 
 const texts = z.array(z.string()).default([]);
 const ruleSchema = z.object({
@@ -16,6 +16,15 @@ const ruleSchema = z.object({
   resources: texts,
   scope: z.enum(["*", "Cluster", "Namespaced"]).default("*"),
 });
+
+const selectorSchema = z.object({
+  matchLabels: z.record(z.string(), z.string()).optional(),
+  matchExpressions: z.array(z.object({
+    key: z.string(),
+    operator: z.string(),
+    values: z.array(z.string()).optional(),
+  })).optional(),
+}).default({});
 
 /** One webhook of a configuration, with Kubernetes' defaults. */
 export const webhookSchema = z.object({
@@ -35,8 +44,8 @@ export const webhookSchema = z.object({
   timeoutSeconds: z.number().min(1).max(30).default(10),
   reinvocationPolicy: z.enum(["Never", "IfNeeded"]).default("Never"),
   sideEffects: z.string().default("Unknown"),
-  namespaceSelector: z.unknown().optional(),
-  objectSelector: z.unknown().optional(),
+  namespaceSelector: selectorSchema,
+  objectSelector: selectorSchema,
   matchConditions: z.array(z.object({ name: z.string(), expression: z.string() })).default([]),
 });
 /** One webhook of a configuration. */
@@ -88,17 +97,17 @@ function namespaceMatches(
 ): boolean {
   if (request.resource.group === "" && request.resource.resource === "namespaces") {
     const itself = request.object ?? request.oldObject;
-    return selectorMatches(webhook.namespaceSelector, textMapAt(itself, "metadata", "labels"));
+    return meetsSelector(textMapAt(itself, "metadata", "labels"), webhook.namespaceSelector);
   }
   if (!request.namespace) return true;
   const namespace = store.get(KEYS.namespaces, undefined, request.namespace);
-  return selectorMatches(webhook.namespaceSelector, namespace?.metadata.labels ?? {});
+  return meetsSelector(namespace?.metadata.labels ?? {}, webhook.namespaceSelector);
 }
 
 function objectMatches(webhook: Webhook, request: AdmissionRequest): boolean {
   return [request.object, request.oldObject].some((object) =>
     object !== undefined && object !== null &&
-    selectorMatches(webhook.objectSelector, textMapAt(object, "metadata", "labels"))
+    meetsSelector(textMapAt(object, "metadata", "labels"), webhook.objectSelector)
   );
 }
 

@@ -1,4 +1,5 @@
 /** Label and field selectors of lists and watches. */
+import { type LabelRequirement, meetsSelector } from "../../../crds/label_selector.ts";
 import { isObject } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { ResourceKey } from "../storage/store.ts";
@@ -6,8 +7,6 @@ import { badRequest } from "../objects/status_error.ts";
 
 /** Says whether an object is selected. */
 export type Selects = (object: ApiObject) => boolean;
-
-type LabelTest = (labels: Record<string, string>) => boolean;
 
 const SET = /^\s*([^\s!=,()]+)\s+(in|notin)\s*\(([^)]*)\)\s*$/;
 const EQUALITY = /^\s*([^\s!=,()]+)\s*(==|=|!=)\s*([^\s!=,()]*)\s*$/;
@@ -18,25 +17,22 @@ function clauses(selector: string): string[] {
   return selector.split(/,(?![^(]*\))/).filter((clause) => clause.trim() !== "");
 }
 
-function labelTest(clause: string): LabelTest {
+function requirementOf(clause: string): LabelRequirement {
   const set = SET.exec(clause);
   if (set) {
     const [, key = "", operator, list = ""] = set;
-    const values = new Set(list.split(",").map((value) => value.trim()));
-    const isIn: LabelTest = (labels) => key in labels && values.has(labels[key] ?? "");
-    return operator === "in" ? isIn : (labels) => !isIn(labels);
+    const values = list.split(",").map((value) => value.trim());
+    return { key, operator: operator === "in" ? "In" : "NotIn", values };
   }
   const equality = EQUALITY.exec(clause);
   if (equality) {
     const [, key = "", operator, value = ""] = equality;
-    return operator === "!="
-      ? (labels) => labels[key] !== value
-      : (labels) => labels[key] === value;
+    return { key, operator: operator === "!=" ? "NotIn" : "In", values: [value] };
   }
   const exists = EXISTS.exec(clause);
   if (exists) {
     const [, not, key = ""] = exists;
-    return (labels) => Object.hasOwn(labels, key) !== (not === "!");
+    return { key, operator: not === "!" ? "DoesNotExist" : "Exists" };
   }
   throw badRequest(
     `unable to parse requirement: "${clause.trim()}" is no label selector; write key=value, ` +
@@ -46,8 +42,8 @@ function labelTest(clause: string): LabelTest {
 
 /** Reads a label selector such as `app=web,tier in (a,b),!old`. Throws 400. */
 export function parseLabelSelector(selector: string): Selects {
-  const tests = clauses(selector).map(labelTest);
-  return ({ metadata }) => tests.every((test) => test(metadata.labels ?? {}));
+  const matchExpressions = clauses(selector).map(requirementOf);
+  return ({ metadata }) => meetsSelector(metadata.labels ?? {}, { matchExpressions });
 }
 
 /** Fields by which kinds may be selected, besides `metadata.name` and `metadata.namespace`. */
