@@ -1,10 +1,11 @@
 /** Controller loop: sources that enqueue keys, and workers that reconcile one key at a time. */
 import { getLogger } from "@logtape/logtape";
+import type { Backoff } from "./backoff.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { withDeadline } from "./deadline.ts";
 import { isConflict, KubeError, messageOf } from "./errors.ts";
 import type { Source } from "./sources.ts";
-import { type Backoff, createWorkQueue, type WorkQueue } from "./work_queue.ts";
+import { createWorkQueue, type WorkQueue } from "./work_queue.ts";
 
 /** What a reconciliation asks for; nothing if it is done. */
 export type ReconcileResult = { requeueAfterMs?: number } | void;

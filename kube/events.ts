@@ -1,6 +1,7 @@
 /** Records core/v1 Events: aggregated, bounded, and never a reason to fail. */
 import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "./bounded_cache.ts";
+import { backoffMs } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
 import { type Clock, rfc3339, systemClock } from "./clock.ts";
 import { isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
@@ -13,7 +14,6 @@ import {
   sameEventKey,
   subjectKey,
 } from "./event_object.ts";
-import { backoffMs } from "./work_queue.ts";
 
 export type { EventSubject, EventText } from "./event_object.ts";
 

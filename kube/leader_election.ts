@@ -2,8 +2,9 @@
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
 import { type Clock, rfc3339Micro, systemClock } from "./clock.ts";
-import { isAlreadyExists, isConflict, isNotFound, messageOf } from "./errors.ts";
+import { isAlreadyExists, isConflict, messageOf } from "./errors.ts";
 import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
+import { getOrUndefined } from "./upsert.ts";
 
 /** A candidate for leadership. */
 export interface LeaderElector {
@@ -135,14 +136,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   async function attempt(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
     const began = clock.monotonic();
     const bounds = { signal, deadlineMs, heedRetryAfter: false };
-    let old: LeaseObject | undefined;
-    try {
-      old = await client.get(LEASE_KIND, { namespace, name }, bounds);
-      observe(old);
-      if (takenForMs(old) > 0) return false;
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const old = await getOrUndefined(client, LEASE_KIND, { namespace, name }, bounds);
+    if (old !== undefined) observe(old);
+    if (takenForMs(old) > 0) return false;
     const next = claim(old);
     observe(
       old === undefined

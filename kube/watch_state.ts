@@ -1,4 +1,5 @@
 /** What an informer does next: list, watch or wait. Pure. */
+import { backoffMs } from "./backoff.ts";
 import { isGone, KubeError, messageOf, TransportError } from "./errors.ts";
 import { CorruptStreamError } from "./watch.ts";
 
@@ -47,14 +48,13 @@ const LONGEST_UNREACHABLE_MS = 5_000;
 /** Where every informer begins. */
 export const FIRST_STATE: WatchState = { phase: "listing", failures: 0, cause: "start" };
 
-/** Delay after so many failures in a row, at least half of it for sure, in milliseconds. */
+/** Delay before the next try, after so many failures in a row, in milliseconds. */
 export function retryDelayMs(
   failures: number,
   random: () => number,
   longestMs = LONGEST_DELAY_MS,
 ): number {
-  const full = Math.min(longestMs, FIRST_DELAY_MS * 2 ** Math.max(0, failures - 1));
-  return full / 2 + random() * full / 2;
+  return backoffMs(failures, { firstMs: FIRST_DELAY_MS, longestMs }, random);
 }
 
 function afterList(state: WatchState, outcome: WatchOutcome): WatchState {

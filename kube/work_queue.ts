@@ -1,14 +1,10 @@
-/** A queue of keys: each at most once in it, never two workers on one, failures spaced out. */
+/** Work queue of keys with per-key back-off: each key is in it once, and with one worker at a time. */
+import { type Backoff, backoffMs } from "./backoff.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createDelayedKeys } from "./delayed_keys.ts";
 
-/** Bounds of the delay after failures. */
-export interface Backoff {
-  /** Delay after the first failure, in milliseconds. Default 5. */
-  readonly firstMs?: number;
-  /** Longest delay, in milliseconds. Default 300000. */
-  readonly longestMs?: number;
-}
+/** Bounds of the delay after failures of a key, when none are given. */
+const DEFAULT_BACKOFF: Backoff = { firstMs: 5, longestMs: 300_000 };
 
 /** Options of {@link createWorkQueue}. */
 export interface WorkQueueOptions {
@@ -16,7 +12,7 @@ export interface WorkQueueOptions {
   /** A number from 0 up to 1. Default `Math.random`. */
   random?: () => number;
   backoff?: Backoff;
-  /** Told the depth after each change of it. */
+  /** Called with the depth after each change of it. */
   onDepth?: (depth: number) => void;
 }
 
@@ -28,36 +24,26 @@ export interface WorkQueue {
   addAfter(key: string, ms: number): void;
   /**
    * Queues the key after the next delay of its own, which doubles with each failure, or after
-   * `atLeastMs` where that is later. Answers the delay in milliseconds.
+   * `atLeastMs` if that is later. Returns the delay in milliseconds.
    */
   addRateLimited(key: string, atLeastMs?: number): number;
   /** Forgets the failures of the key. */
   forget(key: string): void;
   /** Failures since the last {@link forget}. */
   failures(key: string): number;
-  /** The next key, when there is one; undefined when the queue was shut down. */
+  /** Resolves with the next key, or with undefined when the queue is shut down. */
   take(): Promise<string | undefined>;
-  /** Tells that the work on a key that was taken is over. Call it once for each key taken. */
+  /** Ends the work on a key that was taken. Call it once for each key taken. */
   done(key: string): void;
   /** Keys that wait for a worker. */
   readonly depth: number;
-  /** Ends the timer and every {@link take}. Queued keys are dropped; later ones are ignored. */
+  /** Ends the timer and every {@link take}. Queued keys are dropped, later ones ignored. */
   shutDown(): void;
-}
-
-/**
- * Delay after the given number of failures: doubles from `firstMs` up to `longestMs`, of which the
- * upper half is left to chance.
- */
-export function backoffMs(failures: number, backoff: Backoff, random: () => number): number {
-  const { firstMs = 5, longestMs = 300_000 } = backoff;
-  const full = Math.min(longestMs, firstMs * 2 ** Math.max(0, failures - 1));
-  return full / 2 + random() * full / 2;
 }
 
 /** An empty queue. Its timer runs only while somebody waits in {@link WorkQueue.take}. */
 export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
-  const { clock = systemClock, random = Math.random, backoff = {}, onDepth } = options;
+  const { clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF, onDepth } = options;
   /** Keys to work on, oldest first; a Set keeps the order and drops what is there already. */
   const ready = new Set<string>();
   const inHand = new Set<string>();
@@ -79,7 +65,7 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
     serve();
   }
 
-  /** Hands ready keys to those who wait. */
+  /** Hands ready keys to the waiting workers. */
   function serve(): void {
     for (const key of ready) {
       const waiter = waiters.shift();

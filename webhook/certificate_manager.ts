@@ -8,6 +8,7 @@ import type { Secret } from "../crds/kubernetes.ts";
 import { MANAGER } from "../crds/names.ts";
 import type { Clock } from "../kube/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
+import { getOrUndefined, type ObjectStore } from "../kube/upsert.ts";
 import {
   certificateFacts,
   type CertificatePair,
@@ -29,9 +30,8 @@ import {
   isComplete,
   observe,
 } from "./certificate_secret.ts";
-import type { ChangeSource, ObjectStore } from "./object_store.ts";
 import { type ServingAddress, servingNames } from "./serving_names.ts";
-import { runSteadyLoop } from "./steady_loop.ts";
+import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
@@ -124,12 +124,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   const { mayChange = () => true } = options;
 
   async function read(signal?: AbortSignal): Promise<Secret | undefined> {
-    try {
-      return await store.get(KINDS.secret, key, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await getOrUndefined(store, KINDS.secret, key, { signal });
   }
 
   /**

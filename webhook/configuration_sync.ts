@@ -7,19 +7,16 @@ import type {
   ValidatingWebhookConfiguration,
 } from "../crds/kubernetes.ts";
 import type { Clock } from "../kube/clock.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
+import { type ObjectStore, upsert } from "../kube/upsert.ts";
 import {
   type ConfigurationOptions,
   mutatingConfiguration,
   validatingConfiguration,
 } from "./configurations.ts";
-import type { ChangeSource, ObjectStore } from "./object_store.ts";
-import { runSteadyLoop } from "./steady_loop.ts";
+import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** Attempts at writing one configuration before a pass gives up. */
-const ATTEMPTS = 5;
 /** Time between looks where nothing says that something changed, in milliseconds. */
 const RESYNC_MS = 60_000;
 
@@ -68,35 +65,20 @@ async function keep<T extends Configuration>(
   signal?: AbortSignal,
 ): Promise<void> {
   const name = wanted.metadata?.name ?? "";
-  const settle = (stored: T) => {
-    const { resourceVersion } = stored.metadata ?? {};
-    settled.set(name, { resourceVersion, webhooks: wanted.webhooks });
-  };
-  const isSettled = (found: T) => {
+  const isRight = (stored: T) => {
+    if (isDeepStrictEqual(stored.webhooks, wanted.webhooks)) return true;
     const last = settled.get(name);
-    return last !== undefined && last.resourceVersion === found.metadata?.resourceVersion &&
-      isDeepStrictEqual(last.webhooks, wanted.webhooks);
+    return last?.resourceVersion === stored.metadata?.resourceVersion &&
+      isDeepStrictEqual(last?.webhooks, wanted.webhooks);
   };
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    try {
-      const found = await store.get(kind, { name }, { signal });
-      if (isSettled(found) || isDeepStrictEqual(found.webhooks, wanted.webhooks)) return;
-      settle(await store.replace(kind, { ...found, webhooks: wanted.webhooks }, { signal }));
-      log.info("webhook configuration corrected", { name });
-      return;
-    } catch (error) {
-      if (isConflict(error)) continue;
-      if (!isNotFound(error)) throw error;
-    }
-    try {
-      settle(await store.create(kind, wanted, { signal }));
-      log.info("webhook configuration created", { name });
-      return;
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
-  }
-  throw new Error(`${kind.kind} ${name} changed ${ATTEMPTS} times while writing it`);
+  const { outcome, object } = await upsert(store, kind, { name }, (stored) => {
+    if (stored === undefined) return wanted;
+    return isRight(stored) ? undefined : { ...stored, webhooks: wanted.webhooks };
+  }, { signal });
+  if (outcome === "unchanged") return;
+  const { resourceVersion } = object?.metadata ?? {};
+  settled.set(name, { resourceVersion, webhooks: wanted.webhooks });
+  log.info(`webhook configuration ${outcome === "created" ? "created" : "corrected"}`, { name });
 }
 
 /** Creates the sync; it does nothing before `sync` or `run`. */

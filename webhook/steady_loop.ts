@@ -1,14 +1,17 @@
-/** A loop that keeps something as it should be: again on change, at a set time, or after a failure. */
+/** Reconciliation loop of one thing: again on change, at a set time, or after a failure. */
 import { getLogger } from "@logtape/logtape";
+import { backoffMs } from "../kube/backoff.ts";
 import type { Clock } from "../kube/clock.ts";
-import type { ChangeSource } from "./object_store.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** First and longest pause after a failure, in milliseconds. */
-const BACKOFF_MS = { first: 500, longest: 30_000 } as const;
+/** Pauses after failures. */
+const BACKOFF = { firstMs: 500, longestMs: 30_000 } as const;
 /** Pause after a change, so that a burst of changes is one pass, in milliseconds. */
 const SETTLE_MS = 50;
+
+/** Calls the listener when what is kept may have changed. Returns a function that stops this. */
+export type ChangeSource = (listener: () => void) => () => void;
 
 /** What to keep, and when. */
 export interface SteadyLoopOptions {
@@ -40,8 +43,7 @@ export async function runSteadyLoop(
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
-        const longest = Math.min(BACKOFF_MS.longest, BACKOFF_MS.first * 2 ** failures++);
-        pause = longest * (0.5 + random() / 2);
+        pause = backoffMs(++failures, BACKOFF, random);
         log.warn("could not keep {name} as it should be; trying again", { name, error });
         await clock.sleep(pause, signal);
         continue;

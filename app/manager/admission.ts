@@ -11,9 +11,9 @@ import type { RuntimeRef } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
@@ -47,16 +47,8 @@ async function find<T extends KubeObject>(
 ): Promise<T | undefined> {
   const held = cache.get(key);
   if (held !== undefined) return held;
-  try {
-    return await client.get(kind, key, {
-      signal,
-      deadlineMs: READ_DEADLINE_MS,
-      heedRetryAfter: false,
-    });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const bounds = { signal, deadlineMs: READ_DEADLINE_MS, heedRetryAfter: false };
+  return await getOrUndefined(client, kind, key, bounds);
 }
 
 /** What the pods of a Trial are given of it; one read where no cache has it: each pod is made once. */

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/controller.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { retry } from "../../kube/backoff.ts";
 import type { Controller, ControllerMetrics } from "../../kube/controller.ts";
 import type { LeaderWork } from "../../kube/leadership.ts";
 import {
@@ -19,8 +19,8 @@ const log = getLogger(["milepost", "manager"]);
 
 /** TrainJobs and JobSets that are worked on at a time, each. */
 const WORKERS = 8;
-/** First and longest pause before webhook configurations are written again, in milliseconds. */
-const SYNC_RETRY_MS = { first: 100, longest: 5_000 } as const;
+/** Pauses before webhook configurations are written again. */
+const SYNC_RETRY = { firstMs: 100, longestMs: 5_000 } as const;
 /** For what is pending in the ledger at the end, in milliseconds (design, decision 8). */
 const FLUSH_MS = 5_000;
 
@@ -96,24 +96,18 @@ const katibsWebhookParts = ({ foundation, parts }: TermOptions) => ({
   adopts: foundation.configuration.adoptCollectors,
 });
 
-/** Writes the webhook configurations, again and again until it works or `signal` aborts. */
-async function configure(sync: ConfigurationSync, clock: Clock, signal: AbortSignal) {
-  let pause: number = SYNC_RETRY_MS.first;
-  while (!signal.aborted) {
-    try {
-      return await sync.sync(signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      log.warn("webhook configurations could not be written; trying again", { error });
-      await clock.sleep(pause, signal);
-      pause = Math.min(2 * pause, SYNC_RETRY_MS.longest);
-    }
-  }
-}
-
 async function keepConfigured(options: TermOptions, signal: AbortSignal): Promise<void> {
   const sync = createWebhookSync(options);
-  await configure(sync, options.foundation.clock, signal);
+  const { clock } = options.foundation;
+  await retry((signal) => sync.sync(signal), {
+    backoff: SYNC_RETRY,
+    clock,
+    signal,
+    onFailure: (error) =>
+      log.warn("cannot write the webhook configurations; trying again", { error }),
+  }).catch((error) => {
+    if (!signal.aborted) throw error;
+  });
   if (signal.aborted) return;
   options.onConfigured();
   await sync.run(signal);

@@ -1,6 +1,7 @@
 /** The manager: a replica that serves, and leads where it is its turn; started in order, stopped in reverse. */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../../kube/client.ts";
+import { retry } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";
 import type { Candidacy } from "../../kube/leadership.ts";
@@ -23,8 +24,8 @@ const log = getLogger(["milepost", "manager"]);
 
 /** For connections at the end, in milliseconds: with the ledger and the lease within ten seconds. */
 const STOP = { drainMs: 1_500, closeMs: 500 } as const;
-/** First and longest pause before certificates are asked for again, in milliseconds. */
-const START_RETRY_MS = { first: 250, longest: 5_000 } as const;
+/** Pauses before certificates are asked for again. */
+const START_RETRY = { firstMs: 250, longestMs: 5_000 } as const;
 
 /** What the manager is given besides its settings. */
 export interface ManagerOptions {
@@ -68,21 +69,17 @@ const isTransient = (error: unknown) =>
   error instanceof TransportError ||
   (error instanceof KubeError && (error.code >= 500 || error.code === 429));
 
-/** Makes or reads the certificates; an API server that is away is waited for. */
+/** Makes or reads the certificates; waits for an API server that cannot be reached. */
 async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): Promise<void> {
-  for (
-    let pause: number = START_RETRY_MS.first;;
-    pause = Math.min(2 * pause, START_RETRY_MS.longest)
-  ) {
-    try {
-      return await parts.certificates.ensure(signal);
-    } catch (error) {
-      signal.throwIfAborted();
+  await retry((signal) => parts.certificates.ensure(signal), {
+    backoff: START_RETRY,
+    clock,
+    signal,
+    onFailure(error) {
       if (!isTransient(error)) throw error;
-      log.warn("the API server does not answer; trying again", { error });
-      await clock.sleep(pause, signal);
-    }
-  }
+      log.warn("cannot reach the API server; trying again", { error });
+    },
+  });
 }
 
 /** Runs every loop until `signal` aborts. Nobody leads before its caches are filled. */

@@ -2,9 +2,9 @@
 import { WATCHED } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import type { ResourceKind } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import type { AcceptPush } from "../../status/chain/exchange.ts";
 import { createLookup } from "../../status/ownership/lookups.ts";
 import {
@@ -63,16 +63,9 @@ function lookup<T extends OwnedObject>(
   return createLookup<T>({
     budget,
     cached: (key) => cache.get(key),
-    read: async (key) => {
-      try {
-        return await parts.client.get(kind, key, {
-          deadlineMs: READ_DEADLINE_MS,
-          heedRetryAfter: false,
-        });
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        throw error;
-      }
+    read: (key) => {
+      const bounds = { deadlineMs: READ_DEADLINE_MS, heedRetryAfter: false };
+      return getOrUndefined(parts.client, kind, key, bounds);
     },
     clock: parts.clock,
   });

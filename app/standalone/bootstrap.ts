@@ -6,8 +6,9 @@ import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isAlreadyExists, isNotFound } from "../../kube/errors.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+import { isAlreadyExists } from "../../kube/errors.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { getOrUndefined, upsert } from "../../kube/upsert.ts";
 import { managerRbac, type RbacObject } from "../manager/cluster_role.ts";
 import { VERSION } from "../version.ts";
 
@@ -87,20 +88,6 @@ function rbacKind({ kind }: RbacObject): ResourceKind<Whole> {
   return wholeKind("rbac.authorization.k8s.io", "v1", kind, `${kind.toLowerCase()}s`, namespaced);
 }
 
-/** The object of that name, or nothing. */
-async function find<T>(
-  client: KubeClient,
-  kind: ResourceKind<T>,
-  key: ObjectKey,
-): Promise<T | undefined> {
-  try {
-    return await client.get(kind, key);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
 /** The object with the fingerprint of what it says. */
 function fingerprinted<T extends KubeObject>(object: T): { object: T; hash: string } {
   const hash = createHash("sha256").update(JSON.stringify(object)).digest("hex").slice(0, 16);
@@ -116,13 +103,9 @@ async function put<T extends KubeObject>(
 ): Promise<void> {
   const { object, hash } = fingerprinted(manifest);
   const { namespace, name = "" } = object.metadata ?? {};
-  const found = await find(client, kind, { namespace, name });
-  if (found === undefined) {
-    await client.create(kind, object);
-  } else if (found.metadata?.annotations?.[ANNOTATIONS.manifestHash] !== hash) {
-    const resourceVersion = found.metadata?.resourceVersion;
-    await client.replace(kind, { ...object, metadata: { ...object.metadata, resourceVersion } });
-  }
+  await upsert(client, kind, { namespace, name }, (stored) => {
+    return stored?.metadata?.annotations?.[ANNOTATIONS.manifestHash] === hash ? undefined : object;
+  });
 }
 
 /** Creates an object unless there is one of its name. */
@@ -140,7 +123,7 @@ async function createOnce<T extends KubeObject>(
 
 /** Whether somebody else's CRD has that name; it is never overwritten (decision 2). */
 async function isForeign(client: KubeClient, name: string): Promise<boolean> {
-  const found = await find(client, CRD, { name });
+  const found = await getOrUndefined(client, CRD, { name });
   return found !== undefined &&
     found.metadata.annotations?.[ANNOTATIONS.manifestHash] === undefined;
 }

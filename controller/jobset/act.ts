@@ -12,6 +12,7 @@ import { controllerOf, isControlledBy } from "../../kube/ownership.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Plan } from "./decide.ts";
 import type { JobPatch } from "./policy/suspension.ts";
 
@@ -163,17 +164,13 @@ async function patchJob({ client, jobWrites, signal }: Pass, patch: JobPatch): P
  * again for one that is being deleted or has restarted.
  */
 async function isUpToDate({ client, jobSet, signal }: Pass): Promise<boolean> {
-  try {
-    const live = await client.get(KINDS.jobSet, nameOf(jobSet), { signal });
-    return live.metadata.uid === jobSet.metadata.uid &&
-      live.metadata.deletionTimestamp === undefined &&
-      (live.status?.restarts ?? 0) === (jobSet.status?.restarts ?? 0) &&
-      live.status?.terminalState === jobSet.status?.terminalState &&
-      (live.spec?.suspend ?? false) === (jobSet.spec?.suspend ?? false);
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+  const live = await getOrUndefined(client, KINDS.jobSet, nameOf(jobSet), { signal });
+  if (live === undefined) return false;
+  return live.metadata.uid === jobSet.metadata.uid &&
+    live.metadata.deletionTimestamp === undefined &&
+    (live.status?.restarts ?? 0) === (jobSet.status?.restarts ?? 0) &&
+    live.status?.terminalState === jobSet.status?.terminalState &&
+    (live.spec?.suspend ?? false) === (jobSet.spec?.suspend ?? false);
 }
 
 async function writeStatus(pass: Pass, status: Plan["status"]): Promise<void> {

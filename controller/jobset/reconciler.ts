@@ -6,13 +6,13 @@ import type { WatchedIdentity, WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { keyOf, parseKey } from "../../kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../kube/sources.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import { act, type Actor } from "./act.ts";
 import { decide } from "./decide.ts";
 import { resolveSpec } from "./defaults.ts";
@@ -67,13 +67,8 @@ async function dropGone(
   signal: AbortSignal,
 ): Promise<void> {
   for (const key of jobWrites.overdue(uid, UNSEEN_AFTER_MS)) {
-    try {
-      const live = await client.get(KINDS.job, parseKey(key), { signal });
-      if (controllerOf(live.metadata)?.uid !== uid) jobWrites.forget(key);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      jobWrites.forget(key);
-    }
+    const live = await getOrUndefined(client, KINDS.job, parseKey(key), { signal });
+    if (live === undefined || controllerOf(live.metadata)?.uid !== uid) jobWrites.forget(key);
   }
 }
 

@@ -10,9 +10,9 @@ import type {
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import { WATCHED, type WatchedConfigMap, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
 import { isFinished, isOurs, type Observed, owns } from "./observed.ts";
@@ -64,14 +64,7 @@ function cached<T>(cache: Informer<T>, _kind: unknown, key: ObjectKey): Promise<
 }
 
 function live(client: KubeClient, signal: AbortSignal): Read {
-  return async (_cache, kind, key) => {
-    try {
-      return await client.get(kind, key, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  };
+  return (_cache, kind, key) => getOrUndefined(client, kind, key, { signal });
 }
 
 function readRuntime(

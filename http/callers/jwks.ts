@@ -2,6 +2,7 @@
 import { importJWK, type JWK } from "jose";
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf, TransportError } from "../../kube/errors.ts";
@@ -11,8 +12,7 @@ const KEYS_PATH = "/openid/v1/jwks";
 /** Keys beyond this number are not read. */
 const MAX_KEYS = 64;
 const FETCH_DEADLINE_MS = 10_000;
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 30_000;
+const RETRY = { firstMs: 500, longestMs: 30_000 } as const;
 
 /** Signatures that an API server may use: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"] as const;
@@ -189,9 +189,8 @@ export function createJwksSource(options: JwksOptions): JwksSource {
           failures = 0;
           await rest(signal);
         } else {
-          const ceiling = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10));
           failures += 1;
-          await clock.sleep(ceiling * (0.5 + random() / 2), signal);
+          await clock.sleep(backoffMs(failures, RETRY, random), signal);
         }
       }
     },

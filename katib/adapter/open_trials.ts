@@ -1,5 +1,6 @@
 /** Reads the logs of open trials that nobody pushes for: at the start of a term, and after what went wrong. */
 import { getLogger } from "@logtape/logtape";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { inParallel } from "../../kube/parallel.ts";
@@ -33,8 +34,8 @@ export interface OpenTrials {
 
 /** How often it is looked for open trials whose log says nothing, in milliseconds. */
 const LOOK_EVERY_MS = 5_000;
-/** First pause after reads that failed, in milliseconds; it doubles up to {@link LOOK_EVERY_MS}. */
-const RETRY_MS = 250;
+/** Pauses after reads that failed. */
+const RETRY = { firstMs: 500, longestMs: LOOK_EVERY_MS } as const;
 
 /** Creates {@link OpenTrials}. */
 export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
@@ -70,12 +71,12 @@ export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
 
   return {
     async run(signal) {
-      let pauseMs = RETRY_MS;
+      let failures = 0;
       while (!signal.aborted) {
         tidy();
         const isDone = await judge(signal);
-        pauseMs = isDone ? RETRY_MS : Math.min(2 * pauseMs, LOOK_EVERY_MS);
-        await clock.sleep(isDone ? LOOK_EVERY_MS : pauseMs * (0.5 + random() / 2), signal);
+        failures = isDone ? 0 : failures + 1;
+        await clock.sleep(isDone ? LOOK_EVERY_MS : backoffMs(failures, RETRY, random), signal);
       }
     },
     forget: (jobUid) => void judged.delete(jobUid),

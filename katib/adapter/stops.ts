@@ -1,5 +1,6 @@
 /** Stops that were decided on: each waits for its grace, and is then asked for until it is done. */
 import { getLogger } from "@logtape/logtape";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
@@ -38,7 +39,7 @@ const AT_ONCE = 32;
 /** Longest time of one try, in milliseconds. */
 const TRY_MS = 10_000;
 /** First and longest pause between tries, in milliseconds. */
-const RETRY_MS = { first: 100, longest: 15_000 } as const;
+const RETRY = { firstMs: 100, longestMs: 15_000 } as const;
 /** Between two lines of log about tries that fail, in milliseconds. */
 const TELL_EVERY_MS = 60_000;
 
@@ -90,7 +91,7 @@ export function createStops(options: StopsOptions): Stops {
   }
 
   async function untilDone(stop: Stop, over: AbortSignal): Promise<void> {
-    for (let pauseMs: number = RETRY_MS.first; !over.aborted;) {
+    for (let failures = 1; !over.aborted; failures++) {
       try {
         const outcome = await tryOnce(stop, over);
         finished.add(stop.plan.job.uid);
@@ -99,8 +100,7 @@ export function createStops(options: StopsOptions): Stops {
         if (over.aborted) return;
         tell(stop, error);
       }
-      await clock.sleep(pauseMs * (0.5 + random() / 2), over);
-      pauseMs = Math.min(2 * pauseMs, RETRY_MS.longest);
+      await clock.sleep(backoffMs(failures, RETRY, random), over);
     }
   }
 

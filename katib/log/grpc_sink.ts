@@ -5,7 +5,8 @@
 import { status } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
+import { backoffMs } from "../../kube/backoff.ts";
+import { createWorkQueue } from "../../kube/work_queue.ts";
 import { createSemaphore, type Semaphore } from "../../kube/semaphore.ts";
 import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import { knownRow } from "./known_row.ts";

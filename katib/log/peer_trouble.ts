@@ -1,7 +1,7 @@
 /** How a peer is doing: when it is left alone, and what the log says about it, a line a minute. */
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
-import { backoffMs } from "../../kube/work_queue.ts";
+import { backoffMs } from "../../kube/backoff.ts";
 
 const log = getLogger(["milepost", "katib"]);
 

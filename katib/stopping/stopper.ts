@@ -9,6 +9,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeMeta, ObjectKey, ResourceKind } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
@@ -120,18 +121,13 @@ class TrialStopper implements Stopper {
     };
   }
 
-  async #get<T>(
+  #get<T>(
     kind: ResourceKind<T>,
     { namespace, name }: ObjectKey,
     signal: AbortSignal,
   ): Promise<T | undefined> {
     const { client, deadlineMs } = this.options;
-    try {
-      return await client.get(kind, { namespace, name }, { signal, deadlineMs });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return getOrUndefined(client, kind, { namespace, name }, { signal, deadlineMs });
   }
 
   /** Answers false where somebody was faster. What else goes wrong may have been written or not. */

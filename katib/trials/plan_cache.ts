@@ -9,10 +9,11 @@ import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
-import { isNotFound, messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import type { PlanSource } from "../adapter/adapter.ts";
 import { isPrimaryPod } from "../../trials/mapping/outcome.ts";
 import { judgeClaim, trialReference } from "../../trials/plan/claim.ts";
@@ -230,9 +231,8 @@ class CachedPlans implements PlanCache {
     const id = `${kind.plural} ${formatKey({ namespace, name })}`;
     const { client, deadlineMs } = this.options;
     const reading = this.#reads.get(id) ??
-      client.get(kind, { namespace, name }, { deadlineMs, heedRetryAfter: false })
+      getOrUndefined(client, kind, { namespace, name }, { deadlineMs, heedRetryAfter: false })
         .catch((error) => {
-          if (isNotFound(error)) return undefined;
           this.#reads.delete(id);
           throw error;
         });

@@ -3,8 +3,8 @@ import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED_POD_LABELS, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 
 /** A pod by its name and UID. */
 export interface PodIdentity {
@@ -45,17 +45,12 @@ export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions):
   const reads = new Map<string, Promise<Labels | undefined>>();
 
   async function read({ namespace, name, uid }: PodIdentity): Promise<Labels | undefined> {
-    try {
-      const bounds = { deadlineMs, heedRetryAfter: false };
-      const { metadata } = await client.get(KINDS.pod, { namespace, name }, bounds);
-      if (metadata?.uid !== uid) return undefined;
-      const labels = metadata.labels ?? {};
-      known.set(uid, labels);
-      return labels;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const bounds = { deadlineMs, heedRetryAfter: false };
+    const live = await getOrUndefined(client, KINDS.pod, { namespace, name }, bounds);
+    if (live?.metadata?.uid !== uid) return undefined;
+    const labels = live.metadata.labels ?? {};
+    known.set(uid, labels);
+    return labels;
   }
 
   return {

@@ -10,6 +10,7 @@ import type { EventRecorder, EventText } from "../../kube/events.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import { type JobPlan, withActive } from "./decide.ts";
 import { isTracked } from "./pods.ts";
 import { randomSuffix, renderPod } from "./render.ts";
@@ -101,12 +102,9 @@ export async function releasePod(
       if (isNotFound(error)) return void podWrites.forget(key);
       if (attempt >= RELEASE_ATTEMPTS || !(isConflict(error) || isInvalid(error))) throw error;
     }
-    try {
-      pod = await podWrites.track(key, () => client.get(KINDS.pod, nameOf(pod), { signal }));
-    } catch (error) {
-      if (isNotFound(error)) return void podWrites.forget(key);
-      throw error;
-    }
+    const live = await getOrUndefined(client, KINDS.pod, nameOf(pod), { signal });
+    if (live === undefined) return void podWrites.forget(key);
+    pod = await podWrites.track(key, () => Promise.resolve(live));
     if (pod.metadata?.uid !== cached.metadata?.uid) return undefined;
   }
   return pod;

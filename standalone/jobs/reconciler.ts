@@ -5,12 +5,12 @@ import { JOB_CONTROLLER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
-import { isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { controllerKey, controllerOf } from "../../kube/ownership.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../kube/sources.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import { keyOf, parseKey } from "../../kube/resource.ts";
 import { act, type Actor, releasePod } from "./act.ts";
 import { decideJob } from "./decide.ts";
@@ -72,12 +72,8 @@ async function dropGone(
   signal: AbortSignal,
 ): Promise<void> {
   for (const key of podWrites.overdue(group, UNSEEN_AFTER_MS)) {
-    try {
-      await client.get(KINDS.pod, parseKey(key), { signal });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      podWrites.forget(key);
-    }
+    const live = await getOrUndefined(client, KINDS.pod, parseKey(key), { signal });
+    if (live === undefined) podWrites.forget(key);
   }
 }
 
@@ -92,12 +88,8 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
   /** Lets go the pods of a Job that is no more, so that they can be deleted. */
   async function releaseOrphans(key: string, pods: readonly Pod[], signal: AbortSignal) {
     if (pods.length === 0) return;
-    let liveUid: string | undefined;
-    try {
-      liveUid = (await client.get(KINDS.job, parseKey(key), { signal })).metadata?.uid;
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const live = await getOrUndefined(client, KINDS.job, parseKey(key), { signal });
+    const liveUid = live?.metadata?.uid;
     for (const pod of pods) {
       if (controllerOf(pod.metadata)?.uid === liveUid) continue;
       await releasePod({ client, podWrites, signal }, pod);

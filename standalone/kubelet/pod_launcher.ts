@@ -2,7 +2,8 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
-import { isNotFound, messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
 import { prepareLaunch } from "./launch.ts";
 import type { ManagedContainer } from "./managed_container.ts";
@@ -21,13 +22,9 @@ function objectSource(
   namespace: string,
 ): ObjectSource {
   const options = { deadlineMs: CALL_MS, signal };
-  const orNothing = (error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  };
   return {
-    configMap: (name) => client.get(KINDS.configMap, { namespace, name }, options).catch(orNothing),
-    secret: (name) => client.get(KINDS.secret, { namespace, name }, options).catch(orNothing),
+    configMap: (name) => getOrUndefined(client, KINDS.configMap, { namespace, name }, options),
+    secret: (name) => getOrUndefined(client, KINDS.secret, { namespace, name }, options),
   };
 }
 

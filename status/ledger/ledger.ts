@@ -1,5 +1,6 @@
 /** The newest progress of each job, on its way to the TrainJob's status (design, decision 8). */
 import type { TrainerStatus } from "../../crds/trainjob.ts";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Acceptance } from "../chain/exchange.ts";
 import {
@@ -72,9 +73,8 @@ export interface Ledger {
   abandon(): number;
 }
 
-const FIRST_RETRY_MS = 500;
-/** The budget holds back what fails, too: longer pauses would only show the next success later. */
-const LAST_RETRY_MS = 10_000;
+/** Pauses after failed writes. The budget slows them, too: longer ones would only delay the next success. */
+const RETRY = { firstMs: 500, longestMs: 10_000 } as const;
 const SOON_MS = 1000;
 /** Writes at the same time in a flush, times those of other times. */
 const FLUSH_CONCURRENCY = 2;
@@ -115,11 +115,6 @@ export function createLedger(options: LedgerOptions): Ledger {
     return { ok: true };
   }
 
-  function backOffMs(failures: number): number {
-    const ceiling = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10));
-    return ceiling * (0.5 + random() / 2);
-  }
-
   function settle(entry: LedgerEntry, outcome: WriteOutcome): void {
     const nowMs = clock.monotonic();
     onWrite?.(outcome.result);
@@ -137,7 +132,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         if (entry.removed) return drop(entry);
         const { retryAfterMs = 0 } = outcome;
         pausedUntilMs = Math.max(pausedUntilMs, nowMs + retryAfterMs * (1 + random() / 4));
-        const retryAtMs = Math.max(dueAtMs, nowMs + backOffMs(entry.failures));
+        const retryAtMs = Math.max(dueAtMs, nowMs + backoffMs(entry.failures + 1, RETRY, random));
         queue.settle(entry, { retry: true, dueAtMs: retryAtMs });
       }
     }

@@ -1,5 +1,6 @@
 /** Follows the jobs that streams of this replica read: one feed a job, many jobs a call to the owner. */
 import { getLogger } from "@logtape/logtape";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { JobStatus, ReadEntry, Reading, ReadJob } from "./reading.ts";
@@ -43,8 +44,8 @@ export interface Feeds<Value> {
 const POLL_MS = 10_000;
 /** Between two calls of a group at the least, in milliseconds: news that come together go together. */
 const PACE_MS = 50;
-/** First and longest pause after a call without answer, plus up to as much again, in milliseconds. */
-const RETRY_MS = { first: 100, longest: 2000 } as const;
+/** Pauses after calls without an answer. */
+const RETRY = { firstMs: 200, longestMs: 4000 } as const;
 
 interface Feed<Value> {
   readonly job: ReadJob;
@@ -112,7 +113,7 @@ export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
     });
     if (readings !== undefined) deliver(group, readings, valueOf);
     if (readings !== undefined || over.signal.aborted) return undefined;
-    return Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** Math.min(failures, 10));
+    return backoffMs(failures + 1, RETRY, random);
   }
 
   async function run(group: Group<Value>): Promise<void> {
@@ -120,7 +121,7 @@ export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
     while (group.feeds.size > 0 && !closed.signal.aborted) {
       const pauseMs = await round(group, failures);
       failures = pauseMs === undefined ? 0 : failures + 1;
-      await clock.sleep(pauseMs === undefined ? PACE_MS : pauseMs * (1 + random()), closed.signal);
+      await clock.sleep(pauseMs ?? PACE_MS, closed.signal);
     }
     group.isRunning = false;
     groups.delete(group);

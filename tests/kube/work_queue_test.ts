@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createDelayedKeys } from "../../kube/delayed_keys.ts";
-import { backoffMs, createWorkQueue } from "../../kube/work_queue.ts";
+import { createWorkQueue } from "../../kube/work_queue.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 
 function queueAt(random = () => 1) {
@@ -82,18 +82,6 @@ Deno.test("`addRateLimited()` doubles the delay of one key, up to the longest", 
   queue.forget("a");
   assert.equal(queue.addRateLimited("a"), 5);
   assert.equal(queue.addRateLimited("a", 7000), 7000);
-});
-
-Deno.test("`backoffMs()` stays between half of the delay and the delay", () => {
-  fc.assert(fc.property(
-    fc.integer({ min: 1, max: 5000 }),
-    fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
-    (failures, chance) => {
-      const full = Math.min(300_000, 5 * 2 ** (failures - 1));
-      const delay = backoffMs(failures, {}, () => chance);
-      assert.ok(delay >= full / 2 && delay <= full);
-    },
-  ));
 });
 
 Deno.test("`shutDown()` ends every wait and drops the rest", async () => {

@@ -1,0 +1,66 @@
+/** Reads and writes of objects that may not exist. */
+import type { CallOptions } from "./client.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
+import { formatKey, type KubeObject, type ObjectKey, type ResourceKind } from "./resource.ts";
+
+/** The calls of a client by which objects of one kind are read and written. */
+export interface ObjectStore<T> {
+  get(kind: ResourceKind<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
+  create(kind: ResourceKind<T>, object: T, options?: CallOptions): Promise<T>;
+  /** Fails with a conflict if the object's resourceVersion is not the stored one. */
+  replace(kind: ResourceKind<T>, object: T, options?: CallOptions): Promise<T>;
+}
+
+/** Reads an object. Returns undefined if it, or its whole resource, does not exist. */
+export async function getOrUndefined<T>(
+  client: Pick<ObjectStore<NoInfer<T>>, "get">,
+  kind: ResourceKind<T>,
+  key: ObjectKey,
+  options?: CallOptions,
+): Promise<T | undefined> {
+  try {
+    return await client.get(kind, key, options);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** What {@link upsert} did, and the object as the server has it now. */
+export interface Upserted<T> {
+  readonly outcome: "created" | "replaced" | "unchanged";
+  readonly object: T | undefined;
+}
+
+/** How often an object that others write at the same time is read again. */
+const ATTEMPTS = 5;
+
+/**
+ * Creates the object or replaces it at the version that was read, so that no other write is lost.
+ * `change` makes the wanted object from the stored one, and returns undefined if nothing has to change;
+ * it is called again after each conflict.
+ */
+export async function upsert<T extends KubeObject>(
+  client: ObjectStore<NoInfer<T>>,
+  kind: ResourceKind<T>,
+  key: ObjectKey,
+  change: (stored: T | undefined) => T | undefined,
+  options?: CallOptions,
+): Promise<Upserted<T>> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const stored = await getOrUndefined(client, kind, key, options);
+    const wanted = change(stored);
+    if (wanted === undefined) return { outcome: "unchanged", object: stored };
+    try {
+      if (stored === undefined) {
+        return { outcome: "created", object: await client.create(kind, wanted, options) };
+      }
+      const { resourceVersion } = stored.metadata ?? {};
+      const object = { ...wanted, metadata: { ...wanted.metadata, resourceVersion } };
+      return { outcome: "replaced", object: await client.replace(kind, object, options) };
+    } catch (error) {
+      if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
+    }
+  }
+  throw new Error(`${kind.kind} ${formatKey(key)} changed ${ATTEMPTS} times while writing it`);
+}
