@@ -1,66 +1,60 @@
-/** The connections of the status endpoint: how many a peer may hold, and how long one may rest. */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Server } from "node:https";
+/** Supervision of a server's connections: how many a peer may hold, and how long one may rest. */
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kube/clock.ts";
-import { type ConnectionLimits, createPeerGuard } from "./limits/peer_guard.ts";
-import { peerKey } from "./limits/peer_key.ts";
+import { admitConnections, type RefusePeer } from "./admission.ts";
+import type { ServerLimits } from "./limits/server_limits.ts";
 
-/** Options of {@link guardConnections}; all times in milliseconds. */
+/** Options of {@link guardConnections}. */
 export interface ConnectionOptions {
   readonly clock: Clock;
-  readonly limits: ConnectionLimits;
-  /** Whether a peer's new connections are closed before they cost a handshake. Default: none. */
-  readonly refuses?: (peer: string, nowMs: number) => boolean;
-  /** From the connection to the end of the first header. */
-  readonly headerMs: number;
-  /** Between two requests, the header of the second one apart. */
-  readonly idleMs: number;
-  /** How often they are looked at. */
-  readonly checkEveryMs: number;
+  readonly limits: ServerLimits;
+  readonly refuses?: RefusePeer | undefined;
 }
 
 /** The connections that are open. */
 export interface Connections {
-  /** How many there are. */
+  /** Returns how many there are. */
   open(): number;
   /**
-   * What came on a connection after this is not HTTP: whether an answer that says so would be taken
-   * for that of another request, which is in hand. Then the connection is closed after the latter.
+   * Notes that what comes on a connection from now on is not HTTP. Returns true if a response that
+   * says so would be taken for that of another request, which is in hand: then the connection is
+   * closed after the response to that one.
    */
   broken(socket: Duplex): boolean;
   closeAll(): void;
-  /** Ends the looking. */
+  /** Ends the supervision. */
   stop(): Promise<void>;
 }
 
 /**
- * Requests of a connection that may wait for their answers. Whoever sends more at once does not read the
- * answers, and the runtime keeps reading, without bound, what nobody takes from it.
+ * Requests of a connection that may wait for their responses. A client that sends more at once does
+ * not read the responses, and the runtime keeps reading, without bound, what nobody takes from it.
  */
 const MAX_UNANSWERED = 64;
-/** Bytes that may come while an answer is due: the longest body, and some. */
+/** Bytes that may come while a response is due: the longest body, and some. */
 const MAX_WAITING_BYTES = 4 << 20;
-/** Time for an answer to what is not HTTP to be taken, in milliseconds. */
+/** Time for a response to what is not HTTP to be taken, in milliseconds. */
 const BROKEN_MS = 1000;
 
 interface Connection {
   readonly socket: Socket;
   /** Whether a whole header came. */
   heard: boolean;
-  /** Requests that are not answered. */
+  /** Requests without a response. */
   inHand: number;
-  /** Monotonic time since which none is in hand. */
+  /** Monotonic time since which no request is in hand. */
   restsSinceMs: number;
   newest?: { readonly message: IncomingMessage; readonly response: ServerResponse };
   /** Bytes that had come with the newest request. */
   bytesThen: number;
-  /** Monotonic time since which nothing is HTTP that comes. */
+  /** Monotonic time since which what comes is not HTTP. */
   brokenSinceMs?: number;
 }
 
-/** The encrypted and the plain socket are two objects; these two numbers are of both. */
+/** Returns an id of a connection: its encrypted and its plain socket are two objects. */
 function idOf(socket: Duplex): string {
   const { remoteAddress, remotePort } = socket instanceof Socket ? socket : {
     remoteAddress: undefined,
@@ -69,23 +63,12 @@ function idOf(socket: Duplex): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/**
- * Asks `admit` before the server takes a connection: one that it refuses is closed before the server
- * has made anything for it, which costs a fifth, and a thirtieth of a handshake.
- */
-function putBefore(server: Server, admit: (socket: Socket) => boolean): void {
-  const takers = server.listeners("connection");
-  server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => {
-    if (!admit(socket)) return void socket.destroy();
-    for (const take of takers) Reflect.apply(take, server, [socket]);
-  });
-}
-
 /** Counts connections from now on, and closes those that send no whole header in time. */
-export function guardConnections(server: Server, options: ConnectionOptions): Connections {
-  const { clock, limits, refuses = () => false, headerMs, idleMs, checkEveryMs } = options;
-  const guard = createPeerGuard(limits);
+export function guardConnections(
+  server: HttpServer | HttpsServer,
+  { clock, limits, refuses }: ConnectionOptions,
+): Connections {
+  const { headerMs, idleMs, checkEveryMs } = limits;
   const connections = new Map<string, Connection>();
   /** Saves the making of an id for each request. */
   const bySocket = new WeakMap<Duplex, Connection>();
@@ -99,10 +82,7 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
     return found;
   }
 
-  function admit(socket: Socket): boolean {
-    const peer = peerKey(socket.remoteAddress ?? "");
-    const nowMs = clock.monotonic();
-    if (refuses(peer, nowMs) || !guard.admit(peer, nowMs)) return false;
+  function onAdmit(socket: Socket, nowMs: number): void {
     const id = idOf(socket);
     const connection: Connection = {
       socket,
@@ -113,12 +93,15 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
     };
     connections.set(id, connection);
     socket.once("close", () => {
-      guard.release(peer);
       if (connections.get(id) === connection) connections.delete(id);
     });
-    return true;
   }
-  putBefore(server, admit);
+  const admitted = admitConnections(server, {
+    clock,
+    limits: limits.connections,
+    refuses,
+    onAdmit,
+  });
 
   server.on("request", (message: IncomingMessage, response: ServerResponse) => {
     const connection = find(message.socket);
@@ -139,30 +122,30 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
   });
 
   /** Empty lines count for nothing: the runtime would take them for signs of life. */
-  function isOver(connection: Connection, nowMs: number): boolean {
+  function isOverdue(connection: Connection, nowMs: number): boolean {
     const { socket, heard, inHand, restsSinceMs, bytesThen, brokenSinceMs } = connection;
     if (brokenSinceMs !== undefined && nowMs - brokenSinceMs >= BROKEN_MS) return true;
     if (inHand > 0) return socket.bytesRead - bytesThen > MAX_WAITING_BYTES;
     return nowMs - restsSinceMs >= (heard ? idleMs + headerMs : headerMs);
   }
 
-  function closeThoseThatAreOver(): void {
+  function closeOverdue(): void {
     const nowMs = clock.monotonic();
     for (const connection of connections.values()) {
-      if (isOver(connection, nowMs)) connection.socket.destroy();
+      if (isOverdue(connection, nowMs)) connection.socket.destroy();
     }
   }
 
-  async function keepLooking(): Promise<void> {
+  async function supervise(): Promise<void> {
     while (!stopped.signal.aborted) {
       await clock.sleep(checkEveryMs, stopped.signal);
-      closeThoseThatAreOver();
+      closeOverdue();
     }
   }
-  const looking = keepLooking();
+  const supervising = supervise();
 
   return {
-    open: guard.open,
+    open: admitted.open,
     broken(socket) {
       const connection = find(socket);
       if (connection === undefined) return false;
@@ -170,7 +153,7 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
       if (connection.inHand === 0) return false;
       const { message, response } = connection.newest ?? {};
       const isInBody = message?.complete === false;
-      // Of the one request in hand the body is what is wrong: the answer is that request's.
+      // Of the one request in hand the body is what is wrong: the response is that request's.
       if (connection.inHand === 1 && isInBody && response?.headersSent === false) return false;
       // The rest of that body never comes: nobody may wait for it.
       if (isInBody) message.socket.end(() => connection.socket.destroy());
@@ -179,7 +162,7 @@ export function guardConnections(server: Server, options: ConnectionOptions): Co
     closeAll: () => connections.forEach(({ socket }) => socket.destroy()),
     stop: () => {
       stopped.abort();
-      return looking;
+      return supervising;
     },
   };
 }

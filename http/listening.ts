@@ -1,17 +1,33 @@
-/** How a TLS server of this room begins to listen, and how it ends: the endpoint's, and that of replicas. */
-import type { Server } from "node:https";
+/** Begin and end of listening, for every server of this room. */
+import type { Server as HttpServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import type { Server } from "node:net";
 import type { Clock } from "../kube/clock.ts";
+import { ConfigurationError } from "../kube/errors.ts";
 
-/** Listens, and answers the port that was taken. Throws where it cannot be had. 0 takes a free one. */
+/** Address of a server. */
+export interface ListenAddress {
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Default: all addresses. */
+  readonly hostname?: string | undefined;
+  /** Setting that chooses the port, for the message when it is taken: `--status-port`, for example. */
+  readonly portSetting: string;
+}
+
+/** Listens, and returns the port. Throws a {@link ConfigurationError} if the port is taken. */
 export function listen(
   server: Server,
-  port: number,
-  hostname: string | undefined,
+  { port, hostname, portSetting }: ListenAddress,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    const refuse = (cause: Error & { code?: string }) => {
+      const message = `${portSetting}: port ${port} is taken; choose another`;
+      reject(cause.code === "EADDRINUSE" ? new ConfigurationError(message, { cause }) : cause);
+    };
+    server.once("error", refuse);
     server.listen({ port, host: hostname }, () => {
-      server.off("error", reject);
+      server.off("error", refuse);
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
     });
@@ -21,15 +37,15 @@ export function listen(
 /** Bounds of {@link closeWithin}. */
 export interface Closing {
   readonly clock: Clock;
-  /** How long what is in hand may take, in milliseconds. */
+  /** Time for the requests in hand, in milliseconds. */
   readonly drainMs: number;
-  /** Cuts what the server itself does not know of, when the time is over. */
-  readonly cutRest?: () => void;
+  /** Cuts connections that the server itself does not know, when the time is over. */
+  readonly cutRest: () => void;
 }
 
 /** Takes no new connections, closes idle ones, and cuts the rest when `drainMs` are over. */
 export async function closeWithin(
-  server: Server,
+  server: HttpServer | HttpsServer,
   { clock, drainMs, cutRest }: Closing,
 ): Promise<void> {
   const closed = new AbortController();
@@ -38,7 +54,7 @@ export async function closeWithin(
   const cut = clock.sleep(drainMs, closed.signal).then(() => {
     if (closed.signal.aborted) return;
     server.closeAllConnections();
-    cutRest?.();
+    cutRest();
   });
   await done;
   closed.abort();

@@ -1,4 +1,5 @@
 /** HTTP requests and responses, independent of the server that they come through. */
+import type { ClientCertificate } from "./tls.ts";
 
 /** A request. */
 export interface HttpRequest {
@@ -9,6 +10,10 @@ export interface HttpRequest {
   readonly peer: string;
   /** The same object for all requests of a connection, if there is one. */
   readonly connection?: object;
+  /** Certificate of the client, if it has shown one that was verified. */
+  readonly clientCertificate?: ClientCertificate | undefined;
+  /** Returns a signal that aborts when the client has gone, or the server shuts down. */
+  signal?(): AbortSignal;
   /** Returns the value of a header by its lower-case name. */
   header(name: string): string | undefined;
   /**
@@ -41,7 +46,7 @@ export interface HttpResponse {
 /** Destination of a streamed response. */
 export interface ResponseSink {
   /** Resolves when the client can take more; at once if the client has gone. */
-  write(text: string): Promise<void>;
+  write(part: string | Uint8Array): Promise<void>;
   /** Aborts when the client has gone, or the server shuts down. */
   readonly signal: AbortSignal;
 }

@@ -1,16 +1,23 @@
-/** The status endpoint's socket: TLS, time-outs, connection limits and certificates (decision 11). */
+/** HTTP server with limits on connections, times and sizes: of TLS, with certificates that swap, or plain. */
 import { Buffer } from "node:buffer";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer, type Server as HttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
+import type { SecureVersion, TLSSocket } from "node:tls";
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../kube/clock.ts";
 import { messageOf } from "../kube/errors.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "./message.ts";
+import type { RefusePeer } from "./admission.ts";
 import { guardConnections } from "./connections.ts";
-import { doubtOf, refuseFault, refuseRaw, valuesOf } from "./malformed_requests.ts";
-import { closeWithin, listen } from "./listening.ts";
-import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./limits/peer_guard.ts";
+import type { ServerLimits } from "./limits/server_limits.ts";
+import { closeWithin, listen, type ListenAddress } from "./listening.ts";
+import { doubtOf, refuseFault, refuseRaw } from "./malformed_requests.ts";
+import type { HttpHandler, HttpResponse } from "./message.ts";
 import {
   failureResponse,
   INTERNAL_ERROR,
@@ -18,90 +25,54 @@ import {
   unavailable,
   WRONG_METHOD,
 } from "./refusals.ts";
-import { discardRest, readBounded } from "./request_body.ts";
-import { streamAnswer, type StreamedAnswer } from "./streamed_response.ts";
+import { discardRest } from "./request_body.ts";
+import { clientCertificateOf, ServerRequest } from "./server_request.ts";
+import { type StreamedResponse, streamResponse } from "./streamed_response.ts";
+import type { ClientCertificate, TlsIdentity } from "./tls.ts";
 
-/** Certificate chain and key, as PEM. */
-export interface ServingCertificate {
-  readonly cert: string;
-  readonly key: string;
+/** How a server speaks TLS. */
+export interface ServerTls extends TlsIdentity {
+  /** Whether clients show certificates of the identity's CAs. Default: none is asked for. */
+  readonly clientCertificates?: "optional" | "required";
+  /** Default: TLSv1.2. */
+  readonly minVersion?: SecureVersion;
 }
 
-/** How long clients may take, in milliseconds. */
-export interface ServingTimeouts {
-  /** From the connection to the end of the first header. Default 10 s. */
-  readonly headerMs: number;
-  /** From the first byte of a request to its last. Default 15 s. */
-  readonly requestMs: number;
-  /** Between two requests of a connection. Default 75 s. */
-  readonly idleMs: number;
-  /** How often header and request times are checked. Default 1 s. */
-  readonly checkEveryMs: number;
-}
-
-/** What is used where nothing else is asked for. */
-export const DEFAULT_TIMEOUTS: ServingTimeouts = {
-  headerMs: 10_000,
-  requestMs: 15_000,
-  idleMs: 75_000,
-  checkEveryMs: 1000,
-};
-
-/** Options of {@link startStatusServer}. */
-export interface StatusServerOptions {
-  /** 0 stands for a free one. */
-  readonly port: number;
-  /** Address to listen on. Default: all. */
-  readonly hostname?: string;
-  readonly tls: ServingCertificate;
+/** Options of {@link startServer}. */
+export interface ServerOptions extends ListenAddress {
+  /** Name of the server in lines of log. */
+  readonly name: string;
+  /** Absent: plain HTTP. */
+  readonly tls?: ServerTls | undefined;
   readonly handle: HttpHandler;
   readonly clock: Clock;
-  readonly timeouts?: Partial<ServingTimeouts>;
-  readonly connections?: Partial<ConnectionLimits>;
-  /** Whether a peer's new connections are closed before they cost a handshake. Default: none. */
-  readonly refuses?: (peer: string, nowMs: number) => boolean;
+  readonly limits: ServerLimits;
+  /** Default: no peer is refused. */
+  readonly refuses?: RefusePeer | undefined;
+  /** Returns whether a client may go on after its handshake. Default: every client may. */
+  readonly admitsClient?: (client: ClientCertificate | undefined, peer: string) => boolean;
+  /** Whether requests that come while the server closes get 503. Default: they are handled. */
+  readonly refusesWhileClosing?: boolean;
 }
 
-/** A running endpoint. */
-export interface StatusServer {
+/** A running server. */
+export interface Server {
   readonly port: number;
-  /** New connections get this certificate; those that are open stay. */
-  updateCertificate(tls: ServingCertificate): void;
-  /** Connections that are open now. */
+  /** Serves new connections with this identity; open connections stay. Plain servers ignore it. */
+  updateTls(tls: TlsIdentity): void;
+  /** Returns the number of connections that are open now. */
   connections(): number;
   /**
-   * Takes no new connections, refuses new pushes with 503, ends streams, lets what is in hand finish
-   * for at most `drainMs`, then closes everything.
+   * Takes no new connections, ends streams, lets what is in hand finish for at most `drainMs`, then
+   * closes everything.
    */
   close(drainMs: number): Promise<void>;
 }
-
-/** Header bytes that a request may have; the token is the most of them. */
-const MAX_HEADER_BYTES = 16_384;
 
 const SHUTTING_DOWN = failureResponse(unavailable("shutting down"), { headers: retryAfter(1000) });
 
 const badRequest = (code: number, message: string) =>
   failureResponse({ code, reason: "BadRequest", message });
-
-function requestOf(message: IncomingMessage): HttpRequest {
-  return {
-    method: message.method ?? "",
-    url: message.url ?? "",
-    peer: message.socket.remoteAddress ?? "",
-    connection: message.socket,
-    header(name) {
-      // The runtime keeps the first of two; whoever sends two may mean the other.
-      if (name === "authorization") {
-        const sent = valuesOf(message.rawHeaders, name);
-        return sent?.length === 1 ? sent[0] : sent?.join(", ");
-      }
-      const value = message.headers[name];
-      return typeof value === "string" ? value : value?.[0];
-    },
-    readBody: (maxBytes) => readBounded(message, maxBytes),
-  };
-}
 
 function send(response: ServerResponse, answer: HttpResponse, closing: boolean): void {
   if (response.destroyed || response.writableEnded) return;
@@ -112,22 +83,57 @@ function send(response: ServerResponse, answer: HttpResponse, closing: boolean):
   response.end(answer.body);
 }
 
-/** Who reads a body hears of its errors; without a listener they would end the process. */
+/** A body's errors are its reader's; without a listener they would end the process. */
 function ignore(): void {}
 
-/** Starts the endpoint. Throws where the port cannot be had, or the certificate cannot be used. */
-export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
-  const { handle, clock, tls } = options;
-  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
-  const log = getLogger(["milepost", "http"]);
-  const closing = new AbortController();
+const contextOf = ({ cert, key, ca }: TlsIdentity, minVersion: SecureVersion = "TLSv1.2") => ({
+  cert,
+  key,
+  ...(ca !== undefined && { ca }),
+  minVersion,
+});
 
-  async function answerTo(message: IncomingMessage): Promise<HttpResponse> {
-    if (closing.signal.aborted) {
-      return SHUTTING_DOWN;
-    }
+/** Creates the runtime's server with the time-outs that the runtime itself keeps. */
+function createRuntimeServer(
+  { tls, limits }: Pick<ServerOptions, "tls" | "limits">,
+): HttpServer | HttpsServer {
+  const bounds = {
+    headersTimeout: limits.headerMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+    maxHeaderSize: limits.headerBytes,
+    // Requests without it are refused here, as all others are.
+    requireHostHeader: false,
+  };
+  if (tls === undefined) return createPlainServer(bounds);
+  return createTlsServer({
+    ...bounds,
+    ...contextOf(tls, tls.minVersion),
+    handshakeTimeout: limits.headerMs,
+    requestCert: tls.clientCertificates !== undefined,
+    rejectUnauthorized: tls.clientCertificates === "required",
+  });
+}
+
+/**
+ * Starts a server. Throws a {@link ConfigurationError} if its port is taken, and an error if its
+ * certificate cannot be used.
+ */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { name, handle, clock, limits, tls, refuses, admitsClient } = options;
+  const log = getLogger(["milepost", "http"]).with({ server: name });
+  const closing = new AbortController();
+  const server = createRuntimeServer(options);
+  const connections = guardConnections(server, { clock, limits, refuses });
+
+  async function responseTo(
+    message: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<HttpResponse> {
+    if (options.refusesWhileClosing && closing.signal.aborted) return SHUTTING_DOWN;
     try {
-      return await handle(requestOf(message));
+      return await handle(new ServerRequest(message, response, closing.signal));
     } catch (error) {
       log.error("a request could not be answered", { problem: messageOf(error) });
       return failureResponse(INTERNAL_ERROR);
@@ -143,39 +149,20 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
       send(response, badRequest(400, doubt), true);
       return await discardRest(message, clock);
     }
-    const answer = await answerTo(message);
+    const answer = await responseTo(message, response);
     const { status, headers, stream } = answer;
     if (stream === undefined) send(response, answer, closing.signal.aborted);
     else await serveStream(response, { status, headers, write: stream });
     if (!message.complete) await discardRest(message, clock);
   }
 
-  async function serveStream(response: ServerResponse, answer: StreamedAnswer): Promise<void> {
+  async function serveStream(response: ServerResponse, answer: StreamedResponse): Promise<void> {
     const means = { clock, closing: closing.signal };
-    await streamAnswer(response, answer, means).catch((error: unknown) => {
+    await streamResponse(response, answer, means).catch((error: unknown) => {
       log.error("a stream broke off", { problem: messageOf(error) });
     });
   }
 
-  const server = createServer({
-    cert: tls.cert,
-    key: tls.key,
-    minVersion: "TLSv1.2",
-    handshakeTimeout: timeouts.headerMs,
-    headersTimeout: timeouts.headerMs,
-    requestTimeout: timeouts.requestMs,
-    keepAliveTimeout: timeouts.idleMs,
-    connectionsCheckingInterval: timeouts.checkEveryMs,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // It is asked for here, and its absence answered as everything else is.
-    requireHostHeader: false,
-  });
-  const connections = guardConnections(server, {
-    clock,
-    limits: { ...DEFAULT_CONNECTION_LIMITS, ...options.connections },
-    refuses: options.refuses,
-    ...timeouts,
-  });
   server.on("request", (message, response) => void serve(message, response));
   server.on("checkExpectation", (_message: IncomingMessage, response: ServerResponse) => {
     send(response, badRequest(417, "of expectations 100-continue is taken"), true);
@@ -187,11 +174,27 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   server.on("clientError", (error: Error, socket: Duplex) => {
     if (!connections.broken(socket)) refuseFault(socket, error);
   });
-  const port = await listen(server, options.port, options.hostname);
+  server.on("tlsClientError", (error: Error) => {
+    log.debug("a TLS handshake failed", { problem: messageOf(error) });
+  });
+  if (admitsClient !== undefined) {
+    server.on("secureConnection", (socket: TLSSocket) => {
+      const peer = socket.remoteAddress ?? "";
+      if (!admitsClient(clientCertificateOf(socket), peer)) socket.destroy();
+    });
+  }
+  const port = await listen(server, options);
+  server.on("error", (error: Error) => {
+    log.error("the listener failed", { problem: messageOf(error) });
+  });
 
   return {
     port,
-    updateCertificate: ({ cert, key }) => server.setSecureContext({ cert, key }),
+    updateTls(identity) {
+      if ("setSecureContext" in server) {
+        server.setSecureContext(contextOf(identity, tls?.minVersion));
+      }
+    },
     connections: connections.open,
     async close(drainMs) {
       closing.abort();

@@ -1,20 +1,20 @@
-/** Sends an answer that goes on, with back-pressure, until it or its reader ends. */
+/** Streamed responses with back-pressure, until they or their readers end. */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../kube/clock.ts";
 import type { HttpResponse, ResponseSink } from "./message.ts";
 
-/** What a reader that takes nothing any more has to take the rest, in milliseconds. */
+/** Time for a reader to take the end of a response, in milliseconds. */
 const FLUSH_MS = 1000;
 
-/** An answer whose body is written bit by bit. */
-export interface StreamedAnswer extends Pick<HttpResponse, "status" | "headers"> {
+/** A response whose body is written part by part. */
+export interface StreamedResponse extends Pick<HttpResponse, "status" | "headers"> {
   readonly write: (sink: ResponseSink) => Promise<void>;
 }
 
-/** What the sink writes to, and the end of it. */
+/** A sink, and how it is taken off its response. */
 interface Channel {
   readonly sink: ResponseSink;
-  /** Nothing is written any more; a write that still waits resolves. */
+  /** Ends writing; a write that still waits resolves. */
   detach(): void;
 }
 
@@ -41,8 +41,8 @@ function open(response: ServerResponse, closing: AbortSignal): Channel {
   return {
     sink: {
       signal: over.signal,
-      async write(text) {
-        if (over.signal.aborted || response.write(text)) return;
+      async write(part) {
+        if (over.signal.aborted || response.write(part)) return;
         await drained(response, over.signal);
       },
     },
@@ -54,7 +54,7 @@ function open(response: ServerResponse, closing: AbortSignal): Channel {
   };
 }
 
-/** Ends the answer; a reader that does not take its end in time is cut. */
+/** Ends the response; a reader that does not take its end in time is cut. */
 async function finish(response: ServerResponse, clock: Clock): Promise<void> {
   if (response.destroyed) return;
   const { socket } = response;
@@ -66,12 +66,14 @@ async function finish(response: ServerResponse, clock: Clock): Promise<void> {
 }
 
 /**
- * Streams `write` to the client until it resolves, the client goes, or `closing` aborts. It is called
- * once whatever happens, so that it can give back what it holds. The connection ends with the answer.
+ * Streams `write` to the client until it resolves, the client goes, or `closing` aborts. `write` is
+ * called once whatever happens, so that it can give back what it holds. The connection ends with the
+ * response. If `write` throws, the connection is cut, lest the reader take a part for the whole; the error
+ * is thrown on if there was somebody to read.
  */
-export async function streamAnswer(
+export async function streamResponse(
   response: ServerResponse,
-  { status, headers, write }: StreamedAnswer,
+  { status, headers, write }: StreamedResponse,
   { clock, closing }: { readonly clock: Clock; readonly closing: AbortSignal },
 ): Promise<void> {
   const { sink, detach } = open(response, closing);
@@ -81,6 +83,10 @@ export async function streamAnswer(
   }
   try {
     await write(sink);
+  } catch (error) {
+    const isAwaited = !sink.signal.aborted;
+    response.destroy();
+    if (isAwaited) throw error;
   } finally {
     detach();
     await finish(response, clock);

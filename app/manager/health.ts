@@ -1,6 +1,13 @@
-/** `/healthz`, `/readyz` and `/metrics`, by the runtime's own HTTP server. */
+/** Plain HTTP servers for `/healthz` and `/readyz`, and for `/metrics`. */
 import type { Registry } from "prom-client";
-import { ConfigurationError } from "../../kube/errors.ts";
+import {
+  connectionsInAll,
+  DEFAULT_SERVER_LIMITS,
+  type ServerLimits,
+} from "../../http/limits/server_limits.ts";
+import type { HttpResponse } from "../../http/message.ts";
+import { type Server, startServer } from "../../http/server.ts";
+import type { Clock } from "../../kube/clock.ts";
 
 /** A condition of readiness, by a name that tells an operator where to look. */
 export interface ReadinessCheck {
@@ -8,61 +15,59 @@ export interface ReadinessCheck {
   ready: () => boolean;
 }
 
-/** A server that is listening. */
-export interface PlainServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 interface ListenOptions {
-  port: number;
-  hostname: string;
+  readonly port: number;
+  readonly hostname: string;
+  readonly clock: Clock;
 }
 
-const text = (status: number, body: string) =>
-  new Response(`${body}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8" } });
+/** Limits of each of these servers: its clients are probes, and Prometheus. */
+const LIMITS: ServerLimits = { ...DEFAULT_SERVER_LIMITS, connections: connectionsInAll(500) };
 
-/** Serves on a port. Throws a ConfigurationError where it is taken. */
-function serve(
-  what: string,
-  { port, hostname }: ListenOptions,
-  handler: (request: Request) => Response | Promise<Response>,
-): PlainServer {
-  try {
-    const server = Deno.serve({ port, hostname, onListen: () => {} }, handler);
-    return { port: server.addr.port, close: () => server.shutdown() };
-  } catch (error) {
-    if (error instanceof Deno.errors.AddrInUse) {
-      throw new ConfigurationError(`port ${port} for ${what} is taken; choose another`, {
-        cause: error,
-      });
-    }
-    throw error;
-  }
-}
+const text = (status: number, body: string): HttpResponse => ({
+  status,
+  headers: { "Content-Type": "text/plain; charset=utf-8" },
+  body: `${body}\n`,
+});
 
-/** Liveness and readiness; `/readyz` names what is not ready. */
+const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
+
+/** Serves liveness and readiness; `/readyz` names what is not ready. */
 export function startHealthServer(
-  options: ListenOptions & { checks: readonly ReadinessCheck[] },
-): PlainServer {
-  return serve("health (--health-port)", options, (request) => {
-    const path = new URL(request.url).pathname;
+  { checks, ...listening }: ListenOptions & { readonly checks: readonly ReadinessCheck[] },
+): Promise<Server> {
+  function respond(path: string): HttpResponse {
     if (path === "/healthz") return text(200, "ok");
     if (path !== "/readyz") return text(404, "there is /healthz and /readyz");
-    const missing = options.checks.filter((it) => !it.ready()).map((it) => it.name);
+    const missing = checks.filter((it) => !it.ready()).map((it) => it.name);
     return missing.length === 0 ? text(200, "ok") : text(503, `not ready: ${missing.join(", ")}`);
+  }
+  return startServer({
+    ...listening,
+    name: "health",
+    portSetting: "--health-port",
+    limits: LIMITS,
+    handle: ({ url }) => Promise.resolve(respond(pathOf(url))),
   });
 }
 
-/** The series in Prometheus' text format. `refresh` runs before each read. */
+/** Serves the series in Prometheus' text format. `refresh` runs before each read. */
 export function startMetricsServer(
-  options: ListenOptions & { registry: Registry; refresh: () => void },
-): PlainServer {
-  return serve("metrics (--metrics-port)", options, async (request) => {
-    if (new URL(request.url).pathname !== "/metrics") return text(404, "there is /metrics");
-    options.refresh();
-    return new Response(await options.registry.metrics(), {
-      headers: { "content-type": options.registry.contentType },
-    });
+  { registry, refresh, ...listening }: ListenOptions & {
+    readonly registry: Registry;
+    readonly refresh: () => void;
+  },
+): Promise<Server> {
+  return startServer({
+    ...listening,
+    name: "metrics",
+    portSetting: "--metrics-port",
+    limits: LIMITS,
+    handle: async ({ url }) => {
+      if (pathOf(url) !== "/metrics") return text(404, "there is /metrics");
+      refresh();
+      const headers = { "Content-Type": registry.contentType };
+      return { status: 200, headers, body: await registry.metrics() };
+    },
   });
 }

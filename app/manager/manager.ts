@@ -103,24 +103,24 @@ async function runLoops(
 }
 
 /** The plain servers: health before anything else, so that a start that waits says what for. */
-function startPlainServers(
+async function startPlainServers(
   foundation: Foundation,
   parts: ManagerParts,
   phase: Phase,
   checks: readonly ReadinessCheck[],
   cleanup: AsyncDisposableStack,
 ) {
-  const { configuration, metrics } = foundation;
-  const hostname = configuration.bindAddress;
-  const health = startHealthServer({ hostname, port: configuration.healthPort, checks });
-  cleanup.defer(() => health.close());
-  const metricsServer = startMetricsServer({
-    hostname,
+  const { configuration, metrics, clock } = foundation;
+  const common = { hostname: configuration.bindAddress, clock };
+  const health = await startHealthServer({ ...common, port: configuration.healthPort, checks });
+  cleanup.defer(() => health.close(STOP.closeMs));
+  const metricsServer = await startMetricsServer({
+    ...common,
     port: configuration.metricsPort,
     registry: metrics.registry,
     refresh: () => refreshGauges(foundation, parts, phase),
   });
-  cleanup.defer(() => metricsServer.close());
+  cleanup.defer(() => metricsServer.close(STOP.closeMs));
   return { health: health.port, metrics: metricsServer.port };
 }
 
@@ -157,7 +157,7 @@ export async function startManager(
   // What is started is stopped in reverse: pushes first, then the term with what is pending.
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => parts.recording?.sink.close());
-  const plain = startPlainServers(foundation, parts, phase, checks, cleanup);
+  const plain = await startPlainServers(foundation, parts, phase, checks, cleanup);
   await certify(parts, clock, options.signal ?? loops.signal);
   phase.certified = true;
   const admission = await serveAdmission(

@@ -11,7 +11,7 @@ import { addressText } from "./replica.ts";
 import { serveObservations } from "./observations.ts";
 import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";
 import { serveReads } from "./reading.ts";
-import { orNameTheFlag, serveStatus } from "./serving.ts";
+import { serveStatus } from "./serving.ts";
 import { createStatusEndpoint, trainJobLookup } from "./status_endpoint.ts";
 
 /** Pushes are taken, and forwarded where that is needed. */
@@ -53,25 +53,20 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 async function listenForForwards(options: PushServingOptions, here: ObservationsHere) {
   const { foundation: { configuration, clock }, parts } = options;
   const { certificates, leadership, owned } = parts;
-  const listener = await orNameTheFlag(
-    "--forward-port",
-    configuration.forwardPort,
-    () =>
-      startForwardListener({
-        port: configuration.forwardPort,
-        hostname: configuration.bindAddress,
-        tls: serverTls(certificates.current()),
-        clientName: MANAGER.replicaCertificateName,
-        term: () => ({
-          leading: leadership.active,
-          transitions: leadership.transitions,
-        }),
-        acceptHere: owned.accept,
-        pollHere: owned.poll,
-        observations: { answerHere: here.answerForwarded, pollHere: here.poll },
-        clock,
-      }),
-  );
+  const listener = await startForwardListener({
+    port: configuration.forwardPort,
+    hostname: configuration.bindAddress,
+    tls: serverTls(certificates.current()),
+    clientName: MANAGER.replicaCertificateName,
+    term: () => ({
+      leading: leadership.active,
+      transitions: leadership.transitions,
+    }),
+    acceptHere: owned.accept,
+    pollHere: owned.poll,
+    observations: { answerHere: here.answerForwarded, pollHere: here.poll },
+    clock,
+  });
   const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
   return { listener, stop };
 }

@@ -7,7 +7,8 @@ import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { type Kubelet, startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import { createAccessCheck } from "../../standalone/kubelet/log_access.ts";
 import { LogProblem } from "../../standalone/kubelet/log_keys.ts";
-import { type LogServer, startLogServer } from "../../standalone/kubelet/log_server.ts";
+import type { Server } from "../../http/server.ts";
+import { startLogServer } from "../../standalone/kubelet/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { selfSignedCertificate } from "../../standalone/kubelet/serving_certificate.ts";
 
@@ -61,13 +62,16 @@ async function serveLogs(
   client: KubeClient,
   hostIP: string,
   kubelet: () => Kubelet | undefined,
-): Promise<LogServer> {
+): Promise<Server> {
   const { clientCa, nodeName } = options;
   return await startLogServer({
     hostname: hostIP,
     port: options.port ?? 0,
-    tls: await certificateOf(options, hostIP),
-    ...clientCa === undefined ? {} : { clientCa: await fileOf("--client-ca", clientCa) },
+    tls: {
+      ...await certificateOf(options, hostIP),
+      ...clientCa === undefined ? {} : { ca: await fileOf("--client-ca", clientCa) },
+    },
+    clock: systemClock,
     checkAccess: createAccessCheck({ client, clock: systemClock, nodeName }),
     readLogs({ namespace, pod, container, options }) {
       const running = kubelet();
@@ -85,7 +89,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   let kubelet: Kubelet | undefined;
   await using cleanup = new AsyncDisposableStack();
   const logs = await serveLogs(options, client, hostIP, () => kubelet);
-  cleanup.defer(() => logs.close());
+  cleanup.defer(() => logs.close(0));
   const started = kubelet = await startKubelet({
     client,
     nodeName: options.nodeName,

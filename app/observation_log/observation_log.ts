@@ -9,7 +9,6 @@ import {
 } from "../../katib/log/db_manager_server.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
-import { orNameTheFlag } from "../manager/serving.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
@@ -112,8 +111,7 @@ export async function startObservationLog(options: ObservationLogOptions): Promi
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
   const store = openStore(path);
   try {
-    const serve = () => startObservationServer({ hostname: bindAddress, port, tls, store, clock });
-    const server = await orNameTheFlag("--port", port, serve);
+    const server = await startObservationServer({ hostname: bindAddress, port, tls, store, clock });
     if (tls === undefined) {
       log.warn("without --tls-cert, --tls-key and --client-ca nobody can write");
     }

@@ -1,6 +1,5 @@
 /** A status server over real TLS as what the fuzzer sends its requests to. */
-import { systemClock } from "../../kube/clock.ts";
-import { startStatusServer } from "../../http/server.ts";
+import { startTestServer } from "../../tests/http/test_server.ts";
 import { certificate } from "../../tests/http/certificates.ts";
 import type { FuzzTarget } from "../../tests/status/fuzz/fuzz.ts";
 import type { FuzzRequest } from "../../tests/status/fuzz/oracle.ts";
@@ -21,12 +20,9 @@ function bytesOf({ method, url, headers, body }: FuzzRequest): Uint8Array | unde
 
 /** Starts the server. What is not HTTP is answered 400 or 431, also instead of the oracle's codes. */
 export async function startSocketTarget(bench: ReturnType<typeof hostileBench>) {
-  const server = await startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  const server = await startTestServer({
     tls: await certificate("fuzz"),
     handle: bench.handle,
-    clock: systemClock,
   });
   const target: FuzzTarget = {
     besides: new Set([400, 431]),

@@ -1,32 +1,13 @@
-/** How many connections a peer may hold and open, and how many there may be in all. */
-import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
-
-/** Bounds of connections. */
-export interface ConnectionLimits {
-  /** In all. Default 20000. */
-  readonly total: number;
-  /** Of one peer address at a time. Default 2000. */
-  readonly perPeer: number;
-  /** New ones of one peer address. Default 2000 a second, 4000 at once. */
-  readonly newPerPeer: BucketLimits;
-  /** Peers remembered. Default 50000. */
-  readonly maxPeers: number;
-}
-
-/** What is used where nothing else is asked for. */
-export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
-  total: 20_000,
-  perPeer: 2000,
-  newPerPeer: { ratePerSecond: 2000, burst: 4000 },
-  maxPeers: 50_000,
-};
+/** Counters of connections by peer address. */
+import type { ConnectionLimits } from "./server_limits.ts";
+import { createKeyedBuckets } from "./token_bucket.ts";
 
 /** Counts connections. */
 export interface PeerGuard {
-  /** Whether the peer may have one more connection; it counts until it is released. */
+  /** Returns whether the peer may have one more connection, which counts until it is released. */
   admit(peer: string, nowMs: number): boolean;
   release(peer: string): void;
-  /** Connections that count now. */
+  /** Returns the number of connections that count now. */
   open(): number;
 }
 

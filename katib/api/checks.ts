@@ -82,12 +82,13 @@ const UNCHECKED: ApiRefusal = {
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */
 export function refusalOf(
   { access, clock, peers }: ApiParts,
-  { peer, header }: HttpRequest,
+  request: HttpRequest,
 ): ApiRefusal | undefined {
+  const { peer } = request;
   const nowMs = clock.monotonic();
   const retryAfterMs = peers.waitMs(peer, nowMs);
   if (retryAfterMs === 0) return undefined;
-  const token = readerToken(header("authorization"), clock.now());
+  const token = readerToken(request.header("authorization"), clock.now());
   if (!("why" in token) && access.wasAccepted(token)) return undefined;
   return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, nowMs) };
 }
@@ -111,11 +112,11 @@ export async function mayRead(
 /** Everything about the bearer: the token's own words, what the API server says, and how often it comes. */
 export async function check(
   parts: ApiParts,
-  { peer, header }: HttpRequest,
+  request: HttpRequest,
   asked: Pick<Granted, "job" | "query">,
 ): Promise<Granted | ApiRefusal> {
   const { access, clock, peers, takeRead } = parts;
-  const token = readerToken(header("authorization"), clock.now());
+  const token = readerToken(request.header("authorization"), clock.now());
   if ("why" in token) return token;
   if (access.wasRefused(token)) return { why: "refused_before" };
   const reader = await access.authenticate(token);
@@ -125,6 +126,6 @@ export async function check(
   if (retryAfterMs > 0) return { why: "read_limit", retryAfterMs };
   const may = await mayRead(parts, token, asked.job);
   if ("why" in may) return may;
-  peers.proved(peer, clock.monotonic());
+  peers.proved(request.peer, clock.monotonic());
   return { ...asked, token, reader };
 }

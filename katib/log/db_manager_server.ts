@@ -1,9 +1,9 @@
 /** Serves Katib's DBManager service over a store, for as long as it is not stopped. */
 import { Buffer } from "node:buffer";
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { type ConnectionLimits, connectionsInAll } from "../../http/limits/server_limits.ts";
+import { assertUsable } from "../../http/tls.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
 import { addObservationService } from "./db_manager_service.ts";
@@ -27,8 +27,8 @@ export interface ObservationServerOptions {
   /** Stays the caller's. */
   readonly store: LogStore;
   readonly clock: Clock;
-  /** Default 1000. */
-  readonly maxConnections?: number;
+  /** Default: 1000, of one peer too. */
+  readonly connections?: ConnectionLimits;
 }
 
 /** A running server. */
@@ -55,22 +55,9 @@ const CHANNEL = {
   "grpc.keepalive_timeout_ms": TIMES_MS.pong,
 } as const;
 
-/** Throws where the parts cannot serve; the runtime would notice at each handshake only. */
-function assertFits({ cert, key, clientCa }: ServerTls): void {
-  let fits: boolean;
-  try {
-    new X509Certificate(clientCa);
-    fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
-  } catch (cause) {
-    throw new Error(`certificate, key or CA is no PEM: ${messageOf(cause)}`, { cause });
-  }
-  if (!fits) throw new Error("the key is not the certificate's");
-}
-
-/** Throws where certificate, key and CA are not what they should be. */
-function credentialsOf(tls: ServerTls): ServerCredentials {
-  assertFits(tls);
-  const { cert, key, clientCa } = tls;
+/** Returns credentials. Throws if they cannot be used: the runtime would notice at each handshake only. */
+function credentialsOf({ cert, key, clientCa }: ServerTls): ServerCredentials {
+  assertUsable({ cert, key, ca: clientCa });
   const pair = { private_key: Buffer.from(key), cert_chain: Buffer.from(cert) };
   return ServerCredentials.createSsl(Buffer.from(clientCa), [pair], true);
 }
@@ -79,7 +66,7 @@ function credentialsOf(tls: ServerTls): ServerCredentials {
 export async function startObservationServer(
   options: ObservationServerOptions,
 ): Promise<ObservationServer> {
-  const { hostname, port, store, clock, maxConnections = 1000 } = options;
+  const { hostname, port, store, clock, connections = connectionsInAll(1000) } = options;
   guardSessions();
   const writer = createStoreWriter({ store, clock, pausePerCommit: PAUSE_PER_COMMIT });
   const server = new Server(CHANNEL);
@@ -90,8 +77,9 @@ export async function startObservationServer(
   const listener = await listenOnSharedPort({
     hostname,
     port,
+    portSetting: "--port",
     clock,
-    maxConnections,
+    connections,
     firstByteMs: TIMES_MS.firstByte,
     idleMs: TIMES_MS.idle,
     plaintext: (socket) => plaintext.injectConnection(socket),

@@ -3,6 +3,9 @@
  * plaintext only; whoever speaks TLS shows a certificate.
  */
 import { createServer, type Socket } from "node:net";
+import { admitConnections } from "../../http/admission.ts";
+import type { ConnectionLimits } from "../../http/limits/server_limits.ts";
+import { listen } from "../../http/listening.ts";
 import type { Clock } from "../../kube/clock.ts";
 
 /** Takes a connection whose first bytes are unread. */
@@ -11,14 +14,16 @@ export type TakeConnection = (socket: Socket) => void;
 /** Options of {@link listenOnSharedPort}. */
 export interface SharedPortOptions {
   readonly hostname: string;
-  /** 0 takes one that is free. */
+  /** 0 takes a free port. */
   readonly port: number;
+  /** Setting that chooses the port, for the message when it is taken. */
+  readonly portSetting: string;
   readonly clock: Clock;
   readonly plaintext: TakeConnection;
-  /** Asked for each connection; undefined where there is no TLS. */
+  /** Called for each connection; returns undefined if there is no TLS. */
   readonly tls: () => TakeConnection | undefined;
-  /** Connections at a time; more are closed at once. */
-  readonly maxConnections: number;
+  /** More connections are closed at once. */
+  readonly connections: ConnectionLimits;
   /** Time for the first byte, in milliseconds. */
   readonly firstByteMs: number;
   /** Time without any byte after which a connection is closed, in milliseconds. */
@@ -35,9 +40,9 @@ export interface SharedPort {
 /** The first byte of a TLS handshake; gRPC's begins with a letter. */
 const HANDSHAKE = 0x16;
 
-/** Listens. Rejects where the port cannot be had. */
+/** Listens. Throws a ConfigurationError if the port is taken. */
 export async function listenOnSharedPort(options: SharedPortOptions): Promise<SharedPort> {
-  const { clock, plaintext, tls, maxConnections, firstByteMs, idleMs } = options;
+  const { clock, plaintext, tls, connections, firstByteMs, idleMs } = options;
   const sockets = new Set<Socket>();
 
   function dispatch(socket: Socket): void {
@@ -49,7 +54,7 @@ export async function listenOnSharedPort(options: SharedPortOptions): Promise<Sh
     else take(socket);
   }
 
-  function admit(socket: Socket): void {
+  function receive(socket: Socket): void {
     sockets.add(socket);
     const begun = new AbortController();
     socket.on("error", () => socket.destroy());
@@ -68,16 +73,9 @@ export async function listenOnSharedPort(options: SharedPortOptions): Promise<Sh
     });
   }
 
-  const server = createServer(admit);
-  server.maxConnections = maxConnections;
-  const port = await new Promise<number>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.hostname, () => {
-      server.removeListener("error", reject);
-      const address = server.address();
-      resolve(typeof address === "object" && address !== null ? address.port : options.port);
-    });
-  });
+  const server = createServer(receive);
+  admitConnections(server, { clock, limits: connections });
+  const port = await listen(server, options);
   return {
     port,
     close: () =>

@@ -236,13 +236,13 @@ export async function startForwardListener(
   server.on("tlsClientError", (error) => {
     log.debug("a replica's handshake failed", { problem: messageOf(error) });
   });
-  const port = await listen(server, options.port, options.hostname);
+  const port = await listen(server, { ...options, portSetting: "--forward-port" });
   return {
     port,
     updateTls: ({ cert, key, ca }) => server.setSecureContext({ cert, key, ca }),
     async close(drainMs) {
       closing.abort();
-      await closeWithin(server, { clock, drainMs });
+      await closeWithin(server, { clock, drainMs, cutRest: () => {} });
     },
   };
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { startHealthServer, startMetricsServer } from "../../app/manager/health.ts";
 import { createMetrics } from "../../app/manager/metrics.ts";
+import { systemClock } from "../../kube/clock.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 
 async function read(port: number, path: string): Promise<[number, string]> {
@@ -11,9 +12,10 @@ async function read(port: number, path: string): Promise<[number, string]> {
 
 Deno.test("startHealthServer() names what is not ready", async () => {
   let synced = false;
-  const server = startHealthServer({
+  const server = await startHealthServer({
     port: 0,
     hostname: "127.0.0.1",
+    clock: systemClock,
     checks: [{ name: "caches", ready: () => synced }, { name: "keys", ready: () => true }],
   });
   assert.deepEqual(await read(server.port, "/healthz"), [200, "ok\n"]);
@@ -21,14 +23,15 @@ Deno.test("startHealthServer() names what is not ready", async () => {
   synced = true;
   assert.deepEqual(await read(server.port, "/readyz"), [200, "ok\n"]);
   assert.equal((await read(server.port, "/"))[0], 404);
-  await server.close();
+  await server.close(1000);
 });
 
 Deno.test("startMetricsServer() refreshes gauges before it is read", async () => {
   const metrics = createMetrics();
-  const server = startMetricsServer({
+  const server = await startMetricsServer({
     port: 0,
     hostname: "127.0.0.1",
+    clock: systemClock,
     registry: metrics.registry,
     refresh: () => metrics.ledgerPending.set(7),
   });
@@ -37,14 +40,15 @@ Deno.test("startMetricsServer() refreshes gauges before it is read", async () =>
   assert.equal(status, 200);
   assert.match(body, /^milepost_ledger_pending 7$/m);
   assert.match(body, /^milepost_pushes_total\{result="accepted"\} 1$/m);
-  await server.close();
+  await server.close(1000);
 });
 
 Deno.test("startHealthServer() says which flag to change where the port is taken", async () => {
-  const first = startHealthServer({ port: 0, hostname: "127.0.0.1", checks: [] });
-  assert.throws(
-    () => startHealthServer({ port: first.port, hostname: "127.0.0.1", checks: [] }),
+  const common = { hostname: "127.0.0.1", clock: systemClock, checks: [] };
+  const first = await startHealthServer({ ...common, port: 0 });
+  await assert.rejects(
+    startHealthServer({ ...common, port: first.port }),
     (error) => error instanceof ConfigurationError && /--health-port/.test(error.message),
   );
-  await first.close();
+  await first.close(1000);
 });

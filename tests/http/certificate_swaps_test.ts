@@ -1,7 +1,6 @@
 /** Tests of certificates that are swapped while pushes go on. */
 import assert from "node:assert/strict";
-import { systemClock } from "../../kube/clock.ts";
-import { startStatusServer } from "../../http/server.ts";
+import { startTestServer } from "./test_server.ts";
 import { certificate } from "./certificates.ts";
 import { pushHonestly, pushOnOne } from "./honest_clients.ts";
 import { hostileBench } from "../status/hostile/case.ts";
@@ -25,15 +24,12 @@ function commonName(port: number): Promise<string> {
   });
 }
 
-Deno.test("`updateCertificate()` fails no push, however often it is called", async () => {
+Deno.test("`updateTls()` fails no push, however often it is called", async () => {
   const bench = hostileBench();
   const [first = await certificate("a")] = CERTIFICATES;
-  const server = await startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  const server = await startTestServer({
     tls: first,
     handle: bench.handle,
-    clock: systemClock,
   });
   const stop = new AbortController();
   const target = { port: server.port };
@@ -44,7 +40,7 @@ Deno.test("`updateCertificate()` fails no push, however often it is called", asy
   const seen = new Set<string>();
   for (let swap = 0; swap < SWAPS; swap++) {
     const next = CERTIFICATES[swap % CERTIFICATES.length];
-    if (next !== undefined) server.updateCertificate(next);
+    if (next !== undefined) server.updateTls(next);
     const [name] = await Promise.all([
       commonName(server.port),
       new Promise((resolve) => setTimeout(resolve, SWAP_EVERY_MS)),

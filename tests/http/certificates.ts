@@ -1,14 +1,14 @@
 /** Certificates for tests: self-signed, valid now, made in memory. */
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
-import type { ServingCertificate } from "../../http/server.ts";
+import type { TlsIdentity } from "../../http/tls.ts";
 
 function pem(label: string, der: ArrayBuffer): string {
   return x509.PemConverter.encode(der, label);
 }
 
 /** A self-signed certificate for `localhost`, told apart by its common name. */
-export async function certificate(commonName: string): Promise<ServingCertificate> {
+export async function certificate(commonName: string): Promise<TlsIdentity> {
   const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const cert = await x509.X509CertificateGenerator.createSelfSigned({

@@ -1,8 +1,8 @@
 /** Tests of the endpoint against thousands of clients that take their time. */
 import assert from "node:assert/strict";
 import type { TLSSocket } from "node:tls";
-import { systemClock } from "../../kube/clock.ts";
-import { startStatusServer, type StatusServer } from "../../http/server.ts";
+import type { Server } from "../../http/server.ts";
+import { startTestServer } from "./test_server.ts";
 import { until } from "../support/until.ts";
 import { certificate } from "./certificates.ts";
 import { hostileBench } from "../status/hostile/case.ts";
@@ -20,20 +20,17 @@ const DEADLINE = { timeoutMs: 60_000 };
 
 function serve(
   bench: ReturnType<typeof hostileBench>,
-  timeouts: { idleMs: number; headerMs?: number; requestMs?: number },
+  times: { idleMs: number; headerMs?: number; requestMs?: number },
 ) {
-  return startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  return startTestServer({
     tls: TLS,
     handle: bench.handle,
-    clock: systemClock,
-    timeouts: { headerMs: 1000, requestMs: 1500, checkEveryMs: 50, ...timeouts },
+    times: { headerMs: 1000, requestMs: 1500, checkEveryMs: 50, ...times },
     connections: { newPerPeer: { ratePerSecond: 1e6, burst: 1e6 } },
   });
 }
 
-Deno.test("`startStatusServer()` cuts 2,000 clients that take their time, while honest ones push", async () => {
+Deno.test("`startServer()` cuts 2,000 clients that take their time, while honest ones push", async () => {
   const bench = hostileBench();
   // The others wait until all are there: they are cut by then, or soon.
   // Honest ones need some of this time, too, for their handshakes among thousands.
@@ -69,7 +66,7 @@ function connected(socket: TLSSocket): Promise<void> {
 }
 
 /** An honest push is taken; a busy machine may need more than one try within these short times. */
-function pushesStill(server: StatusServer): Promise<boolean> {
+function pushesStill(server: Server): Promise<boolean> {
   return until("an honest push", async () => {
     return answersIn(await exchange({ port: server.port }, HONEST))[0]?.code === 200;
   }, DEADLINE);
@@ -94,7 +91,7 @@ const DRIPS: Record<string, { first: string; drip: string }> = {
 };
 
 for (const [sentence, { first, drip }] of Object.entries(DRIPS)) {
-  Deno.test(`\`startStatusServer()\` cuts a client that drips ${sentence}`, async () => {
+  Deno.test(`\`startServer()\` cuts a client that drips ${sentence}`, async () => {
     const bench = hostileBench();
     const server = await serve(bench, { idleMs: 500 });
     const socket = dial({ port: server.port });
@@ -114,7 +111,7 @@ for (const [sentence, { first, drip }] of Object.entries(DRIPS)) {
 }
 
 /** Writes again and again until the connection is closed. */
-async function flood(server: StatusServer, text: string): Promise<void> {
+async function flood(server: Server, text: string): Promise<void> {
   const socket = dial({ port: server.port });
   socket.on("error", () => {});
   socket.resume();
@@ -127,7 +124,7 @@ async function flood(server: StatusServer, text: string): Promise<void> {
   socket.destroy();
 }
 
-Deno.test("`startStatusServer()` cuts a client that pushes a thousand times at once and waits for no answer", async () => {
+Deno.test("`startServer()` cuts a client that pushes a thousand times at once and waits for no answer", async () => {
   const bench = hostileBench();
   const server = await serve(bench, { idleMs: 60_000 });
   await flood(server, KEPT.repeat(1000));
@@ -137,16 +134,13 @@ Deno.test("`startStatusServer()` cuts a client that pushes a thousand times at o
   await bench.reviews.close();
 });
 
-Deno.test("`startStatusServer()` cuts a client that sends on and on while its answer is due", async () => {
+Deno.test("`startServer()` cuts a client that sends on and on while its answer is due", async () => {
   const answer = Promise.withResolvers<{ ok: true }>();
   const bench = hostileBench({ accept: () => answer.promise });
-  const server = await startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  const server = await startTestServer({
     tls: TLS,
     handle: bench.handle,
-    clock: systemClock,
-    timeouts: { checkEveryMs: 50 },
+    times: { checkEveryMs: 50 },
   });
   // The header of the next request is cut off: it is not one more that waits.
   await flood(server, KEPT + "\r\n".repeat(100_000));
@@ -155,14 +149,11 @@ Deno.test("`startStatusServer()` cuts a client that sends on and on while its an
   await bench.reviews.close();
 });
 
-Deno.test("`startStatusServer()` has room for honest peers where one holds all it may", async () => {
+Deno.test("`startServer()` has room for honest peers where one holds all it may", async () => {
   const bench = hostileBench();
-  const server = await startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  const server = await startTestServer({
     tls: TLS,
     handle: bench.handle,
-    clock: systemClock,
     connections: { perPeer: 20 },
   });
   const target = { port: server.port, localAddress: "127.0.0.9" };

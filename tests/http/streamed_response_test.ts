@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { connect, type TLSSocket } from "node:tls";
 import { systemClock } from "../../kube/clock.ts";
 import type { ResponseSink } from "../../http/message.ts";
-import { startStatusServer, type StatusServer } from "../../http/server.ts";
+import type { Server } from "../../http/server.ts";
+import { startTestServer } from "./test_server.ts";
 import { until } from "../support/until.ts";
 import { within } from "../support/within.ts";
 import { certificate } from "./certificates.ts";
@@ -17,12 +18,9 @@ async function start(gate: Promise<void> = Promise.resolve()) {
   const ended: string[] = [];
   const ends: (() => void)[] = [];
   const asked = { count: 0 };
-  const server = await startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  const server = await startTestServer({
     tls: TLS,
-    clock: systemClock,
-    timeouts: { headerMs: 300, requestMs: 400, idleMs: 300, checkEveryMs: 50 },
+    times: { headerMs: 300, requestMs: 400, idleMs: 300, checkEveryMs: 50 },
     handle: async () => {
       asked.count += 1;
       await gate;
@@ -53,7 +51,7 @@ interface Reader {
   readonly closed: Promise<void>;
 }
 
-function dial({ port }: StatusServer, text = GET): Promise<Reader> {
+function dial({ port }: Server, text = GET): Promise<Reader> {
   return new Promise((resolve, reject) => {
     let heard = "";
     const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false }, () => {

@@ -6,7 +6,14 @@ import { forbidden } from "../../crds/field_problem.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import { createAdmissionHttp } from "../../webhook/admission_http.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
-import { admissionOptions, manualClock, review, runtime, trainJob } from "./builders.ts";
+import {
+  admissionOptions,
+  admissionRequest,
+  manualClock,
+  review,
+  runtime,
+  trainJob,
+} from "./builders.ts";
 
 const PATH = WEBHOOK_PATHS.validateTrainJobs;
 
@@ -34,12 +41,9 @@ async function judge(
   options = admissionOptions(),
 ) {
   const http = createAdmissionHttp(createAdmissionHandlers(options), manualClock());
-  const answer = await http({
-    method: "POST",
-    url: path,
-    headers: { "content-type": "application/json" },
-    body: ReadableStream.from([Buffer.from(JSON.stringify(review(object, overlay)))]),
-  });
+  const answer = await http(
+    admissionRequest({ url: path, body: [JSON.stringify(review(object, overlay))] }),
+  );
   assert.equal(answer.status, 200, answer.body);
   return answerSchema.parse(JSON.parse(answer.body)).response;
 }
@@ -193,12 +197,12 @@ Deno.test("admission gives a pod whose Trial is gone its identity, and says so",
 Deno.test("admission does not answer about a trial's pod while its Trial cannot be read", async () => {
   const options = admissionOptions({ trial: () => Promise.reject(new Error("the API is away")) });
   const http = createAdmissionHttp(createAdmissionHandlers(options), manualClock());
-  const answer = await http({
-    method: "POST",
-    url: WEBHOOK_PATHS.mutatePods,
-    headers: { "content-type": "application/json" },
-    body: ReadableStream.from([Buffer.from(JSON.stringify(review(trialsPod, ofPod)))]),
-  });
+  const answer = await http(
+    admissionRequest({
+      url: WEBHOOK_PATHS.mutatePods,
+      body: [JSON.stringify(review(trialsPod, ofPod))],
+    }),
+  );
   assert.equal(answer.status, 500);
 });
 

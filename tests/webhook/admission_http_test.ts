@@ -1,21 +1,13 @@
 /** The admission server's answers, without sockets. */
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
-import {
-  type AdmissionHandlers,
-  createAdmissionHttp,
-  type HttpAnswer,
-} from "../../webhook/admission_http.ts";
+import { type AdmissionHandlers, createAdmissionHttp } from "../../webhook/admission_http.ts";
+import type { HttpResponse } from "../../http/message.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
-import { admissionOptions, manualClock, review, trainJob } from "./builders.ts";
+import { admissionOptions, admissionRequest, manualClock, review, trainJob } from "./builders.ts";
 
 const PATH = WEBHOOK_PATHS.validateTrainJobs;
-
-async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
-  for (const text of texts) yield await Promise.resolve(Buffer.from(text));
-}
 
 interface Sent {
   method?: string;
@@ -29,12 +21,14 @@ function send(
   sent: Sent,
   handlers: AdmissionHandlers = createAdmissionHandlers(admissionOptions()),
   limits = { bodyBytes: 4096, handlerMs: 1000 },
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { method = "POST", url = PATH, contentType = "application/json" } = sent;
   const length = sent.contentLength?.toString();
   const headers = { "content-type": contentType, "content-length": length };
-  const body = chunks(...sent.body ?? [JSON.stringify(review(trainJob()))]);
-  return createAdmissionHttp(handlers, manualClock(), limits)({ method, url, headers, body });
+  const body = sent.body ?? [JSON.stringify(review(trainJob()))];
+  return createAdmissionHttp(handlers, manualClock(), limits)(
+    admissionRequest({ method, url, headers, body }),
+  );
 }
 
 const refusals: Record<string, { sent: Sent; code: number; message: RegExp }> = {
@@ -80,7 +74,7 @@ for (const [sentence, { sent, code, message }] of Object.entries(refusals)) {
     const answer = await send(sent);
     const status: unknown = JSON.parse(answer.body);
     assert.equal(answer.status, code);
-    assert.equal(answer.headers["content-type"], "application/json");
+    assert.equal(answer.headers["Content-Type"], "application/json");
     const parsed = z.object({
       kind: z.literal("Status"),
       status: z.literal("Failure"),
@@ -93,7 +87,7 @@ for (const [sentence, { sent, code, message }] of Object.entries(refusals)) {
 }
 
 Deno.test("`createAdmissionHttp()` names the method that is allowed", async () => {
-  assert.equal((await send({ method: "PUT" })).headers.allow, "POST");
+  assert.equal((await send({ method: "PUT" })).headers.Allow, "POST");
 });
 
 Deno.test("`createAdmissionHttp()` takes a query, parameters of the type, and chunks", async () => {
@@ -134,12 +128,11 @@ Deno.test("`createAdmissionHttp()` gives up on a slow handler, and tells it", as
     },
   }));
   const http = createAdmissionHttp(handlers, clock, { bodyBytes: 4096, handlerMs: 1000 });
-  const answering = http({
-    method: "POST",
+  const answering = http(admissionRequest({
     url: PATH,
     headers: { "content-type": "application/json" },
-    body: chunks(JSON.stringify(review(trainJob()))),
-  });
+    body: [JSON.stringify(review(trainJob()))],
+  }));
   await started.promise;
   clock.advance(1000);
   assert.equal((await answering).status, 504);

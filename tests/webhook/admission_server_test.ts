@@ -6,10 +6,16 @@ import { connect as connectPlain } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
+import { connectionsInAll, type ServerLimits } from "../../http/limits/server_limits.ts";
+import { startServer } from "../../http/server.ts";
+import { systemClock } from "../../kube/clock.ts";
 import {
-  type AdmissionServerOptions,
-  startAdmissionServer,
-} from "../../webhook/admission_server.ts";
+  ADMISSION_LIMITS,
+  ADMISSION_SERVER_LIMITS,
+  type AdmissionHandlers,
+  type AdmissionLimits,
+  createAdmissionHttp,
+} from "../../webhook/admission_http.ts";
 import { createAuthority, issueServingCertificate } from "../../webhook/certificate_authority.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
 import { admissionOptions, review, trainJob } from "./builders.ts";
@@ -22,15 +28,30 @@ async function identity() {
   return { ca: authority.certificate, cert: serving.certificate, key: serving.key };
 }
 
-async function start(overlay: Partial<AdmissionServerOptions> = {}) {
-  const held = { now: await identity() };
-  const server = await startAdmissionServer({
-    port: 0,
+interface Changes {
+  readonly port?: number;
+  readonly handlers?: AdmissionHandlers;
+  readonly limits?: Partial<ServerLimits & AdmissionLimits>;
+}
+
+async function start({ port = 0, handlers, limits }: Changes = {}) {
+  const tls = await identity();
+  const handle = createAdmissionHttp(
+    handlers ?? createAdmissionHandlers(admissionOptions()),
+    systemClock,
+    { ...ADMISSION_LIMITS, ...limits },
+  );
+  const server = await startServer({
+    name: "webhook",
+    port,
+    portSetting: "--webhook-port",
     hostname: HOST,
-    tls: () => held.now,
-    handlers: createAdmissionHandlers(admissionOptions()),
-    ...overlay,
+    tls: { cert: tls.cert, key: tls.key },
+    handle,
+    clock: systemClock,
+    limits: { ...ADMISSION_SERVER_LIMITS, ...limits },
   });
+  const held = { now: tls };
   return { server, held };
 }
 
@@ -60,14 +81,14 @@ async function post(port: number, ca: string, agent: Agent | undefined, body: st
 
 const BODY = JSON.stringify(review(trainJob()));
 
-Deno.test("`startAdmissionServer()` is verified by node:tls and swaps its certificate live", async () => {
+Deno.test("the admission server is verified by node:tls and swaps its certificate live", async () => {
   const { server, held } = await start();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
     const first = held.now;
     assert.equal((await post(server.port, first.ca, agent, BODY)).code, 200);
     held.now = await identity();
-    server.updateCertificate();
+    server.updateTls({ cert: held.now.cert, key: held.now.key });
     const kept = await post(server.port, first.ca, agent, BODY);
     assert.equal(kept.code, 200, "the open connection goes on");
     const other = new Agent({ keepAlive: false });
@@ -77,17 +98,17 @@ Deno.test("`startAdmissionServer()` is verified by node:tls and swaps its certif
     await assert.rejects(post(server.port, first.ca, new Agent(), BODY));
   } finally {
     agent.destroy();
-    await server.close();
+    await server.close(2000);
   }
 });
 
-Deno.test("`startAdmissionServer()` answers a chunked body that is too large with 413", async () => {
+Deno.test("the admission server answers a chunked body that is too large with 413", async () => {
   const { server, held } = await start({ limits: { bodyBytes: 1000 } });
   try {
     const { code, text } = await post(server.port, held.now.ca, new Agent(), "x".repeat(1001));
     assert.equal(code, 413, text);
   } finally {
-    await server.close();
+    await server.close(2000);
   }
 });
 
@@ -105,9 +126,9 @@ const hanging: Record<string, string> = {
   "never ends its body": `${HEAD}${LENGTH}{`,
 };
 for (const [sentence, bytes] of Object.entries(hanging)) {
-  Deno.test(`\`startAdmissionServer()\` closes a connection that ${sentence}`, async () => {
+  Deno.test(`the admission server closes a connection that ${sentence}`, async () => {
     const { server, held } = await start({
-      limits: { headersMs: 50, requestMs: 100, checkMs: 20 },
+      limits: { headerMs: 50, requestMs: 100, checkEveryMs: 20 },
     });
     try {
       const socket = await secured(server.port, held.now.ca);
@@ -117,25 +138,25 @@ for (const [sentence, bytes] of Object.entries(hanging)) {
       socket.resume();
       await closed;
     } finally {
-      await server.close();
+      await server.close(2000);
     }
   });
 }
 
-Deno.test("`startAdmissionServer()` closes a connection that never begins TLS", async () => {
-  const { server } = await start({ limits: { headersMs: 50 } });
+Deno.test("the admission server closes a connection that never begins TLS", async () => {
+  const { server } = await start({ limits: { headerMs: 50 } });
   try {
     const socket = connectPlain(server.port, HOST);
     socket.on("error", () => {});
     socket.resume();
     await once(socket, "close");
   } finally {
-    await server.close();
+    await server.close(2000);
   }
 });
 
-Deno.test("`startAdmissionServer()` takes no more connections than its limit", async () => {
-  const { server, held } = await start({ limits: { connections: 1 } });
+Deno.test("the admission server takes no more connections than its limit", async () => {
+  const { server, held } = await start({ limits: { connections: connectionsInAll(1) } });
   try {
     const socket = await secured(server.port, held.now.ca);
     await assert.rejects(post(server.port, held.now.ca, new Agent(), BODY));
@@ -145,7 +166,7 @@ Deno.test("`startAdmissionServer()` takes no more connections than its limit", a
   }
 });
 
-Deno.test("`startAdmissionServer()` survives what is not TLS", async () => {
+Deno.test("the admission server survives what is not TLS", async () => {
   const { server, held } = await start();
   try {
     const plain = connectPlain({ host: HOST, port: server.port });
@@ -155,7 +176,7 @@ Deno.test("`startAdmissionServer()` survives what is not TLS", async () => {
     await once(plain, "close");
     assert.equal((await post(server.port, held.now.ca, new Agent(), BODY)).code, 200);
   } finally {
-    await server.close();
+    await server.close(2000);
   }
 });
 
@@ -182,7 +203,7 @@ Deno.test("`close()` lets the request in hand finish, and cuts what hangs", asyn
 });
 
 Deno.test("`close()` cuts a connection that never began TLS", async () => {
-  const { server, held } = await start({ limits: { headersMs: 600_000, requestMs: 600_000 } });
+  const { server, held } = await start({ limits: { headerMs: 600_000, requestMs: 600_000 } });
   const socket = connectPlain(server.port, HOST);
   socket.on("error", () => {});
   socket.resume();
@@ -194,26 +215,21 @@ Deno.test("`close()` cuts a connection that never began TLS", async () => {
   await closed;
 });
 
-Deno.test("`startAdmissionServer()` says in one line that the port is taken", async () => {
-  const { server, held } = await start();
+Deno.test("the admission server says in one line that the port is taken", async () => {
+  const { server } = await start();
   try {
     await assert.rejects(
-      startAdmissionServer({
-        port: server.port,
-        hostname: HOST,
-        tls: () => held.now,
-        handlers: {},
-      }),
+      start({ port: server.port }),
       (error) =>
         error instanceof ConfigurationError &&
-        error.message.startsWith(`cannot listen on ${HOST}:${server.port}: `),
+        error.message === `--webhook-port: port ${server.port} is taken; choose another`,
     );
   } finally {
-    await server.close();
+    await server.close(2000);
   }
 });
 
-Deno.test("`startAdmissionServer()` cuts a client that asks a thousand times and reads no answer", async () => {
+Deno.test("the admission server cuts a client that asks a thousand times and reads no answer", async () => {
   const { server, held } = await start();
   try {
     const socket = connect({ host: HOST, port: server.port, rejectUnauthorized: false });
@@ -227,6 +243,6 @@ Deno.test("`startAdmissionServer()` cuts a client that asks a thousand times and
     clearInterval(asking);
     assert.equal((await post(server.port, held.now.ca, new Agent(), BODY)).code, 200);
   } finally {
-    await server.close();
+    await server.close(2000);
   }
 });

@@ -1,4 +1,6 @@
 /** Small objects to judge, a clock that stands still, and a store in memory. */
+import { Buffer } from "node:buffer";
+import type { HttpRequest } from "../../http/message.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
@@ -232,5 +234,24 @@ export function review(object: unknown, overlay: Record<string, unknown> = {}) {
       object,
       ...overlay,
     },
+  };
+}
+
+/** A request to the webhook, as a server hands it over. */
+export function admissionRequest(
+  { method = "POST", url, headers = { "content-type": "application/json" }, body }: {
+    method?: string;
+    url: string;
+    headers?: Readonly<Record<string, string | undefined>>;
+    body: string[];
+  },
+): HttpRequest {
+  const bytes = Buffer.from(body.join(""));
+  return {
+    method,
+    url,
+    peer: "10.0.0.1",
+    header: (name) => headers[name],
+    readBody: (maxBytes) => Promise.resolve(bytes.length > maxBytes ? undefined : bytes),
   };
 }

@@ -1,7 +1,6 @@
 /** The observation API against hostile bytes, over real TLS connections to the endpoint's own server. */
 import assert from "node:assert/strict";
-import { systemClock } from "../../../kube/clock.ts";
-import { startStatusServer } from "../../../http/server.ts";
+import { startTestServer } from "../../http/test_server.ts";
 import { answersIn, exchange } from "../../status/hostile/connection.ts";
 import { certificate } from "../../http/certificates.ts";
 import { apiBench, requestOf, tokenWith } from "./api_bench.ts";
@@ -57,13 +56,10 @@ const cases: Readonly<Record<string, { bytes: string; codes: readonly number[] }
 
 Deno.test("the observation API answers hostile bytes, and honest requests after them", async (t) => {
   const bench = apiBench();
-  const server = await startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  const server = await startTestServer({
     tls: await certificate("observed"),
     handle: bench.api.handle,
-    clock: systemClock,
-    timeouts: { headerMs: 5000, requestMs: 30_000, idleMs: 1000, checkEveryMs: 50 },
+    times: { headerMs: 5000, requestMs: 30_000, idleMs: 1000, checkEveryMs: 50 },
   });
   const codesOf = async (bytes: string) => {
     let heard = "";

@@ -17,7 +17,7 @@ async function watch(bench: ReturnType<typeof apiBench>, query = "", claims = {}
   const running = stream({
     signal: gone.signal,
     write(text) {
-      texts.push(text);
+      texts.push(String(text));
       return Promise.resolve();
     },
   }).then(() => done.is = true);

@@ -1,5 +1,6 @@
 /** The log endpoint over TLS: who gets in, what they get, and that it ends. */
 import assert from "node:assert/strict";
+import { systemClock } from "../../../kube/clock.ts";
 import { ConfigurationError } from "../../../kube/errors.ts";
 import type { Access, Proof } from "../../../standalone/kubelet/log_access.ts";
 import { LogProblem } from "../../../standalone/kubelet/log_keys.ts";
@@ -41,8 +42,8 @@ async function withServer(
   const server = await startLogServer({
     hostname: "127.0.0.1",
     port: 0,
-    tls: await ca.server("node", ["127.0.0.1"]),
-    clientCa: ca.cert,
+    tls: { ...await ca.server("node", ["127.0.0.1"]), ca: ca.cert },
+    clock: systemClock,
     checkAccess: (proof) => {
       proofs.push(proof);
       return options.access?.() ?? Promise.resolve({ ok: true });
@@ -63,7 +64,7 @@ async function withServer(
       },
     });
   } finally {
-    await server.close();
+    await server.close(0);
   }
 }
 
@@ -157,6 +158,7 @@ Deno.test("startLogServer() says in one line that its port is taken or its key i
   const tls = await selfSignedCertificate(["127.0.0.1", "node"], Date.now());
   const common = {
     hostname: "127.0.0.1",
+    clock: systemClock,
     checkAccess: () => Promise.resolve({ ok: true } as const),
     readLogs: () => text(""),
   };
@@ -165,7 +167,7 @@ Deno.test("startLogServer() says in one line that its port is taken or its key i
     assert.ok(error instanceof ConfigurationError);
     assert.match(
       error.message,
-      new RegExp(`cannot serve logs on 127\\.0\\.0\\.1:${port}: it is in`),
+      new RegExp(`--port: port ${port} is taken; choose another`),
     );
     return true;
   });

@@ -1,7 +1,6 @@
 /** Tests of the endpoint against hostile bytes, over real TLS connections to one server. */
 import assert from "node:assert/strict";
-import { systemClock } from "../../../kube/clock.ts";
-import { startStatusServer } from "../../../http/server.ts";
+import { startTestServer } from "../../http/test_server.ts";
 import { certificate } from "../../http/certificates.ts";
 import { TOKEN } from "../chain/handler_bench.ts";
 import { assertStatus, hostileBench } from "./case.ts";
@@ -13,13 +12,10 @@ const TLS = await certificate("hostile");
 type Bench = ReturnType<typeof hostileBench>;
 
 function serve({ handle }: Bench) {
-  return startStatusServer({
-    port: 0,
-    hostname: "127.0.0.1",
+  return startTestServer({
     tls: TLS,
     handle,
-    clock: systemClock,
-    timeouts: { headerMs: 1000, requestMs: 30_000, idleMs: 500, checkEveryMs: 50 },
+    times: { headerMs: 1000, requestMs: 30_000, idleMs: 500, checkEveryMs: 50 },
   });
 }
 
@@ -47,7 +43,7 @@ async function check(one: RawCase, port: number, bench: Bench): Promise<void> {
   assert.equal(counts.unknownKeys, 0);
 }
 
-Deno.test("`startStatusServer()` answers hostile bytes as the contract says, and honest pushes after them", async (t) => {
+Deno.test("`startServer()` answers hostile bytes as the contract says, and honest pushes after them", async (t) => {
   const bench = hostileBench();
   const server = await serve(bench);
   for (const [sentence, one] of Object.entries(RAW_CASES)) {

@@ -65,7 +65,7 @@ function readerBench(
     const gone = new AbortController();
     const sink: ResponseSink = {
       signal: gone.signal,
-      write: (text) => Promise.resolve(void written.push(text)),
+      write: (text) => Promise.resolve(void written.push(String(text))),
     };
     const done = { is: false };
     const ended = stream?.(sink).then(() => void (done.is = true));

@@ -37,7 +37,7 @@ function start(options: Partial<EventStreamOptions> = {}) {
     sink: {
       signal: gone.signal,
       write(text) {
-        written.push(text);
+        written.push(String(text));
         if (!reader.stalls) return Promise.resolve();
         return new Promise((resolve) => waiting.push(resolve));
       },

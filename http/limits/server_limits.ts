@@ -1,0 +1,52 @@
+/** Limits of a server: times of connections and requests, and how many of them there may be. */
+import type { BucketLimits } from "./token_bucket.ts";
+
+/** Bounds of the connections of a server. */
+export interface ConnectionLimits {
+  /** Connections in all. */
+  readonly total: number;
+  /** Connections of one peer address at a time. */
+  readonly perPeer: number;
+  /** New connections of one peer address. */
+  readonly newPerPeer: BucketLimits;
+  /** Peers that are remembered. */
+  readonly maxPeers: number;
+}
+
+/** Bounds of a server; all times in milliseconds. */
+export interface ServerLimits {
+  /** From the connection to the end of the first header. */
+  readonly headerMs: number;
+  /** From the first byte of a request to its last. */
+  readonly requestMs: number;
+  /** Between two requests of a connection, the header of the second one apart. */
+  readonly idleMs: number;
+  /** Interval at which the times of connections are checked. */
+  readonly checkEveryMs: number;
+  /** Bytes of the header of a request. */
+  readonly headerBytes: number;
+  readonly connections: ConnectionLimits;
+}
+
+/**
+ * Limits of the status endpoint, and the base of those of other servers. The token is the longest
+ * part of a header.
+ */
+export const DEFAULT_SERVER_LIMITS: ServerLimits = {
+  headerMs: 10_000,
+  requestMs: 15_000,
+  idleMs: 75_000,
+  checkEveryMs: 1000,
+  headerBytes: 16_384,
+  connections: {
+    total: 20_000,
+    perPeer: 2000,
+    newPerPeer: { ratePerSecond: 2000, burst: 4000 },
+    maxPeers: 50_000,
+  },
+};
+
+/** Returns bounds of connections that one peer may use up, such as an API server behind a proxy. */
+export function connectionsInAll(total: number): ConnectionLimits {
+  return { ...DEFAULT_SERVER_LIMITS.connections, total, perPeer: total };
+}
