@@ -1,6 +1,6 @@
 /**
- * The generated pages of docs/reference/: `deno task docs` writes them, `deno task docs --check` fails
- * if one is not current. Tables come from the code; what the code does not say is written here.
+ * The generated pages of docs/reference/ and pictures: `deno task docs` writes them, `deno task docs --check`
+ * fails if one is not current. Tables come from the code; what the code does not say is in generate/.
  */
 import { commandsPage } from "./generate/commands.ts";
 import { eventsPage } from "./generate/events.ts";
@@ -8,8 +8,15 @@ import { metricsPage } from "./generate/metrics.ts";
 import { namesPage } from "./generate/names.ts";
 import { settingsPage } from "./generate/settings.ts";
 import { openApiDocument } from "../katib/api/openapi.ts";
+import { parseCast } from "./pictures/asciicast.ts";
+import { diagramSvg } from "./pictures/diagram.ts";
+import { OVERVIEW } from "./pictures/overview.ts";
+import { terminalSvg } from "./pictures/terminal_svg.ts";
 
 const ROOT = new URL("../", import.meta.url);
+
+/** The recording of the demo, as `docs/pictures/record_demo.ts` made it. */
+const RECORDING = Deno.readTextFileSync(new URL("docs/pictures/demo.cast", ROOT));
 
 /** Every generated file: its path from the root, and its text. */
 export function generatedPages(): ReadonlyMap<string, string> {
@@ -19,6 +26,9 @@ export function generatedPages(): ReadonlyMap<string, string> {
     ["docs/reference/metrics.md", metricsPage()],
     ["docs/reference/names.md", namesPage()],
     ["docs/reference/settings.md", settingsPage()],
+    ["docs/pictures/overview-light.svg", diagramSvg(OVERVIEW, "light")],
+    ["docs/pictures/overview-dark.svg", diagramSvg(OVERVIEW, "dark")],
+    ["docs/pictures/demo.svg", terminalSvg(parseCast(RECORDING), "A run of milepost demo")],
     ["docs/reference/observation.openapi.json", `${JSON.stringify(openApiDocument(), null, 2)}\n`],
   ]);
 }
