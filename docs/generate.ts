@@ -11,6 +11,7 @@ import { openApiDocument } from "../katib/api/openapi.ts";
 import { parseCast } from "./pictures/asciicast.ts";
 import { diagramSvg } from "./pictures/diagram.ts";
 import { OVERVIEW } from "./pictures/overview.ts";
+import { ROOMS } from "./pictures/rooms.ts";
 import { terminalSvg } from "./pictures/terminal_svg.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -28,6 +29,8 @@ export function generatedPages(): ReadonlyMap<string, string> {
     ["docs/reference/settings.md", settingsPage()],
     ["docs/pictures/overview-light.svg", diagramSvg(OVERVIEW, "light")],
     ["docs/pictures/overview-dark.svg", diagramSvg(OVERVIEW, "dark")],
+    ["docs/pictures/rooms-light.svg", diagramSvg(ROOMS, "light")],
+    ["docs/pictures/rooms-dark.svg", diagramSvg(ROOMS, "dark")],
     ["docs/pictures/demo.svg", terminalSvg(parseCast(RECORDING), "A run of milepost demo")],
     ["docs/reference/observation.openapi.json", `${JSON.stringify(openApiDocument(), null, 2)}\n`],
   ]);

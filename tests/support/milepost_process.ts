@@ -46,11 +46,14 @@ function collect(stream: ReadableStream<Uint8Array>, onText: (all: string) => vo
 }
 
 /** Starts `standalone --json` and waits for its ready line. */
-export async function startStandaloneProcess(args: string[]): Promise<StandaloneProcess> {
+export async function startStandaloneProcess(
+  args: string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<StandaloneProcess> {
   const began = performance.now();
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", main, "standalone", "--json", ...args],
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
