@@ -39,13 +39,3 @@ export const systemClock: Clock = {
     } while (left > 0);
   },
 };
-
-/** RFC 3339 time with whole seconds, as Kubernetes writes `metav1.Time`. */
-export function rfc3339(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, "Z");
-}
-
-/** RFC 3339 time with microseconds, as Kubernetes writes `metav1.MicroTime`. */
-export function rfc3339Micro(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.(\d{3})Z$/, ".$1000Z");
-}

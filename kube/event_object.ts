@@ -1,6 +1,6 @@
 /** core/v1 Events as values: their names, their fields, and which of them are one. Pure. */
 import { z } from "zod";
-import { rfc3339 } from "./clock.ts";
+import { rfc3339 } from "../crds/timestamps.ts";
 import type { KubeObject, ResourceKind } from "./resource.ts";
 
 /** The object that an event is about. */

@@ -3,7 +3,8 @@ import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "./bounded_cache.ts";
 import { backoffMs } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
-import { type Clock, rfc3339, systemClock } from "./clock.ts";
+import { rfc3339 } from "../crds/timestamps.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
 import {
   cutMessage,

@@ -1,7 +1,8 @@
 /** Lease-based leader election, fenced by the local monotonic clock. */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
-import { type Clock, rfc3339Micro, systemClock } from "./clock.ts";
+import { rfc3339Micro } from "../crds/timestamps.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { isAlreadyExists, isConflict, messageOf } from "./errors.ts";
 import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
 import { getOrUndefined } from "./upsert.ts";

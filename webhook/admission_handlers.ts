@@ -15,7 +15,8 @@ import {
   type TrainJob,
   trainJobSchema,
 } from "../crds/trainjob.ts";
-import { type Clock, rfc3339 } from "../kube/clock.ts";
+import { rfc3339 } from "../crds/timestamps.ts";
+import type { Clock } from "../kube/clock.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
 import {
   type AdmissionHandler,

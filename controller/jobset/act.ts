@@ -5,7 +5,7 @@ import type { Job } from "../../crds/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_REASONS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { rfc3339 } from "../../kube/clock.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
 import { controllerOf, isControlledBy } from "../../kube/ownership.ts";

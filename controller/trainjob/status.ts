@@ -10,7 +10,7 @@ import {
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
 import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
-import { rfc3339 } from "../../kube/clock.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import {
   findCondition,
   isConditionTrue,

@@ -3,7 +3,7 @@ import { TRIAL_CONDITIONS, TRIAL_EARLY_STOPPED } from "../../crds/katib_names.ts
 import { TRAINJOB_CONDITIONS, TRAINJOB_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
-import { rfc3339 } from "../../kube/clock.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import { isConditionTrue, setCondition } from "../../kube/conditions.ts";
 import type { Stop } from "../adapter/adapter.ts";
 

@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_KEYS, JOB_REASONS } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { rfc3339 } from "../../kube/clock.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import { isConflict, isInvalid, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
@@ -13,7 +13,8 @@ import { keyOf } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { type JobPlan, withActive } from "./decide.ts";
 import { isTracked } from "./pods.ts";
-import { randomSuffix, renderPod } from "./render.ts";
+import { randomSuffix } from "../../crds/random_suffix.ts";
+import { renderPod } from "./render.ts";
 
 /** Calls to the API server that one pass has under way at a time. */
 const MAX_CALLS = 20;

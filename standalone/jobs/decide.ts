@@ -1,7 +1,7 @@
 /** From a Job and its pods to what shall be done: pure. */
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/names.ts";
-import { rfc3339 } from "../../kube/clock.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import { type ConditionUpdate, findCondition, setCondition } from "../../kube/conditions.ts";
 import type { EventText } from "../../kube/events.ts";
 import { formatIndexes } from "./indexes.ts";

@@ -1,19 +1,8 @@
 /** The pods of a Job: pure. */
 import type { Container, EnvVar, Job, ObjectMeta, Pod } from "../../crds/kubernetes.ts";
 import { COMPLETION_INDEX_ENV, DNS_LABEL_MAX, JOB_KEYS } from "../../crds/names.ts";
+import { SUFFIX_LENGTH } from "../../crds/random_suffix.ts";
 import { controllerReference } from "../../kube/ownership.ts";
-
-/** Letters of random name parts: none that could make a word. */
-const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
-const SUFFIX_LENGTH = 5;
-
-/** Five random characters; `random` gives numbers from 0 up to 1. */
-export function randomSuffix(random: () => number): string {
-  return Array.from(
-    { length: SUFFIX_LENGTH },
-    () => ALPHABET[Math.floor(random() * ALPHABET.length)] ?? ALPHABET[0],
-  ).join("");
-}
 
 /** `<job>-<index>-`, or `<job>-`: as long as the random part leaves room for. */
 export function podNamePrefix(job: string, index: number | undefined): string {

@@ -4,7 +4,8 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Node } from "../../crds/kubernetes.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { type Clock, rfc3339, rfc3339Micro } from "../../kube/clock.ts";
+import { rfc3339, rfc3339Micro } from "../../crds/timestamps.ts";
+import type { Clock } from "../../kube/clock.ts";
 import { setCondition } from "../../kube/conditions.ts";
 import { isAlreadyExists, isNotFound, messageOf } from "../../kube/errors.ts";
 

@@ -1,7 +1,7 @@
 /** Writes what the kubelet knows of a pod as `status` of the Pod object. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
-import { rfc3339 } from "../../kube/clock.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import { setCondition } from "../../kube/conditions.ts";
 import {
   type ContainerView,

@@ -1,6 +1,7 @@
 /** The ledger's write: a JSON patch of the status subresource that holds for one incarnation only. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import type { CallOptions, JsonPatchOperation, KubeClient } from "../../kube/client.ts";
 import { isConflict, isInvalid, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
 import type { LedgerJob, WriteOutcome, WriteStatus } from "./ledger.ts";
@@ -9,7 +10,7 @@ const WRITE_DEADLINE_MS = 5000;
 
 /** The time as `metav1.Time` has it: UTC, whole seconds. */
 export function wholeSeconds(time: string): string {
-  return new Date(time).toISOString().replace(/\.\d+Z$/, "Z");
+  return rfc3339(Date.parse(time));
 }
 
 /**

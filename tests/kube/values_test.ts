@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { rfc3339, rfc3339Micro, systemClock } from "../../kube/clock.ts";
+import { systemClock } from "../../kube/clock.ts";
 import {
   findCondition,
   isConditionFalse,
@@ -110,12 +110,6 @@ Deno.test("the predicates of `KubeError` know their codes and reasons", () => {
     assert.equal(predicate(no), false, predicate.name);
     assert.equal(predicate(new Error("no")), false, predicate.name);
   }
-});
-
-Deno.test("`rfc3339()` has whole seconds and `rfc3339Micro()` microseconds", () => {
-  const ms = Date.parse("2026-01-02T03:04:05.678Z");
-  assert.equal(rfc3339(ms), "2026-01-02T03:04:05Z");
-  assert.equal(rfc3339Micro(ms), "2026-01-02T03:04:05.678000Z");
 });
 
 Deno.test("`systemClock.sleep()` ends early when its signal aborts and leaves no timer", async () => {

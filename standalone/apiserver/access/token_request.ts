@@ -1,4 +1,5 @@
 /** `serviceaccounts/NAME/token`: a token for an audience, bound to an object. */
+import { rfc3339 } from "../../../crds/timestamps.ts";
 import { asTexts, at, isObject, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, conflict, invalid, notFound } from "../objects/status_error.ts";
@@ -53,7 +54,7 @@ export function createTokenRequests(options: TokenRequestOptions): CreateToken {
       },
       status: {
         token,
-        expirationTimestamp: new Date(expiresAtMs).toISOString().replace(/\.\d+Z$/, "Z"),
+        expirationTimestamp: rfc3339(expiresAtMs),
       },
     };
   };

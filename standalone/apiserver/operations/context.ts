@@ -67,11 +67,6 @@ export function systemCall(
   };
 }
 
-/** A time as metadata has it: RFC 3339 in whole seconds. */
-export function timestamp(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
-}
-
 /** Objects as they are served, by the stored ones and the schema that was asked. */
 const served = new WeakMap<ApiObject, { schema: unknown; version: string; object: ApiObject }>();
 

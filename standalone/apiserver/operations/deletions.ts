@@ -1,7 +1,8 @@
 /** Delete: preconditions, finalizers, propagation, and the grace that pods are given. */
 import { compact, numberAt, objectAt, textAt } from "../../../crds/json.ts";
 import { z } from "zod";
-import { type Call, type Context, timestamp } from "./context.ts";
+import { rfc3339 } from "../../../crds/timestamps.ts";
+import type { Call, Context } from "./context.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { admissionRequest, existing } from "./writes.ts";
 import { FINALIZERS, holdsOf } from "./strategies.ts";
@@ -121,7 +122,7 @@ function marked(
       ...metadata,
       finalizers: finalizers.length > 0 ? finalizers : undefined,
       deletionTimestamp: shorter
-        ? timestamp(context.now() + grace * 1000)
+        ? rfc3339(context.now() + grace * 1000)
         : metadata.deletionTimestamp,
       deletionGracePeriodSeconds: shorter ? grace : metadata.deletionGracePeriodSeconds,
       generation: first && metadata.generation !== undefined

@@ -1,6 +1,8 @@
 /** Create and update: decode, default, admit, validate, store. */
+import { randomSuffix } from "../../../crds/random_suffix.ts";
+import { rfc3339 } from "../../../crds/timestamps.ts";
 import { compact, sameJson } from "../../../crds/json.ts";
-import { asServed, type Call, type Context, inVersion, timestamp } from "./context.ts";
+import { asServed, type Call, type Context, inVersion } from "./context.ts";
 import { type ApiObject, parseSent, type SentObject } from "../objects/api_object.ts";
 import type { AdmissionRequest } from "../admission/admission_request.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
@@ -22,13 +24,10 @@ import {
 const CONFLICT_RETRIES = 5;
 /** Length of a name with room for a generated end. */
 const GENERATED_PREFIX_MAX = 58;
-const SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
 
-/** A name made of a prefix and five random letters that spell no word. */
-export function generatedName(prefix: string): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(5));
-  const suffix = [...bytes].map((byte) => SUFFIX_LETTERS[byte % SUFFIX_LETTERS.length]).join("");
-  return prefix.slice(0, GENERATED_PREFIX_MAX) + suffix;
+/** A name made of a prefix and a random end. */
+function generatedName(prefix: string): string {
+  return prefix.slice(0, GENERATED_PREFIX_MAX) + randomSuffix(Math.random);
 }
 
 /** What admission is told of a call. */
@@ -157,7 +156,7 @@ export async function createObject(
   const name = nameOf(sent, call);
   const { resource } = call;
   checkNamespace(context, call, name);
-  const now = timestamp(context.now());
+  const now = rfc3339(context.now());
   const namespace = resource.namespaced ? call.namespace : undefined;
   const born = newObject(sent, resource, { name, namespace, uid: crypto.randomUUID(), now });
   const request = admissionRequest({ ...call, name }, "CREATE", { object: born });

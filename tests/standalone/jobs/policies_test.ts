@@ -7,7 +7,8 @@ import { formatIndexes, indexOf, parseIndexes } from "../../../standalone/jobs/i
 import { takeAccount } from "../../../standalone/jobs/policy/accounting.ts";
 import { backoffLeft, KUBERNETES_POD_BACKOFF } from "../../../standalone/jobs/policy/backoff.ts";
 import { judgePod } from "../../../standalone/jobs/policy/pod_failure.ts";
-import { podNamePrefix, randomSuffix, renderPod } from "../../../standalone/jobs/render.ts";
+import { randomSuffix } from "../../../crds/random_suffix.ts";
+import { podNamePrefix, renderPod } from "../../../standalone/jobs/render.ts";
 import { jobSettings, type PodFailureRule } from "../../../standalone/jobs/settings.ts";
 import { indexed, job } from "./world.ts";
 

@@ -1,0 +1,11 @@
+/** Times of objects: RFC 3339, as Kubernetes writes them. */
+
+/** A time with whole seconds (`metav1.Time`). */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, "Z");
+}
+
+/** A time with microseconds (`metav1.MicroTime`). */
+export function rfc3339Micro(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.(\d{3})Z$/, ".$1000Z");
+}
