@@ -1,6 +1,8 @@
 /** From a pushed request to the progress on the TrainJob, seen by a watch, with nothing else to do. */
 import { KINDS } from "../crds/kinds.ts";
-import { CA_KEY, childNames, LABELS, PUSH_AUDIENCE, statusPath } from "../crds/names.ts";
+import { statusPath } from "../crds/job_kind.ts";
+import { TRAINJOB } from "../crds/job_kinds.ts";
+import { CA_KEY, childNames, LABELS, PUSH_AUDIENCE } from "../crds/names.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
 import { createInformer } from "../kube/informer.ts";
@@ -67,12 +69,15 @@ async function pusher(client: KubeClient, { ready }: StandaloneProcess, token: s
   return {
     async push(progressPercentage: number) {
       const lastUpdatedTime = new Date().toISOString();
-      const answer = await fetch(`${ready.status}${statusPath(JOB.namespace, JOB.name)}`, {
-        method: "POST",
-        client: http,
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        body: JSON.stringify({ trainerStatus: { progressPercentage, lastUpdatedTime } }),
-      });
+      const answer = await fetch(
+        `${ready.status}${statusPath(TRAINJOB, JOB.namespace, JOB.name)}`,
+        {
+          method: "POST",
+          client: http,
+          headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+          body: JSON.stringify({ trainerStatus: { progressPercentage, lastUpdatedTime } }),
+        },
+      );
       const text = await answer.text();
       if (!answer.ok) throw new Error(`the push got ${answer.status}: ${text}`);
     },

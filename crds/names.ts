@@ -290,14 +290,6 @@ export const STORAGE_URI_ENV = "STORAGE_URI";
 
 /** Audience of push tokens (KEP-2779). */
 export const PUSH_AUDIENCE = TRAINER_GROUP;
-/** Audience that upstream v2.3 gives to one job's tokens; accepted for that job only. */
-export function upstreamPushAudience(namespace: string, trainJob: string): string {
-  return `${TRAINER_API_VERSION}/namespaces/${namespace}/trainjobs/${trainJob}/status`;
-}
-/** Path of the status endpoint of one TrainJob (KEP-2779). */
-export function statusPath(namespace: string, trainJob: string): string {
-  return `/apis/${TRAINER_API_VERSION}/namespaces/${namespace}/trainjobs/${trainJob}/status`;
-}
 
 /** What the manager is called in a cluster (milepost.md, names). */
 export const MANAGER = {
@@ -327,11 +319,6 @@ export const PORTS = {
   health: 8081,
   forward: 8443,
 } as const;
-
-/** Path of a TrainJob's observation (milepost.md, messages). */
-export function observationPath(namespace: string, trainJob: string): string {
-  return `/apis/${TRAINER_API_VERSION}/namespaces/${namespace}/trainjobs/${trainJob}/observation`;
-}
 
 /** Bounds of a push (contract trainjob.md 1.3 and 7). */
 export const PUSH_LIMITS = {

@@ -13,6 +13,7 @@ import { diagramSvg } from "./pictures/diagram.ts";
 import { OVERVIEW } from "./pictures/overview.ts";
 import { ROOMS } from "./pictures/rooms.ts";
 import { terminalSvg } from "./pictures/terminal_svg.ts";
+import { JOB_KINDS } from "../crds/job_kinds.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
@@ -32,7 +33,10 @@ export function generatedPages(): ReadonlyMap<string, string> {
     ["docs/pictures/rooms-light.svg", diagramSvg(ROOMS, "light")],
     ["docs/pictures/rooms-dark.svg", diagramSvg(ROOMS, "dark")],
     ["docs/pictures/demo.svg", terminalSvg(parseCast(RECORDING), "A run of milepost demo")],
-    ["docs/reference/observation.openapi.json", `${JSON.stringify(openApiDocument(), null, 2)}\n`],
+    [
+      "docs/reference/observation.openapi.json",
+      `${JSON.stringify(openApiDocument(JOB_KINDS), null, 2)}\n`,
+    ],
   ]);
 }
 

@@ -1,5 +1,6 @@
 /** The decisions of admission by path: reads the objects, looks up what they name, asks the rules. */
 import { z } from "zod";
+import type { JobKinds } from "../crds/job_kinds.ts";
 import type { JobSet } from "../crds/jobset.ts";
 import type { Pod } from "../crds/kubernetes.ts";
 import { LABELS } from "../crds/names.ts";
@@ -50,6 +51,7 @@ export interface TrainJobKey {
 
 /** What the handlers need of other rooms. */
 export interface AdmissionOptions {
+  readonly kinds: JobKinds;
   /** The rules of rendering for TrainJobs. */
   readonly trainJobRules: TrainJobRules;
   /** The rules of rendering for runtimes. */
@@ -117,15 +119,17 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
     if (endpoint === undefined || request.operation !== "CREATE") return ALLOWED;
     const pod = podSchema.safeParse(request.object);
     if (!pod.success) return refuseShape(request.kind.kind, pod.error);
-    const trainJob = pod.data.metadata?.labels?.[LABELS.trainJobName];
+    const { labels = {} } = pod.data.metadata ?? {};
     const namespace = request.namespace ?? pod.data.metadata?.namespace;
-    if (!trainJob || !namespace) return ALLOWED;
-    const identified = injectIdentity(pod.data, { namespace, trainJob }, endpoint);
+    const kind = options.kinds.ofPod(labels);
+    const job = kind && labels[kind.podLabels.jobName];
+    if (!job || !namespace) return ALLOWED;
+    const identified = injectIdentity(pod.data, { kind, namespace, name: job }, endpoint);
     const warnings = injectionWarnings(pod.data);
-    const name = pod.data.metadata?.labels?.[LABELS.trial];
+    const name = labels[LABELS.trial];
     const trial = name && await options.trial({ namespace, name }, signal);
     if (name && !trial) warnings.push(`there is no Trial ${name} that the pod could be of`);
-    const patched = trial ? injectTrial(identified, trial) : identified;
+    const patched = trial ? injectTrial(identified, trial, options.kinds) : identified;
     return { allowed: true, patch: jsonPatch(request.object, patched), warnings };
   };
 }

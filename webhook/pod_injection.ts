@@ -1,35 +1,27 @@
 /**
- * Gives a TrainJob's pod its identity (design, decision 4): the projected volume with token and CA,
+ * Identity injection for the pods of jobs (docs/decisions/0009): the projected volume with token and CA,
  * mounted read-only in every container, and both families of variables. Pure and idempotent.
  *
- * The names belong to the injection: what the user has under the volume's name, the mount path or
+ * The names belong to the injection: whatever the user has under the volume's name, the mount path or
  * a variable's name is replaced in place. So a pod that is admitted twice stays as it is.
  */
 import type { Container, EnvVar, Pod, Volume, VolumeMount } from "../crds/kubernetes.ts";
-import {
-  CA_KEY,
-  childNames,
-  IDENTITY_VOLUME,
-  LABELS,
-  PUSH_AUDIENCE,
-  STATUS_ENV,
-  statusPath,
-} from "../crds/names.ts";
+import { type JobRef, statusPath } from "../crds/job_kind.ts";
+import { CA_KEY, IDENTITY_VOLUME, LABELS, PUSH_AUDIENCE, STATUS_ENV } from "../crds/names.ts";
 
-/** The TrainJob that a pod belongs to. */
-export interface TrainJobIdentity {
-  readonly namespace: string;
-  readonly trainJob: string;
-}
+/** The job that a pod belongs to, by its labels. */
+export type PodsJob = Omit<JobRef, "uid">;
 
 /** `defaultMode` of a projected volume as the API server defaults it (0644), spelled to stay equal. */
 const DEFAULT_FILE_MODE = 0o644;
 
 /**
- * The volume of a pod. A plain job's pod starts without its CA where the ConfigMap is missing (the
- * kubelet adds the file later): training does not wait for progress. A trial's pod waits for it.
+ * Returns the volume of a pod. A plain job's pod starts without its CA if the ConfigMap is missing (the
+ * kubelet adds the file later): training does not wait for progress. A trial's pod waits for it, if it is
+ * the manager that makes it.
  */
-function identityVolume(trainJob: string, isTrial: boolean): Volume {
+function identityVolume({ kind: { caConfigMap }, name }: PodsJob, isTrial: boolean): Volume {
+  const waits = isTrial && caConfigMap.madeByManager;
   return {
     name: IDENTITY_VOLUME.name,
     projected: {
@@ -44,9 +36,9 @@ function identityVolume(trainJob: string, isTrial: boolean): Volume {
         },
         {
           configMap: {
-            name: childNames.tlsConfig(trainJob),
+            name: caConfigMap.nameOf(name),
             items: [{ key: CA_KEY, path: IDENTITY_VOLUME.caFile }],
-            ...(isTrial ? {} : { optional: true }),
+            ...(waits ? {} : { optional: true }),
           },
         },
       ],
@@ -60,9 +52,9 @@ const identityMount: VolumeMount = {
   readOnly: true,
 };
 
-/** The variables of one family or both, with the URL of this job's status endpoint. */
-function identityEnv(identity: TrainJobIdentity, endpoint: string): EnvVar[] {
-  const url = endpoint.replace(/\/+$/, "") + statusPath(identity.namespace, identity.trainJob);
+/** Returns the variables of both families, with the URL of this job's status endpoint. */
+function identityEnv({ kind, namespace, name }: PodsJob, endpoint: string): EnvVar[] {
+  const url = endpoint.replace(/\/+$/, "") + statusPath(kind, namespace, name);
   return [STATUS_ENV.kep, STATUS_ENV.sdk].flatMap((family) => [
     { name: family.url, value: url },
     { name: family.caCert, value: `${IDENTITY_VOLUME.mountPath}/${IDENTITY_VOLUME.caFile}` },
@@ -70,7 +62,7 @@ function identityEnv(identity: TrainJobIdentity, endpoint: string): EnvVar[] {
   ]);
 }
 
-/** `wanted` where the first item with the same key stood (others of that key go), or at the end. */
+/** Returns the items with `wanted` in place of the first one of its key, without others of that key, or at the end. */
 function upsert<T>(items: readonly T[], wanted: T, key: (item: T) => string): T[] {
   const at = items.findIndex((item) => key(item) === key(wanted));
   if (at < 0) return [...items, wanted];
@@ -91,16 +83,16 @@ function injectContainer(container: Container, env: readonly EnvVar[]): Containe
 }
 
 /**
- * The pod with the identity of its TrainJob.
+ * Returns the pod with the identity of its job.
  *
- * @param identity whose progress the pod reports
+ * @param job whose progress the pod reports
  * @param endpoint base URL of the status endpoint, such as `https://host:8082`
  */
-export function injectIdentity(pod: Pod, identity: TrainJobIdentity, endpoint: string): Pod {
+export function injectIdentity(pod: Pod, job: PodsJob, endpoint: string): Pod {
   if (pod.spec === undefined) return pod;
-  const env = identityEnv(identity, endpoint);
+  const env = identityEnv(job, endpoint);
   const isTrial = pod.metadata?.labels?.[LABELS.trial] !== undefined;
-  const volume = identityVolume(identity.trainJob, isTrial);
+  const volume = identityVolume(job, isTrial);
   const inject = (container: Container) => injectContainer(container, env);
   const { initContainers } = pod.spec;
   return {
@@ -114,7 +106,7 @@ export function injectIdentity(pod: Pod, identity: TrainJobIdentity, endpoint: s
   };
 }
 
-/** What the injection takes away from the pod's author, as warnings for whoever creates the pod. */
+/** Warnings for whoever creates the pod about what the injection replaces. */
 export function injectionWarnings(pod: Pod): string[] {
   const taken = pod.spec?.volumes?.find((volume) =>
     volume.name === IDENTITY_VOLUME.name && volume.projected === undefined

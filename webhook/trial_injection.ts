@@ -1,20 +1,22 @@
 /**
- * Gives a pod of a trial what Katib's own webhook would give it for the Push collector (contract
- * katib.md 4.1 a, b), so that trials need not Katib's, and keeps Istio's sidecar away. Pure, idempotent,
- * and with Katib's webhook on the result is the same whatever the order.
+ * Trial injection: gives a pod of a trial what Katib's own webhook would give it for the Push collector
+ * (`pkg/webhook/v1beta1/pod/inject_webhook.go`), so that trials do not need Katib's, and keeps Istio's
+ * sidecar away. Pure, idempotent, and with Katib's webhook on the result is the same whatever the order.
  *
- * Unlike Katib's it denies nothing: a pod without the primary container, such as an initializer's, has
+ * Unlike Katib's it denies nothing: a pod without the primary container, such as an initializer's, gets
  * no variable.
  */
 import { ISTIO_INJECT, KATIB } from "../crds/katib_names.ts";
 import type { Container, EnvVar, Pod } from "../crds/kubernetes.ts";
+import { selectingLabels } from "../crds/job_kind.ts";
+import type { JobKinds } from "../crds/job_kinds.ts";
 import { JOB_KEYS, JOBSET_KEYS, TRAINER_GROUP } from "../crds/names.ts";
 
-/** What a pod is given of its Trial. */
+/** The fields of a Trial that its pods get. */
 export interface TrialOfPod {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** The container that trains; where the Trial does not say, no container has the variable. */
+  /** The container that trains; if the Trial does not name it, no container gets the variable. */
   readonly primaryContainerName?: string | undefined;
 }
 
@@ -31,10 +33,10 @@ const LABELS_OF_CONTROLLERS: ReadonlySet<string> = new Set([
   JOB_KEYS.legacyControllerUid,
 ]);
 
-const isControllers = (label: string) =>
-  LABELS_OF_CONTROLLERS.has(label) || PREFIXES_OF_CONTROLLERS.has(prefixOf(label));
-
-function labelsOf(pod: Pod, trial: TrialOfPod): Record<string, string> {
+function labelsOf(pod: Pod, trial: TrialOfPod, { all }: JobKinds): Record<string, string> {
+  const isControllers = (label: string) =>
+    LABELS_OF_CONTROLLERS.has(label) || PREFIXES_OF_CONTROLLERS.has(prefixOf(label)) ||
+    all.some((kind) => selectingLabels(kind).includes(label));
   const ofTrial = Object.entries(trial.labels ?? {}).filter(([label]) => !isControllers(label));
   return {
     ...pod.metadata?.labels,
@@ -58,12 +60,12 @@ function withTrialName(container: Container): Container {
 }
 
 /**
- * The pod with the labels of its Trial, its name in the primary container, and no sidecar of Istio's
- * unless it says that it wants one: by the annotation, the label, or both.
+ * Returns the pod with the labels of its Trial, its name in the primary container, and no sidecar of
+ * Istio's unless it asks for one: by the annotation, the label, or both.
  */
-export function injectTrial(pod: Pod, trial: TrialOfPod): Pod {
+export function injectTrial(pod: Pod, trial: TrialOfPod, kinds: JobKinds): Pod {
   if (pod.spec === undefined) return pod;
-  const labels = labelsOf(pod, trial);
+  const labels = labelsOf(pod, trial, kinds);
   const { annotations = {} } = pod.metadata ?? {};
   // What one spelling says holds for the other too: Istio prefers the label.
   const istio = labels[ISTIO_INJECT] ?? annotations[ISTIO_INJECT] ?? "false";

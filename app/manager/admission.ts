@@ -5,6 +5,7 @@ import {
   trainJobProblems,
 } from "../../controller/runtime/validation.ts";
 import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { childNames } from "../../crds/names.ts";
 import type { RuntimeRef } from "../../crds/trainjob.ts";
@@ -25,6 +26,7 @@ const READ_DEADLINE_MS = 2_000;
 
 /** What admission is made of. */
 export interface AdmissionParts {
+  readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly clock: Clock;
@@ -83,6 +85,7 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
         signal,
       );
   return createAdmissionHandlers({
+    kinds: parts.kinds,
     clock,
     endpoint,
     runtime,

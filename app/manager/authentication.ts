@@ -10,15 +10,17 @@ import {
   type ReviewCache,
 } from "../../http/callers/token_review.ts";
 import { createTokenVerifier, type TokenVerifier } from "../../http/callers/token_verification.ts";
-import { pushAudiences } from "../../status/chain/push_audience.ts";
+import { createPushAudiences } from "../../status/chain/push_audience.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** What it is made of. */
 export interface AuthenticationParts {
+  readonly kinds: JobKinds;
   readonly client: KubeClient;
-  readonly caches: Pick<Caches, "pods">;
+  readonly caches: Pick<Caches, "byKind">;
   readonly clock: Clock;
   readonly configuration: Pick<ManagerConfiguration, "authentication" | "tokenReviewQps">;
   readonly metrics: Pick<Metrics, "jwksRefreshes" | "tokenCache" | "tokenReviews">;
@@ -42,10 +44,12 @@ function byReview(parts: AuthenticationParts): Authentication {
   const { client, caches, clock, configuration, metrics } = parts;
   const verifier = createReviewVerifier({
     request: createReviewRequests(client),
-    audiencesOf: pushAudiences,
+    audiencesOf: createPushAudiences(parts.kinds),
     clock,
     isKnownPod: (namespace, { name, uid }) =>
-      caches.pods.get({ namespace, name })?.metadata?.uid === uid,
+      [...caches.byKind.values()].some(({ pods }) =>
+        pods.get({ namespace, name })?.metadata?.uid === uid
+      ),
     reviewsPerSecond: configuration.tokenReviewQps,
     onCache: (result) => metrics.tokenCache.inc({ result }),
     onReview: (result) => metrics.tokenReviews.inc({ result }),

@@ -1,8 +1,10 @@
 /** The manager's view of the cluster: an informer for each kind that it reads. */
 import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
+import { type AnyJob, type JobKind, type JobRef, podSelector } from "../../crds/job_kind.ts";
+import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { JOBSET_KEYS, LABELS, MANAGER } from "../../crds/names.ts";
-import { mayBeChild, WATCHED } from "../../crds/watched.ts";
+import { JOBSET_KEYS, MANAGER } from "../../crds/names.ts";
+import { mayBeChild, WATCHED, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { jobKeyOf } from "../../trials/plan/claim.ts";
@@ -20,6 +22,7 @@ export const INDEXES = {
 
 /** What {@link createCaches} is made with. */
 export interface CacheOptions {
+  readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly clock: Clock;
   /** The manager's own namespace. */
@@ -28,9 +31,28 @@ export interface CacheOptions {
   readonly onRestart: (resource: string, cause: string) => void;
 }
 
+/** The informers of one kind of job. */
+export interface JobKindCaches {
+  readonly jobs: Informer<AnyJob>;
+  /** The pods of its jobs, selected by their labels. */
+  readonly pods: Informer<WatchedPod>;
+}
+
+/** The informers of every kind of job. */
+export type JobCaches = ReadonlyMap<JobKind, JobKindCaches>;
+
+/** The job as its cache has it now, if it has that very one. */
+export function jobNow(
+  caches: ReadonlyMap<JobKind, { readonly jobs: Pick<Informer<AnyJob>, "get"> }>,
+  { kind, namespace, name, uid }: JobRef,
+): AnyJob | undefined {
+  const job = caches.get(kind)?.jobs.get({ namespace, name });
+  return job?.metadata.uid === uid ? job : undefined;
+}
+
 /** The informers, not yet running. */
 export function createCaches(options: CacheOptions) {
-  const { client, clock } = options;
+  const { kinds, client, clock } = options;
   function cache<T extends KubeObject>(
     kind: InformerOptions<T>["kind"],
     more: Partial<InformerOptions<T>> = {},
@@ -38,7 +60,8 @@ export function createCaches(options: CacheOptions) {
     const onRestart = (cause: string) => options.onRestart(kind.plural, cause);
     return createInformer<T>({ client, clock, kind, onRestart, ...more });
   }
-  return {
+  const podsOf = (kind: JobKind) => cache(WATCHED.pod, { labelSelector: podSelector(kind) });
+  const named = {
     trainJobs: cache(WATCHED.trainJob),
     // Most clusters have no Katib.
     trials: createRestingInformer({
@@ -58,7 +81,7 @@ export function createCaches(options: CacheOptions) {
     jobs: cache(WATCHED.job, { indexes: jobSetJobIndexes, labelSelector: JOBSET_KEYS.jobSetName }),
     services: cache(WATCHED.service),
     configMaps: cache(WATCHED.configMap, { keep: mayBeChild }),
-    pods: cache(WATCHED.pod, { labelSelector: LABELS.trainJobName }),
+    pods: podsOf(TRAINJOB),
     serviceAccounts: cache(WATCHED.serviceAccount),
     secrets: cache(KINDS.secret, {
       namespace: options.namespace,
@@ -69,23 +92,43 @@ export function createCaches(options: CacheOptions) {
       fieldSelector: `metadata.name=${MANAGER.validatingConfiguration}`,
     }),
   };
+  const byKind = new Map<JobKind, JobKindCaches>(kinds.all.map((kind) => [
+    kind,
+    kind.id === TRAINJOB.id
+      ? { jobs: named.trainJobs, pods: named.pods }
+      : { jobs: cache(kind), pods: podsOf(kind) },
+  ]));
+  return { ...named, byKind };
 }
 
 /** All informers of the manager. */
 export type Caches = ReturnType<typeof createCaches>;
 
+/** The informers by name, each once. */
+function informersOf({ byKind, ...named }: Caches) {
+  const all: Record<string, Pick<Informer<unknown>, "synced" | "whenSynced" | "run">> = {
+    ...named,
+  };
+  for (const [{ plural }, { jobs, pods }] of byKind) {
+    if (jobs === named.trainJobs) continue;
+    all[plural] = jobs;
+    all[`pods of ${plural}`] = pods;
+  }
+  return all;
+}
+
 /** The caches that have no first list yet, by name. */
 export function unsynced(caches: Caches): string[] {
-  return Object.entries(caches).filter(([, it]) => !it.synced).map(([name]) => name);
+  return Object.entries(informersOf(caches)).filter(([, it]) => !it.synced).map(([name]) => name);
 }
 
 /** Runs all of them until `signal` aborts. */
 export async function runCaches(caches: Caches, signal: AbortSignal): Promise<void> {
-  await Promise.all(Object.values(caches).map((it) => it.run(signal)));
+  await Promise.all(Object.values(informersOf(caches)).map((it) => it.run(signal)));
 }
 
-/** Waits for the first list of each. Answers false where `signal` aborted before. */
+/** Waits for the first list of each. Returns false if `signal` aborts before. */
 export async function cachesSynced(caches: Caches, signal: AbortSignal): Promise<boolean> {
-  const all = await Promise.all(Object.values(caches).map((it) => it.whenSynced(signal)));
-  return all.every((it) => it);
+  const all = Object.values(informersOf(caches)).map((it) => it.whenSynced(signal));
+  return (await Promise.all(all)).every((it) => it);
 }

@@ -1,44 +1,47 @@
-/** When TrainJobs end: by their conditions, or because they are gone. For streams that end with them. */
-import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
+/** Job end notifications, for streams that end with their job. */
+import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
+import { endOf } from "../../crds/job_state.ts";
 import type { Informer } from "../../kube/informer.ts";
 import type { JobEnd } from "../../status/reading/status_stream.ts";
-import type { ReadJob } from "../../status/reading/reading.ts";
+import { jobNow } from "./caches.ts";
 
-/** Tells of ends. */
+/** Notifies of ends. */
 export interface JobEnds {
-  /** Hears of the end of one job, at once where it is known to have ended; stops by the answer. */
-  on(job: ReadJob, listener: (end: JobEnd) => void): () => void;
-  /** Hears nothing of the cache any more. */
+  /**
+   * Calls the listener when the job ends, at once if it is known to have ended. Returns a function that
+   * ends this.
+   */
+  on(job: JobRef, listener: (end: JobEnd) => void): () => void;
+  /** Stops listening to the caches. */
   close(): void;
 }
 
-/** How the job ended; undefined where it has not. */
-export function endOf(job: TrainJob): JobEnd | undefined {
-  const conditions = job.status?.conditions;
-  if (isConditionTrue(conditions, TRAINJOB_CONDITIONS.failed)) return "Failed";
-  return isConditionTrue(conditions, TRAINJOB_CONDITIONS.complete) ? "Complete" : undefined;
-}
+/** The watched jobs by their kind. */
+export type WatchedJobs = ReadonlyMap<
+  JobKind,
+  { readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange"> }
+>;
 
-/** Creates {@link JobEnds} over the watched TrainJobs. */
-export function createJobEnds(trainJobs: Pick<Informer<TrainJob>, "get" | "onChange">): JobEnds {
+/** Creates {@link JobEnds} over the watched jobs. */
+export function createJobEnds(watched: WatchedJobs): JobEnds {
   /** By the UID of the job; never more keys than streams. */
   const listeners = new Map<string, Set<(end: JobEnd) => void>>();
-  const close = trainJobs.onChange(({ type, object }) => {
-    const waiting = listeners.get(object.metadata.uid ?? "");
-    if (waiting === undefined) return;
-    const end = type === "deleted" ? "Deleted" : endOf(object);
-    if (end !== undefined) { for (const listener of [...waiting]) listener(end); }
-  });
+  const stops = [...watched].map(([kind, { jobs }]) =>
+    jobs.onChange(({ type, object }) => {
+      const waiting = listeners.get(object.metadata.uid ?? "");
+      if (waiting === undefined) return;
+      const end = type === "deleted" ? "Deleted" : endOf(kind, object);
+      if (end !== undefined) { for (const listener of [...waiting]) listener(end); }
+    })
+  );
   return {
-    close,
+    close: () => stops.forEach((stop) => stop()),
     on(job, listener) {
       const waiting = listeners.get(job.uid) ?? new Set();
       listeners.set(job.uid, waiting.add(listener));
-      const object = trainJobs.get({ namespace: job.namespace, name: job.name });
       // A cache that is behind may hold another job of that name, or none: that says nothing.
-      const end = object?.metadata.uid === job.uid ? endOf(object) : undefined;
+      const object = jobNow(watched, job);
+      const end = object && endOf(job.kind, object);
       if (end !== undefined) listener(end);
       return () => {
         waiting.delete(listener);

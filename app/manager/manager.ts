@@ -1,5 +1,6 @@
 /** The manager: a replica that serves, and leads where it is its turn; started in order, stopped in reverse. */
 import { getLogger } from "@logtape/logtape";
+import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { retry } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
@@ -29,6 +30,8 @@ const START_RETRY = { firstMs: 250, longestMs: 5_000 } as const;
 
 /** What the manager is given besides its settings. */
 export interface ManagerOptions {
+  /** The kinds of jobs that it serves. Default: all that Milepost knows. */
+  readonly kinds?: JobKinds;
   /** The client for the API server, as the manager's own user. */
   readonly client: KubeClient;
   readonly metrics?: Metrics;
@@ -140,8 +143,8 @@ export async function startManager(
   options: ManagerOptions,
 ): Promise<Manager> {
   const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
-  const { client, host, certificatePolicy } = options;
-  const foundation = { configuration, client, clock, metrics, host, certificatePolicy };
+  const { kinds = JOB_KINDS, client, host, certificatePolicy } = options;
+  const foundation = { kinds, configuration, client, clock, metrics, host, certificatePolicy };
   const phase: Phase = {
     certified: false,
     configured: false,

@@ -8,7 +8,8 @@ import {
 import { outcomeByTemplate } from "../../katib/api/job_state.ts";
 import { createObservationApi, type ObservationApi } from "../../katib/api/observation_api.ts";
 import type { TakeQuestion } from "../../katib/api/questions.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
@@ -17,13 +18,13 @@ import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Peers } from "../../http/limits/peers.ts";
 import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
 import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
-import type { Lookup } from "../../status/ownership/ownership.ts";
 import { runEventLoop } from "../../http/event_stream.ts";
 import { createFeeds } from "../../status/reading/status_feeds.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
 import { createOwnerRouter } from "../../status/replicas/owner.ts";
 import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
-import type { Caches } from "./caches.ts";
+import { type Caches, jobNow } from "./caches.ts";
+import type { FindJob } from "./status_endpoint.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { JobEnds } from "./job_ends.ts";
 import type { Metrics } from "./metrics.ts";
@@ -35,15 +36,15 @@ export interface ObservationServingOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly configuration: Pick<ManagerConfiguration, "tokenReviewQps">;
-  readonly caches: Pick<Caches, "trainJobs" | "trials">;
+  readonly kinds: JobKinds;
+  readonly caches: Pick<Caches, "byKind" | "trials">;
   readonly metrics: Metrics;
   /** Shared with pushes: who fails here is counted there. */
   readonly peers: Peers;
   /** Shared with the streams of statuses. */
   readonly places: StreamPlaces;
   readonly ends: Pick<JobEnds, "on">;
-  /** A TrainJob by the cache, or by a bounded read. */
-  readonly findJob: Lookup<TrainJob>;
+  readonly findJob: FindJob;
   /** Locates the owner. */
   readonly leadership: LeaderLocator;
   readonly here: ObservationsHere;
@@ -91,7 +92,7 @@ function createAsk(options: ObservationServingOptions) {
   });
 }
 
-/** Tells of changes of the log at its owner, and of the TrainJob here. */
+/** Reports changes of the log at its owner, and of the job here. */
 function createFollow(options: ObservationServingOptions) {
   const { caches, leadership: leader, here, forward, clock } = options;
   const poll = createOwnerPoll({
@@ -103,11 +104,13 @@ function createFollow(options: ObservationServingOptions) {
   const feeds = createFeeds({ poll, clock, valueOf: ({ cursor }) => cursor });
   /** By the UID of the job; never more keys than streams. */
   const listeners = new Map<string, Set<() => void>>();
-  const stop = caches.trainJobs.onChange(({ object }) => {
-    for (const listener of listeners.get(object.metadata.uid ?? "") ?? []) listener();
-  });
+  const stops = [...caches.byKind.values()].map(({ jobs }) =>
+    jobs.onChange(({ object }) => {
+      for (const listener of listeners.get(object.metadata.uid ?? "") ?? []) listener();
+    })
+  );
   return {
-    follow(job: { namespace: string; name: string; uid: string }, listener: () => void) {
+    follow(job: JobRef, listener: () => void) {
       const own = listeners.get(job.uid) ?? new Set();
       listeners.set(job.uid, own.add(listener));
       const unfollow = feeds.follow(job, listener);
@@ -118,14 +121,14 @@ function createFollow(options: ObservationServingOptions) {
       };
     },
     async close() {
-      stop();
+      stops.forEach((stop) => stop());
       await feeds.close();
     },
   };
 }
 
 /** The Trial that the job's controller reference names by its UID. */
-function trialOf(trials: Pick<Caches["trials"], "get">, { metadata }: TrainJob) {
+function trialOf(trials: Pick<Caches["trials"], "get">, { metadata }: AnyJob) {
   if (!isTrialsJob(metadata)) return undefined;
   const owner = controllerOf(metadata);
   const trial = trials.get({ namespace: metadata.namespace ?? "", name: owner?.name ?? "" });
@@ -159,12 +162,10 @@ export function serveObservations(options: ObservationServingOptions): Observati
     },
     takeRead: reads.take,
     places: options.places,
-    findJob: ({ namespace, name }) => options.findJob({ namespace, name }),
-    jobNow({ namespace, name, uid }) {
-      const job = caches.trainJobs.get({ namespace, name });
-      return job?.metadata.uid === uid ? job : undefined;
-    },
-    outcomeOf: (job) => outcomeByTemplate(job, trialOf(caches.trials, job)?.spec),
+    kinds: options.kinds,
+    findJob: options.findJob,
+    jobNow: (job) => jobNow(caches.byKind, job),
+    outcomeOf: (kind, job) => outcomeByTemplate(kind, job, trialOf(caches.trials, job)?.spec),
     ask: createAsk(options),
     follow: follow.follow,
     onJobEnd: options.ends.on,

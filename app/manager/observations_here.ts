@@ -1,8 +1,9 @@
 /** Answers for the observation API at the owner of all state: whoever asks, here or from another replica. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import { answerAsk, type ObservationAnswer, parseAsk } from "../../katib/api/exchange.ts";
+import { answerAsk, createAskParser, type ObservationAnswer } from "../../katib/api/exchange.ts";
 import type { ObservationAsk } from "../../katib/api/exchange.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { PollOwner } from "../../status/reading/status_feeds.ts";
 import { createWaitingPolls, type WaitingPolls } from "../../status/reading/waiting_polls.ts";
@@ -57,9 +58,10 @@ function openDesk(source: ObservationSource, clock: Clock): Desk {
 
 /** Creates {@link ObservationsHere} over the log of the term that runs here, if one does. */
 export function createObservationsHere(
+  { kinds, clock }: { readonly kinds: JobKinds; readonly clock: Clock },
   current: () => ObservationSource | undefined,
-  clock: Clock,
 ): ObservationsHere {
+  const parseAsk = createAskParser(kinds);
   let desk: Desk | undefined;
 
   function deskNow(): Desk | undefined {

@@ -1,4 +1,7 @@
 /** What the owner of all state holds for one term: ledger and trials, fenced by the lease (decision 7). */
+import { type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { progressOf } from "../../crds/job_state.ts";
 import { getLogger } from "@logtape/logtape";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -10,10 +13,10 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Leadership } from "../../kube/leadership.ts";
 import type { Acceptance, AcceptPush, Push } from "../../status/chain/exchange.ts";
 import { createHeldStatuses, type HeldStatuses } from "../../status/reading/held_statuses.ts";
-import { createLedger, type Ledger, type LedgerJob } from "../../status/ledger/ledger.ts";
+import { createLedger, type Ledger } from "../../status/ledger/ledger.ts";
 import type { PollOwner } from "../../status/reading/status_feeds.ts";
 import { createStatusWriter } from "../../status/ledger/status_writer.ts";
-import type { Caches } from "./caches.ts";
+import { type Caches, type JobCaches, jobNow } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { Metrics } from "./metrics.ts";
 import { followTrials, type TrialAdapter } from "./trial_adapter.ts";
@@ -26,7 +29,7 @@ const WRITE_MS = 5_000;
 /** What it is made of. */
 export interface OwnedStateParts {
   readonly client: KubeClient;
-  readonly caches: Pick<Caches, "trainJobs">;
+  readonly jobs: JobCaches;
   readonly clock: Clock;
   readonly configuration: Pick<
     ManagerConfiguration,
@@ -93,14 +96,14 @@ function observed(
 
 /** Creates the state; it takes nothing before a term runs. */
 export function createOwnedState(parts: OwnedStateParts): OwnedState {
-  const { client, caches, clock, configuration, leadership, metrics } = parts;
+  const { client, jobs, clock, configuration, leadership, metrics } = parts;
   const write = createStatusWriter(client, writeDeadlineMs(parts));
   let current: TermState | undefined;
 
   /** What the job's object shows, where the cache has that very job. */
-  function shown({ uid, namespace, name }: LedgerJob) {
-    const job = caches.trainJobs.get({ namespace, name });
-    return job?.metadata.uid === uid ? job.status?.trainerStatus : undefined;
+  function shown(ref: JobRef) {
+    const job = jobNow(jobs, ref);
+    return job && progressOf(ref.kind, job);
   }
 
   const createTermLedger = () =>
@@ -119,14 +122,17 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
 
   /** Forgets what is gone; answers how to stop that. */
   function follow(ledger: Ledger, held: HeldStatuses, adapter: Adapter | undefined): () => void {
-    const stops = [caches.trainJobs.onChange(({ type, object: { metadata } }) => {
-      const { namespace = "", name = "", uid, annotations = {} } = metadata;
-      if (type !== "deleted" || uid === undefined) return;
-      ledger.forget(uid);
-      held.forget(uid);
-      const asked = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
-      adapter?.forget({ namespace, name, uid }, asked.some((it) => annotations[it] !== undefined));
-    })];
+    const stops = [...jobs].map(([kind, cache]) =>
+      cache.jobs.onChange(({ type, object }) => {
+        const { uid, annotations = {} } = object.metadata;
+        if (type !== "deleted" || uid === undefined) return;
+        ledger.forget(uid);
+        held.forget(uid);
+        const asked = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
+        const asks = asked.some((it) => annotations[it] !== undefined);
+        adapter?.forget(jobRefOf(kind, object), asks);
+      })
+    );
     const { trials } = parts;
     if (adapter && trials) stops.push(followTrials(trials.cache, trials.sink, adapter.drop));
     return () => stops.forEach((stop) => stop());
@@ -159,8 +165,7 @@ export function createOwnedState(parts: OwnedStateParts): OwnedState {
       return current?.adapter;
     },
     openTrials: () => current?.adapter?.open() ?? 0,
-    settle: ({ metadata: { namespace = "", name = "", uid = "" } }, signal) =>
-      current?.adapter?.settle({ namespace, name, uid }, signal),
+    settle: (trainJob, signal) => current?.adapter?.settle(jobRefOf(TRAINJOB, trainJob), signal),
     poll: (entries, waitMs, signal) =>
       current?.held.poll(entries, waitMs, signal) ?? Promise.resolve(undefined),
     pending: () => current?.ledger.pending() ?? 0,

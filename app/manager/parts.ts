@@ -1,4 +1,5 @@
 /** The parts that every replica has, built from its settings; nothing runs yet. */
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -19,6 +20,8 @@ const log = getLogger(["milepost", "manager"]);
 
 /** What a manager is built of. */
 export interface Foundation {
+  /** The kinds of jobs that it serves. */
+  readonly kinds: JobKinds;
   readonly configuration: ManagerConfiguration;
   /** The client for the API server, as the manager's own user. */
   readonly client: KubeClient;
@@ -33,8 +36,9 @@ export interface Foundation {
   readonly certificatePolicy?: CertificatePolicy | undefined;
 }
 
-function cachesOf({ client, clock, configuration, metrics }: Foundation): Caches {
+function cachesOf({ kinds, client, clock, configuration, metrics }: Foundation): Caches {
   return createCaches({
+    kinds,
     client,
     clock,
     namespace: configuration.namespace,
@@ -144,7 +148,7 @@ export async function createManagerParts(foundation: Foundation, identity: strin
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
     owned: createOwnedState({
       client,
-      caches,
+      jobs: caches.byKind,
       clock,
       configuration,
       leadership,

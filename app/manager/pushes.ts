@@ -12,7 +12,7 @@ import { serveObservations } from "./observations.ts";
 import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";
 import { serveReads } from "./reading.ts";
 import { serveStatus } from "./serving.ts";
-import { createStatusEndpoint, trainJobLookup } from "./status_endpoint.ts";
+import { createFindJob, createStatusEndpoint } from "./status_endpoint.ts";
 
 /** Pushes are taken, and forwarded where that is needed. */
 export interface PushServing {
@@ -51,9 +51,10 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 
 /** Listens for pushes that other replicas forward. */
 async function listenForForwards(options: PushServingOptions, here: ObservationsHere) {
-  const { foundation: { configuration, clock }, parts } = options;
+  const { foundation: { kinds, configuration, clock }, parts } = options;
   const { certificates, leadership, owned } = parts;
   const listener = await startForwardListener({
+    kinds,
     port: configuration.forwardPort,
     hostname: configuration.bindAddress,
     tls: serverTls(certificates.current()),
@@ -72,11 +73,12 @@ async function listenForForwards(options: PushServingOptions, here: Observations
 }
 
 function createForwarder(
-  { foundation: { configuration, clock, metrics }, parts }: PushServingOptions,
+  { foundation: { kinds, configuration, clock, metrics }, parts }: PushServingOptions,
 ) {
   const { certificates } = parts;
   const { serviceName: service, namespace } = configuration;
   const client = createForwardClient({
+    kinds,
     tls: clientTls(certificates.current()),
     serverName: `${service}.${namespace}.svc`,
     clock,
@@ -97,7 +99,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   const { configuration, clock } = foundation;
   const { owned } = parts;
   await using cleanup = new AsyncDisposableStack();
-  const here = createObservationsHere(() => owned.observations, clock);
+  const here = createObservationsHere(foundation, () => owned.observations);
   cleanup.defer(here.close);
   const forwards = configuration.leaderElect ? await listenForForwards(options, here) : undefined;
   let closeMs = 0;
@@ -128,7 +130,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     ...parts,
     ...reading,
     peers: endpoint.peers,
-    findJob: trainJobLookup({ ...foundation, ...parts }),
+    findJob: createFindJob({ ...foundation, ...parts }),
     here,
     forward: forwarder.client,
   });

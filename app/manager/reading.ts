@@ -1,11 +1,12 @@
 /** Reads of jobs' status on this replica, wherever the owner of all state is. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
 import { createOwnerRouter } from "../../status/replicas/owner.ts";
 import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
 import type { ReadingParts } from "../../status/reading/read_stages.ts";
-import type { JobStatus, Reading, ReadJob } from "../../status/reading/reading.ts";
+import type { JobStatus, Reading } from "../../status/reading/reading.ts";
 import { createStatusFeeds } from "../../status/reading/status_feeds.ts";
 import { createStreamPlaces } from "../../http/limits/stream_limits.ts";
 import type { Caches } from "./caches.ts";
@@ -17,7 +18,7 @@ import type { OwnedState } from "./owned_state.ts";
 /** What it works with. */
 export interface ReadServingOptions {
   readonly configuration: Pick<ManagerConfiguration, "maxStreams" | "maxStreamsPerSubject">;
-  readonly caches: Pick<Caches, "trainJobs">;
+  readonly caches: Pick<Caches, "byKind">;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly owned: Pick<OwnedState, "poll">;
@@ -45,12 +46,12 @@ function answerOf(readings: readonly Reading[] | undefined): OwnersAnswer | unde
 export function serveReads(options: ReadServingOptions): ReadServing {
   const { configuration, caches, clock, metrics, owned, leadership: leader } = options;
   const forward = options.forward;
-  const ends = createJobEnds(caches.trainJobs);
+  const ends = createJobEnds(caches.byKind);
   const feeds = createStatusFeeds({
     poll: createOwnerPoll({ leader, pollHere: owned.poll, forward, clock }),
     clock,
   });
-  const read = createOwnerRouter<ReadJob, OwnersAnswer>({
+  const read = createOwnerRouter<JobRef, OwnersAnswer>({
     leader,
     acceptHere: async (job, signal) => answerOf(await owned.poll([{ job }], 0, signal)),
     forward: async (target, job, bounds) => ({

@@ -1,4 +1,7 @@
 /** Puts the status endpoint together, which every replica has: authentication, lookups and the chain. */
+import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { type Kind, KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -9,6 +12,7 @@ import type { AcceptPush } from "../../status/chain/exchange.ts";
 import { createLookup } from "../../status/ownership/lookups.ts";
 import {
   createOwnership,
+  type KindLookups,
   type Lookup,
   type OwnedObject,
   type OwnershipLookups,
@@ -29,6 +33,7 @@ const READ_DEADLINE_MS = 2_000;
 
 /** What the endpoint is made of. */
 export interface StatusParts {
+  readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly clock: Clock;
@@ -71,22 +76,51 @@ function lookup<T extends OwnedObject>(
   });
 }
 
-/** TrainJobs for readers of observations, with a budget of reads of its own. */
-export function trainJobLookup(parts: Pick<StatusParts, "client" | "caches" | "clock">) {
+/** Finds a job by name. Throws if that cannot be known now. */
+export type FindJob = (
+  job: Pick<JobRef, "kind" | "namespace" | "name">,
+) => AnyJob | undefined | Promise<AnyJob | undefined>;
+
+/** Creates the lookup of jobs for readers of observations, with a budget of reads of its own. */
+export function createFindJob(
+  parts: Pick<StatusParts, "client" | "caches" | "clock">,
+): FindJob {
   const budget = createReadBudget({ clock: parts.clock });
-  return lookup(parts, WATCHED.trainJob, parts.caches.trainJobs, budget);
+  const lookups = new Map(
+    [...parts.caches.byKind].map(([kind, { jobs }]) => [kind, lookup(parts, kind, jobs, budget)]),
+  );
+  return ({ kind, namespace, name }) => lookupIn(lookups, kind)({ namespace, name });
 }
 
-/** Where the objects of chains are found; all share one budget of reads. */
+/** The entry of a kind. Throws if it has none: a bug. */
+function lookupIn<K extends { readonly plural: string }, V>(
+  entries: ReadonlyMap<K, V>,
+  kind: K,
+): V {
+  const found = entries.get(kind);
+  if (found === undefined) throw new Error(`no lookup for ${kind.plural}`);
+  return found;
+}
+
+/** Creates the lookups for the objects of chains; all share one budget of reads. */
 function lookupsOf(parts: StatusParts): OwnershipLookups {
   const { caches, clock } = parts;
   const budget = createReadBudget({ clock });
+  const kinds = new Map([...caches.byKind].map(([kind, { jobs, pods }]): [JobKind, KindLookups] => [
+    kind,
+    {
+      job: lookup(parts, kind, jobs, budget),
+      jobNow: (key) => jobs.get(key),
+      pod: lookup(parts, WATCHED.pod, pods, budget),
+    },
+  ]));
+  const owners = new Map<Kind<unknown>, Lookup<OwnedObject>>([
+    [KINDS.jobSet, lookup(parts, WATCHED.jobSet, caches.jobSets, budget)],
+    [KINDS.job, lookup(parts, WATCHED.job, caches.jobs, budget)],
+  ]);
   return {
-    trainJob: lookup(parts, WATCHED.trainJob, caches.trainJobs, budget),
-    trainJobNow: (key) => caches.trainJobs.get(key),
-    jobSet: lookup(parts, WATCHED.jobSet, caches.jobSets, budget),
-    job: lookup(parts, WATCHED.job, caches.jobs, budget),
-    pod: lookup(parts, WATCHED.pod, caches.pods, budget),
+    ofKind: (kind) => lookupIn(kinds, kind),
+    owner: (kind) => lookupIn(owners, kind),
     serviceAccount: lookup(parts, WATCHED.serviceAccount, caches.serviceAccounts, budget),
   };
 }
@@ -100,11 +134,12 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
   const { failuresPerPeer: failures, maxKeys } = DEFAULT_RATE_LIMITS;
   const peers = createPeers({ failures, maxKeys });
   const handler = createPushHandler({
+    kinds: parts.kinds,
     peers,
     verifier,
     ownership,
     ...(reviews === undefined ? {} : { reviews }),
-    awaitsReview: (origin) => isTrialsPush(caches, origin),
+    awaitsReview: (origin) => isTrialsPush(caches.byKind, origin),
     accept: parts.accept,
     reading: parts.reading,
     clock,
@@ -124,17 +159,19 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
     },
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
   });
-  const forget = caches.pods.onChange(({ type, object }) => {
-    const uid = object.metadata?.uid;
-    if (type === "deleted" && uid !== undefined) ownership.forgetPod(uid);
-  });
+  const stops = [...caches.byKind.values()].map(({ pods }) =>
+    pods.onChange(({ type, object }) => {
+      const uid = object.metadata?.uid;
+      if (type === "deleted" && uid !== undefined) ownership.forgetPod(uid);
+    })
+  );
   return {
     handler,
     peers,
     ready: authentication.ready,
     run: authentication.run,
     close: async () => {
-      forget();
+      stops.forEach((stop) => stop());
       await authentication.close();
     },
   };

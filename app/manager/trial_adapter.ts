@@ -1,5 +1,6 @@
 /** Puts the adapter together: what to record of a job, where, and how a trial is stopped. */
 import { EVENT_REASONS } from "../../crds/names.ts";
+import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { type AdapterOptions, createAdapter } from "../../katib/adapter/create_adapter.ts";
 import type { Adapter } from "../../katib/adapter/adapter.ts";
@@ -22,10 +23,11 @@ import { aborted } from "../signals.ts";
 
 /** What it is made of. */
 export interface TrialAdapterParts {
+  readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly caches: Pick<
     Caches,
-    "trainJobs" | "trials" | "pods" | "jobSets" | "mutatingConfigurations"
+    "byKind" | "trials" | "jobSets" | "mutatingConfigurations"
   >;
   readonly clock: Clock;
   readonly configuration: Pick<
@@ -63,9 +65,9 @@ export function ownersDeadlineMs(
   return leaderElect ? Math.min(mostMs, (leaseDuration - renewDeadline) * 0.8) : mostMs;
 }
 
-/** The Trial, or the TrainJob without one, as an event names it. */
+/** The Trial, or the job without one, as an event names it. */
 function aboutPlan({ key, job }: ObservationPlan): EventSubject {
-  return key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob({ metadata: job });
+  return key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob(job);
 }
 
 /** What people read about a log, as events. */
@@ -96,9 +98,8 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
   const none: ReadonlySet<string> = new Set();
   const notify = createNotifier(events);
   const plans = createPlanCache({
-    trainJobs: caches.trainJobs,
+    jobs: caches.byKind,
     trials: caches.trials,
-    pods: caches.pods,
     client,
     clock,
     indexes: { name: INDEXES.name, job: INDEXES.job },
@@ -134,10 +135,10 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
 
   return {
     begin,
-    trialOf: (trainJob, signal) => plans.trialOf(trainJob, signal),
+    trialOf: (trainJob, signal) => plans.trialOf(TRAINJOB, trainJob, signal),
     async check(signal) {
-      const { jobSets, trainJobs } = caches;
-      const stop = followJobSets({ jobSets, trainJobs, plans, notify }, signal);
+      const { jobSets, byKind: jobs } = caches;
+      const stop = followJobSets({ kinds: parts.kinds, jobSets, jobs, plans, notify }, signal);
       await aborted(signal);
       stop();
     },

@@ -1,7 +1,9 @@
 /** A manager as a process of its own, over an embedded control plane, with jobs whose tokens are known. */
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { CA_KEY, childNames, LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { CA_KEY, childNames, LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { managerLauncher } from "../../tests/support/manager_process.ts";
 import { requestToken, shellRuntime, trainJob } from "../../tests/support/standalone.ts";
@@ -75,7 +77,7 @@ export async function withEndpoint<T>(
   const targets: LoadTarget[] = [];
   for (const job of jobs) {
     targets.push({
-      url: `${base}${statusPath(NAMESPACE, job)}`,
+      url: `${base}${statusPath(TRAINJOB, NAMESPACE, job)}`,
       token: await tokenOf(client, job),
     });
   }

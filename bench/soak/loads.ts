@@ -1,5 +1,7 @@
 /** What goes on during a soak, again and again: honest pushes, hostile bytes, streams, churn, swaps. */
-import { JOBSET_API_VERSION, MANAGER, statusPath, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { JOBSET_API_VERSION, MANAGER, TRAINER_API_VERSION } from "../../crds/names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { answersIn, dial, exchange } from "../../tests/status/hostile/connection.ts";
@@ -121,7 +123,9 @@ export async function dawdleOn({ side, signal }: SoakWorld, counts: SoakCounts) 
 
 async function readStream(world: SoakWorld, http: Deno.HttpClient, pusher: Pusher, ms: number) {
   const end = AbortSignal.any([world.signal, AbortSignal.timeout(ms)]);
-  const url = `${world.side.url}${statusPath(pusher.namespace, pusher.trainJob)}?watch=true`;
+  const url = `${world.side.url}${
+    statusPath(TRAINJOB, pusher.namespace, pusher.trainJob)
+  }?watch=true`;
   const headers = { authorization: `Bearer ${pusher.token}` };
   try {
     const answer = await fetch(url, { client: http, headers, signal: end });

@@ -1,5 +1,6 @@
 /** `deno task bench slow-loris`: 2,000 connections of each slow kind, while honest pushes go on. */
-import { statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { until } from "../../tests/support/until.ts";
 import { openSlowClients } from "../../tests/http/slow_clients.ts";
 import { runLoad } from "../generator/generator.ts";
@@ -18,7 +19,9 @@ const BODY = '{"trainerStatus":{"lastUpdatedTime":"2026-01-01T00:00:00Z","progre
 /** A push of the world's first job. */
 function pushText({ pushers: [pusher] }: ManagerWorld): string {
   if (pusher === undefined) throw new Error("there is no job");
-  return `POST ${statusPath(pusher.namespace, pusher.trainJob)} HTTP/1.1\r\nHost: localhost\r\n` +
+  return `POST ${
+    statusPath(TRAINJOB, pusher.namespace, pusher.trainJob)
+  } HTTP/1.1\r\nHost: localhost\r\n` +
     `Authorization: Bearer ${pusher.token}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
 }
 

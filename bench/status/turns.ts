@@ -1,5 +1,6 @@
 /** One load on one side: what is sent, and what is kept of it. */
-import { statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { runLoad } from "../generator/generator.ts";
 import type { Load, LoadPlan, LoadTarget } from "../generator/plan.ts";
@@ -39,7 +40,7 @@ export function addresses(count: number): string[] {
 /** Where the pods of these jobs push. */
 export function targetsOf(url: string, pushers: readonly Pusher[]): LoadTarget[] {
   return pushers.map(({ namespace, trainJob, token }) => ({
-    url: `${url}${statusPath(namespace, trainJob)}`,
+    url: `${url}${statusPath(TRAINJOB, namespace, trainJob)}`,
     token,
   }));
 }

@@ -1,11 +1,8 @@
 /** TrainJobs with everything below them and a token of each one's pod, in a real API server. */
 import { z } from "zod";
-import {
-  JOBSET_API_VERSION,
-  PUSH_AUDIENCE,
-  TRAINER_API_VERSION,
-  upstreamPushAudience,
-} from "../../crds/names.ts";
+import { jobAudience } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { JOBSET_API_VERSION, PUSH_AUDIENCE, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { jobOf, jobSetOf, type Owner, podOf, runningStatus, trainJobOf } from "./objects.ts";
 
@@ -69,7 +66,7 @@ async function tokenOf(client: KubeClient, namespace: string, trainJob: string, 
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
     spec: {
-      audiences: [PUSH_AUDIENCE, upstreamPushAudience(namespace, trainJob)],
+      audiences: [PUSH_AUDIENCE, jobAudience(TRAINJOB, namespace, trainJob)],
       expirationSeconds: 7200,
       boundObjectRef: { apiVersion, kind, name, uid },
     },

@@ -3,7 +3,8 @@
  * a rate that it takes, beyond it, and while it is killed; afterwards the logs are read back.
  */
 import { KINDS } from "../../crds/kinds.ts";
-import { statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { systemClock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { addresses } from "../status/turns.ts";
@@ -100,7 +101,7 @@ async function part(
     runLoad({
       name,
       targets: pushers.map(({ namespace, trainJob, token }) => ({
-        url: `${side.url}${statusPath(namespace, trainJob)}`,
+        url: `${side.url}${statusPath(TRAINJOB, namespace, trainJob)}`,
         token,
       })),
       caPem: side.caPem,

@@ -1,6 +1,7 @@
 /** `deno task bench trials`: 1,000 running trials push every second, and their rules are applied. */
 import { parseArgs } from "node:util";
-import { statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
 import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";
@@ -38,7 +39,7 @@ function pushAll(
     name: "trials",
     ...times,
     targets: pushers.map(({ namespace, trainJob, token }) => ({
-      url: `${side.url}${statusPath(namespace, trainJob)}`,
+      url: `${side.url}${statusPath(TRAINJOB, namespace, trainJob)}`,
       token,
     })),
     caPem: side.caPem,

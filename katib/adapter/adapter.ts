@@ -1,12 +1,9 @@
 /** The adapter's promises: what it is given, what it answers, and whom it asks. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
-import type {
-  ObservationPlan,
-  ObservedJob,
-  PlanDecision,
-} from "../../trials/plan/observation_plan.ts";
+import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 
 /** One sample of a push: what the pod says was so at that time. */
 export interface ObservedSample {
@@ -17,7 +14,7 @@ export interface ObservedSample {
 
 /** A push as the status endpoint hands it over; `earlier` holds what came before, of a history. */
 export interface ObservedPush {
-  readonly job: ObservedJob;
+  readonly job: JobRef;
   readonly pod: { readonly name: string; readonly uid: string };
   readonly trainerStatus: ObservedSample;
   readonly earlier?: readonly ObservedSample[] | undefined;
@@ -89,11 +86,11 @@ export interface Stopper {
 /** Knows what is to be recorded of a TrainJob. */
 export interface PlanSource {
   /** The job's plan now; at once where caches know. Never rejects: what fails is `unknown`. */
-  planFor(job: ObservedJob, signal: AbortSignal): PlanDecision | Promise<PlanDecision>;
+  planFor(job: JobRef, signal: AbortSignal): PlanDecision | Promise<PlanDecision>;
   /** The plans of all jobs that have not finished and have rules, for a new owner. */
   open(): readonly ObservationPlan[];
   /** Whether the job has not finished, so that a stop can still be of use. */
-  isOpen(job: ObservedJob): boolean;
+  isOpen(job: JobRef): boolean;
   /** Whether a pod is one that counts for the plan; undefined where that is not known now. */
   isPrimary(
     plan: ObservationPlan,
@@ -138,9 +135,9 @@ export interface LogQuery {
 /** Reads logs at their owner, for the observation API. */
 export interface ObservationReader {
   /** Undefined where nothing is recorded of the job. Rejects with a SinkError while the log is out of reach. */
-  snapshotOf(job: ObservedJob, signal: AbortSignal): Promise<LogSnapshot | undefined>;
+  snapshotOf(job: JobRef, signal: AbortSignal): Promise<LogSnapshot | undefined>;
   /** Undefined where nothing is recorded of the job. Rejects with a SinkError while the log is out of reach. */
-  pageOf(job: ObservedJob, query: LogQuery, signal: AbortSignal): Promise<LogPage | undefined>;
+  pageOf(job: JobRef, query: LogQuery, signal: AbortSignal): Promise<LogPage | undefined>;
   /** Hears, by the TrainJob's UID, that a snapshot changed; stops by the answer. */
   onChange(listener: (jobUid: string) => void): () => void;
 }
@@ -160,12 +157,12 @@ export interface Adapter extends ObservationReader {
    * that waits for its grace is done with at once. Bounded by `signal`. Undefined: nothing is in hand,
    * and nothing can be decided.
    */
-  settle(job: ObservedJob, signal: AbortSignal): Promise<void> | undefined;
+  settle(job: JobRef, signal: AbortSignal): Promise<void> | undefined;
   /**
    * The TrainJob is gone: forgets it, and deletes the log where it was the job's own. `asked`: it had
    * annotations that ask for one, which is what is gone by where this owner never had the log in hand.
    */
-  forget(job: ObservedJob, asked?: boolean): void;
+  forget(job: JobRef, asked?: boolean): void;
   /** Deletes a log: its Trial is gone, and it is not Katib that would do it. */
   drop(key: LogKey): void;
   /** Trials that are watched for their rules. */

@@ -1,12 +1,9 @@
 /** The adapter: an actor for each log, whoever pushes; rules that are met become stops. For one term. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
-import type {
-  ObservationPlan,
-  ObservedJob,
-  PlanDecision,
-} from "../../trials/plan/observation_plan.ts";
+import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
 import type {
   Adapter,
@@ -193,7 +190,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   }
 
   /** Undefined where nothing is recorded of the job. */
-  async function planned(job: ObservedJob, signal: AbortSignal) {
+  async function planned(job: JobRef, signal: AbortSignal) {
     const plan = await plans.planFor(job, signal);
     if (plan.kind === "unknown") throw new SinkError("unavailable", plan.why);
     return plan.kind === "plan" ? plan : undefined;
@@ -212,6 +209,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       return plan instanceof Promise ? plan.then((it) => ending(it, signal)) : ending(plan, signal);
     },
     forget(job, asked = false) {
+      const { namespace, name, uid } = job;
       openTrials.forget(job.uid);
       plainLogs.forget(job.uid);
       stops.forget(job.uid);
@@ -219,7 +217,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       const isOwn = actor === undefined
         ? sink.keepsPlainJobs || asked
         : actor.plan.key.kind === "job";
-      if (isOwn) deletions.drop({ kind: "job", ...job });
+      if (isOwn) deletions.drop({ kind: "job", namespace, name, uid });
     },
     drop: deletions.drop,
     open: () => plans.open().length,

@@ -1,6 +1,7 @@
 /** Who may read an observation: TokenReview for who it is, SubjectAccessReview for what they may. */
 import { createHash } from "node:crypto";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { type JobRef, statusPath } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -26,10 +27,10 @@ export interface Access {
   wasRefused(token: ReaderToken): boolean;
   /** Whose token it is; `refused` where the API server does not accept it; undefined: no answer. */
   authenticate(token: ReaderToken): Promise<Reader | "refused" | undefined>;
-  /** Whether the reader may get the TrainJob, or when it may ask again; undefined: no answer. */
+  /** Whether the reader may get the job, or when it may ask again; undefined: no answer. */
   authorize(
     reader: Reader,
-    job: { readonly namespace: string; readonly name: string },
+    job: Omit<JobRef, "uid">,
   ): Promise<boolean | { readonly retryAfterMs: number } | undefined>;
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
@@ -106,10 +107,10 @@ async function reviewToken(
 async function reviewAccess(
   client: AccessOptions["client"],
   { username, uid, groups, extra }: Reader,
-  job: { readonly namespace: string; readonly name: string },
+  { kind, namespace, name }: Omit<JobRef, "uid">,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { group, version, plural: resource } = KINDS.trainJob;
+  const { group, version, plural: resource } = kind;
   const { status } = await client.create(KINDS.subjectAccessReview, {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
@@ -119,7 +120,7 @@ async function reviewAccess(
       groups: [...groups],
       ...(uid === undefined ? {} : { uid }),
       ...(extra === undefined ? {} : { extra: { ...extra } }),
-      resourceAttributes: { verb: "get", group, version, resource, ...job },
+      resourceAttributes: { verb: "get", group, version, resource, namespace, name },
     },
   }, { signal, deadlineMs: DEADLINE_MS, heedRetryAfter: false });
   return status?.allowed === true && status.denied !== true;
@@ -161,15 +162,15 @@ export function createAccess(options: AccessOptions): Access {
       });
       return asked?.answer;
     },
-    async authorize(reader, { namespace, name }) {
-      const id = `${reader.key}/${namespace}/${name}`;
+    async authorize(reader, job) {
+      const id = `${reader.key}/${statusPath(job.kind, job.namespace, job.name)}`;
       const known = rights.get(id);
       if (known !== undefined) return known;
       const isShared = accessReviews.isAsking(id);
       const retryAfterMs = isShared ? 0 : takeShare(reader.key, clock.monotonic());
       if (retryAfterMs > 0) return { retryAfterMs };
       const asked = await accessReviews.ask(id, "known", async (signal) => {
-        const may = await reviewAccess(client, reader, { namespace, name }, signal);
+        const may = await reviewAccess(client, reader, job, signal);
         rights.set(id, may, BELIEVED_MS[may ? "allowed" : "denied"]);
         return may;
       });

@@ -18,6 +18,7 @@ import type { HttpResponse } from "../../http/message.ts";
 export type ApiRefusal =
   | { readonly why: "unknown_path" | "wrong_method" | "internal" }
   | { readonly why: TokenRefusal }
+  /** `job`: its kind, namespace and name, for people. */
   | { readonly why: "forbidden"; readonly subject: string; readonly job: string }
   | { readonly why: "unknown_job"; readonly job: string }
   | { readonly why: "invalid_query"; readonly causes: readonly FailureCause[] }
@@ -80,10 +81,10 @@ const FIXED: Readonly<
 
 function shapeOf(refusal: ApiRefusal): FailureShape {
   if (refusal.why === "forbidden") {
-    const message = `${refusal.subject} may not get TrainJob ${refusal.job}`;
+    const message = `${refusal.subject} may not get ${refusal.job}`;
     return { code: 403, reason: "Forbidden", message };
   }
-  if (refusal.why === "unknown_job") return notFound(`there is no TrainJob ${refusal.job}`);
+  if (refusal.why === "unknown_job") return notFound(`there is no ${refusal.job}`);
   if (refusal.why === "invalid_query") {
     const what = refusal.causes.map(({ field, message }) => `${field}: ${message}`).join("; ");
     return { code: 422, reason: "Invalid", message: `the query is invalid: ${what}` };

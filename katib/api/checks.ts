@@ -1,8 +1,8 @@
 /** The checks that a request for an observation goes through, and what they work with. */
-import type { TrainJob } from "../../crds/trainjob.ts";
+import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
-import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
 import type { Access, Reader } from "./access.ts";
 import type { ApiRefusal } from "./answers.ts";
 import type { ObservationAnswer, ObservationAsk } from "./exchange.ts";
@@ -11,10 +11,12 @@ import type { ObservationQuery } from "./query.ts";
 import type { RunWatch } from "./stream.ts";
 import { type ReaderToken, readerToken } from "./token.ts";
 
-/** A TrainJob by name. */
-export interface JobName {
-  readonly namespace: string;
-  readonly name: string;
+/** A job by name. */
+export type JobName = Omit<JobRef, "uid">;
+
+/** The job in messages for people. */
+export function jobText({ kind, namespace, name }: JobName): string {
+  return `${kind.kind} ${namespace}/${name}`;
 }
 
 /** What is known of peer addresses; times are monotonic, in milliseconds. */
@@ -27,6 +29,7 @@ export interface ApiPeers {
 
 /** What the API is made of; `app/` hands it in. */
 export interface ApiParts {
+  readonly kinds: JobKinds;
   readonly access: Access;
   readonly clock: Clock;
   readonly peers: ApiPeers;
@@ -36,22 +39,22 @@ export interface ApiParts {
   readonly places: {
     take(subject: string): { release(): void } | "stream_limit" | "subject_stream_limit";
   };
-  /** The TrainJob, by a cache or a bounded read. Throws where that cannot be said now. */
-  readonly findJob: (job: JobName) => TrainJob | undefined | Promise<TrainJob | undefined>;
-  /** The TrainJob as the cache has it now, if it has that very one. */
-  readonly jobNow: (job: ObservedJob) => TrainJob | undefined;
+  /** The job, by a cache or a bounded read. Throws if that cannot be known now. */
+  readonly findJob: (job: JobName) => AnyJob | undefined | Promise<AnyJob | undefined>;
+  /** The job as the cache has it now, if it has that very one. */
+  readonly jobNow: (job: JobRef) => AnyJob | undefined;
   /** How the job stands by its trial's template. */
-  readonly outcomeOf: (job: TrainJob) => JobOutcome;
+  readonly outcomeOf: (kind: JobKind, job: AnyJob) => JobOutcome;
   /** Asks the owner of all state, wherever it is. Bounded in time. */
   readonly ask: (
     ask: ObservationAsk,
     signal: AbortSignal,
   ) => ObservationAnswer | Promise<ObservationAnswer>;
-  /** Hears that log or TrainJob may be others, at once and then at each change; stops by the answer. */
-  readonly follow: (job: ObservedJob, listener: () => void) => () => void;
+  /** Hears that log or job may be others, at once and then at each change; stops by the answer. */
+  readonly follow: (job: JobRef, listener: () => void) => () => void;
   /** Hears that the job has ended, at once where it has; stops by the answer. */
   readonly onJobEnd: (
-    job: ObservedJob,
+    job: JobRef,
     listener: (end: "Complete" | "Failed" | "Deleted") => void,
   ) => () => void;
   readonly runWatch: RunWatch;
@@ -106,7 +109,7 @@ export async function mayRead(
   if (may === undefined) return UNCHECKED;
   if (typeof may === "object") return { why: "read_limit", ...may };
   if (may) return { reader };
-  return { why: "forbidden", subject: reader.username, job: `${job.namespace}/${job.name}` };
+  return { why: "forbidden", subject: reader.username, job: jobText(job) };
 }
 
 /** Everything about the bearer: the token's own words, what the API server says, and how often it comes. */

@@ -1,25 +1,27 @@
 /** What a replica asks the owner of all state, and what it is answered: values, their bytes and bounds. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import { z } from "zod";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { jobMessageSchema } from "../../crds/job_message.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { SinkError } from "../log/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
-import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
 import { type Position, unseen } from "./position.ts";
 import type { ObservationSource } from "./source.ts";
 
-const uid = z.string().min(1).max(128);
 const name = z.string().min(1).max(253);
 
-const askSchema = z.object({
-  job: z.object({ namespace: name, name, uid }),
-  from: z.object({ time: z.string().max(64), seen: z.int().min(0) }).optional(),
-  limit: z.int().min(1).max(OBSERVATION_LIMITS.maxPage),
-});
+const askSchemaOf = (kinds: JobKinds) =>
+  z.object({
+    job: jobMessageSchema(kinds),
+    from: z.object({ time: z.string().max(64), seen: z.int().min(0) }).optional(),
+    limit: z.int().min(1).max(OBSERVATION_LIMITS.maxPage),
+  });
 
 /** A page of the log of one job, and what is known of it. */
 export interface ObservationAsk {
-  readonly job: ObservedJob;
+  readonly job: JobRef;
   /** Absent: from the beginning. */
   readonly from?: Position | undefined;
   /** 1 to the most rows of a page. */
@@ -43,13 +45,13 @@ export type ObservationSeen = z.infer<typeof seenSchema>;
 /** The owner's answer: the log, or when to come again. */
 export type ObservationAnswer = z.infer<typeof answerSchema>;
 
-/** Reads a question that came from another replica; undefined where it is none. */
-export function parseAsk(value: unknown): ObservationAsk | undefined {
-  const parsed = askSchema.safeParse(value);
-  return parsed.success ? parsed.data : undefined;
+/** Creates the reader of questions that come from other replicas; it returns undefined for anything else. */
+export function createAskParser(kinds: JobKinds): (value: unknown) => ObservationAsk | undefined {
+  const askSchema = askSchemaOf(kinds);
+  return (value) => askSchema.safeParse(value).data;
 }
 
-/** Reads an answer that came from the owner; undefined where it is none. */
+/** Reads an answer that came from the owner; undefined if it is no answer. */
 export function parseAnswer(value: unknown): ObservationAnswer | undefined {
   const parsed = answerSchema.safeParse(value);
   return parsed.success ? parsed.data : undefined;

@@ -1,6 +1,7 @@
-/** How a TrainJob stands, as trial controllers see it. Pure. */
-import { ANNOTATIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+/** State of a job as trial controllers see it. Pure. */
+import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import { earlyStopOf, suspensionOf } from "../../crds/job_state.ts";
+import { ANNOTATIONS } from "../../crds/names.ts";
 import type { TrialSpec } from "../../crds/trial.ts";
 import { outcomeOf } from "../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../trials/mapping/trial_template.ts";
@@ -10,12 +11,8 @@ import type { Observation } from "./messages.ts";
 /** The state, and the condition that decides it. */
 export type JobState = Pick<Observation, "state" | "reason" | "message">;
 
-function condition({ status }: TrainJob, type: string) {
-  return status?.conditions?.find((it) => it.type === type && it.status === "True");
-}
-
-/** The template that the TrainJob's annotation holds; undefined where it is no JSON. */
-function annotated({ metadata: { annotations } }: TrainJob): unknown {
+/** The template that the job's annotation holds; undefined if it is no JSON. */
+function annotated({ metadata: { annotations } }: AnyJob): unknown {
   try {
     return JSON.parse(annotations?.[ANNOTATIONS.trialTemplate] ?? "{}");
   } catch {
@@ -24,12 +21,15 @@ function annotated({ metadata: { annotations } }: TrainJob): unknown {
 }
 
 /**
- * How the job stands by its template: the Trial's that it is of, else that of its annotation, else
+ * Returns the outcome of the job by its template: that of its Trial, else that of its annotation, else
  * Katib's defaults. By a template that cannot be read it never succeeds.
  */
-export function outcomeByTemplate(job: TrainJob, trial: TrialSpec | undefined): JobOutcome {
-  const { apiVersion, kind } = job;
-  const read = mappingOf(trial ?? annotated(job), { apiVersion, kind });
+export function outcomeByTemplate(
+  kind: JobKind,
+  job: AnyJob,
+  trial: TrialSpec | undefined,
+): JobOutcome {
+  const read = mappingOf(trial ?? annotated(job), kind);
   if (read.ok) return outcomeOf(read.mapping, job);
   const what = read.problems.map(({ field, message }) => `${field || "it"}: ${message}`);
   return { problem: `the trial's template cannot be read: ${what.join("; ")}` };
@@ -44,16 +44,15 @@ function wordsOf(from: { reason?: string | undefined; message?: string | undefin
 }
 
 /**
- * EarlyStopped where the TrainJob says so, whatever its template makes of it; then what the trial's
- * template says; else Running, with the reason why it does not run where there is one.
+ * Returns EarlyStopped if the job says so, whatever its template makes of it; then what the trial's template
+ * says; else Running, with the reason why it does not run, if there is one.
  */
-export function jobState(job: TrainJob, outcome: JobOutcome): JobState {
-  const stopped = condition(job, TRAINJOB_CONDITIONS.earlyStopped);
+export function jobState(kind: JobKind, job: AnyJob, outcome: JobOutcome): JobState {
+  const stopped = earlyStopOf(kind, job);
   if (stopped !== undefined) return { state: "EarlyStopped", ...wordsOf(stopped) };
   if ("problem" in outcome) return { state: "Running", message: outcome.problem };
   if (outcome.state !== "Undecided") return { state: outcome.state, ...wordsOf(outcome) };
-  const suspended = condition(job, TRAINJOB_CONDITIONS.suspended);
+  const suspended = suspensionOf(kind, job);
   if (suspended !== undefined) return { state: "Running", ...wordsOf(suspended) };
-  const { state = "Created" } = job.status ?? {};
-  return state === "Created" ? { state: "Running", reason: state } : { state: "Running" };
+  return kind.hasBegun(job) ? { state: "Running" } : { state: "Running", reason: "Created" };
 }

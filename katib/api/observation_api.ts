@@ -8,11 +8,11 @@ import {
   refusalResponse,
   resultOf,
 } from "./answers.ts";
-import { type ApiParts, check, type Granted, refusalOf } from "./checks.ts";
+import { type ApiParts, check, type Granted, jobText, refusalOf } from "./checks.ts";
 import type { HttpRequest, HttpResponse } from "../../http/message.ts";
 import { readPage, watchResponse } from "./reads.ts";
-import { openApiText } from "./openapi.ts";
-import { jobOfPath, observationQuery, pathOf } from "./query.ts";
+import { openApiDocument } from "./openapi.ts";
+import { createPathReader, observationQuery, pathOf } from "./query.ts";
 
 /** Where the document stands that describes the API (milepost.md, messages). */
 export const OPENAPI_PATH = "/openapi/v3";
@@ -52,7 +52,9 @@ function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
 
 /** Creates the API. */
 export function createObservationApi(options: ObservationApiOptions): ObservationApi {
-  const { clock, onRead } = options;
+  const { kinds, clock, onRead } = options;
+  const jobOfPath = createPathReader(kinds);
+  const document = JSON.stringify(openApiDocument(kinds));
   const log = getLogger(["milepost", "katib"]);
   const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
 
@@ -60,7 +62,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   function failure(error: unknown, url: string): ApiRefusal {
     if (error instanceof KubeError || error instanceof TransportError) {
       log.debug("an observation could not be looked up", { problem: messageOf(error) });
-      const reason = "the TrainJob could not be looked up now: try again soon";
+      const reason = "the job could not be looked up now: try again soon";
       return { why: "unavailable", reason, retryAfterMs: 1000 };
     }
     log.error("an observation could not be answered", { path: pathOf(url), error });
@@ -70,7 +72,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   async function observe(granted: Granted): Promise<HttpResponse | ApiRefusal> {
     const job = await parts.findJob(granted.job);
     if (job === undefined) {
-      return { why: "unknown_job", job: `${granted.job.namespace}/${granted.job.name}` };
+      return { why: "unknown_job", job: jobText(granted.job) };
     }
     if (granted.query.watch) return watchResponse(parts, granted, job);
     const page = await readPage(parts, granted, job);
@@ -82,7 +84,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     const job = jobOfPath(path);
     if (job === undefined && path !== OPENAPI_PATH) return { why: "unknown_path" };
     if (request.method !== "GET") return { why: "wrong_method" };
-    if (job === undefined) return documentResponse();
+    if (job === undefined) return documentResponse(document);
     const query = observationQuery(request.url.slice(path.length + 1));
     if ("causes" in query) return { why: "invalid_query", causes: query.causes };
     const granted = await check(options, request, { job, query });
@@ -128,10 +130,10 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   };
 }
 
-function documentResponse(): HttpResponse {
+function documentResponse(body: string): HttpResponse {
   return {
     status: 200,
     headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=300" },
-    body: openApiText(),
+    body,
   };
 }

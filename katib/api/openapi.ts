@@ -1,6 +1,8 @@
 /** The OpenAPI document of the observation API, made from the schemas that the API itself goes by. */
 import { z } from "zod";
-import { OBSERVATION_AUDIENCE, observationPath, TRAINER_VERSION } from "../../crds/names.ts";
+import { type JobKind, observationPath } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { OBSERVATION_AUDIENCE, TRAINER_VERSION } from "../../crds/names.ts";
 import {
   endSchema,
   failureSchema,
@@ -73,8 +75,32 @@ const EVENTS =
   "With `watch=true`: `event: observation` with an Observation as data, whose log holds " +
   "the rows since the event before; `event: end` with a reason once the job has ended.";
 
-/** The document as a value. */
-export function openApiDocument() {
+/** The path of one kind of job; operations have different names in one document. */
+function pathItem({ kind }: JobKind, { implied }: JobKinds) {
+  return {
+    parameters: [...parametersOf(pathSchema, "path"), ...parametersOf(querySchema, "query")],
+    get: {
+      operationId: kind === implied.kind ? "getObservation" : `get${kind}Observation`,
+      summary: `How a ${kind} stands, and a page of its observation log`,
+      security: [{ bearer: [] }],
+      responses: {
+        200: {
+          description: `The observation. ${EVENTS}`,
+          content: {
+            ...json(ref("Observation")),
+            "text/event-stream": { schema: { oneOf: [event("observation"), event("end")] } },
+          },
+        },
+        ...Object.fromEntries(
+          Object.entries(REFUSALS).map(([code, one]) => [code, refusal(one)]),
+        ),
+      },
+    },
+  };
+}
+
+/** Returns the document as a value. */
+export function openApiDocument(kinds: JobKinds) {
   return {
     openapi: "3.1.0",
     info: {
@@ -82,28 +108,10 @@ export function openApiDocument() {
       version: TRAINER_VERSION,
       description: "What trial controllers learn of TrainJobs: how they stand, and their metrics.",
     },
-    paths: {
-      [observationPath("{namespace}", "{name}")]: {
-        parameters: [...parametersOf(pathSchema, "path"), ...parametersOf(querySchema, "query")],
-        get: {
-          operationId: "getObservation",
-          summary: "How a TrainJob stands, and a page of its observation log",
-          security: [{ bearer: [] }],
-          responses: {
-            200: {
-              description: `The observation. ${EVENTS}`,
-              content: {
-                ...json(ref("Observation")),
-                "text/event-stream": { schema: { oneOf: [event("observation"), event("end")] } },
-              },
-            },
-            ...Object.fromEntries(
-              Object.entries(REFUSALS).map(([code, one]) => [code, refusal(one)]),
-            ),
-          },
-        },
-      },
-    },
+    paths: Object.fromEntries(kinds.all.map((kind) => [
+      observationPath(kind, "{namespace}", "{name}"),
+      pathItem(kind, kinds),
+    ])),
     components: {
       schemas: componentSchemas(),
       securitySchemes: {
@@ -124,11 +132,4 @@ function componentSchemas() {
   return Object.fromEntries(
     Object.entries(schemas).map(([name, { $schema: _, $id: __, ...schema }]) => [name, schema]),
   );
-}
-
-let text: string | undefined;
-
-/** The document as JSON; the same text each time. */
-export function openApiText(): string {
-  return text ??= JSON.stringify(openApiDocument());
 }

@@ -1,5 +1,6 @@
 /** What a GET of an observation asks for, by its path and query. Pure. */
-import { observationPath } from "../../crds/names.ts";
+import { type JobRef, observationPath } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { FailureCause } from "../../http/refusals.ts";
 import { NAME_PATTERN, OBSERVATION_LIMITS, querySchema } from "./messages.ts";
@@ -13,9 +14,6 @@ export interface ObservationQuery {
   readonly watch: boolean;
 }
 
-/** The path, where "%" stands for a name: none has one. */
-const SHAPE = observationPath("%", "%").replaceAll(".", "\\.");
-const PATH = new RegExp(`^${SHAPE.replaceAll("%", `(${NAME_PATTERN})`)}$`);
 /** Most problems that one answer names. */
 const MAX_CAUSES = 20;
 /** What of an unknown name is told back. */
@@ -24,10 +22,22 @@ const MAX_NAME = 64;
 /** The path without its query. */
 export const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
 
-/** The job that a path is about; undefined where it is no observation's. */
-export function jobOfPath(path: string): { namespace: string; name: string } | undefined {
-  const [, namespace, name] = PATH.exec(path) ?? [];
-  return namespace === undefined || name === undefined ? undefined : { namespace, name };
+/** Creates the reader of paths: it returns the job, or undefined if the path is no observation's. */
+export function createPathReader(
+  kinds: JobKinds,
+): (path: string) => Omit<JobRef, "uid"> | undefined {
+  const patterns = kinds.all.map((kind) => {
+    // "%" stands for a name: no path has one.
+    const shape = observationPath(kind, "%", "%").replaceAll(".", "\\.");
+    return { kind, pattern: new RegExp(`^${shape.replaceAll("%", `(${NAME_PATTERN})`)}$`) };
+  });
+  return (path) => {
+    for (const { kind, pattern } of patterns) {
+      const [, namespace, name] = pattern.exec(path) ?? [];
+      if (namespace !== undefined && name !== undefined) return { kind, namespace, name };
+    }
+    return undefined;
+  };
 }
 
 /** Only what is written as a whole number is one: neither "", "1e3" nor "0x10" are. */

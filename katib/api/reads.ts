@@ -1,6 +1,5 @@
 /** The answers to who may read: a page of an observation, or a stream of them. */
-import type { TrainJob } from "../../crds/trainjob.ts";
-import type { ObservedJob } from "../../trials/plan/observation_plan.ts";
+import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
@@ -17,15 +16,10 @@ const LATE = {
   reason: "the owner of this job's observation log did not answer in time: try again soon",
 };
 
-/** Which TrainJob it is, of those that have had its name. */
-function observed({ metadata: { namespace = "", name = "", uid = "" } }: TrainJob): ObservedJob {
-  return { namespace, name, uid };
-}
-
 /** Reads pages, few at a time, each within a deadline. */
 async function askInTime(
   parts: ApiParts,
-  job: ObservedJob,
+  job: JobRef,
   { from, limit }: { readonly from?: Position | undefined; readonly limit: number },
 ): Promise<PageRead> {
   const { ask, clock, answerDeadlineMs = 5000 } = parts;
@@ -41,14 +35,15 @@ async function askInTime(
 /** A page of the log, and what is known of the job. */
 export async function readPage(
   parts: ApiParts,
-  { query: { from, limit } }: Granted,
-  job: TrainJob,
+  { job: { kind }, query: { from, limit } }: Granted,
+  job: AnyJob,
 ): Promise<Observation | ApiRefusal> {
-  const page = await askInTime(parts, observed(job), { from, limit });
+  const which = jobRefOf(kind, job);
+  const page = await askInTime(parts, which, { from, limit });
   if ("retryAfterMs" in page) return { why: "unavailable", ...page };
   // What the cache says by now: the job may have ended while its log was read.
-  const now = parts.jobNow(observed(job)) ?? job;
-  const state = jobState(now, parts.outcomeOf(now));
+  const now = parts.jobNow(which) ?? job;
+  const state = jobState(kind, now, parts.outcomeOf(kind, now));
   return observationOf(state, page, page.more ? behind(page.rows, from) : undefined);
 }
 
@@ -72,13 +67,14 @@ async function readOn(
 export function watchResponse(
   parts: ApiParts,
   granted: Granted,
-  job: TrainJob,
+  job: AnyJob,
 ): HttpResponse | ApiRefusal {
   const { query: { from, limit }, reader, token } = granted;
   const { clock, runWatch } = parts;
   const place = parts.places.take(reader.username);
   if (typeof place === "string") return { why: place, retryAfterMs: ROOM_MS };
-  const which = observed(job);
+  const { kind } = granted.job;
+  const which = jobRefOf(kind, job);
   const run = (sink: ResponseSink) =>
     runWatch({
       ...createWatch({
@@ -89,7 +85,7 @@ export function watchResponse(
         read: (from) => askInTime(parts, which, { from, limit }),
         state: () => {
           const now = parts.jobNow(which);
-          return now && jobState(now, parts.outcomeOf(now));
+          return now && jobState(kind, now, parts.outcomeOf(kind, now));
         },
         follow: (listener) => parts.follow(which, listener),
       }),

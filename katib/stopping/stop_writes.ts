@@ -1,13 +1,13 @@
-/** What a stop writes: the end of a Trial's status, and of its TrainJob's. Pure. */
+/** Status patches of an early stop: the end of a Trial, and of its job. Pure. */
 import { TRIAL_CONDITIONS, TRIAL_EARLY_STOPPED } from "../../crds/katib_names.ts";
-import { TRAINJOB_CONDITIONS, TRAINJOB_REASONS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import { earlyStopOf, endOf } from "../../crds/job_state.ts";
 import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
-import { isConditionTrue, setCondition } from "../../kube/conditions.ts";
+import { type ConditionLike, isConditionTrue, setCondition } from "../../kube/conditions.ts";
 import type { Stop } from "../adapter/adapter.ts";
 
-/** What is to be done about one object. */
+/** The write that stops one object. */
 export type StopWrite =
   /** A merge patch of its status, with uid and resource version in it. */
   | { readonly kind: "patch"; readonly body: unknown }
@@ -24,7 +24,7 @@ const OTHER_ENDS = [
   TRIAL_CONDITIONS.metricsUnavailable,
 ];
 
-function preconditions({ metadata: { uid, resourceVersion } }: Trial | TrainJob) {
+function preconditions({ metadata: { uid, resourceVersion } }: Pick<AnyJob, "metadata">) {
   return { uid, resourceVersion };
 }
 
@@ -59,17 +59,19 @@ export function trialStop(trial: Trial, stop: Stop, nowMs: number): StopWrite {
   return { kind: "patch", body: { metadata: preconditions(trial), status } };
 }
 
-/** The end of the TrainJob: EarlyStopped, and Complete for those who know nothing else. */
-export function jobStop(trainJob: TrainJob, stop: Stop, nowMs: number): StopWrite {
-  const { earlyStopped, complete, failed } = TRAINJOB_CONDITIONS;
-  const { rulesMet, earlyStopped: reason } = TRAINJOB_REASONS;
+/**
+ * Returns the end of the job: the conditions by which its kind is stopped. A job that Milepost stopped before
+ * has an end, too, and says so.
+ */
+export function jobStop(kind: JobKind, job: AnyJob, stop: Stop, nowMs: number): StopWrite {
+  if (endOf(kind, job) !== undefined) {
+    return { kind: earlyStopOf(kind, job) === undefined ? "finished" : "done" };
+  }
   const { message } = stop.verdict;
-  const old = trainJob.status?.conditions ?? [];
-  const isOver = isConditionTrue(old, complete) || isConditionTrue(old, failed);
-  if (isOver) return { kind: isConditionTrue(old, earlyStopped) ? "done" : "finished" };
   const now = rfc3339(nowMs);
-  const stopped = { type: earlyStopped, status: "True", reason: rulesMet, message } as const;
-  const ended = { type: complete, status: "True", reason, message } as const;
-  const conditions = setCondition(setCondition(old, stopped, now), ended, now);
-  return { kind: "patch", body: { metadata: preconditions(trainJob), status: { conditions } } };
+  const conditions = kind.stop.reduce<ConditionLike[]>(
+    (list, update) => setCondition(list, { ...update, message }, now),
+    job.status?.conditions ?? [],
+  );
+  return { kind: "patch", body: { metadata: preconditions(job), status: { conditions } } };
 }

@@ -1,8 +1,8 @@
-/** Stops trials: writes the end of the Trial, then of its TrainJob, each once however often it is asked. */
+/** Trial stopper: writes the end of the Trial, then of its job, each once however often it is asked. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import type { AnyJob } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -33,7 +33,7 @@ export interface StopperOptions {
 /** The world of one stop, as read at one moment; what is another's, or on its way out, is absent. */
 interface Seen {
   readonly trial: Trial | undefined;
-  readonly trainJob: TrainJob | undefined;
+  readonly job: AnyJob | undefined;
 }
 
 /** Somebody changed what this attempt goes by: look anew. */
@@ -44,9 +44,9 @@ function isThere(metadata: KubeMeta, uid: string): boolean {
 }
 
 class TrialStopper implements Stopper {
-  /** By the UID of the TrainJob: whose last write may have come through without an answer. */
+  /** By the UID of the job: whose last write may have come through without an answer. */
   readonly #unanswered = createBoundedCache<true>(REMEMBERED);
-  /** By the UID of the TrainJob: whose Trial's end was written here, or may have been. */
+  /** By the UID of the job: whose Trial's end was written here, or may have been. */
   readonly #ended = createBoundedCache<true>(REMEMBERED);
 
   constructor(private readonly options: StopperOptions) {}
@@ -56,9 +56,9 @@ class TrialStopper implements Stopper {
       const outcome = await this.#attempt(stop, signal);
       if (outcome !== AGAIN) return outcome;
     }
-    const { namespace, name } = stop.plan.job;
+    const { kind, namespace, name } = stop.plan.job;
     throw new Error(
-      `TrainJob ${namespace}/${name} or its Trial changed at each of ${ATTEMPTS} looks`,
+      `${kind.kind} ${namespace}/${name} or its Trial changed at each of ${ATTEMPTS} looks`,
     );
   }
 
@@ -66,15 +66,15 @@ class TrialStopper implements Stopper {
     const { key } = stop.plan;
     const seen = await this.#look(stop, signal);
     if (key.kind === "job") return await this.#stopJob(stop, seen, signal);
-    const { trial, trainJob } = seen;
+    const { trial, job } = seen;
     if (trial === undefined) return "gone";
     const now = this.options.clock.now();
     const end = trialStop(trial, stop, now);
     if (end.kind === "finished") return "finished before";
     if (end.kind === "patch") {
       // What has ended by itself is for Katib to judge; what is gone has no end to write.
-      if (trainJob === undefined) return "gone";
-      if (jobStop(trainJob, stop, now).kind === "finished") return "finished before";
+      if (job === undefined) return "gone";
+      if (jobStop(stop.plan.job.kind, job, stop, now).kind === "finished") return "finished before";
       if (!await this.#patch(KINDS.trial, key, end, signal, () => this.#hasEnded(stop))) {
         return AGAIN;
       }
@@ -96,28 +96,28 @@ class TrialStopper implements Stopper {
     seen: Seen,
     signal: AbortSignal,
   ): Promise<StopOutcome | typeof AGAIN> {
-    if (seen.trainJob === undefined) return "gone";
+    if (seen.job === undefined) return "gone";
     const { job } = stop.plan;
-    const end = jobStop(seen.trainJob, stop, this.options.clock.now());
+    const end = jobStop(job.kind, seen.job, stop, this.options.clock.now());
     if (end.kind === "finished") return "finished before";
     // A stop that is found done was told by another, unless it was done here and nobody said so.
     const isOwn = end.kind === "patch" || this.#unanswered.has(job.uid);
     if (end.kind === "patch") {
       const unanswered = () => void this.#unanswered.set(job.uid, true);
-      if (!await this.#patch(KINDS.trainJob, job, end, signal, unanswered)) return AGAIN;
+      if (!await this.#patch(job.kind, job, end, signal, unanswered)) return AGAIN;
     }
     if (isOwn) this.#tell(stop, seen);
     return "stopped";
   }
 
-  async #look({ plan: { key, job } }: Stop, signal: AbortSignal): Promise<Seen> {
-    const [trial, trainJob] = await Promise.all([
+  async #look({ plan: { key, job: ref } }: Stop, signal: AbortSignal): Promise<Seen> {
+    const [trial, job] = await Promise.all([
       key.kind === "trial" ? this.#get(KINDS.trial, key, signal) : undefined,
-      this.#get(KINDS.trainJob, job, signal),
+      this.#get(ref.kind, ref, signal),
     ]);
     return {
       trial: trial && isThere(trial.metadata, key.uid) ? trial : undefined,
-      trainJob: trainJob && isThere(trainJob.metadata, job.uid) ? trainJob : undefined,
+      job: job && isThere(job.metadata, ref.uid) ? job : undefined,
     };
   }
 
@@ -152,14 +152,14 @@ class TrialStopper implements Stopper {
   }
 
   /** Once, by whoever wrote the last of it. */
-  #tell({ plan: { job }, verdict }: Stop, { trial, trainJob }: Seen): void {
-    this.#unanswered.delete(job.uid);
-    this.#ended.delete(job.uid);
+  #tell({ plan: { job: ref }, verdict }: Stop, { trial, job }: Seen): void {
+    this.#unanswered.delete(ref.uid);
+    this.#ended.delete(ref.uid);
     const { events } = this.options;
     const message = `stopped early: ${verdict.message}`;
     const event = { type: "Normal", reason: EVENT_REASONS.earlyStopped, message } as const;
     if (trial !== undefined) events.record(aboutTrial(trial), event);
-    if (trainJob !== undefined) events.record(aboutJob(trainJob), event);
+    if (job !== undefined) events.record(aboutJob(ref), event);
   }
 }
 

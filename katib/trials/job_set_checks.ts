@@ -1,11 +1,12 @@
-/** Looks at the JobSets of trials as they are made, and says where they do not fit their template. */
+/** Checks of trials' JobSets against their templates, as they are made. */
 import { getLogger } from "@logtape/logtape";
+import { type AnyJob, type JobKind, jobRefOf } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { isControlledBy } from "../../kube/ownership.ts";
+import { controllerOf } from "../../kube/ownership.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { PlanSource } from "../adapter/adapter.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
@@ -15,16 +16,17 @@ import { primaryContainerProblem } from "../../trials/plan/primary_container.ts"
 
 const log = getLogger(["milepost", "katib"]);
 
-/** What {@link followJobSets} works with. */
+/** Options of {@link followJobSets}. */
 export interface JobSetChecks {
+  readonly kinds: JobKinds;
   readonly jobSets: Pick<Informer<JobSet>, "onChange">;
-  readonly trainJobs: Pick<Informer<TrainJob>, "get">;
+  readonly jobs: ReadonlyMap<JobKind, { readonly jobs: Pick<Informer<AnyJob>, "get"> }>;
   readonly plans: Pick<PlanSource, "planFor">;
   readonly notify: (notices: readonly Notice[]) => void;
 }
 
-/** Only these say which container trains. */
-function hasTemplate({ metadata }: TrainJob): boolean {
+/** Whether something says which container of the job trains. */
+function hasTemplate({ metadata }: AnyJob): boolean {
   return trialReference(metadata) !== undefined ||
     metadata.annotations?.[ANNOTATIONS.trialTemplate] !== undefined;
 }
@@ -32,20 +34,23 @@ function hasTemplate({ metadata }: TrainJob): boolean {
 function noticesOf({ key, job, mapping }: ObservationPlan, jobSet: JobSet): Notice[] {
   const problem = mapping && primaryContainerProblem(mapping, jobSet);
   if (problem === undefined) return [];
-  const about = key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob({ metadata: job });
+  const about = key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob(job);
   return [{ about, ...problem }];
 }
 
-/** Looks at each JobSet that is made or changed, until the answer is called or `signal` aborts. */
+/** Checks each JobSet that is made or changed, until the returned function is called or `signal` aborts. */
 export function followJobSets(
-  { jobSets, trainJobs, plans, notify }: JobSetChecks,
+  { kinds, jobSets, jobs, plans, notify }: JobSetChecks,
   signal: AbortSignal,
 ): () => void {
   async function check(jobSet: JobSet): Promise<void> {
-    const trainJob = trainJobs.get(keyOf(jobSet));
-    const { namespace = "", name = "", uid = "" } = trainJob?.metadata ?? {};
-    if (!trainJob || !isControlledBy(jobSet.metadata, uid) || !hasTemplate(trainJob)) return;
-    const plan = await plans.planFor({ namespace, name, uid }, signal);
+    const owner = controllerOf(jobSet.metadata);
+    const kind = owner && kinds.ofOwner(owner);
+    if (owner === undefined || kind === undefined) return;
+    const { namespace } = jobSet.metadata;
+    const job = jobs.get(kind)?.jobs.get({ namespace, name: owner.name });
+    if (job?.metadata.uid !== owner.uid || !hasTemplate(job)) return;
+    const plan = await plans.planFor(jobRefOf(kind, job), signal);
     if (plan.kind === "plan" && !signal.aborted) notify(noticesOf(plan, jobSet));
   }
   const stop = jobSets.onChange(({ type, object, old }) => {

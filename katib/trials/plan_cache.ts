@@ -1,14 +1,14 @@
-/** Cache of the observation plans of TrainJobs. */
+/** Cache of the observation plans of jobs. */
 import type { LRUCache } from "lru-cache";
+import { type AnyJob, type JobKind, type JobRef } from "../../crds/job_kind.ts";
 import type { Kind } from "../../crds/kinds.ts";
-import { ANNOTATIONS, LABELS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import { endOf } from "../../crds/job_state.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey } from "../../kube/resource.ts";
@@ -25,22 +25,24 @@ import {
   type PlanInputs,
   type PlanSettings,
 } from "../../trials/plan/derive_plan.ts";
-import type {
-  ObservationPlan,
-  ObservedJob,
-  PlanDecision,
-} from "../../trials/plan/observation_plan.ts";
+import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
 
 /** The cache of Trials with the ways to look into it. */
 export interface TrialCache
   extends Pick<RestingInformer<Trial>, "get" | "byIndex" | "resting" | "rouse"> {}
 
-/** What {@link createPlanCache} is made with. */
-export interface PlanCacheOptions {
-  readonly trainJobs: Pick<Informer<TrainJob>, "get" | "list">;
-  readonly trials: TrialCache;
+/** The caches of one kind of job. */
+export interface JobKindView {
+  readonly jobs: Pick<Informer<AnyJob>, "get" | "list">;
   readonly pods: PodLabelsOptions["pods"];
+}
+
+/** Options of {@link createPlanCache}. */
+export interface PlanCacheOptions {
+  /** The caches of every kind of job. */
+  readonly jobs: ReadonlyMap<JobKind, JobKindView>;
+  readonly trials: TrialCache;
   readonly client: Pick<KubeClient, "get">;
   /** Names of the indexes of `trials`: by name, and by the job that they make. */
   readonly indexes: { readonly name: string; readonly job: string };
@@ -56,10 +58,10 @@ export interface PlanCacheOptions {
 /** What the adapter asks, and what the controller does. */
 export interface PlanCache extends PlanSource {
   /**
-   * The Trial whose metrics the job's pods push, for the label on them. Rejects where that is not known
+   * Returns the Trial whose metrics the job's pods push, for the label on them. Rejects if that is not known
    * now.
    */
-  trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
+  trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** Plans that are remembered; each is made anew when what it was made from has changed. */
@@ -76,22 +78,16 @@ interface Remembered {
   readonly planned: DerivedPlan;
 }
 
-function isFinished({ status }: TrainJob): boolean {
-  const { complete, failed } = TRAINJOB_CONDITIONS;
-  return isConditionTrue(status?.conditions, complete) ||
-    isConditionTrue(status?.conditions, failed);
-}
-
 function versionOf({ metadata: { uid, resourceVersion } }: Trial): string {
   return `${uid}@${resourceVersion}`;
 }
 
-/** All that a plan may change by; progress of the job is not among it. */
+/** Everything that a plan depends on; progress of the job is not part of it. */
 function fingerprint(
   view: PlanInputs,
   { adopted, namesOnly, keepsPlainJobs }: PlanSettings,
 ): string {
-  const { annotations = {}, ownerReferences = [], uid } = view.trainJob.metadata;
+  const { annotations = {}, ownerReferences = [], uid } = view.job.metadata;
   const { earlyStopping, earlyStoppingGrace, trialTemplate } = ANNOTATIONS;
   return JSON.stringify([
     uid,
@@ -109,18 +105,20 @@ class CachedPlans implements PlanCache {
   #sweptMs: number;
   /** An impostor that pushes often, or many at once, cost one read now and then. */
   readonly #reads: LRUCache<string, Promise<unknown>>;
-  readonly #labels: ReturnType<typeof createPodLabels>;
+  readonly #labels: ReadonlyMap<JobKind, ReturnType<typeof createPodLabels>>;
 
   constructor(private readonly options: PlanCacheOptions) {
     const perf = { now: () => options.clock.monotonic() };
     this.#plans = createBoundedCache(REMEMBERED, { ttl: IDLE_MS, updateAgeOnGet: true, perf });
     this.#sweptMs = perf.now();
     this.#reads = createBoundedCache(READ.max, { ttl: READ.ttl, perf });
-    this.#labels = createPodLabels(options);
+    this.#labels = new Map(
+      [...options.jobs].map(([kind, { pods }]) => [kind, createPodLabels({ ...options, pods })]),
+    );
   }
 
-  planFor(job: ObservedJob, signal: AbortSignal): PlanDecision | Promise<PlanDecision> {
-    const view = this.#cachedView(this.#cachedJob(job));
+  planFor(job: JobRef, signal: AbortSignal): PlanDecision | Promise<PlanDecision> {
+    const view = this.#cachedView(job.kind, this.#cachedJob(job));
     if (view !== undefined) return this.#plan(view).decision;
     return this.#readView(job, signal).then(
       (read) => read === undefined ? { kind: "none" } as const : this.#plan(read).decision,
@@ -129,17 +127,19 @@ class CachedPlans implements PlanCache {
   }
 
   open(): readonly ObservationPlan[] {
-    return this.options.trainJobs.list().flatMap((trainJob) => {
-      if (!this.#mayBeOpen(trainJob)) return [];
-      const view = this.#cachedView(trainJob);
-      const decision = view && this.#plan(view).decision;
-      return decision?.kind === "plan" && decision.rules.length > 0 ? [decision] : [];
-    });
+    return [...this.options.jobs].flatMap(([kind, { jobs }]) =>
+      jobs.list().flatMap((job) => {
+        if (!this.#mayBeOpen(kind, job)) return [];
+        const view = this.#cachedView(kind, job);
+        const decision = view && this.#plan(view).decision;
+        return decision?.kind === "plan" && decision.rules.length > 0 ? [decision] : [];
+      })
+    );
   }
 
-  isOpen(job: ObservedJob): boolean {
-    const trainJob = this.#cachedJob(job);
-    return trainJob !== undefined && !isFinished(trainJob);
+  isOpen(ref: JobRef): boolean {
+    const job = this.#cachedJob(ref);
+    return job !== undefined && endOf(ref.kind, job) === undefined;
   }
 
   isPrimary(
@@ -155,16 +155,16 @@ class CachedPlans implements PlanCache {
       if (needsLabel && labels[LABELS.trial] !== plan.key.name) return false;
       return mapping === undefined || isPrimaryPod(mapping, labels);
     };
-    const { namespace } = plan.job;
-    const labels = this.#labels.of({ namespace, ...pod }, keys, signal);
+    const { kind, namespace } = plan.job;
+    const labels = this.#labels.get(kind)?.of({ namespace, ...pod }, keys, signal);
     if (!(labels instanceof Promise)) return judge(labels);
     return labels.then(judge, () => undefined);
   }
 
-  async trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined> {
-    if (trialReference(trainJob.metadata) === undefined) return undefined;
-    const view = this.#cachedView(trainJob) ?? await this.#viewOf(trainJob, signal);
-    // Tells what is wrong, before there is a pod that could push.
+  async trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined> {
+    if (trialReference(job.metadata) === undefined) return undefined;
+    const view = this.#cachedView(kind, job) ?? await this.#viewOf(kind, job, signal);
+    // Reports what is wrong before there is a pod that could push.
     this.#plan(view);
     const claim = judgeClaim(view);
     if (claim.kind !== "holds" || !comesByPush(claim.trial, this.options.settings())) {
@@ -173,34 +173,35 @@ class CachedPlans implements PlanCache {
     return claim.trial.metadata.name;
   }
 
-  #cachedJob({ namespace, name, uid }: ObservedJob): TrainJob | undefined {
-    const trainJob = this.options.trainJobs.get({ namespace, name });
-    return trainJob?.metadata.uid === uid ? trainJob : undefined;
+  #cachedJob({ kind, namespace, name, uid }: JobRef): AnyJob | undefined {
+    const job = this.options.jobs.get(kind)?.jobs.get({ namespace, name });
+    return job?.metadata.uid === uid ? job : undefined;
   }
 
   /** Only these can have rules. */
-  #mayBeOpen(trainJob: TrainJob): boolean {
-    const asks = trainJob.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
-      trialReference(trainJob.metadata) !== undefined;
-    return asks && !isFinished(trainJob);
+  #mayBeOpen(kind: JobKind, job: AnyJob): boolean {
+    const asks = job.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
+      trialReference(job.metadata) !== undefined;
+    return asks && endOf(kind, job) === undefined;
   }
 
-  /** Undefined where the caches may be behind: the job, or the very Trial that it names, is not in them. */
-  #cachedView(trainJob: TrainJob | undefined): PlanInputs | undefined {
-    if (trainJob === undefined) return undefined;
-    const reference = trialReference(trainJob.metadata);
-    if (reference === undefined) return this.#view(trainJob, undefined);
-    const { namespace } = trainJob.metadata;
+  /** Undefined if the caches may be behind: the job, or the very Trial that it names, is not in them. */
+  #cachedView(kind: JobKind, job: AnyJob | undefined): PlanInputs | undefined {
+    if (job === undefined) return undefined;
+    const reference = trialReference(job.metadata);
+    if (reference === undefined) return this.#view(kind, job, undefined);
+    const { namespace } = job.metadata;
     const trial = this.options.trials.get({ namespace, name: reference.name });
-    return trial?.metadata.uid === reference.uid ? this.#view(trainJob, trial) : undefined;
+    return trial?.metadata.uid === reference.uid ? this.#view(kind, job, trial) : undefined;
   }
 
-  #view(trainJob: TrainJob, trial: Trial | undefined): PlanInputs {
-    if (trial === undefined) return { trainJob, trial, claimants: [], namesakes: [] };
+  #view(kind: JobKind, job: AnyJob, trial: Trial | undefined): PlanInputs {
+    if (trial === undefined) return { kind, job, trial, claimants: [], namesakes: [] };
     const { trials, indexes } = this.options;
-    const { namespace = "", name = "" } = trainJob.metadata;
+    const { namespace = "", name = "" } = job.metadata;
     return {
-      trainJob,
+      kind,
+      job,
       trial,
       claimants: trials.byIndex(indexes.job, formatKey({ namespace, name })),
       namesakes: trials.byIndex(indexes.name, trial.metadata.name ?? "")
@@ -208,27 +209,27 @@ class CachedPlans implements PlanCache {
     };
   }
 
-  async #readView(job: ObservedJob, signal: AbortSignal): Promise<PlanInputs | undefined> {
-    const trainJob = this.#cachedJob(job) ?? await this.#read(WATCHED.trainJob, job);
-    if (trainJob?.metadata.uid !== job.uid) return undefined;
-    return await this.#viewOf(trainJob, signal);
+  async #readView(ref: JobRef, signal: AbortSignal): Promise<PlanInputs | undefined> {
+    const job = this.#cachedJob(ref) ?? await this.#read(ref.kind, ref);
+    if (job?.metadata.uid !== ref.uid) return undefined;
+    return await this.#viewOf(ref.kind, job, signal);
   }
 
-  async #viewOf(trainJob: TrainJob, signal: AbortSignal): Promise<PlanInputs> {
-    const reference = trialReference(trainJob.metadata);
-    if (reference === undefined) return this.#view(trainJob, undefined);
+  async #viewOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<PlanInputs> {
+    const reference = trialReference(job.metadata);
+    if (reference === undefined) return this.#view(kind, job, undefined);
     const { trials } = this.options;
-    // Where a job has a Trial there are Trials.
+    // A job that names a Trial shows that the cluster has Trials.
     if (trials.resting) trials.rouse();
-    const key = { namespace: trainJob.metadata.namespace, name: reference.name };
+    const key = { namespace: job.metadata.namespace, name: reference.name };
     const trial = await this.#read(WATCHED.trial, key);
     signal.throwIfAborted();
-    return this.#view(trainJob, trial);
+    return this.#view(kind, job, trial);
   }
 
-  /** One read for all who ask about an object. Undefined where it is not there. */
+  /** Reads an object, once for all concurrent callers. Returns undefined if there is none. */
   async #read<T>(kind: Kind<T>, { namespace, name }: ObjectKey): Promise<T | undefined> {
-    const id = `${kind.plural} ${formatKey({ namespace, name })}`;
+    const id = `${kind.plural}.${kind.group} ${formatKey({ namespace, name })}`;
     const { client, deadlineMs } = this.options;
     const reading = this.#reads.get(id) ??
       getOrUndefined(client, kind, { namespace, name }, { deadlineMs, heedRetryAfter: false })
@@ -244,7 +245,7 @@ class CachedPlans implements PlanCache {
   #plan(view: PlanInputs): DerivedPlan {
     const settings = this.options.settings();
     const by = fingerprint(view, settings);
-    const uid = view.trainJob.metadata.uid ?? "";
+    const uid = view.job.metadata.uid ?? "";
     const known = this.#plans.get(uid);
     if (known?.by === by) return known.planned;
     const planned = derivePlan(view, settings);

@@ -1,4 +1,4 @@
-/** Labels of pods: from the cache where it keeps the ones that are asked for, else by one read a pod. */
+/** Pod label lookup: from the cache if it keeps the wanted labels, else by one read for each pod. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED_POD_LABELS, type WatchedPod } from "../../crds/watched.ts";
@@ -15,11 +15,11 @@ export interface PodIdentity {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Answers what labels a pod has. */
+/** Looks up the labels of pods. */
 export interface PodLabels {
   /**
-   * Those of the pod, at least the ones of `keys` that it has; undefined where the very pod is gone.
-   * Rejects where they cannot be read now.
+   * Returns those of the pod, at least the ones of `keys` that it has; undefined if that very pod is gone.
+   * Rejects if they cannot be read now.
    */
   of(
     pod: PodIdentity,
@@ -28,7 +28,7 @@ export interface PodLabels {
   ): Labels | undefined | Promise<Labels | undefined>;
 }
 
-/** What {@link createPodLabels} is made with. */
+/** Options of {@link createPodLabels}. */
 export interface PodLabelsOptions {
   readonly pods: Pick<Informer<WatchedPod>, "get">;
   readonly client: Pick<KubeClient, "get">;

@@ -110,15 +110,15 @@ export function subjectRate({ subjectPushes }: StageParts): Stage["run"] {
 export function ownership({ ownership }: StageParts): Stage["run"] {
   const heed = (exchange: Exchange, decision: OwnershipDecision): Outcome => {
     if (!decision.ok) return { why: decision.why };
-    exchange.jobUid = decision.trainJobUid;
+    exchange.jobUid = decision.jobUid;
     exchange.podStartMs = decision.podStartMs;
     return undefined;
   };
   return (exchange) => {
-    const { namespace, name } = found(exchange.job, "job");
+    const { kind, namespace, name } = found(exchange.job, "job");
     const { serviceAccount } = found(exchange.identity, "identity");
     const pod = found(exchange.pod, "pod");
-    const decision = ownership.decide({ namespace, trainJob: name, pod, serviceAccount });
+    const decision = ownership.decide({ kind, namespace, job: name, pod, serviceAccount });
     return decision instanceof Promise
       ? decision.then((settled) => heed(exchange, settled))
       : heed(exchange, decision);
@@ -146,8 +146,7 @@ export function review({ reviews, awaitsReview }: StageParts): Stage["run"] {
     const { hash, token } = tokenOf(exchange);
     const job = found(exchange.job, "job");
     const awaited = awaitsReview({
-      ...job,
-      uid: found(exchange.jobUid, "job's UID"),
+      job: { ...job, uid: found(exchange.jobUid, "job's UID") },
       pod: found(exchange.pod, "pod"),
     });
     const outcome = reviews.review({

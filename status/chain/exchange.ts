@@ -1,4 +1,5 @@
 /** One request on its way through the chain: what came in, and what the stages found out. */
+import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Refusal } from "./answer.ts";
 import type { Bearer } from "../../http/callers/bearer.ts";
@@ -14,7 +15,7 @@ export type Route = "push" | "history" | "read" | "watch";
 
 /** A push that passed every check, as it is handed to its owner. */
 export interface Push {
-  readonly job: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly job: JobRef;
   readonly pod: { readonly name: string; readonly uid: string };
   readonly trainerStatus: TrainerStatus;
   /** Of a history: what came before `trainerStatus`, in order. */
@@ -32,11 +33,7 @@ export interface Push {
 
 /** Where a push comes from, once ownership is known. */
 export interface PushOrigin {
-  readonly namespace: string;
-  /** Of the TrainJob. */
-  readonly name: string;
-  /** Of the TrainJob. */
-  readonly uid: string;
+  readonly job: JobRef;
   readonly pod: { readonly name: string; readonly uid: string };
 }
 
@@ -69,7 +66,7 @@ export interface Exchange {
   readonly monotonicMs: number;
   readonly bearer: Bearer;
   route?: Route;
-  job?: { readonly namespace: string; readonly name: string };
+  job?: { readonly kind: JobKind; readonly namespace: string; readonly name: string };
   identity?: TokenIdentity;
   audience?: string;
   pod?: { readonly name: string; readonly uid: string };

@@ -102,9 +102,9 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
     earlier === undefined ? [trainerStatus] : [...earlier, trainerStatus],
     { nowMs, startMs: podStartMs },
   );
-  const { namespace, name } = found(exchange.job, "job");
+  const { kind, namespace, name } = found(exchange.job, "job");
   const push: Push = {
-    job: { namespace, name, uid: found(exchange.jobUid, "job's UID") },
+    job: { kind, namespace, name, uid: found(exchange.jobUid, "job's UID") },
     pod: found(exchange.pod, "pod"),
     trainerStatus: samples.at(-1) ?? trainerStatus,
     ...(earlier && { earlier: samples.slice(0, -1) }),

@@ -1,6 +1,7 @@
 /** Runs a push through the chain and makes the answer. Knows no socket: tests call it in memory. */
 import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
 import { type PushResult, type Refusal, refusalResponse, resultOf } from "./answer.ts";
@@ -49,6 +50,8 @@ const CHEAP: ReadonlySet<Refusal["why"]> = new Set<Refusal["why"]>([
 
 /** Options of {@link createPushHandler}. */
 export interface PushHandlerOptions {
+  /** The kinds of jobs whose pods may push. */
+  readonly kinds: JobKinds;
   readonly verifier: TokenVerifier;
   readonly ownership: Pick<Ownership, "decide">;
   /** Absent: tokens are checked locally only. */
@@ -75,6 +78,11 @@ function passes({ routes }: Stage, { route }: Exchange): boolean {
   return routes === undefined || route === undefined || routes.includes(route);
 }
 
+/** The job as log fields. */
+function loggedJob({ job }: Exchange) {
+  return job && { kind: job.kind.kind, namespace: job.namespace, name: job.name };
+}
+
 /** Creates the handler of pushes. */
 export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   const { clock, onPush, onRead, verifier, ownership, reviews, accept } = options;
@@ -88,6 +96,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
   const log = getLogger(["milepost", "status"]);
   const stages = createStages({
+    kinds: options.kinds,
     verifier,
     ownership,
     reviews,
@@ -108,7 +117,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
 
   /** What no stage foresaw: an API server without answer, a client that went away, a bug. */
   function failure(error: unknown, exchange: Exchange): Refusal {
-    const { job } = exchange;
+    const job = loggedJob(exchange);
     const isAway = error instanceof KubeError || error instanceof TransportError;
     if (!isAway && !(error instanceof ClientGoneError)) {
       log.error("a push could not be handled", { ...job, error });
@@ -152,8 +161,8 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
       const cost = CHEAP.has(refusal.why) ? "nothing" : "signature";
       peers.failed(exchange.peer, exchange.monotonicMs, cost);
     }
-    const { job, identity } = exchange;
-    log.debug("a push was refused", { ...job, why: refusal.why, subject: identity?.subject });
+    const subject = exchange.identity?.subject;
+    log.debug("a push was refused", { ...loggedJob(exchange), why: refusal.why, subject });
     return refusalResponse(refusal);
   }
 

@@ -1,4 +1,5 @@
 /** The chain that every request goes through, cheapest check first (design, decision 6). Order is data. */
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import * as caller from "./caller.ts";
 import type { AcceptPush, PushOrigin, Route, Stage } from "./exchange.ts";
@@ -13,6 +14,7 @@ import type { TokenVerifier } from "../../http/callers/token_verification.ts";
 
 /** What the stages work with. */
 export interface StageParts {
+  readonly kinds: JobKinds;
   readonly verifier: TokenVerifier;
   readonly ownership: Pick<Ownership, "decide">;
   /** Absent: nobody asks the API server about tokens (`--authentication local`). */
@@ -39,7 +41,7 @@ const WRITES: readonly Route[] = ["push", "history"];
 export function createStages(parts: StageParts): readonly Stage[] {
   return [
     { name: "peer failures", run: caller.peerFailures(parts) },
-    { name: "path and method", run: route },
+    { name: "path and method", run: route(parts.kinds) },
     { name: "content length", run: contentLength },
     { name: "bearer shape", run: caller.bearerShape },
     { name: "refused tokens", run: caller.refusedTokens(parts) },

@@ -1,18 +1,13 @@
 /** The newest progress of each job, on its way to the TrainJob's status (design, decision 8). */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Acceptance } from "../chain/exchange.ts";
-import {
-  createLedgerQueue,
-  type LedgerEntry,
-  type LedgerJob,
-  type ShownStatus,
-} from "./ledger_queue.ts";
+import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
 import { type Bucket, type BucketLimits, refill, take } from "../../http/limits/token_bucket.ts";
 
-export type { LedgerJob } from "./ledger_queue.ts";
 export type { WriteOutcome, WriteStatus } from "./ledger_write.ts";
 
 /** Options of {@link createLedger}. */
@@ -51,7 +46,7 @@ export interface LedgerOptions {
 /** One pending value a job, written in turn within a budget. */
 export interface Ledger {
   /** Takes a job's newest status; the one before it is forgotten if it was not written yet. */
-  submit(job: LedgerJob, status: TrainerStatus): Acceptance;
+  submit(job: JobRef, status: TrainerStatus): Acceptance;
   /** The job was deleted: what is pending for it is dropped. */
   forget(uid: string): void;
   /** Jobs with a value that is not written: `ledger_pending`. */
@@ -102,7 +97,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /** Jobs are due, and it is something else that the loop rests for. */
   let heldBack = false;
 
-  function submit(job: LedgerJob, status: TrainerStatus): Acceptance {
+  function submit(job: JobRef, status: TrainerStatus): Acceptance {
     if (flushing || broken.signal.aborted) {
       return { retryAfterMs: SOON_MS, reason: "shutting down: try again soon" };
     }

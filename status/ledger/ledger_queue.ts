@@ -1,12 +1,6 @@
 /** Whose turn it is: the jobs of the ledger, each with its pending value, in the order of writing. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-
-/** A TrainJob, as the ledger keys it: by UID. */
-export interface LedgerJob {
-  readonly uid: string;
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** A value that is not written yet. */
 interface Waiting {
@@ -17,7 +11,7 @@ interface Waiting {
 
 /** What the ledger holds of one job. */
 export interface LedgerEntry {
-  readonly job: LedgerJob;
+  readonly job: JobRef;
   /** Writes in a row that failed. */
   failures: number;
   pending?: Waiting;
@@ -49,7 +43,7 @@ export interface LedgerQueue {
    * Takes a job's newest value. `shown` is asked where the job is new to the queue: what its object
    * shows already is neither a first value nor a first 100%. Answers whether the job is due now.
    */
-  put(job: LedgerJob, status: TrainerStatus, nowMs: number, shown: ShownStatus): boolean;
+  put(job: JobRef, status: TrainerStatus, nowMs: number, shown: ShownStatus): boolean;
   /** Whether something that was pending is lost by it. */
   remove(uid: string): boolean;
   /** Jobs with a value that is not written yet, the ones in hand included. */
@@ -67,9 +61,9 @@ export interface LedgerQueue {
 }
 
 /** What a job's object shows, as far as is known. */
-export type ShownStatus = (job: LedgerJob) => TrainerStatus | undefined;
+export type ShownStatus = (job: JobRef) => TrainerStatus | undefined;
 
-function create(job: LedgerJob, shown: TrainerStatus | undefined): LedgerEntry {
+function create(job: JobRef, shown: TrainerStatus | undefined): LedgerEntry {
   return {
     job,
     failures: 0,
@@ -142,7 +136,7 @@ export function createLedgerQueue(): LedgerQueue {
     }
   }
 
-  function add(job: LedgerJob, shown: ShownStatus): LedgerEntry {
+  function add(job: JobRef, shown: ShownStatus): LedgerEntry {
     const entry = create(job, shown(job));
     entries.set(job.uid, entry);
     return entry;

@@ -1,8 +1,8 @@
 /** A write of the ledger: how it may end, and what is logged of that. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import { getLogger } from "@logtape/logtape";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { LedgerJob } from "./ledger_queue.ts";
 
 /** How a write ended. `gone`: the job is no more, or another one of its name is there. */
 export type WriteOutcome =
@@ -20,7 +20,7 @@ export type WriteOutcome =
  * does not throw.
  */
 export type WriteStatus = (
-  job: LedgerJob,
+  job: JobRef,
   status: TrainerStatus,
   signal?: AbortSignal,
 ) => Promise<WriteOutcome>;
@@ -29,7 +29,7 @@ export type WriteStatus = (
 const WELL_AFTER_MS = 10_000;
 
 /** Says once that writes fail, and once that they have been well for a while. */
-export function createWriteLog(clock: Clock): (job: LedgerJob, outcome: WriteOutcome) => void {
+export function createWriteLog(clock: Clock): (job: JobRef, outcome: WriteOutcome) => void {
   const log = getLogger(["milepost", "status"]);
   let failing = false;
   let failedAtMs = -Infinity;

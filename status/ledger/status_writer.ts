@@ -1,10 +1,10 @@
-/** The ledger's write: a JSON patch of the status subresource that holds for one incarnation only. */
-import { KINDS } from "../../crds/kinds.ts";
+/** Progress writer: a JSON patch that holds for one incarnation of a job only. */
+import type { JobRef, ProgressPlace } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import type { CallOptions, JsonPatchOperation, KubeClient } from "../../kube/client.ts";
 import { isConflict, isInvalid, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
-import type { LedgerJob, WriteOutcome, WriteStatus } from "./ledger.ts";
+import type { WriteOutcome, WriteStatus } from "./ledger.ts";
 
 const WRITE_DEADLINE_MS = 5000;
 
@@ -13,26 +13,47 @@ export function wholeSeconds(time: string): string {
   return rfc3339(Date.parse(time));
 }
 
-/**
- * The JSON patch that replaces the whole trainerStatus: what was not pushed is taken away. It tests
- * the UID itself, since an API server takes no notice of the metadata in a patch of a custom
- * resource's status: a merge patch with another job's UID in it is carried out all the same.
- */
-export function trainerStatusPatch(uid: string, status: TrainerStatus): JsonPatchOperation[] {
+/** The progress as it is written: only what was pushed, with the time in whole seconds. */
+function writtenStatus(status: TrainerStatus): TrainerStatus {
   const { progressPercentage, estimatedRemainingSeconds, metrics } = status;
-  const value = {
+  return {
     ...(progressPercentage !== undefined && { progressPercentage }),
     ...(estimatedRemainingSeconds !== undefined && { estimatedRemainingSeconds }),
     ...(metrics !== undefined && { metrics }),
     lastUpdatedTime: wholeSeconds(status.lastUpdatedTime),
   };
-  return [
-    { op: "test", path: "/metadata/uid", value: uid },
-    { op: "add", path: "/status/trainerStatus", value },
-  ];
 }
 
-/** What an error of the write means for the ledger. */
+/** A patch of progress: its operations, and the subresource that it goes to. */
+export interface ProgressPatch {
+  readonly operations: JsonPatchOperation[];
+  readonly subresource?: "status";
+}
+
+/** A key as one step of a JSON pointer (RFC 6901). */
+const pointerStep = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+/**
+ * Returns the JSON patch that replaces the whole progress of a job: what was not pushed is removed. It
+ * tests the UID itself, since an API server ignores the metadata in a patch of a custom resource's status:
+ * it applies a merge patch that carries another job's UID all the same.
+ */
+export function progressPatch(
+  place: ProgressPlace,
+  uid: string,
+  status: TrainerStatus,
+): ProgressPatch {
+  const test: JsonPatchOperation = { op: "test", path: "/metadata/uid", value: uid };
+  const value = writtenStatus(status);
+  if (place.at === "status") {
+    const path = `/status/${pointerStep(place.field)}`;
+    return { operations: [test, { op: "add", path, value }], subresource: "status" };
+  }
+  const path = `/metadata/annotations/${pointerStep(place.key)}`;
+  return { operations: [test, { op: "add", path, value: JSON.stringify(value) }] };
+}
+
+/** Returns what an error of the write means for the ledger. */
 export function outcomeOf(error: unknown): WriteOutcome {
   const problem = messageOf(error);
   if (!(error instanceof KubeError)) return { result: "error", problem };
@@ -42,34 +63,58 @@ export function outcomeOf(error: unknown): WriteOutcome {
   return { result: isConflict(error) ? "conflict" : "error", problem, retryAfterMs };
 }
 
-/** Creates the {@link WriteStatus} over a client; a write takes at most `deadlineMs`. */
+/**
+ * Creates the {@link WriteStatus} over a client; a write takes at most `deadlineMs`. Jobs of a kind without
+ * a place for progress count as written.
+ */
 export function createStatusWriter(
   client: Pick<KubeClient, "get" | "patch">,
   deadlineMs = WRITE_DEADLINE_MS,
 ): WriteStatus {
-  /** A patch is refused in the same way for another UID, for no status to add to, and for its value. */
-  async function whyRefused(job: LedgerJob, refusal: unknown, bounds: CallOptions) {
-    const live = await client.get(KINDS.trainJob, keyOf(job), bounds);
-    if (live.metadata.uid !== job.uid) return { result: "gone" } as const;
-    if (live.status !== undefined) return outcomeOf(refusal);
-    const problem = "the job has no status yet that progress could be added to";
-    return { result: "conflict", problem } as const;
+  /** An API server refuses another UID, a missing parent of the field and a bad value in the same way. */
+  async function afterRefusal(
+    job: JobRef,
+    place: ProgressPlace,
+    { status, refusal }: { readonly status: TrainerStatus; readonly refusal: unknown },
+    bounds: CallOptions,
+  ): Promise<WriteOutcome> {
+    const live = await client.get(job.kind, keyOf(job), bounds);
+    if (live.metadata.uid !== job.uid) return { result: "gone" };
+    const { annotations, resourceVersion } = live.metadata;
+    if (place.at === "status") {
+      if (live.status !== undefined) return outcomeOf(refusal);
+      const problem = "the job has no status yet that progress could be added to";
+      return { result: "conflict", problem };
+    }
+    if (annotations !== undefined) return outcomeOf(refusal);
+    const value = JSON.stringify(writtenStatus(status));
+    // The first annotation of the job; the resource version keeps those that others add meanwhile.
+    const body = {
+      metadata: { uid: job.uid, resourceVersion, annotations: { [place.key]: value } },
+    };
+    await client.patch(job.kind, keyOf(job), { type: "merge", body }, bounds);
+    return { result: "written" };
   }
 
   return async (job, status, signal) => {
+    const { kind: { progress: place } } = job;
+    if (place === undefined) return { result: "written" };
     const bounds = { signal, deadlineMs, heedRetryAfter: false };
     try {
-      const operations = trainerStatusPatch(job.uid, status);
+      const { operations, subresource } = progressPatch(place, job.uid, status);
       const patch = { type: "json", operations } as const;
-      await client.patch(KINDS.trainJob, keyOf(job), patch, { subresource: "status", ...bounds });
+      await client.patch(job.kind, keyOf(job), patch, {
+        ...(subresource && { subresource }),
+        ...bounds,
+      });
       return { result: "written" };
     } catch (error) {
       if (!isInvalid(error)) return outcomeOf(error);
-      return await whyRefused(job, error, bounds).catch(outcomeOf);
+      return await afterRefusal(job, place, { status, refusal: error }, bounds).catch(outcomeOf);
     }
   };
 }
 
-function keyOf({ namespace, name }: LedgerJob) {
+function keyOf({ namespace, name }: JobRef) {
   return { namespace, name };
 }

@@ -1,4 +1,4 @@
-/** Lookups over watched caches: on a miss one bounded read, whose answer is believed for a moment. */
+/** Object lookups over watched caches, with a bounded read of the API server on a miss. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Lookup } from "./ownership.ts";
@@ -8,39 +8,39 @@ import type { ReadBudget } from "./read_budget.ts";
 export interface LookupOptions<T> {
   /** From the watched cache, by `namespace/name`. */
   readonly cached: (key: string) => T | undefined;
-  /** From the API server; undefined where there is none. Has a deadline of its own. */
+  /** From the API server; undefined if there is none. Has a deadline of its own. */
   readonly read: (key: { namespace: string; name: string }) => Promise<T | undefined>;
   readonly clock: Clock;
-  /** What reads are taken from, shared by lookups. Absent: nothing bounds them. */
+  /** The budget that reads are taken from, shared by lookups. Absent: nothing bounds them. */
   readonly budget?: ReadBudget;
   /**
-   * How long an object that was read is believed to be there, from the moment it was asked for. What
-   * is deleted must be refused within a second: no watch says so of what the cache does not hold.
+   * How long an object that was read is taken to exist, from the start of the read. A deleted object must
+   * be refused within a second, and no watch reports the deletion of what the cache does not hold.
    * Default 500 ms.
    */
   readonly foundForMs?: number;
-  /** How long "there is none" is believed. Default 2 s. */
+  /** How long the absence of an object is remembered. Default 2 s. */
   readonly absentForMs?: number;
   /** How many answers are remembered. Default 10000. */
   readonly maxAnswers?: number;
 }
 
-/** What the API server answered, until when by monotonic time. */
+/** An answer of the API server, and the monotonic time until which it counts. */
 interface Answer<T> {
   readonly object: T | undefined;
   readonly untilMs: number;
 }
 
-/** A read under way, since when by monotonic time. */
+/** A read in progress, and the monotonic time at which it began. */
 interface Reading<T> {
   readonly answer: Promise<T | undefined>;
   readonly sinceMs: number;
 }
 
 /**
- * A lookup that trusts the cache where it holds the wanted incarnation, and asks the API server for one
- * that it does not hold; concurrent askers share the read, and later ones its answer for a moment.
- * Throws what the budget throws, and what the read does.
+ * Creates a lookup that trusts the cache if it holds the wanted incarnation, and otherwise reads from the
+ * API server; concurrent callers share the read, and later ones its answer for a moment. The lookup throws
+ * what the budget and the read throw.
  */
 export function createLookup<T extends { metadata?: { uid?: string } }>(
   options: LookupOptions<T>,
@@ -48,7 +48,7 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
   const { cached, read, clock, budget, maxAnswers = 10_000 } = options;
   const { foundForMs = 500, absentForMs = 2000 } = options;
   const answers = createBoundedCache<Answer<T>>(maxAnswers);
-  /** Never more than the budget gives in the time that a read may take. */
+  /** Has at most as many entries as the budget grants in the time that a read may take. */
   const inFlight = new Map<string, Reading<T>>();
   const fits = (object: T | undefined, uid: string | undefined) =>
     object !== undefined && (uid === undefined || object.metadata?.uid === uid);
@@ -84,7 +84,7 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
     const nowMs = clock.monotonic();
     const known = answers.get(id);
     if (known !== undefined && nowMs < known.untilMs) return known.object;
-    // What a slow read will say is too old for who asks now.
+    // The answer of a slow read is too old for a caller that comes later.
     const running = inFlight.get(id);
     if (running !== undefined && nowMs < running.sinceMs + foundForMs) return running.answer;
     return ask(id, key, uid);

@@ -1,4 +1,4 @@
-/** How many reads of the API server misses of the caches may cost: by namespace, and in all. */
+/** Budget of API server reads on cache misses, for each namespace and in total. */
 import type { Clock } from "../../kube/clock.ts";
 import { TransportError } from "../../kube/errors.ts";
 import {
@@ -8,7 +8,7 @@ import {
   take,
 } from "../../http/limits/token_bucket.ts";
 
-/** No read is left: the push may be checked a moment later. */
+/** The budget is spent: the push can be checked a moment later. */
 export class ReadBudgetError extends TransportError {
   constructor(namespace: string) {
     super(
@@ -35,7 +35,7 @@ export interface ReadBudgetOptions {
   readonly maxNamespaces?: number;
 }
 
-/** Creates a {@link ReadBudget}. A read that its namespace may not have takes none of the others'. */
+/** Creates a {@link ReadBudget}. A read that its namespace's budget refuses is not taken from the total. */
 export function createReadBudget(options: ReadBudgetOptions): ReadBudget {
   const { clock, maxNamespaces = 10_000 } = options;
   const { perNamespace = { ratePerSecond: 50, burst: 200 } } = options;

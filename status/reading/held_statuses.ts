@@ -1,9 +1,10 @@
 /** What the owner holds for readers during one term: the newest status of each job, and who waits. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Push } from "../chain/exchange.ts";
-import type { JobStatus, Reading, ReadJob } from "./reading.ts";
+import type { JobStatus, Reading } from "./reading.ts";
 import { createWaitingPolls, type WaitingPolls } from "./waiting_polls.ts";
 
 /** The newest status by job, for the readers of one term. */
@@ -17,7 +18,7 @@ export interface HeldStatuses extends Pick<WaitingPolls, "poll" | "close"> {
 /** Options of {@link createHeldStatuses}. */
 export interface HeldStatusesOptions {
   /** What the object of that UID itself shows; undefined where it shows nothing. */
-  readonly shown: (job: ReadJob) => TrainerStatus | undefined;
+  readonly shown: (job: JobRef) => TrainerStatus | undefined;
   readonly clock: Clock;
   /** Tells this term from every other one. */
   readonly term: string;
@@ -43,7 +44,7 @@ export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
   const held = createBoundedCache<Held>(maxJobs);
   let version = 0;
 
-  function read(job: ReadJob): Reading {
+  function read(job: JobRef): Reading {
     const own = held.get(job.uid);
     if (own !== undefined) {
       return { uid: job.uid, cursor: `${term}.${own.version}`, status: statusOf(own) };

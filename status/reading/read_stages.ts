@@ -1,11 +1,12 @@
 /** The last steps of a read: the newest status of the owner, once, or as a stream of events. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { okResponse, refusalMessage } from "../chain/answer.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import * as caller from "../chain/caller.ts";
 import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
 import { type Exchange, found, type Outcome, type Stage } from "../chain/exchange.ts";
-import { type ReadAnswer, type ReadJob, type ReadStatus, statusView } from "./reading.ts";
+import { type ReadAnswer, type ReadStatus, statusView } from "./reading.ts";
 import type { StageParts } from "../chain/stages.ts";
 import type { StatusFeeds } from "./status_feeds.ts";
 import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
@@ -16,7 +17,7 @@ export interface ReadingParts {
   readonly feeds: Pick<StatusFeeds, "follow">;
   readonly places: StreamPlaces;
   /** Hears that the job has ended, at once where it has; answers how to stop that. */
-  readonly onJobEnd: (job: ReadJob, listener: (end: JobEnd) => void) => () => void;
+  readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;
 }
 
 /** Time after which a client may come again while the owner is slow. */
@@ -30,14 +31,14 @@ const NO_READING: Outcome = {
   retryAfterMs: 60_000,
 };
 
-function jobOf(exchange: Exchange): ReadJob {
+function jobOf(exchange: Exchange): JobRef {
   return { ...found(exchange.job, "job"), uid: found(exchange.jobUid, "job's UID") };
 }
 
 /** Reads within the deadline that a push has, too. */
 async function readInTime(
   { read }: ReadingParts,
-  job: ReadJob,
+  job: JobRef,
   { clock, acceptDeadlineMs }: { readonly clock: Clock; readonly acceptDeadlineMs: number },
 ): Promise<ReadAnswer> {
   const over = new AbortController();

@@ -1,13 +1,7 @@
 /** What readers of a job's status get, and which of two is newer. Pure. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Refused } from "../replicas/owner.ts";
-
-/** The job that is read: by name where its object is looked at, by UID everywhere else. */
-export interface ReadJob {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
 
 /** The newest that is known of a job. */
 export interface JobStatus {
@@ -29,7 +23,7 @@ export interface Reading {
 
 /** What a reader asks of one job: everything, or only what differs from what the cursor stands for. */
 export interface ReadEntry {
-  readonly job: ReadJob;
+  readonly job: JobRef;
   readonly cursor?: string | undefined;
 }
 
@@ -38,7 +32,7 @@ export type ReadAnswer = { readonly ok: true; readonly status?: JobStatus | unde
 
 /** Reads a job's newest status wherever its owner is. `signal` aborts when nobody waits any more. */
 export type ReadStatus = (
-  job: ReadJob,
+  job: JobRef,
   signal: AbortSignal,
 ) => ReadAnswer | Promise<ReadAnswer>;
 

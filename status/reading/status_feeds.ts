@@ -1,9 +1,10 @@
 /** Follows the jobs that streams of this replica read: one feed a job, many jobs a call to the owner. */
+import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
-import type { JobStatus, ReadEntry, Reading, ReadJob } from "./reading.ts";
+import type { JobStatus, ReadEntry, Reading } from "./reading.ts";
 
 /**
  * Asks the owner, wherever it is, for what differs from the cursors; it may wait up to `waitMs` until
@@ -33,7 +34,7 @@ export type StatusFeedsOptions = Omit<FeedsOptions<JobStatus>, "valueOf">;
 /** Feeds by job. */
 export interface Feeds<Value> {
   /** Hears of the job's value and of each newer one. Answers how to stop that. */
-  follow(job: ReadJob, listener: (value: Value) => void): () => void;
+  follow(job: JobRef, listener: (value: Value) => void): () => void;
   /** Jobs that are followed. */
   jobs(): number;
   /** Ends every feed; resolves when nothing runs any more. */
@@ -48,14 +49,15 @@ const PACE_MS = 50;
 const RETRY = { firstMs: 200, longestMs: 4000 } as const;
 
 interface Feed<Value> {
-  readonly job: ReadJob;
+  readonly job: JobRef;
   readonly listeners: Set<(value: Value) => void>;
   cursor?: string;
   latest?: Value;
 }
 
-/** Jobs that are asked for by one call at a time. */
+/** Jobs of one kind that are asked for by one call at a time. */
 interface Group<Value> {
+  readonly kind: JobKind;
   /** By UID; those that had news last stand last. */
   readonly feeds: Map<string, Feed<Value>>;
   /** Breaks off the call under way: there is somebody new, or nobody any more. */
@@ -127,9 +129,12 @@ export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
     groups.delete(group);
   }
 
-  function groupWithRoom(): Group<Value> {
-    for (const group of groups) if (group.feeds.size < jobsPerCall) return group;
+  function groupWithRoom(kind: JobKind): Group<Value> {
+    for (const group of groups) {
+      if (group.kind === kind && group.feeds.size < jobsPerCall) return group;
+    }
     const group: Group<Value> = {
+      kind,
       feeds: new Map(),
       cut() {},
       isRunning: false,
@@ -139,9 +144,9 @@ export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
     return group;
   }
 
-  function open(job: ReadJob): { feed: Feed<Value>; group: Group<Value> } {
+  function open(job: JobRef): { feed: Feed<Value>; group: Group<Value> } {
     const feed: Feed<Value> = { job, listeners: new Set() };
-    const group = groupWithRoom();
+    const group = groupWithRoom(job.kind);
     group.feeds.set(job.uid, feed);
     const opened = { feed, group };
     byUid.set(job.uid, opened);

@@ -1,6 +1,7 @@
 /** Who waits at the owner until the state of a job is another than they know: for one term. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { ReadEntry, Reading, ReadJob } from "./reading.ts";
+import type { ReadEntry, Reading } from "./reading.ts";
 
 /** Answers polls, at once or when something changes. */
 export interface WaitingPolls {
@@ -22,7 +23,7 @@ export interface WaitingPolls {
 
 /** Creates {@link WaitingPolls} over what `read` says of a job now. */
 export function createWaitingPolls(
-  { read, clock }: { readonly read: (job: ReadJob) => Reading; readonly clock: Clock },
+  { read, clock }: { readonly read: (job: JobRef) => Reading; readonly clock: Clock },
 ): WaitingPolls {
   /** Who waits for a job, by its UID. */
   const waiting = new Map<string, Set<() => void>>();

@@ -1,19 +1,20 @@
-/** The call by which a replica asks the owner for an observation: path, envelope, bounds, and its judge. */
+/** Messages by which a replica asks the owner for an observation, with their paths and bounds. */
 import { z } from "zod";
+import type { MessageVersion } from "../../crds/job_message.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "./own_term.ts";
 
-/** Where observations are asked for, with POST. */
-export const ASK_PATH = "/forward/v1/observation";
-/** Where it is asked which observations are others now: messages as those of reads. */
-export const CHANGES_PATH = "/forward/v1/observation/changes";
+/** Path at which observations are asked for, with POST. */
+export const askPath = (version: MessageVersion) => `/forward/${version}/observation`;
+/** Path at which changes of observations are asked for, by the messages of reads. */
+export const changesPath = (version: MessageVersion) => `/forward/${version}/observation/changes`;
 /** Bytes that a question may have. */
 export const ASK_MAX_BYTES = 16_384;
 /** Bytes that an answer may have: the longest page of a log, and a summary of each of its metrics. */
 export const ASK_ANSWER_MAX_BYTES = 8_388_608;
 
 /**
- * Answers a question from this replica's own state; undefined where it has none, or does not
- * understand. What question and answer hold is the business of who asks. Must not throw.
+ * Answers a question from this replica's own state; undefined if it has none, or does not
+ * understand. The caller defines what question and answer hold. Must not throw.
  */
 export type AnswerAsk = (
   ask: unknown,
@@ -23,7 +24,7 @@ export type AnswerAsk = (
 const askSchema = z.object({ transitions: z.int().min(0), ask: z.unknown() });
 const answerSchema = z.object({ answer: z.looseObject({}) });
 
-/** The bytes of a question to the owner of that term. */
+/** Returns the bytes of a question to the owner of that term. */
 export function encodeAsk(ask: { readonly transitions: number; readonly ask: unknown }) {
   return new TextEncoder().encode(JSON.stringify(ask));
 }
@@ -36,13 +37,13 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-/** Reads an answer; undefined where it has none, such as where the asked one is not the owner. */
+/** Reads an answer; undefined if there is none, for example because the asked replica is not the owner. */
 export function decodeAskAnswer(bytes: Uint8Array): object | undefined {
   const parsed = answerSchema.safeParse(jsonOf(bytes));
   return parsed.success ? parsed.data.answer : undefined;
 }
 
-/** Judges a forwarded question. Undefined: it was not understood. */
+/** Creates the handler of forwarded questions; it returns undefined for one that it does not understand. */
 export function createAskJudge(term: () => OwnTerm, answerHere: AnswerAsk) {
   return async (bytes: Uint8Array, signal: AbortSignal): Promise<object | undefined> => {
     const asked = askSchema.safeParse(jsonOf(bytes));

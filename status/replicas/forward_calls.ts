@@ -1,4 +1,4 @@
-/** Calls between replicas: HTTPS with certificates on both sides, bounded in time and number. */
+/** HTTPS calls between replicas, with certificates on both sides, bounded in time and number. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { getLogger } from "@logtape/logtape";
@@ -8,7 +8,7 @@ import { parseAddress } from "./forwarding.ts";
 import type { CallBounds } from "./owner.ts";
 import { readBounded } from "../../http/request_body.ts";
 
-/** By what replicas know each other; all PEM. */
+/** The credentials of a replica; all PEM. */
 export interface ReplicaTls {
   readonly cert: string;
   readonly key: string;
@@ -30,7 +30,7 @@ export interface ForwardCallsOptions {
   readonly idleMs: number;
 }
 
-/** What is sent where, and how many bytes of answer are read. */
+/** A call: its target, its body, and the limit of its answer. */
 export interface ForwardCall {
   /** `<ip>:<port>`. */
   readonly address: string;
@@ -42,7 +42,11 @@ export interface ForwardCall {
 /** The bytes of an answer, or why there are none. */
 export type CallOutcome =
   | { readonly bytes: Uint8Array }
-  | { readonly bytes?: undefined; readonly outcome: "unreachable" | "timeout" | "saturated" };
+  | {
+    readonly bytes?: undefined;
+    /** `unknown_call`: the other replica does not know the path, so it is an older version. */
+    readonly outcome: "unknown_call" | "unreachable" | "timeout" | "saturated";
+  };
 
 /** Calls other replicas. */
 export interface ForwardCalls {
@@ -54,13 +58,13 @@ export interface ForwardCalls {
   close(): void;
 }
 
-/** One HTTP exchange. Throws where no answer comes, or `signal` aborts. */
+/** Performs one HTTP exchange. Throws if no answer comes, or `signal` aborts. */
 function exchange(
   agent: Agent,
   at: { host: string; port: number; servername: string },
   { path, body, maxBytes }: ForwardCall,
   signal: AbortSignal,
-): Promise<Uint8Array | undefined> {
+): Promise<CallOutcome> {
   return new Promise((resolve, reject) => {
     const call = request({
       ...at,
@@ -69,7 +73,10 @@ function exchange(
       path,
       headers: { "content-type": "application/json", "content-length": body.length },
     }, (message: IncomingMessage) => {
-      readBounded(message, maxBytes).then(resolve, reject);
+      readBounded(message, maxBytes).then((bytes) => {
+        if (message.statusCode === 404) resolve({ outcome: "unknown_call" });
+        else resolve(bytes === undefined ? { outcome: "unreachable" } : { bytes });
+      }, reject);
     });
     const cut = () => {
       const reason = new Error("nobody waits for the answer any more");
@@ -106,8 +113,8 @@ export function createForwardCalls(options: ForwardCallsOptions): ForwardCalls {
 
   async function callOnce(call: ForwardCall, signal: AbortSignal): Promise<CallOutcome> {
     const at = parseAddress(call.address);
-    const bytes = at && await exchange(agent, { ...at, servername }, call, signal);
-    return bytes === undefined ? { outcome: "unreachable" } : { bytes };
+    if (at === undefined) return { outcome: "unreachable" };
+    return await exchange(agent, { ...at, servername }, call, signal);
   }
 
   async function callInTime(call: ForwardCall, bounds: CallBounds): Promise<CallOutcome> {

@@ -1,25 +1,29 @@
-/** Forwards pushes and reads to the owner. */
+/** Client for calls to the replica that owns the state. */
+import type { JobKind, JobRef } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { jobMessage, type MessageVersion, messageVersion } from "../../crds/job_message.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Push } from "../chain/exchange.ts";
 import {
   ASK_ANSWER_MAX_BYTES,
-  ASK_PATH,
-  CHANGES_PATH,
+  askPath,
+  changesPath,
   decodeAskAnswer,
   encodeAsk,
 } from "./forward_asks.ts";
 import { createForwardBatches } from "./forward_batches.ts";
 import { createForwardCalls, type ReplicaTls } from "./forward_calls.ts";
-import { decodeReadings, encodeRead, READ_ANSWER_MAX_BYTES, READ_PATH } from "./forward_reading.ts";
+import { decodeReadings, encodeRead, READ_ANSWER_MAX_BYTES, readPath } from "./forward_reading.ts";
 import {
   ANSWER_MAX_BYTES,
   decodeForwardAnswers,
   encodeForwardedPush,
-  FORWARD_PATH,
+  forwardPath,
   type ForwardResult,
   type ForwardTarget,
   joinPushes,
   resultOfAnswer,
+  resultOfNoAnswer,
 } from "./forwarding.ts";
 import type { CallBounds } from "./owner.ts";
 import type { PollAsk } from "./owner_poll.ts";
@@ -29,6 +33,7 @@ export type { ReplicaTls } from "./forward_calls.ts";
 
 /** Options of {@link createForwardClient}. */
 export interface ForwardClientOptions {
+  readonly kinds: JobKinds;
   readonly tls: ReplicaTls;
   /** A name that the owner's serving certificate carries. */
   readonly serverName: string;
@@ -45,7 +50,10 @@ export interface ForwardClientOptions {
 export interface ForwardClient {
   /** Hands over one push. Never throws. */
   forward(target: ForwardTarget, push: Push, bounds: CallBounds): Promise<ForwardResult>;
-  /** Reads at the owner; undefined where it gave no answer, or is none. Never throws. */
+  /**
+   * Reads at the owner, all jobs of one kind; undefined if it gave no answer, or is not the owner. Never
+   * throws.
+   */
   read(
     target: ForwardTarget,
     ask: PollAsk,
@@ -53,8 +61,12 @@ export interface ForwardClient {
   ): Promise<readonly Reading[] | undefined>;
   /** Asks the owner which observations are others now; as {@link read}. */
   readChanges: ForwardClient["read"];
-  /** Asks the owner for an observation; undefined where it gave no answer, or is none. Never throws. */
-  ask(target: ForwardTarget, ask: unknown, bounds: CallBounds): Promise<object | undefined>;
+  /** Asks the owner about a job; undefined if it gave no answer, or is not the owner. Never throws. */
+  ask(
+    target: ForwardTarget,
+    ask: { readonly job: JobRef },
+    bounds: CallBounds,
+  ): Promise<object | undefined>;
   /** New calls use these. */
   updateTls(tls: ReplicaTls): void;
   /** Closes the connections. */
@@ -71,7 +83,7 @@ const ASK_CONNECTIONS = 16;
 
 /** Creates a {@link ForwardClient}. */
 export function createForwardClient(options: ForwardClientOptions): ForwardClient {
-  const { onForward } = options;
+  const { kinds, onForward } = options;
   const bounded = { maxCalls: 1000, maxConnections: 32, ...options };
   // Apart, so that reads that wait for news take no push's connection.
   const pushes = createForwardCalls({ ...bounded, idleMs: IDLE_MS });
@@ -79,41 +91,52 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
   const maxConnections = Math.min(ASK_CONNECTIONS, bounded.maxConnections);
   const asks = createForwardCalls({ ...bounded, maxConnections, idleMs: IDLE_MS });
 
-  async function send(
-    address: string,
-    batch: readonly Uint8Array[],
-    bounds: CallBounds,
-  ): Promise<readonly ForwardResult[]> {
-    const body = joinPushes(batch);
-    const call = { address, path: FORWARD_PATH, body, maxBytes: ANSWER_MAX_BYTES };
-    const answer = await pushes.call(call, bounds);
-    if (answer.bytes === undefined) return batch.map(() => ({ outcome: answer.outcome }));
-    const answers = decodeForwardAnswers(answer.bytes);
-    return batch.map((_, index) => resultOfAnswer(answers?.[index]));
+  function createBatches(version: MessageVersion) {
+    const path = forwardPath(version);
+    return createForwardBatches({
+      ...bounded,
+      maxPushes: bounded.maxCalls,
+      async send(address, batch, bounds): Promise<readonly ForwardResult[]> {
+        const body = joinPushes(batch);
+        const call = { address, path, body, maxBytes: ANSWER_MAX_BYTES };
+        const answer = await pushes.call(call, bounds);
+        if (answer.bytes === undefined) return batch.map(() => resultOfNoAnswer(answer.outcome));
+        const answers = decodeForwardAnswers(answer.bytes);
+        return batch.map((_, index) => resultOfAnswer(answers?.[index]));
+      },
+    });
   }
-  const forward = createForwardBatches({ ...bounded, send, maxPushes: bounded.maxCalls });
+  const batches = { v1: createBatches("v1"), v2: createBatches("v2") };
+  const versionOf = (kind: JobKind | undefined) =>
+    kind === undefined ? "v1" : messageVersion(kinds, kind);
 
-  const readAt = (path: string): ForwardClient["read"] => async (target, ask, bounds) => {
-    const { address, transitions } = target;
-    const body = encodeRead({ transitions, ...ask });
-    const { bytes } = await reads.call(
-      { address, path, body, maxBytes: READ_ANSWER_MAX_BYTES },
-      bounds,
-    );
-    return bytes && decodeReadings(bytes);
-  };
+  const readAt =
+    (pathOf: (version: MessageVersion) => string): ForwardClient["read"] =>
+    async (target, ask, bounds) => {
+      const { address, transitions } = target;
+      const path = pathOf(versionOf(ask.entries[0]?.job.kind));
+      const body = encodeRead(kinds, { transitions, ...ask });
+      const { bytes } = await reads.call(
+        { address, path, body, maxBytes: READ_ANSWER_MAX_BYTES },
+        bounds,
+      );
+      return bytes && decodeReadings(bytes);
+    };
 
   return {
     async forward({ address, transitions }, push, bounds) {
-      const result = await forward(address, encodeForwardedPush({ transitions, push }), bounds);
+      const forward = batches[versionOf(push.job.kind)];
+      const encoded = encodeForwardedPush(kinds, { transitions, push });
+      const result = await forward(address, encoded, bounds);
       onForward?.(result.outcome);
       return result;
     },
-    read: readAt(READ_PATH),
-    readChanges: readAt(CHANGES_PATH),
+    read: readAt(readPath),
+    readChanges: readAt(changesPath),
     async ask({ address, transitions }, ask, bounds) {
-      const body = encodeAsk({ transitions, ask });
-      const call = { address, path: ASK_PATH, body, maxBytes: ASK_ANSWER_MAX_BYTES };
+      const body = encodeAsk({ transitions, ask: { ...ask, job: jobMessage(kinds, ask.job) } });
+      const path = askPath(versionOf(ask.job.kind));
+      const call = { address, path, body, maxBytes: ASK_ANSWER_MAX_BYTES };
       const { bytes } = await asks.call(call, bounds);
       return bytes && decodeAskAnswer(bytes);
     },

@@ -1,26 +1,28 @@
-/** The owner's side of forwarding: who has no certificate of our CA does not get a word in. */
+/** Listener for calls of other replicas, which need a certificate of our CA. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { TLSSocket } from "node:tls";
 import { getLogger } from "@logtape/logtape";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { MessageVersion } from "../../crds/job_message.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { AcceptPush } from "../chain/exchange.ts";
 import {
   type AnswerAsk,
   ASK_MAX_BYTES,
-  ASK_PATH,
-  CHANGES_PATH,
+  askPath,
+  changesPath,
   createAskJudge,
 } from "./forward_asks.ts";
 import type { ReplicaTls } from "./forward_calls.ts";
-import { decodeRead, READ_MAX_BYTES, READ_PATH, readingsThatFit } from "./forward_reading.ts";
+import { createReadDecoder, READ_MAX_BYTES, readingsThatFit, readPath } from "./forward_reading.ts";
 import {
-  decodeForwardedPush,
+  createPushDecoder,
   FORWARD_MAX_BYTES,
-  FORWARD_PATH,
   type ForwardAnswer,
   type ForwardedPush,
+  forwardPath,
   splitPushes,
 } from "./forwarding.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "./own_term.ts";
@@ -31,15 +33,16 @@ import type { PollOwner } from "../reading/status_feeds.ts";
 
 export { type OwnTerm, termRefusal } from "./own_term.ts";
 
-/** What is answered of observations. */
+/** Answers about observations. */
 export interface ForwardedObservations {
   readonly answerHere: AnswerAsk;
-  /** Says which are others now. */
+  /** Returns which of them changed. */
   readonly pollHere: PollOwner;
 }
 
 /** Options of {@link startForwardListener}. */
 export interface ForwardListenerOptions {
+  readonly kinds: JobKinds;
   /** 0 stands for a free one. */
   readonly port: number;
   /** Address to listen on. Default: all. */
@@ -96,8 +99,9 @@ const NOT_UNDERSTOOD: ForwardAnswer = {
 
 /** Judges the forwarded pushes of a call, each for itself. */
 function createPushJudge(
-  { term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions,
+  { kinds, term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions,
 ): Judge {
+  const decode = createPushDecoder(kinds);
   async function inTime(acceptance: Promise<ForwardAnswer>, over: AbortController) {
     const late = clock.sleep(acceptDeadlineMs, over.signal).then(() => LATE);
     try {
@@ -117,7 +121,7 @@ function createPushJudge(
   }
 
   return async (bytes): Promise<{ answers: readonly ForwardAnswer[] } | undefined> => {
-    const pushes = splitPushes(bytes)?.map(decodeForwardedPush) ?? [];
+    const pushes = splitPushes(bytes)?.map(decode) ?? [];
     if (pushes.every((push) => push === undefined)) return undefined;
     const answers = await Promise.all(pushes.map(judge));
     // An owner that was paused meanwhile neither accepts nor answers.
@@ -132,13 +136,14 @@ function createPushJudge(
 
 /** Answers one forwarded read, as soon as there is something new. */
 function createReadJudge(
-  { term, pollHere }: Pick<ForwardListenerOptions, "term" | "pollHere">,
+  { kinds, term, pollHere }: Pick<ForwardListenerOptions, "kinds" | "term" | "pollHere">,
 ): Judge {
+  const decode = createReadDecoder(kinds);
   return async (
     bytes,
     signal,
   ): Promise<ForwardAnswer | { readings: readonly Reading[] } | undefined> => {
-    const ask = decodeRead(bytes);
+    const ask = decode(bytes);
     if (ask === undefined) return undefined;
     const refusal = termRefusal(term(), ask.transitions);
     if (refusal !== undefined) return refusal;
@@ -149,23 +154,35 @@ function createReadJudge(
   };
 }
 
-/** The calls that are answered, by path. */
-function callsOf(
-  options: ForwardListenerOptions,
-): Readonly<Record<string, { judge: Judge; maxBytes: number }>> {
-  const { term, observations } = options;
-  const calls = {
-    [FORWARD_PATH]: { judge: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES },
-    [READ_PATH]: { judge: createReadJudge(options), maxBytes: READ_MAX_BYTES },
-  };
+/** A call that is answered: its path in a version of the messages, and how it is judged. */
+interface Call {
+  readonly path: (version: MessageVersion) => string;
+  readonly judge: Judge;
+  readonly maxBytes: number;
+}
+
+/** Returns the calls that are answered. */
+function callsOf(options: ForwardListenerOptions): Call[] {
+  const { kinds, term, observations } = options;
+  const calls: Call[] = [
+    { path: forwardPath, judge: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES },
+    { path: readPath, judge: createReadJudge(options), maxBytes: READ_MAX_BYTES },
+  ];
   if (observations === undefined) return calls;
   const { answerHere, pollHere } = observations;
-  return {
+  return [
     ...calls,
-    [ASK_PATH]: { judge: createAskJudge(term, answerHere), maxBytes: ASK_MAX_BYTES },
-    [CHANGES_PATH]: { judge: createReadJudge({ term, pollHere }), maxBytes: READ_MAX_BYTES },
-  };
+    { path: askPath, judge: createAskJudge(term, answerHere), maxBytes: ASK_MAX_BYTES },
+    {
+      path: changesPath,
+      judge: createReadJudge({ kinds, term, pollHere }),
+      maxBytes: READ_MAX_BYTES,
+    },
+  ];
 }
+
+/** The versions of messages; each is read in the same way, and only the second one names kinds. */
+const VERSIONS: readonly MessageVersion[] = ["v1", "v2"];
 
 /** Starts it. Throws where the port cannot be had. */
 export async function startForwardListener(
@@ -173,7 +190,9 @@ export async function startForwardListener(
 ): Promise<ForwardListener> {
   const { clock, clientName, tls } = options;
   const log = getLogger(["milepost", "status"]);
-  const calls = callsOf(options);
+  const calls: Readonly<Record<string, Call>> = Object.fromEntries(
+    callsOf(options).flatMap((call) => VERSIONS.map((version) => [call.path(version), call])),
+  );
   const closing = new AbortController();
 
   /** Aborts when the other replica waits no longer, or this one shuts down. */

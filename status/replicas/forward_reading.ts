@@ -1,11 +1,13 @@
-/** The call by which a replica reads at the owner: path, messages, and their bounds. */
+/** Messages by which a replica reads at the owner, with their path and bounds. */
 import { z } from "zod";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
 import type { PollAsk } from "./owner_poll.ts";
 import type { Reading } from "../reading/reading.ts";
 
-/** Where reads are forwarded to, with POST. */
-export const READ_PATH = "/forward/v1/read";
+/** Path to which reads are forwarded, with POST. */
+export const readPath = (version: MessageVersion) => `/forward/${version}/read`;
 /** Bytes that a forwarded read may have. */
 export const READ_MAX_BYTES = 1_048_576;
 /** Bytes of readings that an answer holds before it leaves the rest to the next one. */
@@ -20,22 +22,29 @@ const uid = z.string().min(1).max(128);
 const name = z.string().min(1).max(253);
 const cursor = z.string().max(256);
 
-const askSchema = z.object({
-  transitions: z.int().min(0),
-  waitMs: z.number().min(0).max(MAX_WAIT_MS),
-  entries: z.array(
-    z.object({ job: z.object({ namespace: name, name, uid }), cursor: cursor.optional() }),
-  ).max(MAX_ENTRIES),
-});
+const askSchemaOf = (kinds: JobKinds) =>
+  z.object({
+    transitions: z.int().min(0),
+    waitMs: z.number().min(0).max(MAX_WAIT_MS),
+    entries: z.array(z.object({ job: jobMessageSchema(kinds), cursor: cursor.optional() }))
+      .max(MAX_ENTRIES),
+  });
 
 /** A read on its way, and the owner's term that it is meant for. */
 export interface ForwardedRead extends PollAsk {
   readonly transitions: number;
 }
 
-/** The bytes of a forwarded read. */
-export function encodeRead({ transitions, waitMs, entries }: ForwardedRead): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify({ transitions, waitMs, entries }));
+/** Returns the bytes of a forwarded read. */
+export function encodeRead(
+  kinds: JobKinds,
+  { transitions, waitMs, entries }: ForwardedRead,
+): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({
+    transitions,
+    waitMs,
+    entries: entries.map(({ job, cursor }) => ({ job: jobMessage(kinds, job), cursor })),
+  }));
 }
 
 function jsonOf(bytes: Uint8Array): unknown {
@@ -46,10 +55,12 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-/** Reads them; undefined where something is wrong. */
-export function decodeRead(bytes: Uint8Array): ForwardedRead | undefined {
-  const ask = askSchema.safeParse(jsonOf(bytes));
-  return ask.success ? ask.data : undefined;
+/** Creates the reader of forwarded reads; it returns undefined if something is wrong with one. */
+export function createReadDecoder(
+  kinds: JobKinds,
+): (bytes: Uint8Array) => ForwardedRead | undefined {
+  const askSchema = askSchemaOf(kinds);
+  return (bytes) => askSchema.safeParse(jsonOf(bytes)).data;
 }
 
 const answerSchema = z.object({
@@ -65,8 +76,8 @@ const answerSchema = z.object({
 });
 
 /**
- * The readings that one answer has room for, at least one. Who asks again with the new cursors, and
- * with those that had news last, gets the rest.
+ * Returns the readings that one answer has room for, at least one. A caller that asks again with the new
+ * cursors, and puts the jobs that had news last, gets the rest.
  */
 export function readingsThatFit(readings: readonly Reading[]): { readings: readonly Reading[] } {
   let bytes = 0;
@@ -78,7 +89,7 @@ export function readingsThatFit(readings: readonly Reading[]): { readings: reado
   return { readings: end < 0 ? readings : readings.slice(0, end) };
 }
 
-/** Reads an answer; undefined where it has none, such as where the asked one is not the owner. */
+/** Reads an answer; undefined if there is none, for example because the asked replica is not the owner. */
 export function decodeReadings(bytes: Uint8Array): readonly Reading[] | undefined {
   const answer = answerSchema.safeParse(jsonOf(bytes));
   return answer.success ? answer.data.readings : undefined;

@@ -1,12 +1,15 @@
-/** The call by which a replica hands accepted pushes to the owner: path, messages, and their bounds. */
+/** Messages by which a replica forwards accepted pushes to the owner, with their path and bounds. */
 import { z } from "zod";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { Acceptance, Push } from "../chain/exchange.ts";
+import type { CallOutcome } from "./forward_calls.ts";
 import { parseHistory } from "../chain/history.ts";
 import { parsePush } from "../chain/push.ts";
 
-/** Where pushes are forwarded to, with POST. */
-export const FORWARD_PATH = "/forward/v1/pushes";
+/** Path to which pushes are forwarded, with POST. */
+export const forwardPath = (version: MessageVersion) => `/forward/${version}/pushes`;
 /** Bytes that a call may have: the longest history, written anew, each time twice, and whose it is. */
 export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 131_072;
 /** Pushes that go in one call. */
@@ -29,34 +32,36 @@ export type ForwardOutcome =
   | "accepted"
   /** The owner answered that the client shall come again. */
   | "refused"
-  /** Whoever was asked owns nothing. */
+  /** The asked replica owns nothing. */
   | "not_owner"
-  /** Whoever was asked knows of a newer owner. */
+  /** The asked replica knows of a newer owner. */
   | "older_transition"
+  /** The owner is an older version that does not know the call. */
+  | "older_owner"
   | "unreachable"
   | "timeout"
   /** Too many calls under way. */
   | "saturated";
 
-/** The owner's acceptance where it gave one. */
+/** The outcome, with the answer for the client if there is one. */
 export interface ForwardResult {
   readonly outcome: ForwardOutcome;
   readonly acceptance?: Acceptance;
 }
 
-const uid = z.string().min(1).max(128);
-const name = z.string().min(1).max(253);
+const pod = z.object({ name: z.string().min(1).max(253), uid: z.string().min(1).max(128) });
 
-const envelopeSchema = z.object({
-  transitions: z.int().min(0),
-  job: z.object({ namespace: name, name, uid }),
-  pod: z.object({ name, uid }),
-  receivedMs: z.number(),
-  sentTimes: z.array(z.string().max(64).nullable()).max(HISTORY_LIMITS.samples).optional(),
-  /** The body of a push, or that of a history. */
-  push: z.unknown().optional(),
-  history: z.unknown().optional(),
-});
+const envelopeSchemaOf = (kinds: JobKinds) =>
+  z.object({
+    transitions: z.int().min(0),
+    job: jobMessageSchema(kinds),
+    pod,
+    receivedMs: z.number(),
+    sentTimes: z.array(z.string().max(64).nullable()).max(HISTORY_LIMITS.samples).optional(),
+    /** The body of a push, or that of a history. */
+    push: z.unknown().optional(),
+    history: z.unknown().optional(),
+  });
 
 /** A push on its way, and the owner's term that it is meant for. */
 export interface ForwardedPush {
@@ -64,13 +69,15 @@ export interface ForwardedPush {
   readonly push: Push;
 }
 
-/** The bytes of a forwarded push. */
-export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8Array {
+/** Returns the bytes of a forwarded push. */
+export function encodeForwardedPush(
+  kinds: JobKinds,
+  { transitions, push }: ForwardedPush,
+): Uint8Array {
   const { job, pod, receivedMs, trainerStatus, earlier, sequence, sentTimes } = push;
-  const { namespace, name, uid } = job;
   return new TextEncoder().encode(JSON.stringify({
     transitions,
-    job: { namespace, name, uid },
+    job: jobMessage(kinds, job),
     pod: { name: pod.name, uid: pod.uid },
     receivedMs,
     ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? null) }),
@@ -82,7 +89,7 @@ export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8
 
 const LINE_END = 10;
 
-/** The bytes of a call: a line for each encoded push. JSON as it is written here has no line ends. */
+/** Returns the bytes of a call: a line for each encoded push. JSON as it is written here has no line ends. */
 export function joinPushes(pushes: readonly Uint8Array[]): Uint8Array {
   const [first] = pushes;
   if (pushes.length === 1 && first !== undefined) return first;
@@ -96,7 +103,7 @@ export function joinPushes(pushes: readonly Uint8Array[]): Uint8Array {
   return all;
 }
 
-/** Takes a call apart into encoded pushes; undefined where there are too many. */
+/** Splits a call into encoded pushes; undefined if there are too many. */
 export function splitPushes(bytes: Uint8Array): Uint8Array[] | undefined {
   const pushes: Uint8Array[] = [];
   for (let start = 0; start < bytes.length;) {
@@ -119,25 +126,33 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-/** Reads them, and checks the push as if it came from a pod; undefined where something is wrong. */
-export function decodeForwardedPush(bytes: Uint8Array): ForwardedPush | undefined {
-  const envelope = envelopeSchema.safeParse(jsonOf(bytes));
-  if (!envelope.success) return undefined;
-  const { transitions, job, pod, receivedMs, push, history, sentTimes } = envelope.data;
-  const read = history === undefined ? parsePush(push) : parseHistory(history);
-  if (!read.ok || read.push.trainerStatus === undefined) return undefined;
-  const { trainerStatus, earlier, sequence } = read.push;
-  return {
-    transitions,
-    push: {
-      job,
-      pod,
-      receivedMs,
-      trainerStatus,
-      ...(earlier && { earlier }),
-      ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? undefined) }),
-      sequence,
-    },
+/**
+ * Creates the reader of forwarded pushes. It checks a push as if it came from a pod, and returns undefined
+ * if something is wrong with it.
+ */
+export function createPushDecoder(
+  kinds: JobKinds,
+): (bytes: Uint8Array) => ForwardedPush | undefined {
+  const envelopeSchema = envelopeSchemaOf(kinds);
+  return (bytes) => {
+    const envelope = envelopeSchema.safeParse(jsonOf(bytes));
+    if (!envelope.success) return undefined;
+    const { transitions, job, pod, receivedMs, push, history, sentTimes } = envelope.data;
+    const read = history === undefined ? parsePush(push) : parseHistory(history);
+    if (!read.ok || read.push.trainerStatus === undefined) return undefined;
+    const { trainerStatus, earlier, sequence } = read.push;
+    return {
+      transitions,
+      push: {
+        job,
+        pod,
+        receivedMs,
+        trainerStatus,
+        ...(earlier && { earlier }),
+        ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? undefined) }),
+        sequence,
+      },
+    };
   };
 }
 
@@ -151,25 +166,42 @@ const answerSchema = z.union([
   z.object({ refusal: z.enum(["not_owner", "older_transition"]) }),
 ]);
 
-/** What the owner says; who is none says so. */
+/** The owner's answer, or that the asked replica is not the owner. */
 export type ForwardAnswer = Acceptance | { readonly refusal: "not_owner" | "older_transition" };
 
 const answersSchema = z.object({ answers: z.array(answerSchema) });
 
-/** Reads what the owner says of each push of a call, in their order. Undefined where it is none. */
+/** Reads the owner's answers to the pushes of a call, in their order. Undefined if it is no answer. */
 export function decodeForwardAnswers(bytes: Uint8Array): ForwardAnswer[] | undefined {
   const parsed = answersSchema.safeParse(jsonOf(bytes));
   return parsed.success ? parsed.data.answers : undefined;
 }
 
-/** The result of a call that was answered. */
+/** Returns the result of a call that was answered. */
 export function resultOfAnswer(answer: ForwardAnswer | undefined): ForwardResult {
   if (answer === undefined) return { outcome: "unreachable" };
   if ("refusal" in answer) return { outcome: answer.refusal };
   return { outcome: answer.ok ? "accepted" : "refused", acceptance: answer };
 }
 
-/** `<ip>:<port>` taken apart; IPv6 addresses stand in brackets. Undefined where it is none. */
+/** When a client may come again after a call that the owner is too old for, in milliseconds. */
+const OLDER_OWNER_RETRY_MS = 5000;
+
+/** Returns the result of a call without an answer. An owner that is older is replaced by and by. */
+export function resultOfNoAnswer(
+  outcome: Exclude<CallOutcome, { readonly bytes: Uint8Array }>["outcome"],
+): ForwardResult {
+  if (outcome !== "unknown_call") return { outcome };
+  const reason =
+    "the replica that owns the status of jobs is an older version that does not know " +
+    "this kind of job: try again once all replicas are updated";
+  return {
+    outcome: "older_owner",
+    acceptance: { retryAfterMs: OLDER_OWNER_RETRY_MS, reason },
+  };
+}
+
+/** Splits `<ip>:<port>`; IPv6 addresses stand in brackets. Undefined if it is no address. */
 export function parseAddress(address: string): { host: string; port: number } | undefined {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address) ?? [];
   const host = bracketed ?? plain;

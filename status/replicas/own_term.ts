@@ -1,4 +1,4 @@
-/** Whether a forwarded call is for this replica's own term (design, decision 7). */
+/** Fencing of forwarded calls by the term of the lease (docs/decisions/0014). */
 import type { ForwardAnswer } from "./forwarding.ts";
 
 /** What the listener needs of leadership. */
@@ -9,12 +9,12 @@ export interface OwnTerm {
   readonly transitions: number;
 }
 
-/** Who is asked owns nothing. */
+/** The answer of a replica that owns nothing. */
 export const NOT_OWNER: ForwardAnswer = { refusal: "not_owner" };
 
-/** Whether the owner of this term takes what was meant for that one (design, decision 7). */
+/** Returns why a call for the owner of that term is refused in this one; undefined if it is not. */
 export function termRefusal(own: OwnTerm, transitions: number): ForwardAnswer | undefined {
   if (transitions < own.transitions) return { refusal: "older_transition" };
-  // Who names a newer term than ours knows better than we do that we are not the owner.
+  // A caller that names a newer term than ours knows that we are no longer the owner.
   return own.leading && transitions === own.transitions ? undefined : NOT_OWNER;
 }

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
-import { LABELS, PUSH_AUDIENCE, statusPath, upstreamPushAudience } from "../../crds/names.ts";
+import { jobAudience, statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { ControlPlane } from "../../app/standalone/control_plane.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import { refusedOnceMadeAnew, refusedWithinASecond } from "../support/revocation.ts";
@@ -43,7 +45,7 @@ function tokenOf({ client }: ControlPlane, pod: Pod, audience = PUSH_AUDIENCE): 
 
 async function push(replica: Replica, name: string, token: string): Promise<number> {
   using client = Deno.createHttpClient({ caCerts: [replica.manager.caBundle()] });
-  const answer = await fetch(`${replica.status}${statusPath("default", name)}`, {
+  const answer = await fetch(`${replica.status}${statusPath(TRAINJOB, "default", name)}`, {
     method: "POST",
     client,
     headers: { authorization: `Bearer ${token}` },
@@ -80,9 +82,9 @@ for (const [authentication, { jwks, reviews }] of Object.entries(MODES)) {
         assert.equal(await push(replica, "job", forged), 401);
       });
       await t.step("upstream's audience is taken for its own job", async () => {
-        const wrong = await tokenOf(plane, pod, upstreamPushAudience("default", "other"));
+        const wrong = await tokenOf(plane, pod, jobAudience(TRAINJOB, "default", "other"));
         assert.equal(await push(replica, "job", wrong), 401);
-        const own = await tokenOf(plane, pod, upstreamPushAudience("default", "job"));
+        const own = await tokenOf(plane, pod, jobAudience(TRAINJOB, "default", "job"));
         assert.equal(await push(replica, "job", own), 200);
       });
       await t.step("it asks what it says it asks", async () => {

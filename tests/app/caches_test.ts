@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { createCaches, runCaches, unsynced } from "../../app/manager/caches.ts";
 import { createClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
@@ -33,7 +34,13 @@ Deno.test("the manager's caches ask for what is its business, and hold what is r
   const client = createClient({
     connection: connectionTo({ server: `http://127.0.0.1:${server.addr.port}`, token: "t" }),
   });
-  const caches = createCaches({ client, clock: systemClock, namespace: "me", onRestart() {} });
+  const caches = createCaches({
+    kinds: JOB_KINDS,
+    client,
+    clock: systemClock,
+    namespace: "me",
+    onRestart() {},
+  });
   const stop = new AbortController();
   const running = runCaches(caches, stop.signal);
   try {

@@ -3,6 +3,8 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { createSettling } from "../../controller/trainjob/settling.ts";
 import { SETTLE_MS } from "../../controller/trainjob/trials.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { jobRefOf } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { Adapter } from "../../katib/adapter/adapter.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../katib/log/sink.ts";
@@ -13,7 +15,7 @@ import { type AdapterFixture, trialPlan, withAdapter } from "../katib/adapter/ad
 
 /** A trial over the TrainJob of the world. */
 function planFor(rules: ObservationPlan["rules"] = []): ObservationPlan {
-  const job = { namespace: "ml", name: "tj", uid: "uid-of-tj" };
+  const job = { kind: TRAINJOB, namespace: "ml", name: "tj", uid: "uid-of-tj" };
   return trialPlan("tj", { job, rules });
 }
 
@@ -36,8 +38,7 @@ async function ended(fixture: AdapterFixture, adapter: Adapter) {
   const world = new World();
   const woken: string[] = [];
   const settling = createSettling({
-    settle: ({ metadata: { namespace = "", name = "", uid = "" } }, signal) =>
-      adapter.settle({ namespace, name, uid }, signal),
+    settle: (trainJob, signal) => adapter.settle(jobRefOf(TRAINJOB, trainJob), signal),
     clock: fixture.clock,
   });
   const end = settling.start((key) => void woken.push(key));

@@ -5,7 +5,9 @@ import { generateKeyPair, SignJWT } from "jose";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
-import { LABELS, PUSH_AUDIENCE, upstreamPushAudience } from "../../crds/names.ts";
+import { jobAudience } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import {
   progress,
   push,
@@ -79,9 +81,9 @@ Deno.test("the status endpoint takes a job's own pods, and nobody else", async (
     });
 
     await t.step("upstream's audience is taken for that job only", async () => {
-      const own = await tokenOf(standalone, podB, upstreamPushAudience("default", "b"));
+      const own = await tokenOf(standalone, podB, jobAudience(TRAINJOB, "default", "b"));
       assert.equal((await push(standalone, { name: "b" }, own, progress(5))).status, 200);
-      const wrong = await tokenOf(standalone, podB, upstreamPushAudience("default", "a"));
+      const wrong = await tokenOf(standalone, podB, jobAudience(TRAINJOB, "default", "a"));
       assert.equal((await push(standalone, { name: "b" }, wrong, progress(6))).status, 401);
     });
 

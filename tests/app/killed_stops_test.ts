@@ -4,7 +4,9 @@ import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { CA_KEY, LABELS, MANAGER, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { CA_KEY, LABELS, MANAGER, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { createSqliteSink } from "../../katib/log/sqlite_sink.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
@@ -64,7 +66,7 @@ async function pushPatiently(stage: Stage, name: string, token: string, step: nu
   });
   using client = Deno.createHttpClient({ caCerts: [stage.ca] });
   return await until(`push ${step} of ${name} is taken`, async () => {
-    const url = `${stage.manager.status}${statusPath("default", name)}`;
+    const url = `${stage.manager.status}${statusPath(TRAINJOB, "default", name)}`;
     const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
     const signal = AbortSignal.timeout(5_000);
     try {

@@ -1,28 +1,36 @@
 /** Observations at their owner: which term answers, and who hears of changes. */
 import assert from "node:assert/strict";
+import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { createObservationsHere } from "../../app/manager/observations_here.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 import { logOf } from "../katib/api/api_bench.ts";
 
-const job = { namespace: "team", name: "job", uid: "uid-1" };
+const sent = { namespace: "team", name: "job", uid: "uid-1" };
+const job = { kind: TRAINJOB, ...sent };
 const NEVER = new AbortController().signal;
 
 Deno.test("who owns nothing has no answer, neither for itself nor for others", async () => {
-  const here = createObservationsHere(() => undefined, new FakeClock());
+  const here = createObservationsHere(
+    { kinds: JOB_KINDS, clock: new FakeClock() },
+    () => undefined,
+  );
   assert.equal(await here.answer({ job, limit: 1 }, NEVER), undefined);
-  assert.equal(await here.answerForwarded({ job, limit: 1 }, NEVER), undefined);
+  assert.equal(await here.answerForwarded({ job: sent, limit: 1 }, NEVER), undefined);
   assert.equal(await here.poll([{ job }], 0, NEVER), undefined);
 });
 
 Deno.test("a question of another replica is checked before it is answered", async () => {
   const log = logOf("uid-1");
   log.push(1);
-  const here = createObservationsHere(() => log.source, new FakeClock());
-  assert.partialDeepStrictEqual(await here.answerForwarded({ job, limit: 1 }, NEVER), {
+  const here = createObservationsHere(
+    { kinds: JOB_KINDS, clock: new FakeClock() },
+    () => log.source,
+  );
+  assert.partialDeepStrictEqual(await here.answerForwarded({ job: sent, limit: 1 }, NEVER), {
     rows: [{ value: "1" }],
   });
-  assert.equal(await here.answerForwarded({ job, limit: 9999 }, NEVER), undefined);
+  assert.equal(await here.answerForwarded({ job: sent, limit: 9999 }, NEVER), undefined);
   here.close();
 });
 
@@ -30,7 +38,7 @@ Deno.test("who waits hears of a row, and of the next owner", async () => {
   const clock = new FakeClock();
   const [first, second] = [logOf("uid-1"), logOf("uid-1")];
   let source: ObservationSource | undefined = first.source;
-  const here = createObservationsHere(() => source, clock);
+  const here = createObservationsHere({ kinds: JOB_KINDS, clock }, () => source);
   const [begin] = await here.poll([{ job }], 0, NEVER) ?? [];
   assert.ok(begin !== undefined);
   const { cursor } = begin;

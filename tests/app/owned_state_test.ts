@@ -4,6 +4,8 @@ import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { createMetrics } from "../../app/manager/metrics.ts";
 import { createOwnedState } from "../../app/manager/owned_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { WATCHED } from "../../crds/watched.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { MemoryCluster } from "../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../support/fake_clock.ts";
@@ -50,7 +52,10 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
   const leadership = { leading: true };
   const owned = createOwnedState({
     client: { ...client, patch },
-    caches: { trainJobs: cluster.informer(KINDS.trainJob) },
+    jobs: new Map([[TRAINJOB, {
+      jobs: cluster.informer(KINDS.trainJob),
+      pods: cluster.informer(WATCHED.pod),
+    }]]),
     clock,
     configuration: {
       statusWriteInterval: 1000,
@@ -72,7 +77,7 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
     lose: () => leadership.leading = false,
     push: (name: string, progressPercentage: number) =>
       owned.accept({
-        job: { namespace: "default", name, uid: uids.get(name) ?? "" },
+        job: { kind: TRAINJOB, namespace: "default", name, uid: uids.get(name) ?? "" },
         pod: { name: "pod", uid: "pod-uid" },
         trainerStatus: { progressPercentage, lastUpdatedTime: "2026-01-01T00:00:00Z" },
         receivedMs: clock.now(),

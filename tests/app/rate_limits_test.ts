@@ -5,7 +5,9 @@ import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { type Manager, startManager } from "../../app/manager/manager.ts";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient, RequestReport } from "../../kube/client.ts";
 import { TEST_FLAGS } from "../support/manager_flags.ts";
 import {
@@ -59,7 +61,7 @@ async function pusher(
   [kube, namespace, job]: Parameters<typeof tokenOfPod>,
 ): Promise<Pusher> {
   const own = await tokenOfPod(kube, namespace, job);
-  const url = `https://127.0.0.1:${manager.ports.status}${statusPath(namespace, job)}`;
+  const url = `https://127.0.0.1:${manager.ports.status}${statusPath(TRAINJOB, namespace, job)}`;
   return async (percentage, token = own, client = http) => {
     const answer = await fetch(url, {
       method: "POST",

@@ -1,6 +1,7 @@
 /** Reading on a replica that does not own the state, through changes of the owner. */
 import assert from "node:assert/strict";
-import { statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { openEvents } from "../support/event_client.ts";
 import { until } from "../support/until.ts";
 import {
@@ -12,7 +13,8 @@ import {
   withReplicas,
 } from "./replicas.ts";
 
-const urlAt = ({ status }: Replica, { name }: Pusher) => status + statusPath("default", name);
+const urlAt = ({ status }: Replica, { name }: Pusher) =>
+  status + statusPath(TRAINJOB, "default", name);
 
 /** What a GET at a replica answers. */
 async function read(replica: Replica, job: Pusher) {

@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { openEvents } from "../support/event_client.ts";
 import {
   progress,
@@ -42,7 +44,7 @@ async function readerOf(
   const pod = { name: metadata?.name ?? "", uid: metadata?.uid ?? "" };
   const account = { namespace: "default", name: "default" };
   const token = await requestToken(client, account, { audience: PUSH_AUDIENCE, pod });
-  const url = `${standalone.status}${statusPath("default", name)}`;
+  const url = `${standalone.status}${statusPath(TRAINJOB, "default", name)}`;
   return {
     token,
     pod: pod.name,

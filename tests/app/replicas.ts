@@ -6,7 +6,9 @@ import { createMetrics, type Metrics } from "../../app/manager/metrics.ts";
 import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
-import { LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
@@ -209,7 +211,7 @@ export async function pusher(
     metrics?: Record<string, string>,
   ): Promise<PushOutcome> {
     using http = Deno.createHttpClient({ caCerts: [ca] });
-    const answer = await fetch(`${status}${statusPath("default", name)}`, {
+    const answer = await fetch(`${status}${statusPath(TRAINJOB, "default", name)}`, {
       method: "POST",
       client: http,
       headers: { authorization: `Bearer ${token}` },

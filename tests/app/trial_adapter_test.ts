@@ -9,6 +9,7 @@ import {
 } from "../../app/manager/trial_adapter.ts";
 import { INDEXES } from "../../app/manager/caches.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../katib/log/sink.ts";
@@ -54,12 +55,15 @@ function partsWith(sink: ObservationSink) {
   const metrics = createMetrics();
   const clock = new FakeClock(undefined, () => settlePromises(300));
   const parts: TrialAdapterParts = {
+    kinds: JOB_KINDS,
     leadership: { leading: true },
     client: cluster.client(),
     caches: {
-      trainJobs: cluster.informer(WATCHED.trainJob),
+      byKind: new Map([[TRAINJOB, {
+        jobs: cluster.informer(WATCHED.trainJob),
+        pods: cluster.informer(WATCHED.pod),
+      }]]),
       trials: Object.assign(trials, { resting: false, rouse: () => {} }),
-      pods: cluster.informer(WATCHED.pod),
       jobSets: cluster.informer(KINDS.jobSet),
       mutatingConfigurations: cluster.informer(KINDS.mutatingWebhookConfiguration),
     },
@@ -89,7 +93,7 @@ function partsWith(sink: ObservationSink) {
 }
 
 const push = (step: number, loss: string) => ({
-  job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+  job: { kind: TRAINJOB, namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
   pod: { name: "t1-node-0-0", uid: "pod" },
   trainerStatus: {
     metrics: [{ name: "loss", value: loss }],

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { createMetrics } from "../../app/manager/metrics.ts";
 import { createSink } from "../../app/manager/observation_sink.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { freePort } from "../support/free_port.ts";
 import { lossAbove, trialThat } from "../support/trials.ts";
@@ -28,7 +29,7 @@ async function pushUntilTaken(
     const replica = all[turn++ % all.length];
     assert.ok(replica);
     using http = Deno.createHttpClient({ caCerts: [replica.manager.caBundle()] });
-    const answer = await fetch(`${replica.status}${statusPath("default", job)}`, {
+    const answer = await fetch(`${replica.status}${statusPath(TRAINJOB, "default", job)}`, {
       method: "POST",
       client: http,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },

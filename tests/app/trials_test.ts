@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { isTrialsJob, isTrialsPush } from "../../app/manager/trials.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { OwnerRef } from "../../kube/resource.ts";
 import { trainJob } from "../support/standalone.ts";
@@ -37,30 +38,33 @@ for (const [sentence, { owners, want }] of Object.entries(JOBS)) {
   });
 }
 
-const ORIGIN = { namespace: "default", name: "job", uid: "u", pod: { name: "pod", uid: "p" } };
+const ORIGIN = {
+  job: { kind: TRAINJOB, namespace: "default", name: "job", uid: "u" },
+  pod: { name: "pod", uid: "p" },
+};
 
 function caches(owners: OwnerRef[], labels: Record<string, string>) {
   const job = trainJob("job", "any");
   job.metadata.ownerReferences = owners;
   const pod = KINDS.pod.parse({ metadata: { name: "pod", uid: "p", labels } });
-  return {
-    trainJobs: { get: () => job },
-    pods: { get: () => pod },
-  };
+  return { jobs: { get: () => job }, pods: { get: () => pod } };
 }
 
 Deno.test("`isTrialsPush()` goes by the pod's label and by who controls the TrainJob", () => {
   const plain = { [LABELS.trainJobName]: "job" };
-  assert.equal(isTrialsPush(caches([], plain), ORIGIN), false);
-  assert.equal(isTrialsPush(caches([], { ...plain, [LABELS.trial]: "t" }), ORIGIN), true);
-  assert.equal(isTrialsPush(caches([trial], plain), ORIGIN), true);
+  assert.equal(isTrialsPush(new Map([[TRAINJOB, caches([], plain)]]), ORIGIN), false);
+  assert.equal(
+    isTrialsPush(new Map([[TRAINJOB, caches([], { ...plain, [LABELS.trial]: "t" })]]), ORIGIN),
+    true,
+  );
+  assert.equal(isTrialsPush(new Map([[TRAINJOB, caches([trial], plain)]]), ORIGIN), true);
 });
 
 Deno.test("`isTrialsPush()` takes what the caches do not hold yet for a trial's", () => {
   const nothing = { get: () => undefined };
   const plain = caches([], { [LABELS.trainJobName]: "job" });
-  assert.equal(isTrialsPush({ ...plain, trainJobs: nothing }, ORIGIN), true);
-  assert.equal(isTrialsPush({ ...plain, pods: nothing }, ORIGIN), true);
+  assert.equal(isTrialsPush(new Map([[TRAINJOB, { ...plain, jobs: nothing }]]), ORIGIN), true);
+  assert.equal(isTrialsPush(new Map([[TRAINJOB, { ...plain, pods: nothing }]]), ORIGIN), true);
   const earlier = { ...ORIGIN, pod: { name: "pod", uid: "another" } };
-  assert.equal(isTrialsPush(plain, earlier), true);
+  assert.equal(isTrialsPush(new Map([[TRAINJOB, plain]]), earlier), true);
 });

@@ -4,7 +4,9 @@ import { gzipSync } from "node:zlib";
 import { z } from "zod";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { HISTORY_LIMITS, LABELS, PUSH_AUDIENCE, statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { HISTORY_LIMITS, LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import {
   requestToken,
   shellRuntime,
@@ -30,7 +32,7 @@ async function post(
   using client = Deno.createHttpClient({ caCerts: [caBundle()] });
   const text = JSON.stringify(body);
   const encoding = how.encoding ?? (how.gzip ? "gzip" : undefined);
-  const answer = await fetch(`${base}${statusPath("default", "job")}${how.to ?? ""}`, {
+  const answer = await fetch(`${base}${statusPath(TRAINJOB, "default", "job")}${how.to ?? ""}`, {
     method: "POST",
     client,
     headers: {

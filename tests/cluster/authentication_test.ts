@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
-import { PUSH_AUDIENCE, upstreamPushAudience } from "../../crds/names.ts";
+import { jobAudience } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import { refusedOnceMadeAnew, refusedWithinASecond } from "../support/revocation.ts";
 import { requestToken, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
@@ -56,9 +58,9 @@ for (const authentication of ["local+review", "review"]) {
         assert.equal(await push("job", forged), 401);
       });
       await t.step("upstream's audience is taken for its own job", async () => {
-        const wrong = await tokenOf(attack, pod, upstreamPushAudience(NAMESPACE, "other"));
+        const wrong = await tokenOf(attack, pod, jobAudience(TRAINJOB, NAMESPACE, "other"));
         assert.equal(await push("job", wrong), 401);
-        const own = await tokenOf(attack, pod, upstreamPushAudience(NAMESPACE, "job"));
+        const own = await tokenOf(attack, pod, jobAudience(TRAINJOB, NAMESPACE, "job"));
         assert.equal(await push("job", own), 200);
         const unbound = await requestToken(client, { namespace: NAMESPACE, name: "job" }, {
           audience: PUSH_AUDIENCE,

@@ -1,13 +1,9 @@
 /** Who reads observations, where Kubernetes' own API server says whose a token is and what they may. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import {
-  CA_KEY,
-  childNames,
-  OBSERVATION_AUDIENCE,
-  observationPath,
-  PUSH_AUDIENCE,
-} from "../../crds/names.ts";
+import { observationPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { CA_KEY, childNames, OBSERVATION_AUDIENCE, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { observer, readObservation } from "../support/observer.ts";
 import { requestToken, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
@@ -46,7 +42,9 @@ Deno.test("a real API server says who may read an observation, and when no more"
     const tokenFor = (audience: string, name = "observer") =>
       requestToken(client, inDefault(name), { audience });
     const codeOf = async (token: string) => {
-      const { status } = await readObservation(at, observationPath("default", NAME), { token });
+      const { status } = await readObservation(at, observationPath(TRAINJOB, "default", NAME), {
+        token,
+      });
       return status;
     };
 

@@ -1,6 +1,7 @@
 /** The ledger's write on a real API server: it is for one incarnation of a job, whatever its name. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { createStatusWriter } from "../../status/ledger/status_writer.ts";
@@ -25,7 +26,7 @@ Deno.test("the last progress of a job is not written to the next job of its name
     const key = { namespace: "default", name: "again" };
     const create = async () => {
       const { metadata } = await client.create(KINDS.trainJob, trainJob("again", "any"));
-      return { ...key, uid: metadata.uid ?? "" };
+      return { kind: TRAINJOB, ...key, uid: metadata.uid ?? "" };
     };
     const progress = async () => (await client.get(KINDS.trainJob, key)).status?.trainerStatus;
     const write = createStatusWriter(client);

@@ -1,6 +1,7 @@
 /** A stop's two writes on a real API server: once by many, and not over what somebody else wrote. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
 import { createStopper } from "../../katib/stopping/stopper.ts";
@@ -42,7 +43,7 @@ async function begin(client: KubeClient, name: string): Promise<Stop> {
     plan: {
       kind: "plan",
       key: { kind: "trial", uid: trial.metadata.uid ?? "", ...key },
-      job: { uid: job.metadata.uid ?? "", ...key },
+      job: { kind: TRAINJOB, uid: job.metadata.uid ?? "", ...key },
       records: "named",
       rules: [],
       graceMs: 0,

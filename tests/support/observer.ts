@@ -1,7 +1,9 @@
 /** A reader of observations: a service account with a token for them, and the right to get TrainJobs. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { OBSERVATION_AUDIENCE, observationPath } from "../../crds/names.ts";
+import { observationPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { openEvents } from "./event_client.ts";
 import { requestToken } from "./standalone.ts";
@@ -90,9 +92,12 @@ export async function observer(client: KubeClient, name = "observer"): Promise<O
   return {
     token,
     read: (at, job, how = {}) =>
-      readObservation(at, observationPath("default", job) + (how.query ?? ""), { token, ...how }),
+      readObservation(at, observationPath(TRAINJOB, "default", job) + (how.query ?? ""), {
+        token,
+        ...how,
+      }),
     watch: (at, job, query = "") =>
-      openEvents(`${at.status}${observationPath("default", job)}?watch=true${query}`, {
+      openEvents(`${at.status}${observationPath(TRAINJOB, "default", job)}?watch=true${query}`, {
         token,
         ca: at.caBundle(),
       }),

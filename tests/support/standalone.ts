@@ -10,7 +10,8 @@ import {
   startStandalone,
 } from "../../app/standalone/standalone.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { statusPath } from "../../crds/names.ts";
+import { statusPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { until } from "./until.ts";
 
 /** Runs `work` with a standalone that is stopped whatever happens. */
@@ -127,7 +128,7 @@ export async function push(
 ): Promise<PushAnswer> {
   using client = Deno.createHttpClient({ caCerts: [standalone.caBundle()] });
   const answer = await fetch(
-    `${standalone.status}${statusPath(job.namespace ?? "default", job.name)}`,
+    `${standalone.status}${statusPath(TRAINJOB, job.namespace ?? "default", job.name)}`,
     {
       method: "POST",
       client,

@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { HttpRequest } from "../../http/message.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { LABELS, STEP_CONTAINERS } from "../../crds/names.ts";
@@ -209,6 +210,7 @@ export function failure(code: number, reason: string): KubeError {
 /** Options of the handlers: runtime `rt` exists, nothing is unsupported, pods are injected. */
 export function admissionOptions(overlay: Partial<AdmissionOptions> = {}): AdmissionOptions {
   return {
+    kinds: JOB_KINDS,
     clock: manualClock(),
     endpoint: () => "https://milepost:8082",
     runtime: (ref) => ref.name === "rt" ? runtime() : undefined,

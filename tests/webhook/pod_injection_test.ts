@@ -2,12 +2,13 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import type { Pod } from "../../crds/kubernetes.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { IDENTITY_VOLUME, LABELS } from "../../crds/names.ts";
 import { jsonPatch } from "../../webhook/json_patch.ts";
 import { injectIdentity, injectionWarnings } from "../../webhook/pod_injection.ts";
 import { pod } from "./builders.ts";
 
-const identity = { namespace: "ns", trainJob: "tj" };
+const identity = { kind: TRAINJOB, namespace: "ns", name: "tj" };
 const BASE = "https://milepost:8082";
 const URL_OF_JOB = `${BASE}/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/tj/status`;
 const mount = {

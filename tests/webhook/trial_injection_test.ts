@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import type { Pod } from "../../crds/kubernetes.ts";
+import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import { injectIdentity } from "../../webhook/pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "../../webhook/trial_injection.ts";
@@ -152,15 +153,15 @@ const CASES: Record<string, Case> = {
 for (const [sentence, { pod, trial, want }] of Object.entries(CASES)) {
   Deno.test(`\`injectTrial()\` ${sentence}`, () => {
     const before = structuredClone(pod);
-    const once = injectTrial(pod, { ...TRIAL, ...trial });
+    const once = injectTrial(pod, { ...TRIAL, ...trial }, JOB_KINDS);
     assert.deepEqual(once, want);
     assert.deepEqual(pod, before, "the input is not changed");
-    assert.deepEqual(injectTrial(once, { ...TRIAL, ...trial }), once, "idempotent");
+    assert.deepEqual(injectTrial(once, { ...TRIAL, ...trial }, JOB_KINDS), once, "idempotent");
   });
 }
 
 Deno.test("`injectTrial()` leaves a pod without a spec alone", () => {
-  assert.deepEqual(injectTrial({ metadata: {} }, TRIAL), { metadata: {} });
+  assert.deepEqual(injectTrial({ metadata: {} }, TRIAL, JOB_KINDS), { metadata: {} });
 });
 
 /** What Katib's webhook does to a pod whose collector is Push, as the API server then defaults it. */
@@ -182,8 +183,8 @@ function katib(pod: Pod): Pod {
 
 /** Ours, as the webhook calls it. */
 function milepost(pod: Pod): Pod {
-  const identity = { namespace: "ns", trainJob: "t" };
-  return injectTrial(injectIdentity(pod, identity, "https://milepost:8082"), TRIAL);
+  const identity = { kind: TRAINJOB, namespace: "ns", name: "t" };
+  return injectTrial(injectIdentity(pod, identity, "https://milepost:8082"), TRIAL, JOB_KINDS);
 }
 
 Deno.test("`injectTrial()` comes to the same whether Katib's webhook was called before or after", () => {

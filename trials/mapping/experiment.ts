@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
 import { mappingOf } from "./trial_template.ts";
-import type { JobKind, TemplateProblem, TrialMapping } from "./trial_mapping.ts";
+import type { TemplateKind, TemplateProblem, TrialMapping } from "./trial_mapping.ts";
 
 const texts = z.array(z.string());
 
@@ -57,7 +57,7 @@ export interface SearchParameter {
 
 /** The parts of an Experiment, with Katib's defaults. */
 export interface Experiment {
-  readonly job: JobKind;
+  readonly job: TemplateKind;
   readonly mapping: TrialMapping;
   /** The job of each trial, with `${trialParameters.<name>}` in the place of each value. */
   readonly trialSpec: Readonly<Record<string, unknown>>;

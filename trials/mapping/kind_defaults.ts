@@ -1,6 +1,7 @@
-/** Katib's defaults by kind of job (kubeflow/katib: pkg/apis/controller/experiments/v1beta1/constants.go). */
-import { JOB_KEYS, JOBSET_KEYS, NODE, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
-import type { JobKind, JobTest } from "./trial_mapping.ts";
+/** Katib's defaults for trial templates by kind (`pkg/webhook/v1beta1/experiment/defaulter`). */
+import type { KatibDefaults } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import type { JobTest, TemplateKind } from "./trial_mapping.ts";
 
 /** Default conditions and primary pod of a kind; what is absent has no default. */
 export interface KindDefaults {
@@ -15,35 +16,45 @@ export function conditionTest(type: string): JobTest {
   return { expression, path: { text: expression } };
 }
 
-const TRAINING_OPERATOR: KindDefaults = {
+const TRAINING_OPERATOR: KatibDefaults = {
   primaryPodLabels: { "training.kubeflow.org/job-role": "master" },
-  success: conditionTest("Succeeded"),
-  failure: conditionTest("Failed"),
+  success: "Succeeded",
+  failure: "Failed",
 };
 
-const BY_KIND: ReadonlyMap<string, KindDefaults> = new Map([
-  ["Job", { success: conditionTest("Complete"), failure: conditionTest("Failed") }],
+/** Katib goes by the name of the kind, whatever its API group. */
+const BY_KIND: ReadonlyMap<string, KatibDefaults> = new Map([
+  ["Job", { success: "Complete", failure: "Failed" }],
   ["TFJob", TRAINING_OPERATOR],
   ["PyTorchJob", TRAINING_OPERATOR],
   ["XGBoostJob", TRAINING_OPERATOR],
   ["MPIJob", TRAINING_OPERATOR],
-  ["TrainJob", {
-    primaryPodLabels: { [JOBSET_KEYS.replicatedJobName]: NODE, [JOB_KEYS.completionIndex]: "0" },
-    success: conditionTest(TRAINJOB_CONDITIONS.complete),
-    failure: conditionTest(TRAINJOB_CONDITIONS.failed),
-  }],
+  [TRAINJOB.kind, TRAINJOB.katib],
 ]);
 
-/** Returns the defaults of a kind, whatever its API group, as Katib does. */
-export function defaultsOf(job: JobKind): KindDefaults {
-  return BY_KIND.get(job.kind) ?? {};
+function katibOf({ kind, katib }: TemplateKind): KatibDefaults {
+  return katib ?? BY_KIND.get(kind) ?? {};
+}
+
+/** Returns the defaults of a kind. */
+export function defaultsOf(job: TemplateKind): KindDefaults {
+  const { primaryPodLabels, success, failure } = katibOf(job);
+  return {
+    ...(primaryPodLabels && { primaryPodLabels }),
+    ...(success !== undefined && { success: conditionTest(success) }),
+    ...(failure !== undefined && { failure: conditionTest(failure) }),
+  };
 }
 
 /**
- * Whether labels are the default that earlier releases of Katib had for TrainJobs. They match all nodes,
- * whose values would mix in one log, although only the first node was meant.
+ * Whether labels are those that earlier releases of Katib wrote into templates by themselves, and that
+ * stand for the defaults of today.
  */
-export function isOlderDefault(job: JobKind, labels: Readonly<Record<string, string>>): boolean {
-  return job.kind === "TrainJob" && Object.keys(labels).length === 1 &&
-    labels[JOBSET_KEYS.replicatedJobName] === NODE;
+export function isFormerDefault(
+  job: TemplateKind,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const former = Object.entries(katibOf(job).formerPodLabels ?? {});
+  return former.length > 0 && Object.keys(labels).length === former.length &&
+    former.every(([key, value]) => labels[key] === value);
 }

@@ -1,10 +1,13 @@
-/** Types of a parsed trial template: primary pod, training container, and end of the job. */
+/** Types of trial templates: the primary pod and container of a job, and the tests of its end. */
+import type { KatibDefaults } from "../../crds/job_kind.ts";
 import type { GjsonPath } from "../gjson/path.ts";
 
-/** The kind of job that a template is for. It decides the defaults, whatever the API group. */
-export interface JobKind {
+/** The kind of job that a template is about. */
+export interface TemplateKind {
   readonly apiVersion: string;
   readonly kind: string;
+  /** Defaults of the kind. Absent: those that Katib has for the name of the kind, whatever the group. */
+  readonly katib?: KatibDefaults;
 }
 
 /** A test of a job: met if the path leads to an object or to an array that is not empty. */

@@ -1,11 +1,11 @@
 /** Parser of trial templates, in KEP-1214's spelling or in Katib's, with Katib's defaults by kind. */
 import { z } from "zod";
-import { conditionTest, defaultsOf, isOlderDefault } from "./kind_defaults.ts";
+import { conditionTest, defaultsOf, isFormerDefault } from "./kind_defaults.ts";
 import { parsePath } from "../gjson/path.ts";
 import type {
-  JobKind,
   JobTest,
   MappingResult,
+  TemplateKind,
   TemplateProblem,
   TrialMapping,
 } from "./trial_mapping.ts";
@@ -32,7 +32,7 @@ const CONDITION_TYPE = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,314}[A-Za-z0-9])?$/;
  * the kind; for a kind without defaults the success condition is required, and so is the failure condition
  * unless KEP-1214's spelling is used, which has none. Reports all problems, not only the first.
  */
-export function mappingOf(template: unknown, job: JobKind): MappingResult {
+export function mappingOf(template: unknown, job: TemplateKind): MappingResult {
   const parsed = Array.isArray(template) ? undefined : templateSchema.safeParse(template);
   if (!parsed?.success) {
     return { ok: false, problems: [{ field: "", message: "must be an object" }] };
@@ -46,10 +46,10 @@ export function mappingOf(template: unknown, job: JobKind): MappingResult {
 class TemplateReader {
   readonly problems: TemplateProblem[] = [];
   readonly #template: Template;
-  readonly #job: JobKind;
+  readonly #job: TemplateKind;
   readonly #defaults: ReturnType<typeof defaultsOf>;
 
-  constructor(template: Template, job: JobKind) {
+  constructor(template: Template, job: TemplateKind) {
     this.#template = template;
     this.#job = job;
     this.#defaults = defaultsOf(job);
@@ -94,7 +94,7 @@ class TemplateReader {
       if (typeof value === "string") labels[key] = value;
       else this.#problem(`${field}.${key}`, "must be a string");
     }
-    return isOlderDefault(this.#job, labels) ? this.#defaults.primaryPodLabels : labels;
+    return isFormerDefault(this.#job, labels) ? this.#defaults.primaryPodLabels : labels;
   }
 
   #text(field: keyof Template): string | undefined {

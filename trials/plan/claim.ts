@@ -1,6 +1,6 @@
 /** Claim of a TrainJob to be the job of a Trial. Pure. */
 import { KATIB } from "../../crds/katib_names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import type { AnyJob } from "../../crds/job_kind.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
@@ -15,8 +15,8 @@ export type Claim =
 
 /** The objects by which a claim is judged. */
 export interface ClaimView {
-  readonly trainJob: TrainJob;
-  /** The Trial with the name in the job's controller reference. */
+  readonly job: AnyJob;
+  /** The Trial that the job's controller reference names, by its name. */
   readonly trial: Trial | undefined;
   /** Trials of the job's namespace that would make a job of its name; see {@link jobKeyOf}. */
   readonly claimants: readonly Trial[];
@@ -51,8 +51,8 @@ function refused(why: string, rivals: readonly Trial[] = []): Claim {
  * UID, its name is the Trial's, and its kind and apiVersion are those of `spec.runSpec`. No other Trial may
  * claim the same job.
  */
-export function judgeClaim({ trainJob, trial, claimants }: ClaimView): Claim {
-  const reference = trialReference(trainJob.metadata);
+export function judgeClaim({ job, trial, claimants }: ClaimView): Claim {
+  const reference = trialReference(job.metadata);
   if (reference === undefined) return { kind: "none" };
   const { name, uid } = reference;
   if (trial === undefined) return refused(`there is no Trial "${name}"`);
@@ -61,14 +61,14 @@ export function judgeClaim({ trainJob, trial, claimants }: ClaimView): Claim {
       `Trial "${name}" has the UID ${trial.metadata.uid}, but the job names the UID ${uid}`,
     );
   }
-  if (trainJob.metadata.name !== trial.metadata.name) {
+  if (job.metadata.name !== trial.metadata.name) {
     return refused(`a job of Trial "${name}" must have the Trial's name`);
   }
   const { kind, apiVersion } = trial.spec?.runSpec ?? {};
-  if (kind !== trainJob.kind || apiVersion !== trainJob.apiVersion) {
+  if (kind !== job.kind || apiVersion !== job.apiVersion) {
     const made = `${String(apiVersion ?? "nothing")} ${String(kind ?? "")}`.trim();
     return refused(
-      `the runSpec of Trial "${name}" is a ${made}, not a ${trainJob.apiVersion} TrainJob`,
+      `the runSpec of Trial "${name}" is a ${made}, not a ${job.apiVersion} ${job.kind}`,
     );
   }
   // A cache that is behind may still hold an earlier Trial of this name.

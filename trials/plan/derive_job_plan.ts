@@ -1,16 +1,16 @@
-/** Derivation of the observation plan of a TrainJob without a Trial, from its annotations. Pure. */
+/** Plan of a job without a Trial: by its annotations, or only to keep its metrics. Pure. */
 import { readEarlyStopping, readTrialTemplate } from "../../crds/early_stopping.ts";
 import type { ReadAnnotation } from "../../crds/early_stopping.ts";
 import type { FieldProblem } from "../../crds/field_problem.ts";
-import { ANNOTATIONS, EVENT_REASONS, JOB_KEYS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, type Notice } from "./notice.ts";
 import { readPodsOnly, readTemplate } from "./plan_template.ts";
 import type { ObservationPlan } from "./observation_plan.ts";
 
-/** A plan, if there is something to record, and warnings about the annotations. */
+/** The plan if there is something to keep, and the warnings for its author. */
 export interface DerivedJobPlan {
   readonly plan?: ObservationPlan;
   readonly notices: readonly Notice[];
@@ -18,7 +18,7 @@ export interface DerivedJobPlan {
 
 /** Returns a warning for a job that is older than the webhook, which refuses such annotations. */
 function problemsOf(
-  trainJob: TrainJob,
+  job: JobRef,
   key: string,
   problems: readonly FieldProblem[],
 ): Notice {
@@ -29,22 +29,26 @@ function problemsOf(
     field === "" ? message : `${field}: ${message}`
   );
   const message = `ignored annotation ${key}: ${what.join("; ")}`;
-  return { about: aboutJob(trainJob), reason, message };
+  return { about: aboutJob(job), reason, message };
 }
 
 class AnnotationReader {
   readonly notices: Notice[] = [];
 
-  constructor(private readonly trainJob: TrainJob) {}
+  constructor(private readonly kind: JobKind, private readonly job: AnyJob) {}
 
   /** Returns the value of the annotation, or undefined if it is absent or invalid. */
   annotation<T>(key: string, read: (text: string) => ReadAnnotation<T>): T | undefined {
-    const text = this.trainJob.metadata.annotations?.[key];
+    const text = this.job.metadata.annotations?.[key];
     if (text === undefined) return undefined;
     const result = read(text);
     if (result.ok) return result.value;
-    this.notices.push(problemsOf(this.trainJob, key, result.problems));
+    this.#warn(key, result.problems);
     return undefined;
+  }
+
+  #warn(key: string, problems: readonly FieldProblem[]): void {
+    this.notices.push(problemsOf(jobRefOf(this.kind, this.job), key, problems));
   }
 
   /**
@@ -54,15 +58,13 @@ class AnnotationReader {
   mapping(template: Record<string, unknown> | undefined): TrialMapping | undefined {
     const namesLabels = ["primaryPodLabels", "primaryPodLabel"]
       .some((it) => Object.keys(template?.[it] ?? {}).length > 0);
-    const labels = { [JOB_KEYS.completionIndex]: "0" };
+    const labels = this.kind.podLabels.first;
     const whole = namesLabels ? template : { ...template, primaryPodLabels: labels };
-    const { mapping, problems } = readTemplate(whole, this.trainJob);
+    const { mapping, problems } = readTemplate(whole, this.kind);
     const listed = problems.map((it): FieldProblem => ({ field: "", message: it }));
-    if (listed.length > 0) {
-      this.notices.push(problemsOf(this.trainJob, ANNOTATIONS.trialTemplate, listed));
-    }
-    return mapping ?? readPodsOnly(whole, this.trainJob) ??
-      readPodsOnly({ primaryPodLabels: labels }, this.trainJob);
+    if (listed.length > 0) this.#warn(ANNOTATIONS.trialTemplate, listed);
+    return mapping ?? readPodsOnly(whole, this.kind) ??
+      readPodsOnly({ primaryPodLabels: labels }, this.kind);
   }
 }
 
@@ -70,19 +72,23 @@ class AnnotationReader {
  * Derives the plan of a job without a Trial: all its metrics are recorded, in a log of its own. A job with
  * neither annotation is recorded if `keepsPlainJobs`.
  */
-export function deriveJobPlan(trainJob: TrainJob, keepsPlainJobs: boolean): DerivedJobPlan {
-  const { namespace = "", name = "", uid = "" } = trainJob.metadata;
-  const reader = new AnnotationReader(trainJob);
+export function deriveJobPlan(
+  kind: JobKind,
+  object: AnyJob,
+  keepsPlainJobs: boolean,
+): DerivedJobPlan {
+  const reader = new AnnotationReader(kind, object);
   const stopping = reader.annotation(ANNOTATIONS.earlyStopping, readEarlyStopping);
   const template = reader.annotation(ANNOTATIONS.trialTemplate, readTrialTemplate);
   const asks = stopping !== undefined || template !== undefined;
   if (!asks && !keepsPlainJobs) return { notices: reader.notices };
   const mapping = reader.mapping(template);
-  const grace = stopping === undefined ? undefined : graceOf(trainJob, undefined);
-  const job = { namespace, name, uid };
+  const grace = stopping === undefined ? undefined : graceOf(kind, object, undefined);
+  const job = jobRefOf(kind, object);
+  const { namespace, name, uid } = job;
   const plan: ObservationPlan = {
     kind: "plan",
-    key: { kind: "job", ...job },
+    key: { kind: "job", namespace, name, uid },
     job,
     objective: stopping && { ...stopping.objective, additional: [] },
     records: "all",

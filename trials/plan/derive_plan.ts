@@ -1,7 +1,7 @@
-/** Derivation of a TrainJob's observation plan from the job and its Trial. Pure. */
+/** Planning of what is recorded of a job, from the job and its Trial. Pure. */
 import { COLLECTORS } from "../../crds/katib_names.ts";
+import { type AnyJob, type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { KubeMeta } from "../../kube/resource.ts";
 import { readRules } from "../rules/read_rules.ts";
@@ -12,10 +12,11 @@ import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
 import { readPodsOnly, readTemplate } from "./plan_template.ts";
 import type { ObservationPlan, PlanDecision, PlanObjective } from "./observation_plan.ts";
 
-/** The objects that a plan is derived from, as read at one moment. */
+/** Everything that a plan is made from, as read at one moment. */
 export interface PlanInputs {
-  readonly trainJob: TrainJob;
-  /** The Trial with the name in the job's controller reference; undefined if there is none. */
+  readonly kind: JobKind;
+  readonly job: AnyJob;
+  /** The Trial that the job's controller reference names, by its name; undefined if there is none. */
   readonly trial: Trial | undefined;
   /** Trials of the job's namespace that would make a job of its name. */
   readonly claimants: readonly Trial[];
@@ -33,7 +34,7 @@ export interface PlanSettings {
   readonly keepsPlainJobs: boolean;
 }
 
-/** A plan, or the reason why there is none, and warnings about the objects that it was derived from. */
+/** The plan, and the warnings about the objects that it was made from. */
 export interface DerivedPlan {
   readonly decision: Exclude<PlanDecision, { kind: "unknown" }>;
   readonly notices: readonly Notice[];
@@ -102,7 +103,7 @@ function templateNotice(trial: Trial, message: string): Notice {
 
 /** Derives the plan of a trial whose claim holds. */
 function deriveTrialPlan(
-  { trainJob, namesakes }: PlanInputs,
+  { kind, job, namesakes }: PlanInputs,
   trial: Trial,
   settings: PlanSettings,
 ): DerivedPlan {
@@ -115,16 +116,16 @@ function deriveTrialPlan(
     const why = "spec.objective must have an objectiveMetricName and the type minimize or maximize";
     return refused(why, [...notices, templateNotice(trial, `${why}; nothing is recorded`)]);
   }
-  const read = readTemplate(trial.spec, trainJob);
+  const read = readTemplate(trial.spec, kind);
   notices.push(...read.problems.map((it) => templateNotice(trial, `spec.${it}`)));
-  const mapping = read.mapping ?? readPodsOnly(trial.spec, trainJob);
+  const mapping = read.mapping ?? readPodsOnly(trial.spec, kind);
   if (mapping === undefined) return refused("the Trial's template is invalid", notices);
-  const grace = graceOf(trainJob, trial);
+  const grace = graceOf(kind, job, trial);
   const { namespace = "", name = "", uid = "" } = trial.metadata;
   const plan: ObservationPlan = {
     kind: "plan",
     key: { kind: "trial", namespace, name, uid },
-    job: { namespace, name: trainJob.metadata.name ?? "", uid: trainJob.metadata.uid ?? "" },
+    job: { ...jobRefOf(kind, job), namespace },
     objective,
     records: "named",
     rules: trial.spec?.earlyStoppingRules ?? [],
@@ -141,17 +142,17 @@ function deriveTrialPlan(
  * its own annotations; without those it is recorded if the log keeps such jobs.
  */
 export function derivePlan(view: PlanInputs, settings: PlanSettings): DerivedPlan {
-  const { trainJob } = view;
+  const { kind, job } = view;
   const claim = judgeClaim(view);
   if (claim.kind === "holds") return deriveTrialPlan(view, claim.trial, settings);
   if (claim.kind === "none") {
-    const { plan, notices } = deriveJobPlan(trainJob, settings.keepsPlainJobs);
+    const { plan, notices } = deriveJobPlan(kind, job, settings.keepsPlainJobs);
     return { decision: plan ?? { kind: "none" }, notices };
   }
-  // The job of a deleted Trial is deleted a moment later.
-  if (trainJob.metadata.deletionTimestamp !== undefined) return refused(claim.why, []);
+  // With a Trial that is deleted its job goes a moment later.
+  if (job.metadata.deletionTimestamp !== undefined) return refused(claim.why, []);
   const message = `not recorded as a trial: ${claim.why}`;
-  const about = [aboutJob(trainJob), ...claim.rivals.map(aboutTrial)];
+  const about = [aboutJob(jobRefOf(kind, job)), ...claim.rivals.map(aboutTrial)];
   const reason = EVENT_REASONS.trialClaimRefused;
   return refused(claim.why, about.map((it) => ({ about: it, reason, message })));
 }

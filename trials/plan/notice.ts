@@ -1,7 +1,6 @@
-/** Warnings about Trials and TrainJobs, for events. */
+/** Warnings about trials and jobs, as events. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import { KATIB } from "../../crds/katib_names.ts";
-import { TRAINER_API_VERSION } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { EventSubject } from "../../kube/events.ts";
 
@@ -25,12 +24,11 @@ export function aboutTrial({ metadata }: Pick<Trial, "metadata">): EventSubject 
   };
 }
 
-/** Returns the TrainJob as the subject of an event. */
-export function aboutJob({ metadata }: Pick<TrainJob, "metadata">): EventSubject {
-  const { namespace, name = "", uid } = metadata;
+/** The job, as an event names it. */
+export function aboutJob({ kind, namespace, name, uid }: JobRef): EventSubject {
   return {
-    apiVersion: TRAINER_API_VERSION,
-    kind: "TrainJob",
+    apiVersion: kind.apiVersion,
+    kind: kind.kind,
     name,
     ...(namespace && { namespace }),
     ...(uid && { uid }),

@@ -1,16 +1,10 @@
-/** Observation plan: what is recorded of a TrainJob's pushes, and when the job is stopped. */
+/** Observation plans: what is recorded of a job's pushes, and by which rules it is stopped. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrialRule } from "../../crds/trial.ts";
 import type { LogKey } from "../recording/observation_row.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
-/** The TrainJob that is observed. */
-export interface ObservedJob {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-}
-
-/** The objective of a Trial, or of the early-stopping annotation. */
+/** What is best: the objective of a Trial, or of the early-stopping annotation. */
 export interface PlanObjective {
   readonly name: string;
   readonly type: "minimize" | "maximize";
@@ -20,13 +14,13 @@ export interface PlanObjective {
   readonly strategies?: readonly { readonly name: string; readonly value: string }[] | undefined;
 }
 
-/** How pushes of one TrainJob are recorded and judged. Immutable: a change makes a new plan. */
+/** How pushes of one job are recorded and judged. Never changed: a new one is made instead. */
 export interface ObservationPlan {
   readonly kind: "plan";
-  /** The log of the Trial, or of the TrainJob if it has no Trial. */
+  /** The key of the log: the Trial's, or the job's own if it has no Trial. */
   readonly key: LogKey;
-  readonly job: ObservedJob;
-  /** Absent for a job without early stopping. */
+  readonly job: JobRef;
+  /** Absent: a job that asks for nothing, whose metrics are kept where the sink keeps such. */
   readonly objective?: PlanObjective | undefined;
   /** The metrics that become rows: those that objective and rules name, or all. */
   readonly records: "named" | "all";
@@ -45,7 +39,7 @@ export interface ObservationPlan {
   readonly graceMs: number;
 }
 
-/** The plan of a TrainJob, or the reason why there is none. */
+/** The plan for the pushes of a job, or why there is none. */
 export type PlanDecision =
   | ObservationPlan
   /** Nothing is recorded. */

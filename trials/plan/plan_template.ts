@@ -1,5 +1,5 @@
-/** Trial template of an observation plan, also of a template with mistakes. Pure. */
-import type { TrainJob } from "../../crds/trainjob.ts";
+/** Template of a plan, and the usable rest of one that is wrong. Pure. */
+import type { JobKind } from "../../crds/job_kind.ts";
 import { mappingOf } from "../mapping/trial_template.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
@@ -9,9 +9,9 @@ const NEVER = "metadata.managedBy.nobody";
 /** Parses a template for a TrainJob. Returns the mapping, or each problem as `field: message`. */
 export function readTemplate(
   template: unknown,
-  { apiVersion, kind }: TrainJob,
+  kind: JobKind,
 ): { mapping?: TrialMapping; problems: readonly string[] } {
-  const result = mappingOf(template, { apiVersion, kind });
+  const result = mappingOf(template, kind);
   if (result.ok) return { mapping: result.mapping, problems: [] };
   return {
     problems: result.problems.map(({ field, message }) =>
@@ -24,10 +24,10 @@ export function readTemplate(
  * Parses a template with invalid conditions: the mapping has its primary pod, and its job never counts as
  * succeeded. Returns undefined if other fields are invalid, too.
  */
-export function readPodsOnly(template: unknown, trainJob: TrainJob): TrialMapping | undefined {
+export function readPodsOnly(template: unknown, kind: JobKind): TrialMapping | undefined {
   if (typeof template !== "object" || template === null) return undefined;
   const { succeededCondition: _, failureCondition: _failure, ...rest }: Record<string, unknown> = {
     ...template,
   };
-  return readTemplate({ ...rest, successCondition: NEVER }, trainJob).mapping;
+  return readTemplate({ ...rest, successCondition: NEVER }, kind).mapping;
 }

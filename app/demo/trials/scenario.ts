@@ -1,11 +1,8 @@
 /** What happens in the demo of trials: the example trial controller runs, and its TrainJobs are watched. */
 import { KINDS } from "../../../crds/kinds.ts";
-import {
-  JOB_CONDITIONS,
-  JOB_KEYS,
-  OBSERVATION_AUDIENCE,
-  observationPath,
-} from "../../../crds/names.ts";
+import { observationPath } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { JOB_CONDITIONS, JOB_KEYS, OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import type { KubeClient } from "../../../kube/client.ts";
@@ -40,7 +37,7 @@ async function observationToken(client: KubeClient): Promise<string> {
 /** What the observation API tells of a TrainJob. */
 async function observe(standalone: Standalone, name: string, token: string): Promise<Seen> {
   using client = Deno.createHttpClient({ caCerts: [standalone.caBundle()] });
-  const path = `${observationPath(NAMESPACE, name)}?limit=${PAGE}`;
+  const path = `${observationPath(TRAINJOB, NAMESPACE, name)}?limit=${PAGE}`;
   const answer = await fetch(standalone.status + path, {
     client,
     headers: { authorization: `Bearer ${token}` },

@@ -5,7 +5,9 @@
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Job, Pod, PodSpec } from "../../../crds/kubernetes.ts";
-import { CA_KEY, childNames, MANAGER, PUSH_AUDIENCE, statusPath } from "../../../crds/names.ts";
+import { statusPath } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { CA_KEY, childNames, MANAGER, PUSH_AUDIENCE } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { parts } from "../../../deploy/parts.ts";
@@ -182,7 +184,7 @@ export async function createAttack(
       const config = { namespace: NAMESPACE, name: childNames.tlsConfig(name) };
       const { data } = caSchema.parse(await client.get(KINDS.configMap, config));
       using http = Deno.createHttpClient({ caCerts: [data[CA_KEY] ?? ""] });
-      const answer = await fetch(`${manager.statusUrl}${statusPath(NAMESPACE, name)}`, {
+      const answer = await fetch(`${manager.statusUrl}${statusPath(TRAINJOB, NAMESPACE, name)}`, {
         client: http,
         method: "POST",
         headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },

@@ -1,7 +1,9 @@
 /** Pushes to a manager of a cluster, as a pod does, with a token of that pod. */
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
-import { CA_KEY, childNames, PUSH_AUDIENCE, statusPath } from "../../../crds/names.ts";
+import { statusPath } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { CA_KEY, childNames, PUSH_AUDIENCE } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { controllerOf } from "../../../kube/ownership.ts";
 import { requestToken } from "../../support/standalone.ts";
@@ -53,7 +55,7 @@ export async function reporterOf(
     [Symbol.dispose]: () => http.close(),
     async send(statusUrl, trainerStatus) {
       try {
-        const answer = await fetch(`${statusUrl}${statusPath(namespace, trainJob)}`, {
+        const answer = await fetch(`${statusUrl}${statusPath(TRAINJOB, namespace, trainJob)}`, {
           client: http,
           method: "POST",
           headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },

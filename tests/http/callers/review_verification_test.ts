@@ -1,6 +1,7 @@
 /** Tests of `--authentication review`: the API server judges, and what cannot be good costs no question. */
 import assert from "node:assert/strict";
-import { upstreamPushAudience } from "../../../crds/names.ts";
+import { jobAudience } from "../../../crds/job_kind.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { ReviewedUser } from "../../../http/callers/review_requests.ts";
 import {
   claimedBy,
@@ -8,16 +9,18 @@ import {
   reviewedIdentity,
   type ReviewVerifierOptions,
 } from "../../../http/callers/review_verification.ts";
-import { pushAudiences } from "../../../status/chain/push_audience.ts";
+import { createPushAudiences } from "../../../status/chain/push_audience.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { bound, claims, forge, NOW_MS, part, sign, signingKey } from "./tokens.ts";
+
+const pushAudiences = createPushAudiences(JOB_KINDS);
 
 const key = await signingKey("k1");
 const TOKEN = await sign(key);
 const SECOND = 1000;
 const inSeconds = (seconds: number) => NOW_MS / 1000 + seconds;
 const signed = (changes: Record<string, unknown>) => sign(key, claims(changes));
-const perJob = (namespace: string, name: string) => upstreamPushAudience(namespace, name);
+const perJob = (namespace: string, name: string) => jobAudience(TRAINJOB, namespace, name);
 
 /** What the API server says of the good token. */
 const USER: ReviewedUser = {

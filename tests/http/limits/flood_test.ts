@@ -6,7 +6,7 @@ import { createReadBudget } from "../../../status/ownership/read_budget.ts";
 import { createReviewCache } from "../../../http/callers/token_review.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { handlerBench, KEY, PATH } from "../../status/chain/handler_bench.ts";
-import { cluster } from "../../status/ownership/ownership_cluster.ts";
+import { cluster, lookupsOf } from "../../status/ownership/ownership_cluster.ts";
 import { bound, claims, NOW_MS, sign } from "../callers/tokens.ts";
 
 /** The chain over caches that know the honest job, and an API server that has nothing more. */
@@ -23,14 +23,7 @@ function bench() {
   const lookup = (kind: keyof typeof objects) =>
     createLookup<OwnedPod>({ clock, budget, read, cached: (key) => objects[kind].get(key) });
   const ownership = createOwnership({
-    lookups: {
-      pod: lookup("pod"),
-      job: lookup("job"),
-      jobSet: lookup("jobSet"),
-      trainJob: lookup("trainJob"),
-      trainJobNow: ({ namespace, name }) => objects.trainJob.get(`${namespace}/${name}`),
-      serviceAccount: lookup("serviceAccount"),
-    },
+    lookups: lookupsOf(objects, lookup),
   });
   const reviews = createReviewCache({
     clock,

@@ -7,6 +7,7 @@ import type {
   Stop,
   StopOutcome,
 } from "../../../katib/adapter/adapter.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type AdapterOptions, createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
@@ -18,7 +19,7 @@ export function trialPlan(name: string, more: Partial<ObservationPlan> = {}): Ob
   return {
     kind: "plan",
     key: { kind: "trial", namespace: "default", name, uid: `trial-${name}` },
-    job: { namespace: "default", name, uid: `job-${name}` },
+    job: { kind: TRAINJOB, namespace: "default", name, uid: `job-${name}` },
     objective: { name: "loss", type: "minimize", additional: [] },
     records: "named",
     rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 2 }],

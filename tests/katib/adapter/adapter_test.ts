@@ -1,5 +1,6 @@
 /** The adapter: what is acknowledged is in the log, what the log says is judged, and a stop is done once. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
@@ -431,8 +432,9 @@ Deno.test("a push of which nothing was sent is as if it had not come: the log is
 });
 
 Deno.test("the log of a job that asked for one goes with it, also where a new owner never had it in hand", async () => {
-  const job = { namespace: "default", name: "a", uid: "job-a" };
-  const plan = trialPlan("a", { key: { kind: "job", ...job }, job, rules: [] });
+  const key = { kind: "job", namespace: "default", name: "a", uid: "job-a" } as const;
+  const job = { ...key, kind: TRAINJOB };
+  const plan = trialPlan("a", { key, job, rules: [] });
   const inner = createMemorySink();
   const sink: ObservationSink = { ...inner, name: "katib", keepsPlainJobs: false };
   await withAdapter({ plans: [plan], sink }, async ({ push }) => {
@@ -446,8 +448,9 @@ Deno.test("the log of a job that asked for one goes with it, also where a new ow
 });
 
 Deno.test("the end of a job that asks for nothing waits for no log", async () => {
-  const job = { namespace: "default", name: "a", uid: "job-a" };
-  const plan = trialPlan("a", { key: { kind: "job", ...job }, job, rules: [], isPlain: true });
+  const key = { kind: "job", namespace: "default", name: "a", uid: "job-a" } as const;
+  const job = { ...key, kind: TRAINJOB };
+  const plan = trialPlan("a", { key, job, rules: [], isPlain: true });
   const unsteady = unsteadySink();
   const sink: ObservationSink = { ...unsteady.sink, name: "sqlite" };
   await withAdapter({ plans: [plan], sink }, async ({ push, adapter, clock, settle }) => {

@@ -1,6 +1,7 @@
 /** Killed at every call to the log or to the API server, before it takes effect or after: all is done once. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Answer } from "../../../katib/adapter/adapter.ts";
 import { createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
@@ -31,7 +32,7 @@ function world() {
 
 const PLAN: ObservationPlan = trialPlan("t1", {
   key: { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" },
-  job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+  job: { kind: TRAINJOB, namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
   rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
 });
 

@@ -1,5 +1,6 @@
 /** Limits of the adapter over many logs: reads, deletions, and logs that it keeps in memory. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import type { LogKey } from "../../../trials/recording/observation_row.ts";
@@ -59,7 +60,10 @@ Deno.test("thousands of jobs that go at once: logs are deleted a few at a time",
   };
   await withAdapter({ sink }, async ({ adapter, settle }) => {
     for (let n = 0; n < 300; n++) {
-      adapter.forget({ namespace: "default", name: `t${n}`, uid: `job-${n}` }, true);
+      adapter.forget(
+        { kind: TRAINJOB, namespace: "default", name: `t${n}`, uid: `job-${n}` },
+        true,
+      );
     }
     for (let turn = 0; turn < 20; turn++) await settle();
     assert.equal(count, 300);

@@ -1,5 +1,6 @@
 /** Short logs of jobs that ask for nothing: what is kept of them, and how much. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { ObservedPush } from "../../../katib/adapter/adapter.ts";
 import { createPlainLogs, type PlainLogsOptions } from "../../../katib/adapter/plain_logs.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
@@ -7,8 +8,8 @@ import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
 
 function plainPlan(uid: string): ObservationPlan {
-  const job = { namespace: "team", name: uid, uid };
-  const key = { kind: "job" as const, ...job };
+  const key = { kind: "job", namespace: "team", name: uid, uid } as const;
+  const job = { ...key, kind: TRAINJOB };
   return { kind: "plan", key, job, isPlain: true, records: "all", rules: [], graceMs: 0 };
 }
 

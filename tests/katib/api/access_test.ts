@@ -1,10 +1,11 @@
 /** Who may read: what is asked, how often, and how long an answer counts. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type Access, BELIEVED_MS, type Reader } from "../../../katib/api/access.ts";
 import { readerToken } from "../../../katib/api/token.ts";
 import { apiBench, AUDIENCE, NOW_MS, tokenWith } from "./api_bench.ts";
 
-const JOB = { namespace: "team", name: "job" };
+const JOB = { kind: TRAINJOB, namespace: "team", name: "job" };
 
 function token(claims: Record<string, unknown> = {}) {
   const read = readerToken(`Bearer ${tokenWith(claims)}`, NOW_MS);
@@ -91,7 +92,8 @@ Deno.test("`authorize()` asks whether exactly this reader may get exactly this j
       group: "trainer.kubeflow.org",
       version: "v1alpha1",
       resource: "trainjobs",
-      ...JOB,
+      namespace: "team",
+      name: "job",
     },
   });
   assert.equal(await access.authorize({ ...reader, key: "other groups" }, JOB), true);

@@ -11,7 +11,8 @@ import type { ObservationSource } from "../../../katib/api/source.ts";
 import { pageOf } from "../../../katib/adapter/log_page.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { observationPath } from "../../../crds/names.ts";
+import { observationPath } from "../../../crds/job_kind.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
 import { createPeers } from "../../../http/limits/peers.ts";
@@ -156,6 +157,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const places = createStreamPlaces({ total: 3, perSubject: 2 });
   const reads = createKeyedBuckets({ ratePerSecond: 100, burst: 200 }, 10);
   const api = createObservationApi({
+    kinds: JOB_KINDS,
     access,
     clock,
     peers: createPeers({ failures: { ratePerSecond: 1, burst: 5 }, maxKeys: 10 }),
@@ -166,7 +168,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
       const job = jobs.get(`${namespace}/${name}`);
       return job?.metadata.uid === uid ? job : undefined;
     },
-    outcomeOf: (job) => outcomeByTemplate(job, undefined),
+    outcomeOf: (kind, job) => outcomeByTemplate(kind, job, undefined),
     ask: (ask, signal) => answerAsk(log.source, ask, signal),
     follow(_job, listener) {
       const stop = log.source.onChange(listener);
@@ -204,7 +206,7 @@ export function requestOf(
   return {
     method,
     peer,
-    url: changes.url ?? observationPath("team", "job") + query,
+    url: changes.url ?? observationPath(TRAINJOB, "team", "job") + query,
     header: (name) => name === "authorization" ? authorization ?? undefined : undefined,
     readBody: () => Promise.resolve(new Uint8Array()),
   };

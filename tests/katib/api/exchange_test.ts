@@ -1,16 +1,20 @@
 /** What a replica asks the owner, and what it is answered: hostile values, long rows, a log out of reach. */
 import assert from "node:assert/strict";
-import { answerAsk, parseAnswer, parseAsk } from "../../../katib/api/exchange.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { answerAsk, createAskParser, parseAnswer } from "../../../katib/api/exchange.ts";
 import { behind, type Position } from "../../../katib/api/position.ts";
 import { SinkError } from "../../../katib/log/sink.ts";
 import { logOf } from "./api_bench.ts";
 
-const job = { namespace: "team", name: "job", uid: "uid-1" };
+const sent = { namespace: "team", name: "job", uid: "uid-1" };
+const job = { kind: TRAINJOB, ...sent };
+const parseAsk = createAskParser(JOB_KINDS);
 const NEVER = new AbortController().signal;
 
 Deno.test("`parseAsk()` and `parseAnswer()` read what was sent", async () => {
-  const ask = { job, from: { time: "2026-01-01T00:00:00.000000Z", seen: 1 }, limit: 10 };
-  assert.deepEqual(parseAsk(JSON.parse(JSON.stringify(ask))), ask);
+  const ask = { from: { time: "2026-01-01T00:00:00.000000Z", seen: 1 }, limit: 10 };
+  const read = parseAsk(JSON.parse(JSON.stringify({ job: sent, ...ask })));
+  assert.deepEqual(read, { job, ...ask });
   const log = logOf("uid-1");
   log.push(1);
   const answer = await answerAsk(log.source, { job, limit: 10 }, NEVER);
@@ -24,12 +28,12 @@ const wrong: Readonly<Record<string, unknown>> = {
   "a text": "ask",
   "no job": { limit: 1 },
   "a job without UID": { job: { namespace: "a", name: "b" }, limit: 1 },
-  "a name without end": { job: { ...job, name: "n".repeat(254) }, limit: 1 },
-  "no limit": { job },
-  "a huge limit": { job, limit: 5001 },
-  "no rows at all": { job, limit: 0 },
-  "half a row": { job, limit: 1.5 },
-  "a place before the beginning": { job, limit: 1, from: { time: "x", seen: -1 } },
+  "a name without end": { job: { ...sent, name: "n".repeat(254) }, limit: 1 },
+  "no limit": { job: sent },
+  "a huge limit": { job: sent, limit: 5001 },
+  "no rows at all": { job: sent, limit: 0 },
+  "half a row": { job: sent, limit: 1.5 },
+  "a place before the beginning": { job: sent, limit: 1, from: { time: "x", seen: -1 } },
 };
 for (const [what, value] of Object.entries(wrong)) {
   Deno.test(`\`parseAsk()\` refuses ${what}`, () => assert.equal(parseAsk(value), undefined));

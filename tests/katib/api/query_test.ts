@@ -1,6 +1,9 @@
 /** Queries and paths of observations, hostile ones above all. */
 import assert from "node:assert/strict";
-import { jobOfPath, observationQuery, pathOf } from "../../../katib/api/query.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { createPathReader, observationQuery, pathOf } from "../../../katib/api/query.ts";
+
+const jobOfPath = createPathReader(JOB_KINDS);
 
 const good: Readonly<Record<string, { query: string; want: unknown }>> = {
   "nothing": { query: "", want: { from: undefined, limit: 500, watch: false } },
@@ -82,7 +85,7 @@ const ROOT = "/apis/trainer.kubeflow.org/v1alpha1/namespaces";
 const paths: Readonly<Record<string, { path: string; want: unknown }>> = {
   "a job's": {
     path: `${ROOT}/team/trainjobs/job-1/observation`,
-    want: { namespace: "team", name: "job-1" },
+    want: { kind: TRAINJOB, namespace: "team", name: "job-1" },
   },
   "a slash at the end": { path: `${ROOT}/team/trainjobs/job/observation/`, want: undefined },
   "two slashes": { path: `${ROOT}//team/trainjobs/job/observation`, want: undefined },

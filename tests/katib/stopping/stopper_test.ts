@@ -2,6 +2,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Stop } from "../../../katib/adapter/adapter.ts";
 import { trialStop } from "../../../katib/stopping/stop_writes.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
@@ -15,7 +16,7 @@ const JOB = jobOf(TRIAL);
 const PLAN: ObservationPlan = {
   kind: "plan",
   key: { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" },
-  job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+  job: { kind: TRAINJOB, namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
   objective: { name: "loss", type: "minimize", additional: ["accuracy"] },
   records: "named",
   rules: [],
@@ -35,7 +36,7 @@ const STOP: Stop = {
 /** The same of a job without a trial. */
 const OF_JOB: Stop = {
   ...STOP,
-  plan: { ...PLAN, key: { kind: "job", ...PLAN.job } },
+  plan: { ...PLAN, key: { ...PLAN.job, kind: "job" } },
 };
 
 class World {

@@ -1,6 +1,7 @@
 /** Tests of whether a JobSet fits its trial's template, and of who is told where it does not. */
 import { deepEqual, equal } from "node:assert/strict";
 import { type JobSet, type JobSetSpec } from "../../../crds/jobset.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import { followJobSets } from "../../../katib/trials/job_set_checks.ts";
@@ -106,13 +107,14 @@ function follow(): World {
   const trainJob = jobOf(of);
   cluster.put(KINDS.trainJob, trainJob);
   const { decision } = derivePlan(
-    { trainJob, trial: of, claimants: [of], namesakes: [] },
+    { kind: TRAINJOB, job: trainJob, trial: of, claimants: [of], namesakes: [] },
     { adopted: new Set(), namesOnly: true, keepsPlainJobs: false },
   );
   const notices: Notice[] = [];
   const end = followJobSets({
     jobSets: cluster.informer(KINDS.jobSet),
-    trainJobs: cluster.informer(WATCHED.trainJob),
+    kinds: JOB_KINDS,
+    jobs: new Map([[TRAINJOB, { jobs: cluster.informer(WATCHED.trainJob) }]]),
     plans: { planFor: (): PlanDecision => decision },
     notify: (it) => void notices.push(...it),
   }, new AbortController().signal);

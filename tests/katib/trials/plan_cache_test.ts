@@ -1,6 +1,8 @@
 /** Tests of plans over caches: what they read besides, whose pods count, and what is told once. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import { jobRefOf } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import { WATCHED } from "../../../crds/watched.ts";
@@ -31,7 +33,10 @@ class World {
     });
     const isResting = () => this.resting;
     this.plans = createPlanCache({
-      trainJobs: cluster.informer(WATCHED.trainJob),
+      jobs: new Map([[TRAINJOB, {
+        jobs: cluster.informer(WATCHED.trainJob),
+        pods: cluster.informer(WATCHED.pod),
+      }]]),
       trials: {
         get: trials.get,
         byIndex: trials.byIndex,
@@ -40,7 +45,6 @@ class World {
         },
         rouse: () => void this.roused++,
       },
-      pods: cluster.informer(WATCHED.pod),
       client: cluster.client(),
       indexes: { name: "name", job: "job" },
       settings: () => this.settings,
@@ -55,8 +59,8 @@ class World {
     return this.cluster.put(KINDS.trainJob, job);
   }
 
-  planFor({ metadata: { namespace = "", name = "", uid = "" } }: TrainJob) {
-    return this.plans.planFor({ namespace, name, uid }, signal);
+  planFor(job: TrainJob) {
+    return this.plans.planFor(jobRefOf(TRAINJOB, job), signal);
   }
 
   async plan(job: TrainJob): Promise<ObservationPlan> {
@@ -154,7 +158,7 @@ Deno.test("`planFor()` says that it does not know while the API server does not 
   const answer = await world.planFor(job);
   ok(answer.kind === "unknown");
   match(answer.why, /connection refused/);
-  await rejects(world.plans.trialOf(job, signal), /connection refused/);
+  await rejects(world.plans.trialOf(TRAINJOB, job, signal), /connection refused/);
   isDown = false;
   world.cluster.hold();
   world.cluster.put(KINDS.trial, trial());
@@ -225,7 +229,7 @@ Deno.test("`open()` has the plans with rules of jobs that have not finished", ()
 Deno.test("`isOpen()` is so until the very job has finished", () => {
   const world = new World();
   world.put(undefined, jobOf(undefined));
-  const job = { namespace: "ml", name: "tj", uid: "uid-of-job-tj" };
+  const job = { kind: TRAINJOB, namespace: "ml", name: "tj", uid: "uid-of-job-tj" };
   equal(world.plans.isOpen(job), true);
   equal(world.plans.isOpen({ ...job, uid: "another" }), false);
   world.cluster.edit(KINDS.trainJob, "ml/tj", { status: { conditions: FINISHED } });
@@ -302,22 +306,22 @@ Deno.test("`isPrimary()` of an adopted trial asks for the trial's label", async 
 
 Deno.test("`trialOf()` names the Trial whose claim holds and whose metrics come by push", async () => {
   const world = new World();
-  equal(await world.plans.trialOf(world.put(trial(), jobOf(trial())), signal), "t1");
-  equal(await world.plans.trialOf(jobOf(undefined), signal), undefined);
+  equal(await world.plans.trialOf(TRAINJOB, world.put(trial(), jobOf(trial())), signal), "t1");
+  equal(await world.plans.trialOf(TRAINJOB, jobOf(undefined), signal), undefined);
   const impostor = jobOf(trial(), { name: "copy" });
-  equal(await world.plans.trialOf(impostor, signal), undefined);
+  equal(await world.plans.trialOf(TRAINJOB, impostor, signal), undefined);
   deepEqual(world.notices.map(({ about, reason }) => [about.name, reason]), [
     ["copy", "TrialClaimRefused"],
   ]);
   const other = trial({ metricsCollector: { collector: { kind: "File" } } }, { name: "t2" });
-  equal(await world.plans.trialOf(world.put(other, jobOf(other)), signal), undefined);
+  equal(await world.plans.trialOf(TRAINJOB, world.put(other, jobOf(other)), signal), undefined);
 });
 
 Deno.test("`trialOf()` reads the Trial that the cache does not have yet", async () => {
   const world = new World();
   world.cluster.hold();
   const job = world.put(trial(), jobOf(trial()));
-  equal(await world.plans.trialOf(job, signal), "t1");
+  equal(await world.plans.trialOf(TRAINJOB, job, signal), "t1");
   deepEqual(world.reads, ["get Trial ml/t1"]);
 });
 
@@ -325,5 +329,5 @@ Deno.test("`trialOf()` names a trial that is not recorded for its name, too: its
   const world = new World();
   const older = { namespace: "older", uid: "o", creationTimestamp: "2025-01-01T00:00:00Z" };
   world.cluster.put(KINDS.trial, trial({}, older));
-  equal(await world.plans.trialOf(world.put(trial(), jobOf(trial())), signal), "t1");
+  equal(await world.plans.trialOf(TRAINJOB, world.put(trial(), jobOf(trial())), signal), "t1");
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { WATCHED } from "../../../crds/watched.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createLogState } from "../../../katib/adapter/log_state.ts";
 import { derivePlan } from "../../../trials/plan/derive_plan.ts";
 
@@ -70,7 +71,7 @@ Deno.test("a plan is made of a Trial of any shape, and its log is begun", () => 
         spec: { runtimeRef: { name: "r" } },
       });
       const { decision } = derivePlan(
-        { trainJob, trial, claimants: [trial], namesakes: [] },
+        { kind: TRAINJOB, job: trainJob, trial, claimants: [trial], namesakes: [] },
         { adopted: new Set(), namesOnly: true, keepsPlainJobs: false },
       );
       if (decision.kind !== "plan") return;

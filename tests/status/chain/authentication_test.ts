@@ -1,15 +1,18 @@
 /** Authentication through the whole chain: rotated keys, another issuer, and how often tokens are reviewed. */
 import assert from "node:assert/strict";
 import { createBearerReader } from "../../../http/callers/bearer.ts";
-import { pushAudiences } from "../../../status/chain/push_audience.ts";
+import { createPushAudiences } from "../../../status/chain/push_audience.ts";
 import { createJwksSource } from "../../../http/callers/jwks.ts";
 import { createReviewVerifier } from "../../../http/callers/review_verification.ts";
 import { createReviewCache } from "../../../http/callers/token_review.ts";
 import { createTokenVerifier } from "../../../http/callers/token_verification.ts";
-import { upstreamPushAudience } from "../../../crds/names.ts";
+import { jobAudience } from "../../../crds/job_kind.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { FakeClock, until as untilTurn } from "../../support/fake_clock.ts";
 import { handlerBench, KEY, request, TOKEN } from "./handler_bench.ts";
 import { claims, ISSUER, NOW_MS, sign, signingKey } from "../../http/callers/tokens.ts";
+
+const pushAudiences = createPushAudiences(JOB_KINDS);
 
 /** Good tokens of one pod, each another. */
 function tokens(count: number): Promise<string[]> {
@@ -173,7 +176,7 @@ Deno.test("a trial's tokens beyond the budget are told to come again", async () 
 
 Deno.test("upstream's audience is for its own job also where the API server alone judges", async () => {
   const clock = new FakeClock(NOW_MS);
-  const aud = upstreamPushAudience("team", "job-1");
+  const aud = jobAudience(TRAINJOB, "team", "job-1");
   const asked: string[] = [];
   const verifier = createReviewVerifier({
     clock,

@@ -1,5 +1,6 @@
 /** A push handler over a test cluster, with counts of everything that it may set off. */
 import type { HttpRequest } from "../../../http/message.ts";
+import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
 import { createPushHandler, type PushHandlerOptions } from "../../../status/chain/push_handler.ts";
@@ -91,6 +92,7 @@ export function handlerBench(options: BenchOptions = {}) {
     },
   });
   const handle = createPushHandler({
+    kinds: JOB_KINDS,
     verifier,
     clock,
     ownership: createOwnership({ lookups }),

@@ -1,5 +1,6 @@
 /** Tests of the chain in memory: every refusal, its code and its cost, and what passes. */
 import assert from "node:assert/strict";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import fc from "fast-check";
 import { TransportError } from "../../../kube/errors.ts";
 import { createStages } from "../../../status/chain/stages.ts";
@@ -187,7 +188,7 @@ Deno.test("`createPushHandler()` hands a good push to its owner and answers what
   assert.equal(headers["Content-Type"], "application/json");
   assert.deepEqual(body, pushed);
   assert.deepEqual(accepted, [{
-    job: { namespace: "team", name: "job-1", uid: "uid-trainjob" },
+    job: { kind: TRAINJOB, namespace: "team", name: "job-1", uid: "uid-trainjob" },
     pod: { name: "job-1-node-0-0-abcde", uid: "uid-pod-1" },
     trainerStatus: PUSH.trainerStatus,
     sequence: 17,
@@ -548,6 +549,7 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
   const { verifier, reviews, clock } = handlerBench();
   const bucket = { take: () => 0, charge: () => {}, waitMs: () => 0 };
   const stages = createStages({
+    kinds: JOB_KINDS,
     verifier,
     reviews,
     clock,

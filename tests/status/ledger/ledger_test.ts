@@ -1,6 +1,7 @@
 /** Tests of the ledger: at most one write a job and interval, within a budget, newest value wins. */
 import assert from "node:assert/strict";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import {
   createLedger,
   type LedgerOptions,
@@ -12,7 +13,7 @@ const progress = (progressPercentage: number): TrainerStatus => ({
   progressPercentage,
   lastUpdatedTime: "2025-01-23T10:30:45Z",
 });
-const job = (name: string) => ({ uid: `uid-${name}`, namespace: "team", name });
+const job = (name: string) => ({ kind: TRAINJOB, uid: `uid-${name}`, namespace: "team", name });
 
 interface Write {
   readonly name: string;

@@ -1,9 +1,10 @@
 /** A ledger on a clock that a test moves, whose writes are remembered and end as the test wants. */
+import type { JobRef } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import {
   createLedger,
   type Ledger,
-  type LedgerJob,
   type LedgerOptions,
   type WriteOutcome,
 } from "../../../status/ledger/ledger.ts";
@@ -37,7 +38,7 @@ export interface LedgerWorldOptions extends Partial<LedgerOptions> {
   /** How long a write takes, in milliseconds. Default 0. */
   readonly latencyMs?: () => number;
   /** How it ends. Default written. */
-  readonly outcome?: (job: LedgerJob) => WriteOutcome;
+  readonly outcome?: (job: JobRef) => WriteOutcome;
 }
 
 /** A status of that progress. */
@@ -47,7 +48,12 @@ export const progressOf = (progressPercentage: number): TrainerStatus => ({
 });
 
 /** A job of that name. */
-export const jobOf = (name: string): LedgerJob => ({ uid: `uid-${name}`, namespace: "team", name });
+export const jobOf = (name: string): JobRef => ({
+  kind: TRAINJOB,
+  uid: `uid-${name}`,
+  namespace: "team",
+  name,
+});
 
 /** Starts one. */
 export function ledgerWorld(options: LedgerWorldOptions = {}): LedgerWorld {

@@ -1,23 +1,37 @@
 /** Tests of the ledger's write: what is sent, and what each error means. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { KubeError, TransportError } from "../../../kube/errors.ts";
 import {
   createStatusWriter,
-  trainerStatusPatch,
+  progressPatch,
   wholeSeconds,
 } from "../../../status/ledger/status_writer.ts";
 
-const job = { uid: "uid-1", namespace: "team", name: "job-1" };
+const job = { kind: TRAINJOB, uid: "uid-1", namespace: "team", name: "job-1" };
 const TIME = "2025-01-23T10:30:45.123456+02:00";
 
-Deno.test("`trainerStatusPatch()` replaces the whole trainerStatus of that very job", () => {
-  assert.deepEqual(trainerStatusPatch("uid-1", { progressPercentage: 0, lastUpdatedTime: TIME }), [
+Deno.test("`progressPatch()` replaces the whole progress of that very job", () => {
+  const status = { progressPercentage: 0, lastUpdatedTime: TIME };
+  const inStatus = progressPatch({ at: "status", field: "trainerStatus" }, "uid-1", status);
+  assert.equal(inStatus.subresource, "status");
+  assert.deepEqual(inStatus.operations, [
     { op: "test", path: "/metadata/uid", value: "uid-1" },
     {
       op: "add",
       path: "/status/trainerStatus",
       value: { progressPercentage: 0, lastUpdatedTime: "2025-01-23T08:30:45Z" },
+    },
+  ]);
+  const noted = progressPatch({ at: "annotation", key: "example.com/progress" }, "uid-1", status);
+  assert.equal(noted.subresource, undefined);
+  assert.deepEqual(noted.operations, [
+    { op: "test", path: "/metadata/uid", value: "uid-1" },
+    {
+      op: "add",
+      path: "/metadata/annotations/example.com~1progress",
+      value: '{"progressPercentage":0,"lastUpdatedTime":"2025-01-23T08:30:45Z"}',
     },
   ]);
 });

@@ -1,6 +1,9 @@
 /** A namespace with one TrainJob, its chain of children and a pod, and counted lookups over it. */
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { KINDS } from "../../../crds/kinds.ts";
 import type { OwnerRef } from "../../../kube/resource.ts";
 import type {
+  Lookup,
   OwnedPod,
   OwnershipClaim,
   OwnershipLookups,
@@ -8,19 +11,19 @@ import type {
 
 /** The objects by kind, then by `namespace/name`. */
 export type TestCluster = Record<
-  Exclude<keyof OwnershipLookups, "trainJobNow">,
+  "pod" | "job" | "jobSet" | "trainJob" | "serviceAccount",
   Map<string, OwnedPod>
 >;
 
-const KINDS = {
+const OWNERS = {
   job: { apiVersion: "batch/v1", kind: "Job" },
   jobSet: { apiVersion: "jobset.x-k8s.io/v1alpha2", kind: "JobSet" },
   trainJob: { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainJob" },
 } as const;
 
 /** A reference to a controller. */
-export function controller(kind: keyof typeof KINDS, name: string, uid: string): OwnerRef {
-  return { ...KINDS[kind], name, uid, controller: true, blockOwnerDeletion: true };
+export function controller(kind: keyof typeof OWNERS, name: string, uid: string): OwnerRef {
+  return { ...OWNERS[kind], name, uid, controller: true, blockOwnerDeletion: true };
 }
 
 /** An object of namespace `team`, with its owners. */
@@ -30,11 +33,31 @@ export function owned(name: string, uid: string, ...ownerReferences: OwnerRef[])
 
 /** What the good token claims for `job-1`. */
 export const CLAIM: OwnershipClaim = {
+  kind: TRAINJOB,
   namespace: "team",
-  trainJob: "job-1",
+  job: "job-1",
   pod: { name: "job-1-node-0-0-abcde", uid: "uid-pod-1" },
   serviceAccount: { name: "default", uid: "uid-sa" },
 };
+
+/** The lookups of TrainJobs and their chain, each made by `find`. */
+export function lookupsOf(
+  objects: TestCluster,
+  find: (kind: keyof TestCluster) => Lookup<OwnedPod>,
+): OwnershipLookups {
+  const ofTrainJobs = {
+    pod: find("pod"),
+    job: find("trainJob"),
+    jobNow: ({ namespace, name }: { namespace: string; name: string }) =>
+      objects.trainJob.get(`${namespace}/${name}`),
+  };
+  const [job, jobSet] = [find("job"), find("jobSet")];
+  return {
+    ofKind: () => ofTrainJobs,
+    owner: (kind) => kind === KINDS.job ? job : jobSet,
+    serviceAccount: find("serviceAccount"),
+  };
+}
 
 /** Fresh objects, lookups over them, and how often anything was looked up. */
 export function cluster() {
@@ -53,13 +76,5 @@ export function cluster() {
     count.lookups += 1;
     return objects[kind].get(`${key.namespace}/${key.name}`);
   };
-  const lookups: OwnershipLookups = {
-    pod: find("pod"),
-    job: find("job"),
-    jobSet: find("jobSet"),
-    trainJob: find("trainJob"),
-    trainJobNow: ({ namespace, name }) => objects.trainJob.get(`${namespace}/${name}`),
-    serviceAccount: find("serviceAccount"),
-  };
-  return { objects, lookups, count };
+  return { objects, lookups: lookupsOf(objects, find), count };
 }

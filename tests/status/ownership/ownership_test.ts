@@ -1,5 +1,6 @@
 /** Tests of ownership: pods of a job by controller references and UIDs, never by labels. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { OwnerRef } from "../../../kube/resource.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
 import { CLAIM, cluster, controller, owned, type TestCluster } from "./ownership_cluster.ts";
@@ -120,14 +121,14 @@ Deno.test("`decide()` refuses a pod whose name goes on where the name of its Job
 Deno.test("`decide()` refuses a pod of another job", async () => {
   const { lookups, objects } = cluster();
   objects.trainJob.set("team/job-2", owned("job-2", "uid-trainjob-2"));
-  const decision = await createOwnership({ lookups }).decide({ ...CLAIM, trainJob: "job-2" });
+  const decision = await createOwnership({ lookups }).decide({ ...CLAIM, job: "job-2" });
   assert.deepEqual(decision, { ok: false, why: "not_of_this_job" });
 });
 
 Deno.test("`decide()` takes a pod of the job, also one that is terminating or of a long name", async () => {
   const { lookups, objects } = cluster();
   const ownership = createOwnership({ lookups });
-  const want = { ok: true, trainJobUid: "uid-trainjob" };
+  const want = { ok: true, jobUid: "uid-trainjob" };
   assert.deepEqual(await ownership.decide(CLAIM), want);
   Object.assign(objects.pod.get(POD)?.metadata ?? {}, {
     deletionTimestamp: "2026-01-01T00:00:00Z",
@@ -142,22 +143,24 @@ Deno.test("`decide()` takes a pod of the job, also one that is terminating or of
   objects.jobSet.set(`team/${long}`, owned(long, "uid-s", controller("trainJob", long, "uid-t")));
   objects.job.set(`team/${job}`, owned(job, "uid-j", controller("jobSet", long, "uid-s")));
   objects.pod.set(`team/${name}`, owned(name, "uid-p", controller("job", job, "uid-j")));
-  const claim = { ...CLAIM, trainJob: long, pod: { name, uid: "uid-p" } };
-  assert.deepEqual(await ownership.decide(claim), { ok: true, trainJobUid: "uid-t" });
+  const claim = { ...CLAIM, job: long, pod: { name, uid: "uid-p" } };
+  assert.deepEqual(await ownership.decide(claim), { ok: true, jobUid: "uid-t" });
 });
 
 Deno.test("`decide()` takes a pod of a job that its cache has an earlier one of", async () => {
   const { lookups } = cluster();
   const earlier = owned("job-1", "uid-earlier");
-  const trainJob: typeof lookups.trainJob = (key, uid) => uid ? lookups.trainJob(key) : earlier;
-  const ownership = createOwnership({ lookups: { ...lookups, trainJob } });
-  assert.deepEqual(await ownership.decide(CLAIM), { ok: true, trainJobUid: "uid-trainjob" });
+  const ofTrainJobs = lookups.ofKind(TRAINJOB);
+  const job: typeof ofTrainJobs.job = (key, uid) => uid ? ofTrainJobs.job(key) : earlier;
+  const ofKind = () => ({ ...ofTrainJobs, job });
+  const ownership = createOwnership({ lookups: { ...lookups, ofKind } });
+  assert.deepEqual(await ownership.decide(CLAIM), { ok: true, jobUid: "uid-trainjob" });
 });
 
 Deno.test("`decide()` keeps a chain until its pod is gone", async () => {
   const { lookups, objects } = cluster();
   const ownership = createOwnership({ lookups });
-  const want = { ok: true, trainJobUid: "uid-trainjob" };
+  const want = { ok: true, jobUid: "uid-trainjob" };
   assert.deepEqual(await ownership.decide(CLAIM), want);
   objects.job.clear();
   objects.jobSet.clear();
@@ -171,13 +174,14 @@ Deno.test("`decide()` answers a made-up job name without looking for it", async 
   const ownership = createOwnership({ lookups });
   await ownership.decide(CLAIM);
   const names: string[] = [];
-  const trainJob: typeof lookups.trainJob = (key) => {
+  const job = (key: { readonly name: string }) => {
     names.push(key.name);
     return undefined;
   };
-  const asked = createOwnership({ lookups: { ...lookups, trainJob } });
+  const ofKind = () => ({ ...lookups.ofKind(TRAINJOB), job });
+  const asked = createOwnership({ lookups: { ...lookups, ofKind } });
   for (let i = 0; i < 20; i++) {
-    const decision = await asked.decide({ ...CLAIM, trainJob: `made-up-${i}` });
+    const decision = await asked.decide({ ...CLAIM, job: `made-up-${i}` });
     assert.deepEqual(decision, { ok: false, why: "unknown_job" });
   }
   assert.deepEqual(names, []);

@@ -1,6 +1,7 @@
 /** Tests of what an owner holds for readers: cursors, who waits, and the end of a term. */
 import assert from "node:assert/strict";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Push } from "../../../status/chain/exchange.ts";
 import {
   createHeldStatuses,
@@ -10,7 +11,7 @@ import type { Reading } from "../../../status/reading/reading.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 
 const START = "2026-01-01T00:00:00.000Z";
-const job = (name: string) => ({ namespace: "team", name, uid: `uid-${name}` });
+const job = (name: string) => ({ kind: TRAINJOB, namespace: "team", name, uid: `uid-${name}` });
 const push = (name: string, progressPercentage: number): Push => ({
   job: job(name),
   pod: { name: `${name}-pod`, uid: "uid-pod" },

@@ -1,9 +1,11 @@
 /** Tests of reading through the whole chain: who may, what is answered, and how long a stream lasts. */
+import type { JobRef } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import assert from "node:assert/strict";
 import type { ResponseSink } from "../../../http/message.ts";
 import type { JobEnd } from "../../../status/reading/status_stream.ts";
 import type { ReadingParts } from "../../../status/reading/read_stages.ts";
-import type { JobStatus, ReadAnswer, ReadJob } from "../../../status/reading/reading.ts";
+import type { JobStatus, ReadAnswer } from "../../../status/reading/reading.ts";
 import { createStreamPlaces, type StreamLimits } from "../../../http/limits/stream_limits.ts";
 import { settle } from "../../support/fake_clock.ts";
 import {
@@ -21,7 +23,7 @@ const STATUS: JobStatus = {
   receivedTime: "2026-01-01T00:00:00.250Z",
   pod: "job-1-node-0-0-abcde",
 };
-const JOB: ReadJob = { namespace: "team", name: "job-1", uid: "uid-trainjob" };
+const JOB: JobRef = { kind: TRAINJOB, namespace: "team", name: "job-1", uid: "uid-trainjob" };
 const WATCH = `${PATH}?watch=true`;
 
 /** A handler that reads `answer`, and what it asked for. */
@@ -30,7 +32,7 @@ function readerBench(
   options: BenchOptions & { readonly streams?: StreamLimits } = {},
 ) {
   const places = createStreamPlaces(options.streams ?? { total: 1000, perSubject: 20 });
-  const asked: ReadJob[] = [];
+  const asked: JobRef[] = [];
   const reads: string[] = [];
   const ends = new Set<(end: JobEnd) => void>();
   const follows = { count: 0 };
@@ -279,7 +281,7 @@ Deno.test("a stream goes on while nobody can say whether it may", async () => {
       decide: () =>
         state.isAway
           ? Promise.reject(new Error("away"))
-          : Promise.resolve({ ok: true, trainJobUid: JOB.uid }),
+          : Promise.resolve({ ok: true, jobUid: JOB.uid }),
     },
   });
   const stream = await bench.watch();
@@ -293,7 +295,7 @@ Deno.test("a stream goes on while nobody can say whether it may", async () => {
 Deno.test("a stream ends where another job has the name now", async () => {
   const state = { uid: JOB.uid };
   const bench = readerBench({ ok: true, status: STATUS }, {
-    ownership: { decide: () => Promise.resolve({ ok: true, trainJobUid: state.uid }) },
+    ownership: { decide: () => Promise.resolve({ ok: true, jobUid: state.uid }) },
   });
   const stream = await bench.watch();
   state.uid = "uid-next";

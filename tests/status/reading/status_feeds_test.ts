@@ -1,5 +1,6 @@
 /** Tests of the feeds of streams: who is asked what, how often, and what happens when owners change. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../kube/leadership.ts";
 import { createOwnerPoll, type OwnerPollOptions } from "../../../status/replicas/owner_poll.ts";
 import type { JobStatus, ReadEntry, Reading } from "../../../status/reading/reading.ts";
@@ -9,7 +10,7 @@ import {
 } from "../../../status/reading/status_feeds.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 
-const job = (name: string) => ({ namespace: "team", name, uid: `uid-${name}` });
+const job = (name: string) => ({ kind: TRAINJOB, namespace: "team", name, uid: `uid-${name}` });
 const reading = (name: string, percentage: number): Reading => ({
   uid: `uid-${name}`,
   cursor: `c${percentage}`,

@@ -1,11 +1,12 @@
 /** Reads between replicas: what is sent, which owner answers, and for how long it waits for news. */
 import assert from "node:assert/strict";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type Clock, systemClock } from "../../../kube/clock.ts";
 import type { Push } from "../../../status/chain/exchange.ts";
 import { createForwardClient } from "../../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../../status/replicas/forward_listener.ts";
 import {
-  decodeRead,
+  createReadDecoder,
   decodeReadings,
   encodeRead,
   type ForwardedRead,
@@ -23,7 +24,9 @@ import { until } from "../../support/until.ts";
 
 const SERVER = "trainer.ns.svc";
 const REPLICA = "milepost-replica";
-const job = { namespace: "team", name: "job", uid: "uid-job" };
+const sent = { namespace: "team", name: "job", uid: "uid-job" };
+const job = { kind: TRAINJOB, ...sent };
+const decodeRead = createReadDecoder(JOB_KINDS);
 const push = (progressPercentage: number): Push => ({
   job,
   pod: { name: "pod", uid: "uid-pod" },
@@ -39,17 +42,18 @@ const ask: ForwardedRead = {
 };
 
 Deno.test("`decodeRead()` reads what `encodeRead()` wrote", () => {
-  assert.deepEqual(decodeRead(encodeRead(ask)), ask);
+  assert.deepEqual(decodeRead(encodeRead(JOB_KINDS, ask)), ask);
 });
 
+const written = { ...ask, entries: [{ job: sent }] };
 const wrongAsks: Record<string, Uint8Array> = {
   "no JSON": new TextEncoder().encode("{"),
   "no UTF-8": new Uint8Array([0xff]),
-  "no term": encode({ ...ask, transitions: undefined }),
-  "a wait without end": encode({ ...ask, waitMs: 3_600_000 }),
+  "no term": encode({ ...written, transitions: undefined }),
+  "a wait without end": encode({ ...written, waitMs: 3_600_000 }),
   "a job without UID": encode({ ...ask, entries: [{ job: { namespace: "a", name: "b" } }] }),
-  "a cursor without end": encode({ ...ask, entries: [{ job, cursor: "c".repeat(257) }] }),
-  "too many jobs": encode({ ...ask, entries: Array.from({ length: 1001 }, () => ({ job })) }),
+  "a cursor without end": encode({ ...ask, entries: [{ job: sent, cursor: "c".repeat(257) }] }),
+  "too many jobs": encode({ ...ask, entries: Array.from({ length: 1001 }, () => ({ job: sent })) }),
 };
 for (const [sentence, bytes] of Object.entries(wrongAsks)) {
   Deno.test(`\`decodeRead()\` refuses ${sentence}`, () => {
@@ -58,9 +62,14 @@ for (const [sentence, bytes] of Object.entries(wrongAsks)) {
 }
 
 Deno.test("the longest names of as many jobs as a call has fit when they are read", () => {
-  const long = { namespace: "n".repeat(63), name: "n".repeat(253), uid: "u".repeat(36) };
+  const long = {
+    kind: TRAINJOB,
+    namespace: "n".repeat(63),
+    name: "n".repeat(253),
+    uid: "u".repeat(36),
+  };
   const entries = Array.from({ length: 500 }, () => ({ job: long, cursor: "c".repeat(80) }));
-  assert.ok(encodeRead({ ...ask, entries }).length < READ_MAX_BYTES);
+  assert.ok(encodeRead(JOB_KINDS, { ...ask, entries }).length < READ_MAX_BYTES);
 });
 
 /** As large as a push may be. */
@@ -131,6 +140,7 @@ async function withOwner(
   };
   const held = createHeldStatuses({ shown: () => undefined, clock, term: "t" });
   const listener = await startForwardListener({
+    kinds: JOB_KINDS,
     port: 0,
     hostname: "127.0.0.1",
     tls: tls(pairs.server),
@@ -141,6 +151,7 @@ async function withOwner(
     clock: systemClock,
   });
   const client = createForwardClient({
+    kinds: JOB_KINDS,
     tls: tls(pairs.client),
     serverName: SERVER,
     clock: systemClock,

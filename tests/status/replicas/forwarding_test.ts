@@ -1,6 +1,7 @@
 /** Forwarding between replicas: what is sent, who may send it, and which owner takes it. */
 import assert from "node:assert/strict";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
 import { createForwardCalls } from "../../../status/replicas/forward_calls.ts";
 import { createForwardClient, type ReplicaTls } from "../../../status/replicas/forward_client.ts";
@@ -11,11 +12,11 @@ import {
   termRefusal,
 } from "../../../status/replicas/forward_listener.ts";
 import {
+  createPushDecoder,
   decodeForwardAnswers,
-  decodeForwardedPush,
   encodeForwardedPush,
   FORWARD_MAX_BYTES,
-  FORWARD_PATH,
+  forwardPath,
   type ForwardResult,
   joinPushes,
   parseAddress,
@@ -28,7 +29,7 @@ import {
 } from "../../../webhook/certificate_authority.ts";
 
 const push: Push = {
-  job: { namespace: "team", name: "job", uid: "uid-job" },
+  job: { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-job" },
   pod: { name: "pod", uid: "uid-pod" },
   trainerStatus: {
     progressPercentage: 5,
@@ -39,11 +40,12 @@ const push: Push = {
   receivedMs: 17,
 };
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+const decodeForwardedPush = createPushDecoder(JOB_KINDS);
 const SERVER = "trainer.ns.svc";
 const REPLICA = "milepost-replica";
 
 Deno.test("`decodeForwardedPush()` reads what `encodeForwardedPush()` wrote", () => {
-  assert.deepEqual(decodeForwardedPush(encodeForwardedPush({ transitions: 3, push })), {
+  assert.deepEqual(decodeForwardedPush(encodeForwardedPush(JOB_KINDS, { transitions: 3, push })), {
     transitions: 3,
     push,
   });
@@ -54,10 +56,13 @@ Deno.test("`decodeForwardedPush()` reads a history that `encodeForwardedPush()` 
     lastUpdatedTime: `2025-12-31T23:59:${second}Z`,
   }));
   const { sequence: _, ...history } = { ...push, earlier };
-  assert.deepEqual(decodeForwardedPush(encodeForwardedPush({ transitions: 3, push: history })), {
-    transitions: 3,
-    push: { ...history, sequence: undefined },
-  });
+  assert.deepEqual(
+    decodeForwardedPush(encodeForwardedPush(JOB_KINDS, { transitions: 3, push: history })),
+    {
+      transitions: 3,
+      push: { ...history, sequence: undefined },
+    },
+  );
 });
 
 Deno.test("`decodeForwardedPush()` reads the times that a client wrote", () => {
@@ -69,7 +74,7 @@ Deno.test("`decodeForwardedPush()` reads the times that a client wrote", () => {
     sequence: undefined,
   };
   for (const one of [moved, history]) {
-    const read = decodeForwardedPush(encodeForwardedPush({ transitions: 3, push: one }));
+    const read = decodeForwardedPush(encodeForwardedPush(JOB_KINDS, { transitions: 3, push: one }));
     assert.deepEqual(read, { transitions: 3, push: one });
   }
 });
@@ -83,7 +88,7 @@ Deno.test("the longest history that a pod may send fits when it is forwarded", (
   };
   const sent = '{"estimatedRemainingSeconds":2e9,"lastUpdatedTime":"2026-01-01T00:00:00Z"}';
   const earlier = Array<typeof sample>(999).fill(sample);
-  const job = { namespace: name, name, uid: "u".repeat(128) };
+  const job = { kind: TRAINJOB, namespace: name, name, uid: "u".repeat(128) };
   const large = {
     ...push,
     job,
@@ -92,7 +97,7 @@ Deno.test("the longest history that a pod may send fits when it is forwarded", (
     earlier,
     sentTimes: Array<string>(1000).fill("2026-01-01T00:00:00.000000000000000000000000000+01:00"),
   };
-  const body = encodeForwardedPush({ transitions: 2 ** 31, push: large });
+  const body = encodeForwardedPush(JOB_KINDS, { transitions: 2 ** 31, push: large });
   const grown = body.length - `{"samples":[${Array(1000).fill(sent).join(",")}]}`.length;
   assert.ok(grown < FORWARD_MAX_BYTES - HISTORY_LIMITS.bodyBytes, String(grown));
 });
@@ -103,9 +108,9 @@ Deno.test("the largest push that a pod may send fits when it is forwarded", () =
     value: "v".repeat(64),
   }));
   const name = "n".repeat(253);
-  const job = { namespace: name, name, uid: "u".repeat(128) };
+  const job = { kind: TRAINJOB, namespace: name, name, uid: "u".repeat(128) };
   const large = { ...push, job, trainerStatus: { ...push.trainerStatus, metrics } };
-  const body = encodeForwardedPush({ transitions: 2 ** 31, push: large });
+  const body = encodeForwardedPush(JOB_KINDS, { transitions: 2 ** 31, push: large });
   const sent = encode({ trainerStatus: large.trainerStatus, sequence: 4 });
   assert.ok(body.length - sent.length < FORWARD_MAX_BYTES - 65_536);
 });
@@ -216,6 +221,7 @@ async function withOwner(
   const term = { leading: true, transitions: 3 };
   const taken: Push[] = [];
   const listener = await startForwardListener({
+    kinds: JOB_KINDS,
     port: 0,
     hostname: "127.0.0.1",
     tls: tlsOf(serving, authority.certificate),
@@ -238,7 +244,12 @@ async function withOwner(
       taken,
       term,
       forward(tls = tlsOf(replica, authority.certificate), deadlineMs = 5000) {
-        const client = createForwardClient({ tls, serverName: SERVER, clock: systemClock });
+        const client = createForwardClient({
+          kinds: JOB_KINDS,
+          tls,
+          serverName: SERVER,
+          clock: systemClock,
+        });
         clients.push(client);
         const target = { address: `127.0.0.1:${listener.port}`, transitions: 3 };
         return client.forward(target, push, { deadlineMs, signal: new AbortController().signal });
@@ -265,7 +276,12 @@ Deno.test("pushes that come at the same time all reach the owner, each with its 
   await withOwner(async ({ authority, listener }) => {
     const replica = await issueServingCertificate(authority, [REPLICA], Date.now());
     const tls = tlsOf(replica, authority.certificate);
-    const client = createForwardClient({ tls, serverName: SERVER, clock: systemClock });
+    const client = createForwardClient({
+      kinds: JOB_KINDS,
+      tls,
+      serverName: SERVER,
+      clock: systemClock,
+    });
     const target = { address: `127.0.0.1:${listener.port}`, transitions: 3 };
     const bounds = { deadlineMs: 30_000, signal: new AbortController().signal };
     const numbers = Array.from({ length: 300 }, (_, index) => index);
@@ -300,11 +316,11 @@ Deno.test("a push that the owner does not understand is refused by itself", asyn
     const call = (...pushes: Uint8Array[]) =>
       calls.call({
         address: `127.0.0.1:${listener.port}`,
-        path: FORWARD_PATH,
+        path: forwardPath("v1"),
         body: joinPushes(pushes),
         maxBytes: 100_000,
       }, { deadlineMs: 30_000, signal: new AbortController().signal });
-    const understood = encodeForwardedPush({ transitions: 3, push });
+    const understood = encodeForwardedPush(JOB_KINDS, { transitions: 3, push });
     const { bytes = encode("") } = await call(encode({}), understood);
     const [first, second] = decodeForwardAnswers(bytes) ?? [];
     assert.match(first && "reason" in first ? first.reason : "", /does not understand/);
@@ -396,6 +412,7 @@ Deno.test("`forward()` never throws: nobody listens, no address, no room", async
   listener.close();
   const seen: string[] = [];
   const options = {
+    kinds: JOB_KINDS,
     tls: tlsOf(replica, authority.certificate),
     serverName: SERVER,
     clock: systemClock,

@@ -1,5 +1,6 @@
 /** Where a push goes: to the state of this replica, to the owner elsewhere, or into the waiting room. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../kube/leadership.ts";
 import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
 import type { ForwardResult } from "../../../status/replicas/forwarding.ts";
@@ -7,7 +8,7 @@ import { createOwnerRouter, type OwnerRouterOptions } from "../../../status/repl
 import { FakeClock } from "../../support/fake_clock.ts";
 
 const push: Push = {
-  job: { namespace: "team", name: "job", uid: "uid-job" },
+  job: { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-job" },
   pod: { name: "pod", uid: "uid-pod" },
   trainerStatus: { progressPercentage: 5, lastUpdatedTime: "2026-01-01T00:00:00Z" },
   receivedMs: 0,

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { isPrimaryPod } from "../../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../../trials/mapping/trial_template.ts";
-import type { JobKind, TrialMapping } from "../../../trials/mapping/trial_mapping.ts";
+import type { TemplateKind, TrialMapping } from "../../../trials/mapping/trial_mapping.ts";
 
-const trainJob: JobKind = { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainJob" };
-const workflow: JobKind = { apiVersion: "argoproj.io/v1alpha1", kind: "Workflow" };
+const trainJob: TemplateKind = { apiVersion: "trainer.kubeflow.org/v1alpha1", kind: "TrainJob" };
+const workflow: TemplateKind = { apiVersion: "argoproj.io/v1alpha1", kind: "Workflow" };
 const firstNode = {
   "jobset.sigs.k8s.io/replicatedjob-name": "node",
   "batch.kubernetes.io/job-completion-index": "0",
@@ -70,102 +70,103 @@ Deno.test("mappingOf() has no default for a kind that Katib does not know", () =
   }
 });
 
-const SPELLINGS: Readonly<Record<string, { template: unknown; job?: JobKind; is: unknown }>> = {
-  "today's, whole": {
-    template: {
-      retain: true,
-      primaryPodLabels: { role: "first" },
-      primaryContainerName: "main",
-      successCondition: `status.[@this].#(phase=="Succeeded")#`,
-      failureCondition: `status.[@this].#(phase=="Failed")#`,
-      trialParameters: [{ name: "lr", reference: "lr" }],
+const SPELLINGS: Readonly<Record<string, { template: unknown; job?: TemplateKind; is: unknown }>> =
+  {
+    "today's, whole": {
+      template: {
+        retain: true,
+        primaryPodLabels: { role: "first" },
+        primaryContainerName: "main",
+        successCondition: `status.[@this].#(phase=="Succeeded")#`,
+        failureCondition: `status.[@this].#(phase=="Failed")#`,
+        trialParameters: [{ name: "lr", reference: "lr" }],
+      },
+      job: workflow,
+      is: {
+        success: `status.[@this].#(phase=="Succeeded")#`,
+        failure: `status.[@this].#(phase=="Failed")#`,
+        labels: { role: "first" },
+        container: "main",
+        retain: true,
+      },
     },
-    job: workflow,
-    is: {
-      success: `status.[@this].#(phase=="Succeeded")#`,
-      failure: `status.[@this].#(phase=="Failed")#`,
-      labels: { role: "first" },
-      container: "main",
-      retain: true,
+    "KEP-1214's, whole": {
+      template: {
+        retain: true,
+        primaryPodLabel: { "training.kubeflow.org/job-role": "master" },
+        primaryContainerName: "pytorch",
+        succeededCondition: "Succeeded",
+      },
+      job: { apiVersion: "kubeflow.org/v1", kind: "PyTorchJob" },
+      is: {
+        success: isTrue("Succeeded"),
+        failure: isTrue("Failed"),
+        labels: { "training.kubeflow.org/job-role": "master" },
+        container: "pytorch",
+        retain: true,
+      },
     },
-  },
-  "KEP-1214's, whole": {
-    template: {
-      retain: true,
-      primaryPodLabel: { "training.kubeflow.org/job-role": "master" },
-      primaryContainerName: "pytorch",
-      succeededCondition: "Succeeded",
+    "KEP-1214's for a kind without defaults: it is never taken for failed": {
+      template: { succeededCondition: "Completed", primaryContainerName: "main" },
+      job: workflow,
+      is: {
+        success: isTrue("Completed"),
+        failure: undefined,
+        labels: undefined,
+        container: "main",
+        retain: false,
+      },
     },
-    job: { apiVersion: "kubeflow.org/v1", kind: "PyTorchJob" },
-    is: {
-      success: isTrue("Succeeded"),
-      failure: isTrue("Failed"),
-      labels: { "training.kubeflow.org/job-role": "master" },
-      container: "pytorch",
-      retain: true,
+    "KEP-1214's success with today's failure": {
+      template: { succeededCondition: "Done", failureCondition: "status.error" },
+      job: workflow,
+      is: {
+        success: isTrue("Done"),
+        failure: "status.error",
+        labels: undefined,
+        container: undefined,
+        retain: false,
+      },
     },
-  },
-  "KEP-1214's for a kind without defaults: it is never taken for failed": {
-    template: { succeededCondition: "Completed", primaryContainerName: "main" },
-    job: workflow,
-    is: {
-      success: isTrue("Completed"),
-      failure: undefined,
-      labels: undefined,
-      container: "main",
-      retain: false,
+    "a Trial's spec": {
+      template: {
+        objective: { type: "minimize" },
+        runSpec: { kind: "TrainJob" },
+        retainRun: true,
+        primaryPodLabels: firstNode,
+        primaryContainerName: "node",
+        successCondition: isTrue("Complete"),
+        failureCondition: isTrue("Failed"),
+      },
+      is: {
+        success: isTrue("Complete"),
+        failure: isTrue("Failed"),
+        labels: firstNode,
+        container: "node",
+        retain: true,
+      },
     },
-  },
-  "KEP-1214's success with today's failure": {
-    template: { succeededCondition: "Done", failureCondition: "status.error" },
-    job: workflow,
-    is: {
-      success: isTrue("Done"),
-      failure: "status.error",
-      labels: undefined,
-      container: undefined,
-      retain: false,
+    "a spec by a release of Katib whose default named all nodes": {
+      template: { primaryPodLabels: { "jobset.sigs.k8s.io/replicatedjob-name": "node" } },
+      is: {
+        success: isTrue("Complete"),
+        failure: isTrue("Failed"),
+        labels: firstNode,
+        container: undefined,
+        retain: false,
+      },
     },
-  },
-  "a Trial's spec": {
-    template: {
-      objective: { type: "minimize" },
-      runSpec: { kind: "TrainJob" },
-      retainRun: true,
-      primaryPodLabels: firstNode,
-      primaryContainerName: "node",
-      successCondition: isTrue("Complete"),
-      failureCondition: isTrue("Failed"),
+    "labels of a launcher": {
+      template: { primaryPodLabels: { "jobset.sigs.k8s.io/replicatedjob-name": "launcher" } },
+      is: {
+        success: isTrue("Complete"),
+        failure: isTrue("Failed"),
+        labels: { "jobset.sigs.k8s.io/replicatedjob-name": "launcher" },
+        container: undefined,
+        retain: false,
+      },
     },
-    is: {
-      success: isTrue("Complete"),
-      failure: isTrue("Failed"),
-      labels: firstNode,
-      container: "node",
-      retain: true,
-    },
-  },
-  "a spec by a release of Katib whose default named all nodes": {
-    template: { primaryPodLabels: { "jobset.sigs.k8s.io/replicatedjob-name": "node" } },
-    is: {
-      success: isTrue("Complete"),
-      failure: isTrue("Failed"),
-      labels: firstNode,
-      container: undefined,
-      retain: false,
-    },
-  },
-  "labels of a launcher": {
-    template: { primaryPodLabels: { "jobset.sigs.k8s.io/replicatedjob-name": "launcher" } },
-    is: {
-      success: isTrue("Complete"),
-      failure: isTrue("Failed"),
-      labels: { "jobset.sigs.k8s.io/replicatedjob-name": "launcher" },
-      container: undefined,
-      retain: false,
-    },
-  },
-};
+  };
 
 for (const [says, { template, job, is }] of Object.entries(SPELLINGS)) {
   Deno.test(`mappingOf() reads ${says}`, () => {

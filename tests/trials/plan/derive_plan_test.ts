@@ -1,6 +1,7 @@
 /** Tests of plans: whose claim holds, what is recorded, and what people are told. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { TrainJob } from "../../../crds/trainjob.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import {
   type DerivedPlan,
@@ -15,8 +16,8 @@ import { jobOf, trial } from "../../katib/trials/builders.ts";
 const SETTINGS: PlanSettings = { adopted: new Set(), namesOnly: true, keepsPlainJobs: false };
 
 function view(of: Trial | undefined, more: Partial<PlanInputs> = {}): PlanInputs {
-  const trainJob = jobOf(of);
-  return { trainJob, trial: of, claimants: of ? [of] : [], namesakes: [], ...more };
+  const job = jobOf(of);
+  return { kind: TRAINJOB, job, trial: of, claimants: of ? [of] : [], namesakes: [], ...more };
 }
 
 function plan(planned: DerivedPlan): ObservationPlan {
@@ -37,7 +38,7 @@ Deno.test("`derivePlan()` records a trial of Push under the Trial's name, by its
   deepEqual(rest, {
     kind: "plan",
     key: { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" },
-    job: { namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
+    job: { kind: TRAINJOB, namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
     objective: {
       name: "loss",
       type: "minimize",
@@ -68,15 +69,15 @@ const owner = (more: Partial<OwnerRef>): TrainJob =>
 
 const IMPOSTORS: Record<string, { view: PlanInputs; why: RegExp }> = {
   "names a Trial that is not there": {
-    view: view(undefined, { trainJob: jobOf(trial()) }),
+    view: view(undefined, { job: jobOf(trial()) }),
     why: /^there is no Trial "t1"$/,
   },
   "names a Trial by another UID": {
-    view: view(trial(), { trainJob: owner({ uid: "another" }) }),
+    view: view(trial(), { job: owner({ uid: "another" }) }),
     why: /^Trial "t1" has the UID uid-of-t1, but the job names the UID another$/,
   },
   "has another name than the Trial": {
-    view: view(trial(), { trainJob: jobOf(trial(), { name: "t1-copy" }) }),
+    view: view(trial(), { job: jobOf(trial(), { name: "t1-copy" }) }),
     why: /must have the Trial's name$/,
   },
   "is of another kind than the Trial makes": {
@@ -104,7 +105,7 @@ for (const [sentence, { view, why }] of Object.entries(IMPOSTORS)) {
     const planned = derivePlan(view, SETTINGS);
     ok(planned.decision.kind === "refused");
     match(planned.decision.why, why);
-    const { name } = view.trainJob.metadata;
+    const { name } = view.job.metadata;
     deepEqual(told(planned), [
       `TrainJob ${name}: TrialClaimRefused not recorded as a trial: ${planned.decision.why}`,
     ]);
@@ -113,7 +114,7 @@ for (const [sentence, { view, why }] of Object.entries(IMPOSTORS)) {
 
 Deno.test("`derivePlan()` tells nothing of a job that goes with its Trial", () => {
   const trainJob = jobOf(trial(), { deletionTimestamp: "2026-01-01T00:00:00Z" });
-  const { decision, notices } = derivePlan(view(undefined, { trainJob }), SETTINGS);
+  const { decision, notices } = derivePlan(view(undefined, { job: trainJob }), SETTINGS);
   equal(decision.kind, "refused");
   deepEqual(notices, []);
 });
@@ -138,7 +139,7 @@ const NO_CLAIMS: Record<string, Partial<OwnerRef>> = {
 };
 for (const [sentence, reference] of Object.entries(NO_CLAIMS)) {
   Deno.test(`\`derivePlan()\` takes a job that ${sentence} for nobody's trial`, () => {
-    const planned = derivePlan(view(trial(), { trainJob: owner(reference) }), SETTINGS);
+    const planned = derivePlan(view(trial(), { job: owner(reference) }), SETTINGS);
     deepEqual(planned, { decision: { kind: "none" }, notices: [] });
   });
 }
@@ -259,7 +260,7 @@ for (const [sentence, { job, trial: text, ms, told: wanted }] of Object.entries(
     const annotations = (it: string | undefined) =>
       it === undefined ? {} : { annotations: { "trainer.kubeflow.org/early-stopping-grace": it } };
     const of = trial({}, annotations(text));
-    const planned = derivePlan(view(of, { trainJob: jobOf(of, annotations(job)) }), SETTINGS);
+    const planned = derivePlan(view(of, { job: jobOf(of, annotations(job)) }), SETTINGS);
     equal(plan(planned).graceMs, ms);
     const [message, ...rest] = told(planned);
     if (wanted) match(message ?? "", wanted);
@@ -278,7 +279,7 @@ function annotated(annotations: Record<string, string>): PlanInputs {
     [key, value],
   ) => [`trainer.kubeflow.org/${key}`, value]);
   const trainJob = jobOf(undefined, { annotations: Object.fromEntries(prefixed) });
-  return view(undefined, { trainJob });
+  return view(undefined, { job: trainJob });
 }
 
 Deno.test("`derivePlan()` records a plain job where the log keeps such, and nowhere else", () => {
@@ -290,7 +291,7 @@ Deno.test("`derivePlan()` records a plain job where the log keeps such, and nowh
   deepEqual(rest, {
     kind: "plan",
     key: { kind: "job", ...job },
-    job,
+    job: { kind: TRAINJOB, ...job },
     objective: undefined,
     records: "all",
     isPlain: true,
@@ -370,5 +371,5 @@ Deno.test("`derivePlan()` counts the first pod where an annotated template names
 Deno.test("`derivePlan()` goes by the Trial where there is one, not by annotations of its job", () => {
   const of = trial();
   const trainJob = jobOf(of, { annotations: { "trainer.kubeflow.org/early-stopping": STOPPING } });
-  equal(plan(derivePlan(view(of, { trainJob }), SETTINGS)).key.kind, "trial");
+  equal(plan(derivePlan(view(of, { job: trainJob }), SETTINGS)).key.kind, "trial");
 });

@@ -1,0 +1,57 @@
+/** The state of a job, read from its object by the descriptor of its kind. */
+import { z } from "zod";
+import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
+import { type TrainerStatus, trainerStatusSchema } from "./trainjob.ts";
+
+type Condition = NonNullable<NonNullable<AnyJob["status"]>["conditions"]>[number];
+
+/** What the state is read from; caches may hold less than the whole object. */
+type JobWithStatus = Pick<AnyJob, "status">;
+
+function trueCondition({ status }: JobWithStatus, type: string): Condition | undefined {
+  return status?.conditions?.find((it) => it.type === type && it.status === "True");
+}
+
+/**
+ * How the job ended; undefined while it has not. A condition whose reason can go away again, such as a
+ * TrainJob's `TrainingRuntimeNotSupported`, ends nothing (docs/decisions/0002).
+ */
+export function endOf({ conditions }: JobKind, job: JobWithStatus): JobResult | undefined {
+  return conditions.ends.find(({ type, recoverable }) => {
+    const condition = trueCondition(job, type);
+    return condition !== undefined && !recoverable?.includes(condition.reason ?? "");
+  })?.end;
+}
+
+/** The condition that says that the job was stopped early. */
+export function earlyStopOf({ conditions }: JobKind, job: JobWithStatus): Condition | undefined {
+  return trueCondition(job, conditions.earlyStopped);
+}
+
+/** The condition that says that the job is suspended. */
+export function suspensionOf({ conditions }: JobKind, job: JobWithStatus): Condition | undefined {
+  return trueCondition(job, conditions.suspended);
+}
+
+function parsedProgress(value: unknown): TrainerStatus | undefined {
+  return trainerStatusSchema.safeParse(value).data;
+}
+
+const jsonText = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "must be JSON" });
+    return z.NEVER;
+  }
+});
+
+/** The progress that the job's object shows; undefined if it shows none. */
+export function progressOf(
+  { progress }: JobKind,
+  { metadata, status }: Pick<AnyJob, "metadata" | "status">,
+): TrainerStatus | undefined {
+  if (progress === undefined) return undefined;
+  if (progress.at === "status") return parsedProgress(status?.[progress.field]);
+  return parsedProgress(jsonText.safeParse(metadata.annotations?.[progress.key]).data);
+}

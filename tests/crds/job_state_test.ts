@@ -1,0 +1,42 @@
+/** Tests of the state of a job, read by the descriptor of its kind. */
+import assert from "node:assert/strict";
+import type { AnyJob } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { endOf } from "../../crds/job_state.ts";
+
+/** A TrainJob's status with conditions, each `Type=Status` or `Type=Status/Reason`. */
+function jobWith(...conditions: string[]): Pick<AnyJob, "status"> {
+  return {
+    status: {
+      conditions: conditions.map((it) => {
+        const [type = "", status = "", reason = "Test"] = it.split(/[=/]/);
+        return { type, status, reason };
+      }),
+    },
+  };
+}
+
+const ends: Record<string, { conditions: string[]; want: string | undefined }> = {
+  "no condition": { conditions: [], want: undefined },
+  "Suspended": { conditions: ["Suspended=True"], want: undefined },
+  "Complete": { conditions: ["Complete=True"], want: "Complete" },
+  "Complete that is false": { conditions: ["Complete=False"], want: undefined },
+  "Failed": { conditions: ["Suspended=False", "Failed=True"], want: "Failed" },
+  "Failed for a runtime that may be changed yet": {
+    conditions: ["Failed=True/TrainingRuntimeNotSupported"],
+    want: undefined,
+  },
+  "Complete beside a failure that may go": {
+    conditions: ["Failed=True/TrainingRuntimeNotSupported", "Complete=True"],
+    want: "Complete",
+  },
+};
+for (const [sentence, { conditions, want }] of Object.entries(ends)) {
+  Deno.test(`\`endOf()\` reads a job with ${sentence}`, () => {
+    assert.equal(endOf(TRAINJOB, jobWith(...conditions)), want);
+  });
+}
+
+Deno.test("`endOf()` reads nothing of a job without status", () => {
+  assert.equal(endOf(TRAINJOB, {}), undefined);
+});
