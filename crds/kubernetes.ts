@@ -25,6 +25,7 @@ export type Lease = Wire<k8s.V1Lease>;
 export type Namespace = Wire<k8s.V1Namespace>;
 export type Node = Wire<k8s.V1Node>;
 export type PersistentVolumeClaim = Wire<k8s.V1PersistentVolumeClaim>;
+export type PolicyRule = Wire<k8s.V1PolicyRule>;
 export type Pod = Wire<k8s.V1Pod>;
 export type PodSpec = Wire<k8s.V1PodSpec>;
 export type PodTemplateSpec = Wire<k8s.V1PodTemplateSpec>;

@@ -119,6 +119,11 @@ function watched<T>(kind: Kind<unknown>, schema: z.ZodType<T>): Kind<Partial<T>>
   return { ...kind, parse: (value) => schema.parse(value) };
 }
 
+/** The kind with no more of its objects than which they are and whose, such as of Secrets. */
+export function identityOf(kind: Kind<unknown>): Kind<WatchedIdentity> {
+  return watched(kind, watchedIdentity);
+}
+
 /**
  * Of a replicated job which step it is, and of its pods the labels and the containers' names. Without the
  * label that has the TrainJob's name, which is the JobSet's, the outlines of thousands are the same one.

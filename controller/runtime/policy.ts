@@ -1,6 +1,8 @@
 /** ML policies and gangs: the parts of a runtime that one API field each adds to rendering. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
+import type { PolicyRule } from "../../crds/kubernetes.ts";
 import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
+import type { Child } from "./child.ts";
 import type { Draft, Stage } from "./draft.ts";
 
 /** The behaviour of one field of `mlPolicy` or `podGroupPolicy`. All of it is pure. */
@@ -11,6 +13,10 @@ export interface Policy {
   readonly validate?: (draft: Draft) => FieldProblem[];
   /** Changes the draft. It is called only if there is no problem. */
   readonly apply?: (draft: Draft) => void;
+  /** Returns the objects beside the JobSet, from the draft after all stages. Nothing is created. */
+  readonly children?: (draft: Draft) => Child[];
+  /** Access to the children that the manager needs beyond its own rules, in any namespace. */
+  readonly rules?: readonly PolicyRule[];
 }
 
 /** Policies by the API field that names each. */
@@ -98,4 +104,18 @@ export function mlPolicyStage(policies: Policies): Stage {
 /** The stage of the gang, which sees the pods as they will be created. */
 export function gangStage(policies: Policies): Stage {
   return stage("gang", (runtime) => gangsOf(policies, runtime));
+}
+
+/** Returns the access rules of every policy that declares some, by a name for its role. */
+export function policyRules(policies: Policies): Readonly<Record<string, readonly PolicyRule[]>> {
+  const rows = [...Object.entries(policies.ml), ...Object.entries(policies.gangs)];
+  return Object.fromEntries(
+    rows.flatMap(([name, { rules = [] }]) => rules.length > 0 ? [[name, rules]] : []),
+  );
+}
+
+/** Reports whether any policy has children. */
+export function hasChildren({ ml, plain, gangs }: Policies): boolean {
+  return [...Object.values(ml), plain, ...Object.values(gangs)]
+    .some(({ children }) => children !== undefined);
 }

@@ -5,13 +5,14 @@ import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { controllerReference } from "../../kube/ownership.ts";
+import type { Child } from "./child.ts";
 import { childNames } from "./child_names.ts";
 import { unshared } from "./copy.ts";
 import { type Draft, type Executor, jobsOf, type Stage } from "./draft.ts";
 import { execution, podIdentity } from "./identity.ts";
 import { nodeCounts, parallelism } from "./node_counts.ts";
 import { POLICIES } from "./policies/table.ts";
-import { gangStage, mlPolicyStage, type Policies } from "./policy.ts";
+import { gangStage, mlPolicyStage, type Policies, policiesOf } from "./policy.ts";
 import { runtimePatches } from "./runtime_patches.ts";
 import {
   initializers,
@@ -42,8 +43,10 @@ export interface RenderProblems {
   readonly problems: readonly FieldProblem[];
 }
 
-/** The JobSet, or why there is none. */
-export type Rendered = { readonly jobSet: JobSet } | RenderProblems;
+/** The JobSet and the other children, or why there are none. */
+export type Rendered =
+  | { readonly jobSet: JobSet; readonly children: () => Child[] }
+  | RenderProblems;
 
 const hasJobs: Stage = {
   name: "hasJobs",
@@ -139,5 +142,10 @@ function runStages(input: RenderInput, admission: boolean): { draft: Draft } & R
 export function renderJobSet(input: RenderInput, { admission = false } = {}): Rendered {
   const { draft, unsupported, problems } = runStages(input, admission);
   if (unsupported.length + problems.length > 0) return { unsupported, problems };
-  return { jobSet: toJobSet(draft) };
+  const { policies = POLICIES } = input;
+  return {
+    jobSet: toJobSet(draft),
+    children: () =>
+      policiesOf(policies, draft.runtime).flatMap((policy) => policy.children?.(draft) ?? []),
+  };
 }

@@ -1,66 +1,82 @@
-/** Writes what was decided, each write with what makes it safe to repeat. */
+/** Writes of a reconciliation, each with the preconditions that make it safe to repeat. */
 import { KINDS } from "../../crds/kinds.ts";
-import { childNames } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound, KubeError } from "../../kube/errors.ts";
-import type { ObjectKey } from "../../kube/resource.ts";
-import type { JobSetPlan } from "./jobset_plan.ts";
-import type { ResourceDecision, TlsPlan } from "./resources.ts";
+import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import type { ChildPlan, ChildWrite } from "./children.ts";
 
-/** Where and how to write. */
+/** The TrainJob to write for, and the client. */
 export interface Writer {
   readonly client: KubeClient;
   readonly key: ObjectKey;
   readonly signal: AbortSignal;
 }
 
-/** Answers that say that trying again later may help, whatever the object is. */
+/** Codes after which a repetition may succeed, whatever the object is. */
 const TRANSIENT_CODES: readonly number[] = [408, 409, 429, 500, 502, 503, 504];
 
-/** Whether the API server refused the object itself, and not the moment. */
+/** Reports whether the API server refused the object itself, so that a repetition is refused too. */
 export function isRefusal(error: unknown): error is KubeError {
   return error instanceof KubeError && !TRANSIENT_CODES.includes(error.code) &&
     !isNotFound(error) && error.code !== 401;
 }
 
-/** Writes the snapshot. That one exists is a conflict like any other: the caller looks anew. */
-export async function writeSnapshot(
+/** Creates what must not be told: of a refusal only the code and the reason are passed on. */
+async function createOnce(
   { client, signal }: Writer,
-  { snapshot }: ResourceDecision,
+  { kind, name }: ChildPlan,
+  make: () => Promise<KubeObject>,
 ): Promise<void> {
-  if (snapshot) await client.create(KINDS.configMap, snapshot, { signal });
-}
-
-/** Writes the ConfigMap of the CA. */
-export async function writeTls({ client, key, signal }: Writer, plan: TlsPlan): Promise<void> {
-  if (plan.kind === "create") await client.create(KINDS.configMap, plan.configMap, { signal });
-  if (plan.kind !== "patch") return;
-  const name = childNames.tlsConfig(key.name);
-  const patch = { type: "merge", body: plan.body } as const;
-  await client.patch(KINDS.configMap, { namespace: key.namespace, name }, patch, { signal });
-}
-
-/** Creates, patches or deletes the JobSet; that it is gone already is no error. */
-export async function writeJobSet(
-  { client, key, signal }: Writer,
-  plan: JobSetPlan,
-): Promise<void> {
-  if (plan.kind === "create") await client.create(KINDS.jobSet, plan.jobSet, { signal });
-  if (plan.kind === "patch") {
-    await client.patch(KINDS.jobSet, key, { type: "merge", body: plan.body }, { signal });
-  }
-  if (plan.kind !== "delete") return;
-  const { uid, propagation: propagationPolicy } = plan;
+  const object = await make();
   try {
-    const preconditions = { uid };
-    await client.delete(KINDS.jobSet, key, { propagationPolicy, preconditions, signal });
+    await client.create(identityOf(kind), object, { signal });
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const { code, reason } = error;
+    const message = `creating ${kind.kind} "${name}" was refused: ${code} ${reason}`;
+    throw new KubeError(message, { code, reason });
+  }
+}
+
+/** Deletes a child; that it does not exist any more is no error. */
+async function deleteChild(
+  { client, key, signal }: Writer,
+  { kind, name }: ChildPlan,
+  { uid, propagation }: Extract<ChildWrite, { kind: "delete" }>,
+): Promise<void> {
+  const options = { propagationPolicy: propagation, preconditions: { uid }, signal };
+  try {
+    await client.delete(kind, { namespace: key.namespace, name }, options);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
 }
 
-/** Writes the fields of the status that change, on the TrainJob as it was read. */
+/** Writes one child. That it exists already is a conflict like any other: the caller reads anew. */
+export async function writeChild(writer: Writer, plan: ChildPlan): Promise<void> {
+  const { client, key: { namespace }, signal } = writer;
+  const { kind, name, write } = plan;
+  switch (write.kind) {
+    case "none":
+      return;
+    case "create":
+      await client.create(kind, write.object, { signal });
+      return;
+    case "create-once":
+      return createOnce(writer, plan, write.make);
+    case "patch": {
+      const patch = { type: "merge", body: write.body } as const;
+      await client.patch(kind, { namespace, name }, patch, { signal });
+      return;
+    }
+    case "delete":
+      return deleteChild(writer, plan, write);
+  }
+}
+
+/** Writes the changed fields of the status, if the TrainJob is still as it was read. */
 export async function writeStatus(
   { client, key, signal }: Writer,
   trainJob: TrainJob,

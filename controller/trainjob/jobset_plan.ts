@@ -4,23 +4,12 @@ import type { PodSpec, PodTemplateSpec } from "../../crds/kubernetes.ts";
 import { ANNOTATIONS, JOBSET_CONDITIONS } from "../../crds/names.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
 import type { Executor } from "../runtime/draft.ts";
+import type { ChildWrite } from "./children.ts";
 import { covers, fingerprint, frozenPart } from "./fingerprint.ts";
 
-/** The one write that brings a JobSet on, if any. */
-export type JobSetPlan =
-  | { readonly kind: "none" }
-  | { readonly kind: "create"; readonly jobSet: JobSet }
-  /** A merge patch with uid and resource version in it. */
-  | { readonly kind: "patch"; readonly body: unknown }
-  | {
-    readonly kind: "delete";
-    readonly uid: string | undefined;
-    readonly propagation: "Foreground" | "Background";
-  };
-
-/** The plan, and what the JobSet cannot follow. */
+/** The write to the JobSet, and the change that it cannot follow. */
 export interface JobSetDecision {
-  readonly plan: JobSetPlan;
+  readonly plan: ChildWrite;
   readonly problem?: string;
 }
 
@@ -163,7 +152,7 @@ function thaw({ executor }: JobSetPlanInput, live: JobSet): JobSetDecision {
 /** Decides about the JobSet (contract trainjob.md 2.4): a running one is never touched. */
 export function planJobSet(input: JobSetPlanInput): JobSetDecision {
   const { desired, live } = input;
-  if (!live) return { plan: { kind: "create", jobSet: toCreate(input) } };
+  if (!live) return { plan: { kind: "create", object: toCreate(input) } };
   if (live.metadata.deletionTimestamp !== undefined) return NONE;
   const suspends = desired.spec?.suspend === true;
   if (live.spec?.suspend !== true) return suspends ? suspendPlan(live) : NONE;

@@ -8,12 +8,19 @@ import type {
   TrainingRuntime,
 } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
-import { WATCHED, type WatchedConfigMap, type WatchedPod } from "../../crds/watched.ts";
+import { identityOf, WATCHED, type WatchedConfigMap, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
+import {
+  formatKey,
+  type KubeObject,
+  type ObjectKey,
+  type ResourceKind,
+} from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
+import type { Child } from "../runtime/child.ts";
 import type { Executor } from "../runtime/draft.ts";
+import type { Policies } from "../runtime/policy.ts";
 import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
 import { isFinished, isOurs, type Observed, owns } from "./observed.ts";
 import type { RunningPods } from "./running_pods.ts";
@@ -50,6 +57,8 @@ export interface Sources {
   readonly caBundle: () => string | undefined;
   readonly trials: Pick<TrialHooks, "trialOf"> | undefined;
   readonly settling: Pick<Settling, "isSettled"> | undefined;
+  /** Default: the policies of this build. */
+  readonly policies?: Policies;
 }
 
 /** How one object is read: from its cache, or from the API server. */
@@ -65,6 +74,19 @@ function cached<T>(cache: Informer<T>, _kind: unknown, key: ObjectKey): Promise<
 
 function live(client: KubeClient, signal: AbortSignal): Read {
   return (_cache, kind, key) => getOrUndefined(client, kind, key, { signal });
+}
+
+/**
+ * Reads a policy's child from the API server: no cache holds it whole. Of one that is created once
+ * nothing is read but which object it is and whose.
+ */
+export function observeChild(
+  client: KubeClient,
+  { kind, name, mode }: Child,
+  { namespace, signal }: { namespace: string | undefined; signal: AbortSignal },
+): Promise<KubeObject | undefined> {
+  const read: ResourceKind<KubeObject> = mode === "once" ? identityOf(kind) : kind;
+  return getOrUndefined(client, read, { namespace, name }, { signal });
 }
 
 function readRuntime(

@@ -77,6 +77,12 @@ export function ownJobSet({ trainJob, jobSet }: Observed): JobSet | undefined {
   return jobSet && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
 }
 
+/** Reports whether the TrainJob's JobSet runs, or would run if its executor got to it. */
+export function jobSetRuns(observed: Observed): boolean {
+  const own = ownJobSet(observed);
+  return own !== undefined && own.spec?.suspend !== true;
+}
+
 /** The reference by which children name the TrainJob as their controller. */
 export function ownerReferenceTo(trainJob: TrainJob): Required<OwnerRef> {
   const { name = "", uid = "" } = trainJob.metadata;

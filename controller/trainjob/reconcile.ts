@@ -13,17 +13,12 @@ import {
 } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import { parseKey } from "../../kube/resource.ts";
-import {
-  isRefusal,
-  writeJobSet,
-  type Writer,
-  writeSnapshot,
-  writeStatus,
-  writeTls,
-} from "./act.ts";
-import { isOurs, type Observed, type ResourceProblem } from "./observed.ts";
-import { observe, type Sources } from "./observe.ts";
-import { decideResources, type ResourceDecision } from "./resources.ts";
+import { POLICIES } from "../runtime/policies/table.ts";
+import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
+import { type ChildPlan, planChild } from "./children.ts";
+import { isOurs, jobSetRuns, type Observed, type ResourceProblem } from "./observed.ts";
+import { observe, observeChild, type Sources } from "./observe.ts";
+import { decideResources, type ResourceDecision, withoutCreation } from "./resources.ts";
 import { shorten } from "./shorten.ts";
 import { decideStatus } from "./status.ts";
 
@@ -85,43 +80,70 @@ async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
 async function actOnTls(
   options: ReconcilerOptions,
   writer: Writer,
-  { trainJob }: Observed,
-  { tls }: ResourceDecision,
+  trainJob: TrainJob,
+  plan: ChildPlan,
 ): Promise<unknown> {
   const { uid = "" } = trainJob.metadata;
-  const tell = (message: string) => {
+  const warnOnce = (message: string) => {
     if (options.isNews(uid, message)) warn(options, trainJob, message);
   };
-  if (tls.kind === "refused") tell(tls.message);
+  if (plan.problem !== undefined) warnOnce(plan.problem);
   try {
-    await writeTls(writer, tls);
+    await writeChild(writer, plan);
     return undefined;
   } catch (error) {
     if (isStale(error)) throw error;
-    if (isRefusal(error)) tell(messageOf(error));
+    if (isRefusal(error)) warnOnce(messageOf(error));
     return error;
   }
+}
+
+/** The decision with the plans of the policies' children, which take the place of the children. */
+interface Plans {
+  readonly decision: ResourceDecision;
+  readonly children: readonly ChildPlan[];
+}
+
+/** Reads and plans the children of policies. One that is foreign keeps everything from being created. */
+async function planChildren(
+  { client, signal }: Writer,
+  observed: Observed,
+  decision: ResourceDecision,
+): Promise<Plans> {
+  const { trainJob } = observed;
+  const { namespace } = trainJob.metadata;
+  const runs = jobSetRuns(observed);
+  const children: ChildPlan[] = [];
+  for (const child of decision.children) {
+    const live = await observeChild(client, child, { namespace, signal });
+    const plan = planChild(child, { trainJob, live, runs });
+    if (plan.problem !== undefined) {
+      return { decision: withoutCreation(decision, observed, plan.problem), children: [] };
+    }
+    children.push(plan);
+  }
+  return { decision, children };
 }
 
 async function actOnResources(
   options: ReconcilerOptions,
   writer: Writer,
-  observed: Observed,
-  decision: ResourceDecision,
+  { trainJob }: Observed,
+  { decision, children }: Plans,
 ): Promise<Outcome> {
-  const { problem } = decision;
+  const { snapshot, tls, jobSet, problem } = decision;
+  const { name } = writer.key;
   let late: unknown;
   try {
-    await writeSnapshot(writer, decision);
-    late = await actOnTls(options, writer, observed, decision);
-    await writeJobSet(writer, decision.jobSet.plan);
+    if (snapshot) await writeChild(writer, snapshot);
+    if (tls) late = await actOnTls(options, writer, trainJob, tls);
+    for (const plan of children) await writeChild(writer, plan);
+    await writeChild(writer, { kind: KINDS.jobSet, name, write: jobSet.plan });
   } catch (error) {
     if (isRefusal(error)) {
       return { problem: { message: messageOf(error), unsupported: false }, error };
     }
-    if (error instanceof KubeError && !isStale(error)) {
-      warn(options, observed.trainJob, messageOf(error));
-    }
+    if (error instanceof KubeError && !isStale(error)) warn(options, trainJob, messageOf(error));
     throw error;
   }
   return { problem, error: late };
@@ -133,11 +155,13 @@ async function pass(
   { observed, fresh }: { observed: Observed; fresh: boolean },
 ): Promise<ReconcileResult | typeof AGAIN> {
   const { trainJob } = observed;
-  const decision = decideResources(observed);
+  const { policies = POLICIES } = options;
+  const plans = await planChildren(writer, observed, decideResources(observed, policies));
+  const { decision } = plans;
   if (decision.problem && !fresh) return AGAIN;
   const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
   if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return AGAIN;
-  const outcome = await actOnResources(options, writer, observed, decision);
+  const outcome = await actOnResources(options, writer, observed, plans);
   const status = decideStatus(observed, outcome.problem, options.clock.now());
   if (status.changes) await writeStatus(writer, trainJob, status.changes);
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);

@@ -1,72 +1,58 @@
-/** Decides which children of a TrainJob have to be written. Pure. */
+/** Decisions about the children of a TrainJob. Pure. */
 import { problemsSummary } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { ConfigMap } from "../../crds/kubernetes.ts";
-import {
-  CA_KEY,
-  childNames,
-  JOBSET_CONDITIONS,
-  LABELS,
-  TRAINJOB_CONDITIONS,
-} from "../../crds/names.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { CA_KEY, childNames, JOBSET_CONDITIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
+import type { Child } from "../runtime/child.ts";
+import { hasChildren, type Policies } from "../runtime/policy.ts";
 import { renderJobSet } from "../runtime/render.ts";
+import { type ChildPlan, foreignProblem, ownerText, planChild } from "./children.ts";
 import { type JobSetDecision, planJobSet, suspendPlan } from "./jobset_plan.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
+  jobSetRuns,
   type Observed,
-  ownerReferenceTo,
   ownJobSet,
-  owns,
   type ResourceProblem,
   wasStopped,
 } from "./observed.ts";
 import { createSnapshot, readSnapshot } from "./snapshot.ts";
 
-/** A write to the ConfigMap of the CA. */
-export type TlsPlan =
-  | { readonly kind: "none" }
-  | { readonly kind: "create"; readonly configMap: ConfigMap }
-  | { readonly kind: "patch"; readonly body: unknown }
-  | { readonly kind: "refused"; readonly message: string };
-
-/** The children to write, in this order: snapshot, CA, JobSet. */
+/** The children to write, in this order: snapshot, CA, those of policies, JobSet. */
 export interface ResourceDecision {
-  readonly snapshot?: ConfigMap;
-  readonly tls: TlsPlan;
+  readonly snapshot: ChildPlan | undefined;
+  readonly tls: ChildPlan | undefined;
+  /** Children of policies, to be planned when they were read. */
+  readonly children: readonly Child[];
   readonly jobSet: JobSetDecision;
   readonly problem?: ResourceProblem;
 }
 
 const NOTHING: ResourceDecision = {
-  tls: { kind: "none" },
+  snapshot: undefined,
+  tls: undefined,
+  children: [],
   jobSet: { plan: { kind: "none" } },
 };
 
-function planTls({ trainJob, tlsConfig, caBundle }: Observed): TlsPlan {
-  if (caBundle === undefined) return { kind: "none" };
-  const { name = "", namespace } = trainJob.metadata;
-  const data = { [CA_KEY]: caBundle };
-  if (!tlsConfig) {
-    const metadata = {
-      name: childNames.tlsConfig(name),
-      namespace,
-      labels: { [LABELS.trainJobName]: name },
-      ownerReferences: [ownerReferenceTo(trainJob)],
-    };
-    return { kind: "create", configMap: { metadata, data } };
-  }
-  if (!owns(trainJob, tlsConfig.metadata)) {
-    const message = `ConfigMap "${tlsConfig.metadata?.name}" exists and is owned by another ` +
-      "object; pods get no CA to report progress with until it is deleted";
-    return { kind: "refused", message };
-  }
-  if (tlsConfig.data?.[CA_KEY] === caBundle) return { kind: "none" };
-  const { uid, resourceVersion } = tlsConfig.metadata ?? {};
-  return { kind: "patch", body: { metadata: { uid, resourceVersion }, data } };
+/** Plans the ConfigMap of the CA; while there is no CA it is left alone. */
+function planTls({ trainJob, tlsConfig, caBundle }: Observed): ChildPlan | undefined {
+  if (caBundle === undefined) return undefined;
+  const child = {
+    kind: KINDS.configMap,
+    name: childNames.tlsConfig(trainJob.metadata.name ?? ""),
+    mode: "equal",
+    content: { data: { [CA_KEY]: caBundle } },
+  } as const;
+  const plan = planChild(child, { trainJob, live: tlsConfig, runs: false });
+  if (plan.problem === undefined || tlsConfig === undefined) return plan;
+  const problem = `ConfigMap "${child.name}" exists and ${ownerText(trainJob, tlsConfig)}; pods ` +
+    "get no CA to report progress with until it is deleted";
+  return { ...plan, problem };
 }
 
 function fails(message: string, unsupported = false): { problem: ResourceProblem } {
@@ -82,7 +68,7 @@ function missingRuntime(trainJob: TrainJob): string {
 }
 
 type Source =
-  | { readonly runtime: AnyTrainingRuntime; readonly snapshot?: ConfigMap }
+  | { readonly runtime: AnyTrainingRuntime; readonly snapshot?: ChildPlan }
   | { readonly problem: ResourceProblem };
 
 /** The runtime that the job goes by: its snapshot, or the runtime of now with a snapshot to write. */
@@ -96,21 +82,24 @@ function sourceOf({ trainJob, snapshot, runtime }: Observed): Source {
     return "problem" in read ? fails(read.problem) : read;
   }
   if (!runtime) return fails(missingRuntime(trainJob));
-  return { runtime, snapshot: createSnapshot(trainJob, runtime) };
+  const object = createSnapshot(trainJob, runtime);
+  const name = childNames.runtimeSnapshot(trainJob.metadata.name ?? "");
+  const write = { kind: "create", object } as const;
+  return { runtime, snapshot: { kind: KINDS.configMap, name, write } };
 }
 
-/** The children by the rendering; a snapshot is written only of a runtime that can be rendered. */
-function rendered(observed: Observed): Omit<ResourceDecision, "tls"> {
+/** Plans the children by rendering; a snapshot is written only of a runtime that can be rendered. */
+function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision, "tls"> {
   const { trainJob, executor, trial } = observed;
   const source = sourceOf(observed);
-  if ("problem" in source) return { ...source, jobSet: NOTHING.jobSet };
-  const result = renderJobSet({ trainJob, runtime: source.runtime, executor, trial });
+  if ("problem" in source) return { ...NOTHING, ...source };
+  const result = renderJobSet({ trainJob, runtime: source.runtime, executor, trial, policies });
   if (!("jobSet" in result)) {
     const { unsupported, problems } = result;
     const problem = unsupported.length > 0
       ? fails(`unsupported runtime: ${problemsSummary(unsupported)}`, true)
       : fails(problemsSummary(problems));
-    return { ...problem, jobSet: NOTHING.jobSet };
+    return { ...NOTHING, ...problem };
   }
   const suspended = TRAINJOB_CONDITIONS.suspended;
   const jobSet = planJobSet({
@@ -119,8 +108,21 @@ function rendered(observed: Observed): Omit<ResourceDecision, "tls"> {
     executor,
     wasSuspended: isConditionTrue(trainJob.status?.conditions, suspended),
   });
-  const problem = jobSet.problem === undefined ? {} : fails(jobSet.problem);
-  return { snapshot: source.snapshot, jobSet, ...problem };
+  const children = result.children();
+  const { snapshot } = source;
+  return jobSet.problem === undefined
+    ? { snapshot, children, jobSet }
+    : { snapshot, children: [], jobSet, ...fails(jobSet.problem) };
+}
+
+/**
+ * Plans a job that runs: its snapshot is created again if it was deleted, and so are the children of
+ * policies, but for those that are created once. It is rendered only if a policy has children at all.
+ */
+function runningResources(observed: Observed, policies: Policies): Omit<ResourceDecision, "tls"> {
+  if (observed.snapshot !== undefined && !hasChildren(policies)) return NOTHING;
+  const { snapshot, children } = rendered(observed, policies);
+  return { ...NOTHING, snapshot, children: children.filter(({ mode }) => mode !== "once") };
 }
 
 /** Of a job that has ended only one thing is left to do: what its deadline, or its rules, stopped has to go. */
@@ -140,30 +142,52 @@ function refusalOf(jobSet: JobSet): { problem?: ResourceProblem } {
 }
 
 /**
- * Decides about the children. A job that runs is not rendered: its snapshot is restored if it was
- * lost, and what is wrong with its runtime does not touch it. A job that cannot be rendered can
- * still be paused.
+ * Decides about the children. Problems of its runtime do not touch a job that runs. A job that cannot
+ * be rendered can still be paused.
  */
-export function decideResources(observed: Observed): ResourceDecision {
+export function decideResources(observed: Observed, policies: Policies): ResourceDecision {
   const { trainJob, jobSet } = observed;
   if (isFinished(trainJob.status)) return afterTheEnd(observed);
   const own = ownJobSet(observed);
   // The status is about to say so; nothing is left to make or to pause.
   if (own && hasEnded(own)) return NOTHING;
   if (jobSet && !own) {
-    const message = `JobSet "${jobSet.metadata.name}" exists and is owned by another object; ` +
-      "delete it, or give the TrainJob another name";
-    return { ...NOTHING, ...fails(message) };
+    return { ...NOTHING, ...fails(foreignProblem(trainJob, KINDS.jobSet, jobSet)) };
   }
   const tls = planTls(observed);
-  const runs = own !== undefined && own.spec?.suspend !== true;
-  if (runs && trainJob.spec.suspend !== true) {
-    const snapshot = observed.snapshot ? undefined : rendered(observed).snapshot;
-    return { snapshot, tls, jobSet: NOTHING.jobSet, ...refusalOf(own) };
+  if (own && jobSetRuns(observed) && trainJob.spec.suspend !== true) {
+    return { ...runningResources(observed, policies), tls, ...refusalOf(own) };
   }
-  const decision = { ...rendered(observed), tls };
+  return withoutProblem({ ...rendered(observed, policies), tls }, observed);
+}
+
+/** A problem of a job that has a JobSet does not end it; it can still be paused. */
+function withoutProblem(decision: ResourceDecision, observed: Observed): ResourceDecision {
+  const own = ownJobSet(observed);
   if (!own || !decision.problem) return decision;
-  const problem = { ...decision.problem, unsupported: false };
-  const pauses = runs && own.metadata.deletionTimestamp === undefined;
-  return { ...decision, problem, jobSet: pauses ? suspendPlan(own) : decision.jobSet };
+  const pauses = jobSetRuns(observed) && own.metadata.deletionTimestamp === undefined;
+  return {
+    ...decision,
+    problem: { ...decision.problem, unsupported: false },
+    jobSet: pauses ? suspendPlan(own) : decision.jobSet,
+  };
+}
+
+/**
+ * Returns the decision for a child that cannot be written: nothing is created, so that nothing is half
+ * made. A suspension is still carried out.
+ */
+export function withoutCreation(
+  decision: ResourceDecision,
+  observed: Observed,
+  message: string,
+): ResourceDecision {
+  const { jobSet, tls } = decision;
+  const suspends = observed.trainJob.spec.suspend === true && jobSet.plan.kind === "patch";
+  return {
+    ...NOTHING,
+    tls: ownJobSet(observed) && tls,
+    jobSet: suspends ? jobSet : NOTHING.jobSet,
+    ...fails(message),
+  };
 }

@@ -8,6 +8,7 @@ import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import type { WatchedConfigMap } from "../../crds/watched.ts";
 import { messageOf } from "../../kube/errors.ts";
+import { ownerText } from "./children.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
 
 const PREFIX = "unable to get runtime snapshot: invalid runtime snapshot:";
@@ -83,7 +84,8 @@ function decode(text: string, trainJob: TrainJob): ReadSnapshot {
 /** Reads a TrainJob's snapshot. Never throws; problems are worded as upstream's. */
 export function readSnapshot(trainJob: TrainJob, configMap: WatchedConfigMap): ReadSnapshot {
   if (!owns(trainJob, configMap.metadata)) {
-    return { problem: `${PREFIX} a snapshot configmap exists but is owned by another object` };
+    const message = "a snapshot configmap exists but is owned by another object";
+    return { problem: `${PREFIX} ${message}: it ${ownerText(trainJob, configMap)}` };
   }
   const text = configMap.data?.[RUNTIME_SNAPSHOT_KEY];
   if (text === undefined) {

@@ -278,7 +278,7 @@ Deno.test("reconcileTrainJob() refuses a JobSet of another owner (G12) and recov
   await world.settle();
   match(
     world.conditions.join(),
-    /ResourcesCreated=False.*JobSet "tj" exists and is owned by another/,
+    /ResourcesCreated=False.*JobSet "tj" exists and is owned by no controller; delete it, or give/,
   );
   equal(world.trainJob.status?.state, "Created");
   equal(world.events[0]?.reason, "TrainJobResourcesCreationFailed");
@@ -374,7 +374,11 @@ Deno.test("reconcileTrainJob() says word for word what is wrong with a snapshot"
   const wrong =
     "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: other}";
   const cases = [
-    [[owner], { runtime: "" }, "a snapshot configmap exists but is owned by another object"],
+    [
+      [owner],
+      { runtime: "" },
+      'a snapshot configmap exists but is owned by another object: it is owned by X "x"',
+    ],
     [[mine], {}, 'snapshot ConfigMap missing "runtime" data key'],
     [[mine], { runtime: "{" }, "unable to unmarshal the snapshot: "],
     [
@@ -450,7 +454,10 @@ Deno.test("reconcileTrainJob() trains on without a CA whose ConfigMap is another
   ok(world.jobSet);
   deepEqual(world.conditions, []);
   equal(world.events.length, 1);
-  match(world.events[0]?.message ?? "", /ConfigMap "tj-tls-config" exists and is owned by another/);
+  match(
+    world.events[0]?.message ?? "",
+    /ConfigMap "tj-tls-config" exists and is owned by no controller; pods get no CA/,
+  );
   deepEqual(world.cluster.peek(KINDS.configMap, TLS)?.data, { "ca.crt": "evil" });
 });
 

@@ -39,7 +39,7 @@ export class World {
   settled = true;
   readonly options: ReconcilerOptions;
 
-  constructor() {
+  constructor(more: Pick<ReconcilerOptions, "policies"> = {}) {
     const { cluster, events } = this;
     cluster.now = () => this.now;
     const told = new Set<string>();
@@ -48,6 +48,7 @@ export class World {
     cluster.informer(KINDS.pod).onChange(runningPods.seen);
     cluster.informer(WATCHED.jobSet).onChange(endedJobSets.seen);
     this.options = {
+      ...more,
       client: cluster.client(),
       informers: {
         trainJobs: cluster.informer(KINDS.trainJob),

@@ -1,0 +1,120 @@
+/** Children of a TrainJob: what has to be written so that each is as its mode says. Pure. */
+import type { TrainJob } from "../../crds/trainjob.ts";
+import { LABELS } from "../../crds/names.ts";
+import { controllerOf } from "../../kube/ownership.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { Child, ChildContent } from "../runtime/child.ts";
+import { ownerReferenceTo, owns } from "./observed.ts";
+
+/** The one write that brings a child up to date. */
+export type ChildWrite =
+  | { readonly kind: "none" }
+  | { readonly kind: "create"; readonly object: KubeObject }
+  /** Creates what `make` returns; no message may hold any of it. */
+  | { readonly kind: "create-once"; readonly make: () => Promise<KubeObject> }
+  /** A merge patch with uid and resource version in it. */
+  | { readonly kind: "patch"; readonly body: unknown }
+  | {
+    readonly kind: "delete";
+    readonly uid: string | undefined;
+    readonly propagation: "Foreground" | "Background";
+  };
+
+/** The write of one child; with a problem there is nothing to write. */
+export interface ChildPlan {
+  readonly kind: ResourceKind<KubeObject>;
+  readonly name: string;
+  readonly write: ChildWrite;
+  readonly problem?: string;
+}
+
+const NONE: ChildWrite = { kind: "none" };
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Reports whether the merge patch would change nothing, but for defaults inside lists. */
+function isApplied(live: unknown, patch: unknown): boolean {
+  if (patch === undefined) return true;
+  if (patch === null) return live === undefined || live === null;
+  if (!isObject(patch)) return live === patch;
+  if (Array.isArray(patch)) {
+    return Array.isArray(live) && live.length === patch.length &&
+      patch.every((item, index) => isApplied(live[index], item));
+  }
+  const fields = new Map<string, unknown>(isObject(live) ? Object.entries(live) : []);
+  return Object.entries(patch).every(([name, value]) => isApplied(fields.get(name), value));
+}
+
+/** The object to create, which the TrainJob controls. */
+function childObject(trainJob: TrainJob, name: string, content: ChildContent): KubeObject {
+  const { namespace } = trainJob.metadata;
+  const { labels, ...metadata } = content.metadata ?? {};
+  return {
+    ...content,
+    metadata: {
+      ...metadata,
+      name,
+      namespace,
+      labels: { [LABELS.trainJobName]: trainJob.metadata.name ?? "", ...labels },
+      ownerReferences: [ownerReferenceTo(trainJob)],
+    },
+  };
+}
+
+function createPlan(trainJob: TrainJob, child: Child): ChildWrite {
+  if (child.mode !== "once") {
+    return { kind: "create", object: childObject(trainJob, child.name, child.content) };
+  }
+  const make = async () => childObject(trainJob, child.name, await child.make());
+  return { kind: "create-once", make };
+}
+
+/** Says who controls an object that is not the TrainJob's. */
+export function ownerText(trainJob: TrainJob, { metadata }: KubeObject): string {
+  const owner = controllerOf(metadata);
+  if (owner === undefined) return "is owned by no controller";
+  const isNamesake = owner.kind === "TrainJob" && owner.name === trainJob.metadata.name;
+  const which = isNamesake ? ` with another UID, ${owner.uid}` : "";
+  return `is owned by ${owner.kind} "${owner.name}"${which}`;
+}
+
+/** Says that an object of a child's name is not the TrainJob's, and what to do. */
+export function foreignProblem(
+  trainJob: TrainJob,
+  { kind }: Pick<ResourceKind<unknown>, "kind">,
+  live: KubeObject,
+): string {
+  return `${kind} "${live.metadata?.name}" exists and ${
+    ownerText(trainJob, live)
+  }; delete it, or ` +
+    "give the TrainJob another name";
+}
+
+/** What a child's plan is made from. */
+export interface ChildState {
+  readonly trainJob: TrainJob;
+  /** The object of that kind and name, whoever owns it. */
+  readonly live: KubeObject | undefined;
+  /** The JobSet runs, so that pods may rely on the child. */
+  readonly runs: boolean;
+}
+
+/** Plans the write of one child. What the TrainJob's UID does not control is never written. */
+export function planChild(child: Child, { trainJob, live, runs }: ChildState): ChildPlan {
+  const { kind, name } = child;
+  if (live === undefined) return { kind, name, write: createPlan(trainJob, child) };
+  if (!owns(trainJob, live.metadata)) {
+    return { kind, name, write: NONE, problem: foreignProblem(trainJob, kind, live) };
+  }
+  const isLeftAlone = child.mode === "once" || (child.mode === "while-suspended" && runs) ||
+    live.metadata?.deletionTimestamp !== undefined;
+  if (isLeftAlone || isApplied(live, child.content)) return { kind, name, write: NONE };
+  const { uid, resourceVersion } = live.metadata ?? {};
+  const body = {
+    ...child.content,
+    metadata: { ...child.content.metadata, uid, resourceVersion },
+  };
+  return { kind, name, write: { kind: "patch", body } };
+}
