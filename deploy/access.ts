@@ -1,5 +1,6 @@
 /** Who may do what: the manager (exactly `app/manager/cluster_role.ts`), users of TrainJobs, and the SDK. */
 import { managerRbac } from "../app/manager/cluster_role.ts";
+import type { Policies } from "../controller/runtime/policy.ts";
 import { VERSION } from "../app/version.ts";
 import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../crds/names.ts";
 import { labelled, type Manifest, type Settings, TRAINER_COMPATIBILITY } from "./settings.ts";
@@ -7,13 +8,12 @@ import { labelled, type Manifest, type Settings, TRAINER_COMPATIBILITY } from ".
 const RBAC = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC}/v1`;
 
-/** The manager's rights, under the names of this installation. */
-export function managerRoles({ name, namespace }: Settings): Manifest[] {
-  return managerRbac(namespace, name).map((object) => {
-    const { roleRef } = object;
-    const renamed = typeof roleRef === "object" ? { roleRef: { ...roleRef, name } } : {};
-    return { ...object, ...renamed, metadata: labelled(name, object.metadata.namespace) };
-  });
+/** The manager's roles, under the names of this installation. */
+export function managerRoles({ name, namespace }: Settings, policies?: Policies): Manifest[] {
+  return managerRbac({ name, namespace, serviceAccount: name }, policies).map((object) => ({
+    ...object,
+    metadata: labelled(object.metadata.name, object.metadata.namespace),
+  }));
 }
 
 /** Rights that whoever may edit or view a namespace gets over its TrainJobs. */

@@ -1,19 +1,13 @@
 /**
- * What the manager may do: the ClusterRole and the Role that `deploy/` ships and under which
- * `standalone` runs the manager from the first day. Every rule says who needs it.
+ * RBAC of the manager: the roles that `deploy/` ships, and under which `standalone` runs it too. Every
+ * rule says what needs it.
  */
+import { POLICIES } from "../../controller/runtime/policies/table.ts";
+import { type Policies, policyRules } from "../../controller/runtime/policy.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import type { PolicyRule } from "../../crds/kubernetes.ts";
 import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../../crds/names.ts";
-
-/** A rule of RBAC. */
-export interface PolicyRule {
-  apiGroups?: string[];
-  resources?: string[];
-  resourceNames?: string[];
-  nonResourceURLs?: string[];
-  verbs: string[];
-}
 
 /** Objects of RBAC as the API server takes them. */
 export interface RbacObject {
@@ -115,28 +109,52 @@ export const NAMESPACE_RULES: readonly PolicyRule[] = [
   },
 ];
 
-/** The four objects that give a service account what the manager needs. */
-export function managerRbac(namespace: string, serviceAccount: string): RbacObject[] {
-  const apiVersion = "rbac.authorization.k8s.io/v1";
-  const name = MANAGER.name;
-  const subjects = [{ kind: "ServiceAccount", name: serviceAccount, namespace }];
-  const roleRef = (kind: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, name });
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+const apiVersion = `${RBAC_GROUP}/v1`;
+
+/** The account that is given the rights, and the name of the roles. */
+export interface RbacSubject {
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  /** Default: the name of the manager. */
+  readonly name?: string;
+}
+
+/** A ClusterRole of that name, bound to the account. */
+function clusterAccess(
+  name: string,
+  rules: readonly PolicyRule[],
+  { namespace, serviceAccount }: RbacSubject,
+): RbacObject[] {
   return [
-    { apiVersion, kind: "ClusterRole", metadata: { name }, rules: CLUSTER_RULES },
+    { apiVersion, kind: "ClusterRole", metadata: { name }, rules },
     {
       apiVersion,
       kind: "ClusterRoleBinding",
       metadata: { name },
-      roleRef: roleRef("ClusterRole"),
-      subjects,
+      roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", name: serviceAccount, namespace }],
     },
+  ];
+}
+
+/**
+ * Returns the roles and bindings that give a service account the access that the manager needs, with a
+ * ClusterRole of its own for each policy that declares rules for its children.
+ */
+export function managerRbac(subject: RbacSubject, policies: Policies = POLICIES): RbacObject[] {
+  const { name = MANAGER.name, namespace, serviceAccount } = subject;
+  return [
+    ...clusterAccess(name, CLUSTER_RULES, subject),
     { apiVersion, kind: "Role", metadata: { name, namespace }, rules: NAMESPACE_RULES },
     {
       apiVersion,
       kind: "RoleBinding",
       metadata: { name, namespace },
-      roleRef: roleRef("Role"),
-      subjects,
+      roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
+      subjects: [{ kind: "ServiceAccount", name: serviceAccount, namespace }],
     },
+    ...Object.entries(policyRules(policies))
+      .flatMap(([policy, rules]) => clusterAccess(`${name}-${policy}`, rules, subject)),
   ];
 }

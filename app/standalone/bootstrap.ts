@@ -147,7 +147,7 @@ export async function bootstrap(client: KubeClient): Promise<void> {
   await Promise.all(crdManifests().map((crd) => putCrd(client, crd)));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });
-  const rbac = [...CONTROLLER_RBAC, ...managerRbac(namespace, MANAGER.name)];
+  const rbac = [...CONTROLLER_RBAC, ...managerRbac({ namespace, serviceAccount: MANAGER.name })];
   await Promise.all(rbac.map((object) => put(client, rbacKind(object), { ...object })));
   await put(client, KINDS.configMap, {
     metadata: { name: MANAGER.publicConfigMap, namespace },

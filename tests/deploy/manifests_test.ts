@@ -6,6 +6,7 @@ import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/manager/cluster_role.t
 import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { flagOf, SETTINGS } from "../../app/configuration/settings.ts";
 import { createMetrics } from "../../app/manager/metrics.ts";
+import { managerRoles } from "../../deploy/access.ts";
 import { dashboard } from "../../deploy/dashboard.ts";
 import { generatedFiles, outdatedFiles } from "../../deploy/generate.ts";
 import { parts } from "../../deploy/parts.ts";
@@ -119,6 +120,32 @@ Deno.test("parts() give the manager the rights of app/manager/cluster_role.ts, a
   for (const kind of ["ClusterRoleBinding", "RoleBinding"]) {
     assert.deepEqual(find(kind).subjects, [subject]);
   }
+});
+
+Deno.test("managerRoles() give each policy with children a ClusterRole of its own", () => {
+  const rules = [{ apiGroups: [""], resources: ["secrets"], verbs: ["create", "get"] }];
+  const groups = [{ apiGroups: ["acme.io"], resources: ["troupes"], verbs: ["create"] }];
+  const policies = {
+    plain: {},
+    ml: { rings: { rules }, silent: {} },
+    gangs: { troupe: { rules: groups } },
+  };
+  const settings = { ...DEFAULTS, name: "other" };
+  const own = managerRoles(settings);
+  const all = managerRoles(settings, policies);
+  assert.deepEqual(all.slice(0, own.length), own, "the manager's own roles stay as they are");
+  const added = all.slice(own.length);
+  assert.deepEqual(added.map(({ kind, metadata }) => `${kind} ${metadata.name}`), [
+    "ClusterRole other-rings",
+    "ClusterRoleBinding other-rings",
+    "ClusterRole other-troupe",
+    "ClusterRoleBinding other-troupe",
+  ]);
+  assert.deepEqual(added.flatMap((role) => role.rules ?? []), [...rules, ...groups]);
+  assert.partialDeepStrictEqual(added[1], {
+    roleRef: { kind: "ClusterRole", name: "other-rings" },
+    subjects: [{ kind: "ServiceAccount", name: "other", namespace: DEFAULTS.namespace }],
+  });
 });
 
 Deno.test("parts() let the manager reach Katib's DB manager", () => {

@@ -129,7 +129,7 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     ...crds,
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: MANAGER.name, namespace } },
-    ...managerRbac(namespace, MANAGER.name),
+    ...managerRbac({ namespace, serviceAccount: MANAGER.name }),
   ]);
   const names = crds.map(({ metadata }) => `crd/${metadata.name}`);
   await crdsServed(plane, names);

@@ -1,5 +1,5 @@
 /** What an audit log says of the privileges of a user: which were used, and which never. Pure. */
-import type { PolicyRule } from "../../../app/manager/cluster_role.ts";
+import type { PolicyRule } from "../../../crds/kubernetes.ts";
 import type { AuditEvent } from "../control_plane/audit.ts";
 
 /** What one request asked for, as a rule of RBAC names it. */
