@@ -1,23 +1,15 @@
 /**
- * What each command of the command line does, from its options to its end. What only one of them
- * needs is imported by it: the manager runs for months and has no use for an API server in memory.
+ * Commands of the command line, from their options to their end. Each imports what only it needs, so
+ * that the manager does not carry an API server, and a wrong flag is reported at once.
  */
-import { getLogger } from "@logtape/logtape";
 import { dirname } from "node:path";
-import { createClient } from "../kube/client.ts";
-import { systemClock } from "../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../kube/errors.ts";
-import { loadKubeconfig } from "../kube/kubeconfig.ts";
-import { type ConfigurationSources, readConfiguration } from "./configuration/configuration.ts";
+import { ConfigurationError } from "../kube/errors.ts";
 import { startLogging, stopLogging } from "./logging.ts";
-import { type Manager, startManager } from "./manager/manager.ts";
-import { createMetrics } from "./manager/metrics.ts";
 import { giveUpPermissions } from "./permissions.ts";
 import { addressText } from "./manager/replica.ts";
 import { aborted, stopSignal } from "./signals.ts";
 import { versionText } from "./version.ts";
 
-const log = getLogger(["milepost", "manager"]);
 const encoder = new TextEncoder();
 
 /** Writes to standard output; a reader that went away is no error of ours. */
@@ -32,81 +24,10 @@ function print(text: string): void {
 
 type Options = Readonly<Record<string, string | undefined>>;
 
-function configFile(name: string | undefined): ConfigurationSources["file"] {
-  if (name === undefined) return undefined;
-  try {
-    return { name, text: Deno.readTextFileSync(name) };
-  } catch (error) {
-    throw new ConfigurationError(`--config ${name}: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-/** Where Kubernetes tells a pod its namespace. */
-const POD_NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-/** A manager that was told to stop ends within this time, whatever hangs, in milliseconds. */
-const STOP_WITHIN_MS = 9_500;
-
-function podNamespace(): { podNamespace?: string } {
-  try {
-    const text = Deno.readTextFileSync(POD_NAMESPACE_FILE).trim();
-    return text === "" ? {} : { podNamespace: text };
-  } catch {
-    return {}; // Not in a pod, or one without a service account.
-  }
-}
-
-/** Runs it from its start to its end; a start that is broken off is no error. */
-async function runUntilStopped(
-  start: () => Promise<Manager>,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    const manager = await start();
-    await aborted(signal);
-    const over = new AbortController();
-    const inTime = await Promise.race([
-      manager.stop().then(() => true),
-      systemClock.sleep(STOP_WITHIN_MS, over.signal).then(() => false),
-    ]);
-    over.abort();
-    if (!inTime) log.warn("not everything ended in time", { withinMs: STOP_WITHIN_MS });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    log.warn("stopped while starting", { error });
-  }
-}
-
 /** `milepost manager`: runs until it is told to stop. */
-export async function runManager({ config, ...flags }: Options): Promise<void> {
-  const signal = stopSignal();
-  const environment = Deno.env.toObject();
-  const file = configFile(config ?? environment.MILEPOST_CONFIG);
-  const configuration = readConfiguration({
-    flags,
-    environment,
-    ...podNamespace(),
-    ...(file === undefined ? {} : { file }),
-  });
-  const connection = loadKubeconfig(configuration.kubeconfig);
-  const { logFormat: format, logLevel: level } = configuration;
-  await startLogging({ level, ...(format === undefined ? {} : { format }) });
-  log.info("settings", { ...configuration });
-  const gaveUp = await giveUpPermissions({
-    runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
-    writesFiles: configuration.observationSink?.kind === "sqlite",
-  });
-  log.debug("gave up permissions", { gaveUp });
-  const metrics = createMetrics();
-  const client = createClient({
-    connection,
-    onRequest: ({ verb, resource, code, seconds }) => {
-      metrics.apiRequests.inc({ verb, resource, code });
-      metrics.apiRequestSeconds.observe({ verb }, seconds);
-    },
-  });
-  const options = { client, metrics, environment, signal };
-  await runUntilStopped(() => startManager(configuration, options), signal);
-  await stopLogging();
+export async function runManager(options: Options): Promise<void> {
+  const { runManagerUntilStopped } = await import("./manager/run_manager.ts");
+  await runManagerUntilStopped(options);
 }
 
 /** A port of the command line. */

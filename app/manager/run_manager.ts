@@ -1,0 +1,93 @@
+/** The manager as a process: settings, logging, permissions, and the end by a signal. */
+import { getLogger } from "@logtape/logtape";
+import { createClient } from "../../kube/client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { type ConfigurationSources, readConfiguration } from "../configuration/configuration.ts";
+import { startLogging, stopLogging } from "../logging.ts";
+import { giveUpPermissions } from "../permissions.ts";
+import { aborted, stopSignal } from "../signals.ts";
+import { type Manager, startManager } from "./manager.ts";
+import { createMetrics } from "./metrics.ts";
+
+const log = getLogger(["milepost", "manager"]);
+
+type Options = Readonly<Record<string, string | undefined>>;
+
+function configFile(name: string | undefined): ConfigurationSources["file"] {
+  if (name === undefined) return undefined;
+  try {
+    return { name, text: Deno.readTextFileSync(name) };
+  } catch (error) {
+    throw new ConfigurationError(`--config ${name}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Where Kubernetes tells a pod its namespace. */
+const POD_NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+/** A manager that was told to stop ends within this time, whatever hangs, in milliseconds. */
+const STOP_WITHIN_MS = 9_500;
+
+function podNamespace(): { podNamespace?: string } {
+  try {
+    const text = Deno.readTextFileSync(POD_NAMESPACE_FILE).trim();
+    return text === "" ? {} : { podNamespace: text };
+  } catch {
+    return {}; // Not in a pod, or one without a service account.
+  }
+}
+
+/** Runs it from its start to its end; a start that is broken off is no error. */
+async function runUntilStopped(
+  start: () => Promise<Manager>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const manager = await start();
+    await aborted(signal);
+    const over = new AbortController();
+    const inTime = await Promise.race([
+      manager.stop().then(() => true),
+      systemClock.sleep(STOP_WITHIN_MS, over.signal).then(() => false),
+    ]);
+    over.abort();
+    if (!inTime) log.warn("not everything ended in time", { withinMs: STOP_WITHIN_MS });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    log.warn("stopped while starting", { error });
+  }
+}
+
+/** Runs the manager with the options of the command line until it is told to stop. */
+export async function runManagerUntilStopped({ config, ...flags }: Options): Promise<void> {
+  const signal = stopSignal();
+  const environment = Deno.env.toObject();
+  const file = configFile(config ?? environment.MILEPOST_CONFIG);
+  const configuration = readConfiguration({
+    flags,
+    environment,
+    ...podNamespace(),
+    ...(file === undefined ? {} : { file }),
+  });
+  const connection = loadKubeconfig(configuration.kubeconfig);
+  const { logFormat: format, logLevel: level } = configuration;
+  await startLogging({ level, ...(format === undefined ? {} : { format }) });
+  log.info("settings", { ...configuration });
+  const gaveUp = await giveUpPermissions({
+    runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
+    writesFiles: configuration.observationSink?.kind === "sqlite",
+  });
+  log.debug("gave up permissions", { gaveUp });
+  const metrics = createMetrics();
+  const client = createClient({
+    connection,
+    onRequest: ({ verb, resource, code, seconds }) => {
+      metrics.apiRequests.inc({ verb, resource, code });
+      metrics.apiRequestSeconds.observe({ verb }, seconds);
+    },
+  });
+  const options = { client, metrics, environment, signal };
+  await runUntilStopped(() => startManager(configuration, options), signal);
+  await stopLogging();
+}
