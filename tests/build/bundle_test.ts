@@ -5,25 +5,29 @@ import { bundle } from "../../build/bundle.ts";
 import { crdYaml } from "../../crds/manifests.ts";
 import manifest from "../../deno.json" with { type: "json" };
 import { run } from "../support/command.ts";
+import { processesThatMention } from "../support/processes.ts";
 
 interface Bundle extends AsyncDisposable {
   /** Starts a command that goes on. */
   start(args: string[]): Deno.ChildProcess;
   milepost(args: string[], timeoutMs?: number): ReturnType<typeof run>;
+  /** Where its commands put their temporary files. */
+  readonly temporary: string;
 }
 
 /** The bundle, alone in a folder of its own, with a home and a cache that are empty. */
 async function bundleAlone(): Promise<Bundle> {
   const folder = await Deno.makeTempDir({ prefix: "milepost-bundle-" });
-  const [home, work] = [`${folder}/home`, `${folder}/work`];
-  await Promise.all([home, work].map((it) => Deno.mkdir(it)));
+  const [home, work, temporary] = [`${folder}/home`, `${folder}/work`, `${folder}/temporary`];
+  await Promise.all([home, work, temporary].map((it) => Deno.mkdir(it)));
   await bundle(`${folder}/milepost.js`);
   const command = (args: string[]) => ({
     args: ["run", "-A", "--cached-only", "--no-config", "--no-lock", "../milepost.js", ...args],
     cwd: work,
-    env: { HOME: home, DENO_DIR: `${home}/deno` },
+    env: { HOME: home, DENO_DIR: `${home}/deno`, TMPDIR: temporary },
   });
   return {
+    temporary,
     milepost: (args, timeoutMs = 60_000) => run(Deno.execPath(), { ...command(args), timeoutMs }),
     start: (args) =>
       new Deno.Command(Deno.execPath(), { ...command(args), stdout: "piped", stderr: "null" })
@@ -32,7 +36,15 @@ async function bundleAlone(): Promise<Bundle> {
   };
 }
 
-const demoLine = z.object({ summary: z.array(z.looseObject({ job: z.string() })) });
+const summarySchema = z.object({
+  summary: z.array(z.object({
+    job: z.string(),
+    state: z.string(),
+    seconds: z.number(),
+    metrics: z.record(z.string(), z.string()),
+    message: z.string(),
+  })),
+});
 
 Deno.test("bundle() makes one file that runs alone", async (t) => {
   await using alone = await bundleAlone();
@@ -64,14 +76,22 @@ Deno.test("bundle() makes one file that runs alone", async (t) => {
     assert.equal((await child.status).code, 0);
     clearTimeout(timer);
   });
-  await t.step("`demo` trains: API server, kubelet, manager and examples are in it", async () => {
+  await t.step("`demo` trains, shows progress, and leaves no process and no file", async () => {
     const { code, stdout, stderr } = await alone.milepost(["demo", "--json"], 180_000);
     assert.equal(code, 0, stderr);
-    const { summary } = demoLine.parse(JSON.parse(stdout.trim().split("\n").at(-1) ?? ""));
-    assert.partialDeepStrictEqual(summary, [
-      { job: "softmax", state: "Complete" },
-      { job: "failing", state: "Failed" },
-      { job: "paused", state: "Complete" },
+    const lines = stdout.trimEnd().split("\n").map((line): unknown => JSON.parse(line));
+    const { summary } = summarySchema.parse(lines.at(-1));
+    assert.deepEqual(summary.map((it) => [it.job, it.state]), [
+      ["softmax", "Complete"],
+      ["failing", "Failed"],
+      ["paused", "Complete"],
     ]);
+    const [softmax] = summary;
+    assert.ok(Number(softmax?.metrics.accuracy) > 0.9, JSON.stringify(softmax));
+    const softmaxLines = lines.filter((it) => JSON.stringify(it).includes('"job":"softmax"'));
+    assert.ok(softmaxLines.length >= 4, "progress was not shown as it came");
+    const left = [...Deno.readDirSync(alone.temporary)].map((it) => it.name);
+    assert.deepEqual(left, []);
+    assert.deepEqual(await processesThatMention(alone.temporary), new Map());
   });
 });
