@@ -7,12 +7,17 @@ import type { KubeClient } from "../../kube/client.ts";
 import { run } from "../support/command.ts";
 import { freePort } from "../support/free_port.ts";
 import { until } from "../support/until.ts";
-import { type LogServer, playObservations, type Question, type ReadRow } from "./observations.ts";
+import {
+  type LogServer,
+  playObservations,
+  type Question,
+  type ReadRow,
+  ROWS,
+} from "./observations.ts";
 import { pythonEnvironment } from "./python_environment.ts";
 
 const SCRIPT = new URL("db_manager.py", import.meta.url).pathname;
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;
-const ROWS = 10_000;
 
 const python = await pythonEnvironment("kubeflow-katib==0.19.0");
 // deno-lint-ignore no-console -- a word to whoever runs the tests

@@ -4,6 +4,7 @@
 export interface UntilOptions {
   /** Default 60000: a bound for a machine under load, not a measure. */
   timeoutMs?: number;
+  /** Default: an eighth of the time waited so far, from 10 to 100. */
   everyMs?: number;
 }
 
@@ -14,9 +15,9 @@ export interface UntilOptions {
 export async function until<T>(
   what: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
-  { timeoutMs = 60_000, everyMs = 20 }: UntilOptions = {},
+  { timeoutMs = 60_000, everyMs }: UntilOptions = {},
 ): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+  const began = performance.now();
   let last: unknown;
   for (;;) {
     try {
@@ -26,10 +27,12 @@ export async function until<T>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > deadline) {
+    const waitedMs = performance.now() - began;
+    if (waitedMs > timeoutMs) {
       const detail = last instanceof Error ? `: ${last.message}` : "";
       throw new Error(`after ${timeoutMs} ms still waiting for ${what}${detail}`, { cause: last });
     }
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    const pauseMs = everyMs ?? Math.min(Math.max(waitedMs / 8, 10), 100);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
