@@ -24,7 +24,7 @@ export function asObjects(value: unknown): JsonObject[] {
 }
 
 /** The value as text, or undefined. */
-export function asText(value: unknown): string | undefined {
+function asText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 

@@ -1,16 +1,16 @@
 /** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
-import { createAdmission, type ResolveService } from "./admission/admit.ts";
-import { bootstrap } from "./lifecycle/bootstrap.ts";
-import { servingCertificate } from "./lifecycle/serving_certificate.ts";
 import { createAccess } from "./access/access.ts";
 import type { StaticToken } from "./access/authenticator.ts";
+import { createAdmission, type ResolveService } from "./admission/admit.ts";
+import { createRegistry } from "./kinds/registry.ts";
+import { bootstrap } from "./lifecycle/bootstrap.ts";
 import { startContentControllers } from "./lifecycle/content_controllers.ts";
-import type { Context } from "./operations/context.ts";
 import { startEventExpiry } from "./lifecycle/event_expiry.ts";
 import { startGarbageCollector } from "./lifecycle/garbage_collector.ts";
-import { handle } from "./requests/handler.ts";
+import { servingCertificate } from "./lifecycle/serving_certificate.ts";
+import type { Context } from "./operations/context.ts";
 import type { PodLogs } from "./operations/pod_logs.ts";
-import { createRegistry } from "./kinds/registry.ts";
+import { handle } from "./requests/handler.ts";
 import { openStore } from "./storage/sqlite_store.ts";
 
 /** Options of {@link startApiServer}. */

@@ -1,7 +1,7 @@
 /** Who sends a request: static tokens and service-account tokens. */
 import { createHash } from "node:crypto";
-import type { User } from "./user.ts";
 import type { ServiceAccountTokens, Verdict } from "./service_account_tokens.ts";
+import type { User } from "./user.ts";
 
 /** A token of a fixed user. */
 export interface StaticToken {

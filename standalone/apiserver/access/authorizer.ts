@@ -1,14 +1,14 @@
 /** Who may do what: system:masters, the node's own rights, and RBAC. */
 import { asObjects, at, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { Attributes, User } from "./user.ts";
+import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { nodeMay } from "./node_authorizer.ts";
 import { parseRules, type PolicyRule, ruleAllows } from "./policy_rules.ts";
-import { KEYS } from "../storage/resource_keys.ts";
+import type { Attributes, User } from "./user.ts";
 
 /** Group that may do everything. */
-export const MASTERS_GROUP = "system:masters";
+const MASTERS_GROUP = "system:masters";
 
 /** An answer of the authorizer; the reason is for people. */
 export interface Decision {

@@ -1,10 +1,10 @@
 /** Nobody grants more than they have: what writers of roles and bindings may write. */
 import { at, objectAt, sameJson, textAt } from "../../../crds/json.ts";
-import type { User } from "./user.ts";
 import { forbidden, notFound } from "../objects/status_error.ts";
+import { RBAC_GROUP } from "../storage/resource_keys.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { parseRules, type PolicyRule, ruleText, uncovered } from "./policy_rules.ts";
-import { RBAC_GROUP } from "../storage/resource_keys.ts";
+import type { User } from "./user.ts";
 
 /** A write of an RBAC object. */
 export interface RbacWrite {

@@ -1,7 +1,7 @@
 /** `kubectl --as`: acting as another user, for those who may. */
+import { badRequest, StatusError } from "../objects/status_error.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { User } from "./user.ts";
-import { badRequest, StatusError } from "../objects/status_error.ts";
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const AUTHENTICATED = "system:authenticated";

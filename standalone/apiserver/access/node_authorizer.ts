@@ -1,9 +1,9 @@
 /** What a kubelet may do: its node, the pods on it, and what those pods refer to. */
 import { textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { Attributes, User } from "./user.ts";
-import type { ObjectReader } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
+import type { ObjectReader } from "../storage/store.ts";
+import type { Attributes, User } from "./user.ts";
 
 const NODES_GROUP = "system:nodes";
 const NODE_USER = "system:node:";
@@ -11,7 +11,7 @@ const READ = ["get", "list", "watch"];
 const WRITE = ["create", "update", "patch"];
 
 /** Name of the node that the user is; undefined for anybody else. */
-export function nodeNameOf(user: User): string | undefined {
+function nodeNameOf(user: User): string | undefined {
   if (!user.groups.includes(NODES_GROUP) || !user.name.startsWith(NODE_USER)) return undefined;
   return user.name.slice(NODE_USER.length);
 }

@@ -1,9 +1,10 @@
 /** Reviews: who has this token, and may somebody do this. */
 import { asTexts, at, isObject, objectAt, textAt } from "../../../crds/json.ts";
-import type { User } from "./user.ts";
+import * as field from "../objects/field_errors.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";
+import type { User } from "./user.ts";
 
 /** Options of {@link createReviews}. */
 export interface ReviewOptions {
@@ -109,27 +110,25 @@ function accessReview(
   const spec = objectAt(body, "spec");
   const { resourceAttributes, nonResourceAttributes } = spec;
   if (isObject(resourceAttributes) === isObject(nonResourceAttributes)) {
-    const message = "Invalid value: null: exactly one of nonResourceAttributes or " +
-      "resourceAttributes must be specified";
-    const field = "spec.resourceAttributes";
+    const detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
     throw invalid({ group: "authorization.k8s.io", kind }, "", [
-      { field, reason: "FieldValueInvalid", message },
+      field.invalid("spec.resourceAttributes", null, detail),
     ]);
   }
   const verb = textAt(resourceAttributes ?? nonResourceAttributes, "verb") ?? "";
-  const field = (name: string) => textAt(resourceAttributes, name) ?? "";
+  const attribute = (name: string) => textAt(resourceAttributes, name) ?? "";
   const { allowed, reason } = options.authorizer.authorize(
     user,
     isObject(nonResourceAttributes)
       ? { verb, path: textAt(nonResourceAttributes, "path") ?? "" }
       : {
         verb,
-        group: field("group"),
-        version: field("version"),
-        resource: field("resource"),
-        subresource: field("subresource"),
-        namespace: field("namespace"),
-        name: field("name"),
+        group: attribute("group"),
+        version: attribute("version"),
+        resource: attribute("resource"),
+        subresource: attribute("subresource"),
+        namespace: attribute("namespace"),
+        name: attribute("name"),
       },
   );
   return {

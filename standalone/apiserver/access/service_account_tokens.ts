@@ -2,10 +2,10 @@
 import { importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { User } from "./user.ts";
-import type { ObjectReader } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
+import type { ObjectReader } from "../storage/store.ts";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
+import type { User } from "./user.ts";
 
 /** How long after its deletion time an object still counts as there, in milliseconds. */
 const DELETION_LEEWAY_MS = 60_000;

@@ -1,10 +1,11 @@
 /** `serviceaccounts/NAME/token`: a token for an audience, bound to an object. */
-import { rfc3339 } from "../../../crds/timestamps.ts";
 import { asTexts, at, isObject, textAt } from "../../../crds/json.ts";
+import { rfc3339 } from "../../../crds/timestamps.ts";
 import type { ApiObject } from "../objects/api_object.ts";
+import * as field from "../objects/field_errors.ts";
 import { badRequest, conflict, invalid, notFound } from "../objects/status_error.ts";
-import type { ObjectReader } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
+import type { ObjectReader } from "../storage/store.ts";
 import type {
   BoundReference,
   ServiceAccountTokens,
@@ -63,11 +64,9 @@ export function createTokenRequests(options: TokenRequestOptions): CreateToken {
 function secondsOf(body: unknown): number {
   const seconds = at(body, "spec", "expirationSeconds") ?? DEFAULT_SECONDS;
   const refuse = (message: string) =>
-    invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", [{
-      field: "spec.expirationSeconds",
-      reason: "FieldValueInvalid",
-      message: `Invalid value: ${JSON.stringify(seconds)}: ${message}`,
-    }]);
+    invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", [
+      field.invalid("spec.expirationSeconds", seconds, message),
+    ]);
   if (typeof seconds !== "number" || !Number.isInteger(seconds)) {
     throw refuse("must be an integer");
   }

@@ -1,10 +1,10 @@
 /** Admission: what is about to be stored passes the server's own rules and the webhooks. */
-import type { AdmissionRequest } from "./admission_request.ts";
 import type { Authorizer } from "../access/authorizer.ts";
 import type { ObjectReader } from "../storage/store.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import { applyBuiltIn, checkBuiltIn } from "./built_in.ts";
 import { type CallHttps, callHttps } from "./https_call.ts";
-import type { CallOptions, ServiceAddress } from "./webhook_call.ts";
+import type { CallOptions } from "./webhook_call.ts";
 import { mutate, validate } from "./webhooks.ts";
 
 /** Options of {@link createAdmission}. */
@@ -20,8 +20,6 @@ export interface AdmissionOptions {
 
 /** Finds where a Service that a webhook names can be reached. */
 export type ResolveService = NonNullable<CallOptions["resolveService"]>;
-
-export type { ServiceAddress };
 
 /**
  * Changes or refuses what is about to be stored; see {@link createAdmission}. `finish` makes of the

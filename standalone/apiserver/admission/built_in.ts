@@ -8,12 +8,13 @@ import {
   textMapAt,
 } from "../../../crds/json.ts";
 import { JOB_KEYS } from "../../../crds/names.ts";
-import type { AdmissionRequest } from "./admission_request.ts";
 import { type Authorizer } from "../access/authorizer.ts";
 import { checkEscalation } from "../access/escalation.ts";
-import { KEYS, RBAC_GROUP } from "../storage/resource_keys.ts";
+import * as field from "../objects/field_errors.ts";
 import { forbidden, invalid } from "../objects/status_error.ts";
+import { KEYS, RBAC_GROUP, sameKey } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import { unservedWarning } from "./unserved.ts";
 
 /** Folder in which Kubernetes' clients look for a pod's own token. */
@@ -99,15 +100,14 @@ const jobSelector: Mutator = (job, request) => {
   const name = request.name ?? textAt(job, "metadata", "name") ?? "";
   const given = textMapAt(spec, "selector", "matchLabels");
   if (spec.selector !== undefined && given[JOB_KEYS.controllerUid] !== uid) {
-    throw invalid({ group: "batch", kind: "Job" }, name, [{
-      field: "spec.selector",
-      reason: "FieldValueInvalid",
-      message: `Invalid value: ${JSON.stringify(spec.selector)}: \`selector\` not auto-generated`,
-    }, {
-      field: "spec.template.metadata.labels",
-      reason: "FieldValueInvalid",
-      message: "Invalid value: {}: `selector` does not match template `labels`",
-    }]);
+    throw invalid({ group: "batch", kind: "Job" }, name, [
+      field.invalid("spec.selector", spec.selector, "`selector` not auto-generated"),
+      field.invalid(
+        "spec.template.metadata.labels",
+        {},
+        "`selector` does not match template `labels`",
+      ),
+    ]);
   }
   const template = objectAt(spec, "template");
   const metadata = objectAt(template, "metadata");
@@ -178,7 +178,7 @@ export function applyBuiltIn(
 export function checkBuiltIn(request: AdmissionRequest, authorizer: Authorizer): void {
   const { operation, resource, name = "" } = request;
   if (operation === "DELETE") {
-    const immortal = resource.group === "" && resource.resource === "namespaces" &&
+    const immortal = sameKey(resource, KEYS.namespaces) &&
       IMMORTAL_NAMESPACES.has(name);
     if (immortal) throw forbidden(subject(request), name, "this namespace may not be deleted");
     return;

@@ -3,7 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { Buffer } from "node:buffer";
 
 /** Largest answer of a webhook that is read, in bytes. */
-export const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
+const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
 /** One call. */
 export interface HttpsCall {

@@ -1,8 +1,8 @@
 /** One call of one webhook: the AdmissionReview that goes out and what its answer means. */
-import { isObject } from "../../../crds/json.ts";
 import { z } from "zod";
-import type { AdmissionRequest } from "./admission_request.ts";
+import { isObject } from "../../../crds/json.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import type { CallHttps } from "./https_call.ts";
 import type { Webhook } from "./webhook_match.ts";
 

@@ -1,12 +1,12 @@
 /** Which webhooks a request goes to: rules, selectors, conditions. */
-import { textMapAt } from "../../../crds/json.ts";
-import { meetsSelector } from "../../../crds/label_selector.ts";
 import { isCelError } from "@bufbuild/cel";
 import { z } from "zod";
-import type { AdmissionRequest } from "./admission_request.ts";
+import { textMapAt } from "../../../crds/json.ts";
+import { meetsSelector } from "../../../crds/label_selector.ts";
 import { compileCel, toCel } from "../schemas/cel_rules.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
-import { KEYS } from "../storage/resource_keys.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 
 const texts = z.array(z.string()).default([]);
 const ruleSchema = z.object({
@@ -95,7 +95,7 @@ function namespaceMatches(
   request: AdmissionRequest,
   store: ObjectReader,
 ): boolean {
-  if (request.resource.group === "" && request.resource.resource === "namespaces") {
+  if (sameKey(request.resource, KEYS.namespaces)) {
     const itself = request.object ?? request.oldObject;
     return meetsSelector(textMapAt(itself, "metadata", "labels"), webhook.namespaceSelector);
   }

@@ -1,11 +1,11 @@
 /** The mutating and the validating webhooks that configurations name. */
-import { asList, sameJson } from "../../../crds/json.ts";
 import { getLogger } from "@logtape/logtape";
+import { asList, sameJson } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { AdmissionRequest } from "./admission_request.ts";
 import { StatusError } from "../objects/status_error.ts";
-import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import { KEYS } from "../storage/resource_keys.ts";
+import type { ObjectReader, ResourceKey } from "../storage/store.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import { type CallOptions, callWebhook, type WebhookAnswer } from "./webhook_call.ts";
 import { matchWebhook, type Webhook, webhookSchema } from "./webhook_match.ts";
 

@@ -1,21 +1,16 @@
 /** CustomResourceDefinitions: what must hold between their fields, so that their kind can be served. */
 import { isObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject, SentObject } from "../objects/api_object.ts";
-import { BUILT_IN } from "./built_in_kinds.ts";
-import type { Resource } from "./resource.ts";
+import { type Cause, invalid, required } from "../objects/field_errors.ts";
 import { compileSchema } from "../schemas/engine.ts";
 import { dnsLabel1035 } from "../schemas/rules/names.ts";
 import { structuralProblems } from "../schemas/structural.ts";
-import type { StatusCause } from "../objects/status_error.ts";
+import { BUILT_IN } from "./built_in_kinds.ts";
+import type { Resource } from "./resource.ts";
 
 /** Says whether a kind is CustomResourceDefinition. */
 export function isDefinition({ group, kind }: Pick<Resource, "group" | "kind">): boolean {
   return group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition";
-}
-
-function wrong(field: string, value: unknown, detail: string): StatusCause {
-  const message = `Invalid value: ${JSON.stringify(value)}: ${detail}`;
-  return { field, reason: "FieldValueInvalid", message };
 }
 
 /** A definition with the names and the conversion that it need not say. */
@@ -30,24 +25,21 @@ export function definitionDefaults(sent: SentObject): SentObject {
 }
 
 /** What is wrong with a version's schema: it says what each field is, and its rules compile. */
-function schemaProblem(version: unknown, index: number): StatusCause[] {
+function schemaProblem(version: unknown, index: number): Cause[] {
   const { openAPIV3Schema } = objectAt(version, "schema");
-  const field = `spec.versions[${index}].schema.openAPIV3Schema`;
-  if (openAPIV3Schema === undefined) {
-    const message = "Required value: schemas are required";
-    return [{ field, reason: "FieldValueRequired", message }];
-  }
+  const path = `spec.versions[${index}].schema.openAPIV3Schema`;
+  if (openAPIV3Schema === undefined) return [required(path, "schemas are required")];
   try {
     compileSchema(openAPIV3Schema, {});
-    return structuralProblems(openAPIV3Schema, field);
+    return structuralProblems(openAPIV3Schema, path);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    return [wrong(field, "", error.message)];
+    return [invalid(path, "", error.message)];
   }
 }
 
 /** What is wrong with a definition besides its form. */
-export function definitionProblems({ metadata, spec }: ApiObject): StatusCause[] {
+export function definitionProblems({ metadata, spec }: ApiObject): Cause[] {
   const group = textAt(spec, "group") ?? "";
   const plural = textAt(objectAt({ spec }, "spec").names, "plural") ?? "";
   const versions = objectsAt(spec, "versions");
@@ -56,17 +48,17 @@ export function definitionProblems({ metadata, spec }: ApiObject): StatusCause[]
   return [
     ...(metadata.name === `${plural}.${group}`
       ? []
-      : [wrong("metadata.name", metadata.name, `must be spec.names.plural+"."+spec.group`)]),
-    ...(storage === 1
-      ? []
-      : [wrong("spec.versions", names, "must have exactly one version marked as storage version")]),
+      : [invalid("metadata.name", metadata.name, `must be spec.names.plural+"."+spec.group`)]),
+    ...(storage === 1 ? [] : [
+      invalid("spec.versions", names, "must have exactly one version marked as storage version"),
+    ]),
     ...(new Set(names).size === names.length
       ? []
-      : [wrong("spec.versions", names, "must have each version once")]),
+      : [invalid("spec.versions", names, "must have each version once")]),
     ...(BUILT_IN.some((kind) => kind.group === group)
-      ? [wrong("spec.group", group, "is a group of Kubernetes' own")]
+      ? [invalid("spec.group", group, "is a group of Kubernetes' own")]
       : []),
-    ...dnsLabel1035(plural).map((problem) => wrong("spec.names.plural", plural, problem)),
+    ...dnsLabel1035(plural).map((problem) => invalid("spec.names.plural", plural, problem)),
     ...versions.flatMap(schemaProblem),
   ];
 }

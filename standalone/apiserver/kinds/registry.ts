@@ -1,18 +1,13 @@
 /** The kinds that are served now: the built-in ones and those of CustomResourceDefinitions. */
+import { z } from "zod";
 import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { BUILT_IN } from "./built_in_kinds.ts";
-import type { Column, Resource } from "./resource.ts";
 import { compileSchema, type Schema } from "../schemas/engine.ts";
 import { kubernetesKindSchema } from "../schemas/kubernetes.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { ResourceKey, Store } from "../storage/store.ts";
-import { z } from "zod";
-
-/** Where CustomResourceDefinitions are stored. */
-export const CRD_KEY: ResourceKey = {
-  group: "apiextensions.k8s.io",
-  resource: "customresourcedefinitions",
-};
+import { BUILT_IN } from "./built_in_kinds.ts";
+import type { Column, Resource } from "./resource.ts";
 
 /** Looks kinds up. */
 export interface Registry {
@@ -59,7 +54,7 @@ function strings(value: unknown): string[] {
 }
 
 /** The kinds that a definition serves, one for each served version. */
-export function resourcesOfDefinition(definition: ApiObject): Resource[] {
+function resourcesOfDefinition(definition: ApiObject): Resource[] {
   const group = textAt(definition.spec, "group") ?? "";
   const names = objectAt(definition.spec, "names");
   const versions = objectsAt(definition.spec, "versions").map((v) => versionSchema.parse(v));
@@ -97,14 +92,14 @@ class StoreRegistry implements Registry {
   constructor(readonly store: Store) {
     this.#refresh();
     store.subscribe((change) => {
-      if (change.key.resource === CRD_KEY.resource && change.key.group === CRD_KEY.group) {
+      if (sameKey(change.key, KEYS.customResourceDefinitions)) {
         this.#refresh();
       }
     });
   }
 
   #refresh(): void {
-    this.#custom = this.store.list(CRD_KEY).flatMap((definition) => {
+    this.#custom = this.store.list(KEYS.customResourceDefinitions).flatMap((definition) => {
       const known = this.#ofDefinition.get(definition) ?? resourcesOfDefinition(definition);
       this.#ofDefinition.set(definition, known);
       return known;
@@ -129,8 +124,8 @@ class StoreRegistry implements Registry {
     return ofGroup.find((one) => one.version === apiVersion.slice(slash + 1)) ?? ofGroup[0];
   }
 
-  byKey({ group, resource }: ResourceKey): Resource | undefined {
-    return this.all().find((one) => one.group === group && one.resource === resource);
+  byKey(key: ResourceKey): Resource | undefined {
+    return this.all().find((one) => sameKey(one, key));
   }
 
   schemaOf(resource: Resource): Schema | undefined {

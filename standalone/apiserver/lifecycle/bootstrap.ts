@@ -2,8 +2,8 @@
 import { textAt } from "../../../crds/json.ts";
 import { NODES } from "../../../crds/pod_names.ts";
 import { bootstrapRbac } from "../access/bootstrap_roles.ts";
-import { type Call, type Context, systemUser } from "../operations/context.ts";
 import { StatusError } from "../objects/status_error.ts";
+import { type Context, systemCall } from "../operations/context.ts";
 import { createObject } from "../operations/writes.ts";
 
 const NAMESPACES = ["default", "kube-system", "kube-public", NODES.leaseNamespace];
@@ -17,14 +17,7 @@ async function ensure(
 ): Promise<void> {
   const resource = context.registry.byPath(group, "v1", plural);
   if (!resource || context.store.get(resource, undefined, body.metadata.name)) return;
-  const call: Call = {
-    resource,
-    name: body.metadata.name,
-    user: systemUser("bootstrap"),
-    dryRun: false,
-    fieldValidation: "Ignore",
-    warnings: [],
-  };
+  const call = systemCall("bootstrap", resource, body.metadata);
   try {
     await createObject(context, call, body);
   } catch (error) {

@@ -1,16 +1,16 @@
 /** What holds objects goes after them: namespaces and CustomResourceDefinitions. */
 import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
-import { type Call, type Context, systemCall, systemUser } from "../operations/context.ts";
-import { deleteObject } from "../operations/deletions.ts";
-import { CRD_KEY } from "../kinds/registry.ts";
 import type { Resource } from "../kinds/resource.ts";
-import { FINALIZERS, holdsOf } from "../operations/strategies.ts";
 import { StatusError } from "../objects/status_error.ts";
+import { type Context, systemCall } from "../operations/context.ts";
+import { deleteObject } from "../operations/deletions.ts";
+import { FINALIZERS, holdsOf } from "../operations/strategies.ts";
+import { createObject, updateObject } from "../operations/writes.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { Change, ResourceKey } from "../storage/store.ts";
 import { createWorkLoop } from "./work_queue.ts";
-import { createObject, updateObject } from "../operations/writes.ts";
 
-const NAMESPACES: ResourceKey = { group: "", resource: "namespaces" };
+const { namespaces: NAMESPACES, customResourceDefinitions: DEFINITIONS } = KEYS;
 const NAMESPACE_CONTROLLER = "namespace-controller";
 const CRD_CONTROLLER = "customresourcedefinition-controller";
 
@@ -24,7 +24,7 @@ async function empty(
   const { store } = context;
   for (const object of store.list(resource, namespace)) {
     if (object.metadata.deletionTimestamp !== undefined) continue;
-    const call = systemCall(controller, resource, object);
+    const call = systemCall(controller, resource, object.metadata);
     try {
       await deleteObject(context, call, { propagationPolicy: "Background" });
     } catch (error) {
@@ -74,15 +74,7 @@ async function furnish(context: Context, namespace: string): Promise<void> {
     if (!resource) continue;
     const present = context.store.get(resource, namespace, name);
     const metadata = { name, namespace };
-    const call: Call = {
-      resource,
-      name,
-      namespace,
-      user: systemUser(NAMESPACE_CONTROLLER),
-      dryRun: false,
-      fieldValidation: "Ignore",
-      warnings: [],
-    };
+    const call = systemCall(NAMESPACE_CONTROLLER, resource, { name, namespace });
     if (!present) await createObject(context, call, { ...object, metadata }).catch(ignoreExisting);
     else if (plural === "configmaps" && textAt(present.data, "ca.crt") !== data["ca.crt"]) {
       await updateObject(context, call, (current) => ({ ...current, data }));
@@ -96,7 +88,7 @@ function ignoreExisting(error: unknown): void {
 
 async function finishDefinition(context: Context, name: string): Promise<void> {
   const { store, registry } = context;
-  const definition = store.get(CRD_KEY, undefined, name);
+  const definition = store.get(DEFINITIONS, undefined, name);
   if (definition?.metadata.deletionTimestamp === undefined) return;
   const key = {
     group: textAt(definition.spec, "group") ?? "",
@@ -104,9 +96,9 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
   };
   const resource = registry.byKey(key);
   if (resource && !await empty(context, CRD_CONTROLLER, resource)) return;
-  const crd = registry.byKey(CRD_KEY);
+  const crd = registry.byKey(DEFINITIONS);
   if (!crd) return;
-  await updateObject(context, systemCall(CRD_CONTROLLER, crd, definition), (current) => ({
+  await updateObject(context, systemCall(CRD_CONTROLLER, crd, definition.metadata), (current) => ({
     ...current,
     metadata: {
       ...current.metadata,
@@ -117,10 +109,10 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
 
 /** Keeps the status of a definition in step with its names and versions. */
 async function refreshDefinition(context: Context, name: string): Promise<void> {
-  const definition = context.store.get(CRD_KEY, undefined, name);
-  const crd = context.registry.byKey(CRD_KEY);
+  const definition = context.store.get(DEFINITIONS, undefined, name);
+  const crd = context.registry.byKey(DEFINITIONS);
   if (!definition || !crd || definition.metadata.deletionTimestamp !== undefined) return;
-  const call = { ...systemCall(CRD_CONTROLLER, crd, definition), subresource: "status" };
+  const call = { ...systemCall(CRD_CONTROLLER, crd, definition.metadata), subresource: "status" };
   await updateObject(context, call, (current) => {
     const status = objectAt(current, "status");
     const stored = objectsAt(current.spec, "versions").filter((one) => one.storage === true)
@@ -150,17 +142,17 @@ export function startContentControllers(context: Context): () => Promise<void> {
     store.get(key, undefined, name)?.metadata.deletionTimestamp !== undefined;
   const note = ({ key, object, type }: Pick<Change, "key" | "object" | "type">) => {
     const { name, namespace } = object.metadata;
-    if (key.group === "" && key.resource === "namespaces") loop.add(`namespace ${name}`);
-    if (key.group === CRD_KEY.group && key.resource === CRD_KEY.resource) loop.add(`crd ${name}`);
+    if (sameKey(key, NAMESPACES)) loop.add(`namespace ${name}`);
+    if (sameKey(key, DEFINITIONS)) loop.add(`crd ${name}`);
     if (type !== "DELETED") return;
     const furniture = name === "default" || name === "kube-root-ca.crt";
     if (namespace !== undefined && (furniture || terminating(NAMESPACES, namespace))) {
       loop.add(`namespace ${namespace}`);
     }
     const definition = `${key.resource}.${key.group}`;
-    if (terminating(CRD_KEY, definition)) loop.add(`crd ${definition}`);
+    if (terminating(DEFINITIONS, definition)) loop.add(`crd ${definition}`);
   };
-  for (const key of [NAMESPACES, CRD_KEY]) {
+  for (const key of [NAMESPACES, DEFINITIONS]) {
     for (const object of store.list(key)) note({ key, object, type: "ADDED" });
   }
   const unsubscribe = store.subscribe(note);

@@ -1,9 +1,8 @@
 /** Events do not stay: the old ones go, and there are never more than a bound. */
-import type { Context } from "../operations/context.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { ResourceKey } from "../storage/store.ts";
+import type { Context } from "../operations/context.ts";
+import { KEYS } from "../storage/resource_keys.ts";
 
-const EVENTS: ResourceKey = { group: "", resource: "events" };
 const EVENT_TTL_MS = 3600_000;
 const EVENTS_MAX = 10_000;
 const SWEEP_INTERVAL_MS = 60_000;
@@ -14,11 +13,11 @@ function timeOf({ lastTimestamp, eventTime, metadata }: ApiObject): number {
 }
 
 /** Removes events that nobody has repeated for an hour, and the oldest beyond the bound. */
-export function expireEvents({ store, now }: Pick<Context, "store" | "now">): void {
-  const newest = store.list(EVENTS).sort((a, b) => timeOf(b) - timeOf(a));
+function expireEvents({ store, now }: Pick<Context, "store" | "now">): void {
+  const newest = store.list(KEYS.events).sort((a, b) => timeOf(b) - timeOf(a));
   newest.forEach((event, index) => {
     if (index < EVENTS_MAX && timeOf(event) > now() - EVENT_TTL_MS) return;
-    store.remove(EVENTS, event.metadata.namespace, event.metadata.name);
+    store.remove(KEYS.events, event.metadata.namespace, event.metadata.name);
   });
 }
 

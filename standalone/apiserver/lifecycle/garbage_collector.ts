@@ -1,13 +1,13 @@
 /** Garbage collection: objects whose owners are gone go, as the owners' deletion says. */
+import type { Resource } from "../kinds/resource.ts";
+import type { ApiObject, OwnerReference } from "../objects/api_object.ts";
+import { StatusError } from "../objects/status_error.ts";
 import { type Context, inVersion, systemCall } from "../operations/context.ts";
 import { deleteObject, type DeleteOptions } from "../operations/deletions.ts";
-import type { ApiObject, OwnerReference } from "../objects/api_object.ts";
-import type { Resource } from "../kinds/resource.ts";
 import { FINALIZERS } from "../operations/strategies.ts";
-import { StatusError } from "../objects/status_error.ts";
+import { updateObject } from "../operations/writes.ts";
 import type { Change, ResourceKey } from "../storage/store.ts";
 import { createWorkLoop, type WorkLoop } from "./work_queue.ts";
-import { updateObject } from "../operations/writes.ts";
 
 const CONTROLLER = "generic-garbage-collector";
 
@@ -131,12 +131,16 @@ class GarbageCollector {
     change: (metadata: ApiObject["metadata"]) => Partial<ApiObject["metadata"]>,
   ): Promise<void> {
     try {
-      await updateObject(this.context, systemCall(CONTROLLER, resource, object), (current) => {
-        const own = current.metadata.uid === object.metadata.uid;
-        return own
-          ? { ...current, metadata: { ...current.metadata, ...change(current.metadata) } }
-          : current;
-      });
+      await updateObject(
+        this.context,
+        systemCall(CONTROLLER, resource, object.metadata),
+        (current) => {
+          const own = current.metadata.uid === object.metadata.uid;
+          return own
+            ? { ...current, metadata: { ...current.metadata, ...change(current.metadata) } }
+            : current;
+        },
+      );
     } catch (error) {
       if (!(error instanceof StatusError && error.code === 404)) throw error;
     }
@@ -203,7 +207,7 @@ class GarbageCollector {
     propagationPolicy: NonNullable<DeleteOptions["propagationPolicy"]>,
   ): Promise<void> {
     const preconditions = { uid: object.metadata.uid };
-    const call = systemCall(CONTROLLER, resource, object);
+    const call = systemCall(CONTROLLER, resource, object.metadata);
     await deleteObject(this.context, call, { propagationPolicy, preconditions }).catch(ignoreGone);
   }
 

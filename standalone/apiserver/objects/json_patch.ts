@@ -1,6 +1,6 @@
 /** JSON patch (RFC 6902) and JSON merge patch (RFC 7386). */
-import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
 import { z } from "zod";
+import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
 import { badRequest, StatusError } from "./status_error.ts";
 
 /** Operations of one JSON patch at most, as the real server has it. */

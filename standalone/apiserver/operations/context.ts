@@ -1,13 +1,13 @@
 /** What every operation of the API server works with. */
 import { isObject, sameJson } from "../../../crds/json.ts";
-import type { ApiObject } from "../objects/api_object.ts";
 import type { Access } from "../access/access.ts";
 import type { User } from "../access/user.ts";
 import type { Admit } from "../admission/admit.ts";
-import type { PodLogs } from "./pod_logs.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import type { Store } from "../storage/store.ts";
+import type { PodLogs } from "./pod_logs.ts";
 
 /** The server's own things. */
 export interface Context {
@@ -40,7 +40,7 @@ export interface Call {
 }
 
 /** The user that the server's own controllers act as. */
-export function systemUser(controller: string): User {
+function systemUser(controller: string): User {
   const groups = [
     "system:serviceaccounts",
     "system:serviceaccounts:kube-system",
@@ -54,12 +54,12 @@ export function systemUser(controller: string): User {
 export function systemCall(
   controller: string,
   resource: Resource,
-  object: ApiObject,
+  { namespace, name }: { readonly namespace?: string; readonly name: string },
 ): Call {
   return {
     resource,
-    namespace: object.metadata.namespace,
-    name: object.metadata.name,
+    namespace,
+    name,
     user: systemUser(controller),
     dryRun: false,
     fieldValidation: "Ignore",

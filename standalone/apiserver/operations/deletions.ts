@@ -1,12 +1,13 @@
 /** Delete: preconditions, finalizers, propagation, and the grace that pods are given. */
-import { compact, numberAt, objectAt, textAt } from "../../../crds/json.ts";
 import { z } from "zod";
+import { compact, numberAt, objectAt, textAt } from "../../../crds/json.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
-import type { Call, Context } from "./context.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { admissionRequest, existing } from "./writes.ts";
-import { FINALIZERS, holdsOf } from "./strategies.ts";
 import { badRequest, conflict, invalidOptions } from "../objects/status_error.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
+import type { Call, Context } from "./context.ts";
+import { FINALIZERS, holdsOf } from "./strategies.ts";
+import { admissionRequest, existing } from "./writes.ts";
 
 const optionsSchema = z.looseObject({
   propagationPolicy: z.string().nullish(),
@@ -84,7 +85,7 @@ function finalizersFor(options: DeleteOptions, { metadata }: ApiObject, call: Ca
   const said = propagationPolicy || typeof orphanDependents === "boolean" ||
     present.some((finalizer) => own.includes(finalizer));
   // The default of batch/v1 jobs is an old promise.
-  const isJob = call.resource.group === "batch" && call.resource.resource === "jobs";
+  const isJob = sameKey(call.resource, KEYS.jobs);
   const policy = propagationPolicy ?? (orphanDependents || (!said && isJob) ? "Orphan" : undefined);
   if (policy === undefined && typeof orphanDependents !== "boolean") return present;
   const others = present.filter((finalizer) => !own.includes(finalizer));
@@ -94,7 +95,7 @@ function finalizersFor(options: DeleteOptions, { metadata }: ApiObject, call: Ca
 
 /** Seconds that a pod is given to stop: none where no kubelet has it, or it has ended. */
 function graceOf(options: DeleteOptions, object: ApiObject, call: Call): number {
-  if (call.resource.group !== "" || call.resource.resource !== "pods") return 0;
+  if (!sameKey(call.resource, KEYS.pods)) return 0;
   const phase = textAt(object.status, "phase");
   if (!textAt(object.spec, "nodeName") || phase === "Succeeded" || phase === "Failed") return 0;
   const wanted = options.gracePeriodSeconds ??
@@ -114,7 +115,7 @@ function marked(
   const { metadata } = object;
   const first = metadata.deletionTimestamp === undefined;
   const shorter = first || grace < (metadata.deletionGracePeriodSeconds ?? 0);
-  const isNamespace = call.resource.group === "" && call.resource.resource === "namespaces";
+  const isNamespace = sameKey(call.resource, KEYS.namespaces);
   return {
     ...object,
     ...(isNamespace && { status: { ...objectAt(object, "status"), phase: "Terminating" } }),

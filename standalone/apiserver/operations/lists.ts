@@ -1,11 +1,11 @@
 /** Lists: selected, in pages, of one moment. */
 import { z } from "zod";
+import type { Resource } from "../kinds/resource.ts";
+import type { ApiObject } from "../objects/api_object.ts";
+import { badRequest, expired, invalidOptions } from "../objects/status_error.ts";
 import type { Context } from "./context.ts";
 import { asServed } from "./context.ts";
-import type { ApiObject } from "../objects/api_object.ts";
-import type { Resource } from "../kinds/resource.ts";
 import { selectorOf } from "./selectors.ts";
-import { badRequest, expired, invalidOptions } from "../objects/status_error.ts";
 
 /** A page of a list. */
 export interface Page {

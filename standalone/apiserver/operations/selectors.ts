@@ -1,9 +1,9 @@
 /** Label and field selectors of lists and watches. */
-import { type LabelRequirement, meetsSelector } from "../../../crds/label_selector.ts";
 import { isObject } from "../../../crds/json.ts";
+import { type LabelRequirement, meetsSelector } from "../../../crds/label_selector.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { ResourceKey } from "../storage/store.ts";
 import { badRequest } from "../objects/status_error.ts";
+import type { ResourceKey } from "../storage/store.ts";
 
 /** Says whether an object is selected. */
 export type Selects = (object: ApiObject) => boolean;
@@ -41,7 +41,7 @@ function requirementOf(clause: string): LabelRequirement {
 }
 
 /** Reads a label selector such as `app=web,tier in (a,b),!old`. Throws 400. */
-export function parseLabelSelector(selector: string): Selects {
+function parseLabelSelector(selector: string): Selects {
   const matchExpressions = clauses(selector).map(requirementOf);
   return ({ metadata }) => meetsSelector(metadata.labels ?? {}, { matchExpressions });
 }
@@ -95,7 +95,7 @@ function fieldText(object: ApiObject, path: string): string {
 }
 
 /** Reads a field selector such as `metadata.name=x,status.phase!=Running`. Throws 400. */
-export function parseFieldSelector(
+function parseFieldSelector(
   selector: string,
   key: ResourceKey & { readonly selectableFields?: readonly string[] },
 ): Selects {

@@ -1,8 +1,10 @@
 /** What the server itself sets and protects in objects: metadata, status, what a kind is born with. */
 import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../crds/json.ts";
-import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
+import * as field from "../objects/field_errors.ts";
 import { badRequest, conflict, invalid } from "../objects/status_error.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
 
 /** Finalizers of the server's own making. */
 export const FINALIZERS = {
@@ -27,8 +29,7 @@ export interface Birth {
 function checkCustomKind({ kind, metadata }: SentObject, resource: Resource): void {
   if (!kind) throw badRequest("Object 'Kind' is missing in the body");
   if (kind === resource.kind) return;
-  const message = `Invalid value: ${JSON.stringify(kind)}: must be ${resource.kind}`;
-  const cause = { field: "kind", reason: "FieldValueInvalid", message };
+  const cause = field.invalid("kind", kind, `must be ${resource.kind}`);
   throw invalid({ group: resource.group, kind }, metadata.name ?? "", [cause]);
 }
 
@@ -141,7 +142,7 @@ function wanted(object: SentObject, resource: Resource): unknown {
 }
 
 /** Throws where the client's idea of the object is an old or another one, or of another name. */
-export function checkIdentity(sent: SentObject, current: ApiObject, resource: Resource): void {
+function checkIdentity(sent: SentObject, current: ApiObject, resource: Resource): void {
   const { name, namespace, uid } = sent.metadata;
   if (name !== undefined && name !== current.metadata.name) {
     throw badRequest(
@@ -167,11 +168,10 @@ function checkFinalizers(sent: SentObject, current: ApiObject, resource: Resourc
   const known = current.metadata.finalizers ?? [];
   const added = (sent.metadata.finalizers ?? []).filter((one) => !known.includes(one));
   if (added.length === 0) return;
-  const message = "Forbidden: no new finalizers can be added if the object is being deleted, " +
+  const detail = "no new finalizers can be added if the object is being deleted, " +
     `found new finalizers ${JSON.stringify(added)}`;
-  throw invalid(resource, current.metadata.name, [
-    { field: "metadata.finalizers", reason: "FieldValueForbidden", message },
-  ]);
+  const cause = field.forbidden("metadata.finalizers", detail);
+  throw invalid(resource, current.metadata.name, [cause]);
 }
 
 /** Metadata after an update: the client's where it may write, the server's elsewhere. */
@@ -203,7 +203,7 @@ export function nextObject(
   const metadata = nextMetadata(sent, current);
   const status = resource.status ? current.status : sent.status;
   const next: ApiObject = compact({ ...sent, ...head, metadata, status });
-  if (resource.group === "" && resource.kind === "Namespace" && subresource !== "finalize") {
+  if (sameKey(resource, KEYS.namespaces) && subresource !== "finalize") {
     next.spec = current.spec;
   }
   if (resource.generation && !sameJson(wanted(next, resource), wanted(current, resource))) {

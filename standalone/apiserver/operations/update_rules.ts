@@ -1,9 +1,10 @@
 /** Where updates differ by kind: those that create, those that need a version, what patches keep. */
 import { isObject, objectAt, textAt } from "../../../crds/json.ts";
-import type { Call, Context } from "./context.ts";
-import type { ApiObject } from "../objects/api_object.ts";
 import type { Resource } from "../kinds/resource.ts";
+import type { ApiObject } from "../objects/api_object.ts";
+import * as field from "../objects/field_errors.ts";
 import { invalid } from "../objects/status_error.ts";
+import type { Call, Context } from "./context.ts";
 
 /** Kinds that an update makes where they are missing. */
 const CREATED_ON_UPDATE = new Set([
@@ -54,7 +55,6 @@ export function sameUid(next: unknown, current: ApiObject, { resource, subresour
     return { ...next, metadata: { ...objectAt(next, "metadata"), uid: metadata.uid } };
   }
   const group = apiVersion.includes("/") ? apiVersion.split("/")[0] ?? "" : "";
-  const message = `Invalid value: "${uid}": field is immutable`;
-  const cause = { field: "metadata.uid", reason: "FieldValueInvalid", message };
+  const cause = field.invalid("metadata.uid", uid, "field is immutable");
   throw invalid({ group, kind }, metadata.name, [cause]);
 }

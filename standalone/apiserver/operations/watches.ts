@@ -1,12 +1,12 @@
 /** Watches: what is there, then what changes, as a stream of JSON lines. */
-import { asServed, type Context } from "./context.ts";
-import type { ApiObject } from "../objects/api_object.ts";
-import { CRD_KEY } from "../kinds/registry.ts";
-import { revisionOf } from "./lists.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
-import { selectorOf } from "./selectors.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { Change } from "../storage/store.ts";
+import { asServed, type Context } from "./context.ts";
+import { revisionOf } from "./lists.ts";
+import { selectorOf } from "./selectors.ts";
 
 /** One line of a watch. */
 export interface WatchEvent {
@@ -87,8 +87,8 @@ function seen(
 
 /** Says whether a change is the end of a custom kind. */
 function endsService({ type, key, object }: Change, { custom, resource, group }: Resource) {
-  return custom && type === "DELETED" && key.resource === CRD_KEY.resource &&
-    key.group === CRD_KEY.group && object.metadata.name === `${resource}.${group}`;
+  return custom && type === "DELETED" && sameKey(key, KEYS.customResourceDefinitions) &&
+    object.metadata.name === `${resource}.${group}`;
 }
 
 function selectorFor({ resource, namespace, name, query }: WatchOptions) {
@@ -141,9 +141,7 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
       };
       const tell = (change: Change) => {
         if (endsService(change, resource)) return end();
-        if (change.key.resource !== resource.resource || change.key.group !== resource.group) {
-          return;
-        }
+        if (!sameKey(change.key, resource)) return;
         const type = seen(change, selects);
         if (!type) return;
         if (-(controller.desiredSize ?? 0) > QUEUE_MAX) {

@@ -1,14 +1,12 @@
 /** Create and update: decode, default, admit, validate, store. */
+import { compact, sameJson } from "../../../crds/json.ts";
 import { randomSuffix } from "../../../crds/random_suffix.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
-import { compact, sameJson } from "../../../crds/json.ts";
-import { asServed, type Call, type Context, inVersion } from "./context.ts";
-import { type ApiObject, parseSent, type SentObject } from "../objects/api_object.ts";
 import type { AdmissionRequest } from "../admission/admission_request.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
-import { needsVersion } from "./update_rules.ts";
-import { checkKind, holdsOf, newObject, nextObject } from "./strategies.ts";
+import { type ApiObject, parseSent, type SentObject } from "../objects/api_object.ts";
+import * as field from "../objects/field_errors.ts";
 import {
   alreadyExists,
   badRequest,
@@ -19,6 +17,10 @@ import {
   notFound,
   StatusError,
 } from "../objects/status_error.ts";
+import { KEYS } from "../storage/resource_keys.ts";
+import { asServed, type Call, type Context, inVersion } from "./context.ts";
+import { checkKind, holdsOf, newObject, nextObject } from "./strategies.ts";
+import { needsVersion } from "./update_rules.ts";
 
 /** Times that a patch without a resource version is tried again after somebody else's write. */
 const CONFLICT_RETRIES = 5;
@@ -51,7 +53,7 @@ export function admissionRequest(
 }
 
 /** Reads a body: unknown fields go, or are told of, as `fieldValidation` says; defaults come. */
-export function decode(context: Context, call: Call, body: unknown): SentObject {
+function decode(context: Context, call: Call, body: unknown): SentObject {
   const sent = parseSent(body);
   checkKind(sent, call.resource);
   const schema = context.registry.schemaOf(call.resource);
@@ -59,8 +61,8 @@ export function decode(context: Context, call: Call, body: unknown): SentObject 
   const whole = { ...sent, apiVersion: apiVersionOf(call.resource), kind: call.resource.kind };
   if (call.fieldValidation !== "Ignore") {
     const told = [
-      ...(call.duplicateFields?.() ?? []).map((field) => `duplicate field "${field}"`),
-      ...schema.unknownFields(whole).map((field) => `unknown field "${field}"`),
+      ...(call.duplicateFields?.() ?? []).map((path) => `duplicate field "${path}"`),
+      ...schema.unknownFields(whole).map((path) => `unknown field "${path}"`),
     ];
     if (call.fieldValidation === "Strict" && told.length > 0) {
       const { kind } = call.resource;
@@ -104,8 +106,8 @@ function validate(context: Context, resource: Resource, object: ApiObject, old?:
 
 function checkNamespace({ store }: Context, { resource, namespace }: Call, name: string): void {
   if (!resource.namespaced || namespace === undefined) return;
-  const found = store.get({ group: "", resource: "namespaces" }, undefined, namespace);
-  if (!found) throw notFound({ group: "", resource: "namespaces" }, namespace);
+  const found = store.get(KEYS.namespaces, undefined, namespace);
+  if (!found) throw notFound(KEYS.namespaces, namespace);
   if (found.metadata.deletionTimestamp !== undefined) {
     const cause = `unable to create new content in namespace ${namespace} because it is being ` +
       "terminated";
@@ -138,11 +140,9 @@ function nameOf(sent: SentObject, call: Call): string {
   }
   if (name) return name;
   if (generateName) return generatedName(generateName);
-  throw invalid(call.resource, "", [{
-    field: "metadata.name",
-    reason: "FieldValueRequired",
-    message: "Required value: name or generateName is required",
-  }]);
+  throw invalid(call.resource, "", [
+    field.required("metadata.name", "name or generateName is required"),
+  ]);
 }
 
 /** Creates an object; answers with what was stored. */
@@ -192,11 +192,9 @@ function checkVersion(sent: SentObject, current: ApiObject, resource: Resource):
   const { resourceVersion } = sent.metadata;
   if (resourceVersion === undefined || resourceVersion === "") {
     if (!needsVersion(resource)) return;
-    throw invalid(resource, current.metadata.name, [{
-      field: "metadata.resourceVersion",
-      reason: "FieldValueInvalid",
-      message: "Invalid value: 0: must be specified for an update",
-    }]);
+    throw invalid(resource, current.metadata.name, [
+      field.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
+    ]);
   }
   if (resourceVersion !== current.metadata.resourceVersion) {
     throw conflict(resource, current.metadata.name, MODIFIED);

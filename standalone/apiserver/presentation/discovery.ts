@@ -1,10 +1,11 @@
 /** Documents that are not stored: versions, groups, resources, OpenAPI, keys of tokens. */
 import type { JsonObject } from "../../../crds/json.ts";
+import { JWKS_PATH } from "../access/discovery.ts";
+import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/resource.ts";
+import { methodNotAllowed } from "../objects/status_error.ts";
 import type { Context } from "../operations/context.ts";
 import { mediaTypes } from "./media_types.ts";
 import { openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
-import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/resource.ts";
-import { methodNotAllowed } from "../objects/status_error.ts";
 
 /** The version that this server is compatible with. */
 const GIT_VERSION = "v1.36.3";
@@ -220,7 +221,7 @@ export function discoveryDocument(
   if (url.pathname === "/.well-known/openid-configuration") {
     return answer(context.access.openIdConfiguration());
   }
-  if (url.pathname === "/openid/v1/jwks") {
+  if (url.pathname === JWKS_PATH) {
     return answer(context.access.jwks(), "application/jwk-set+json");
   }
   if (more.length > 0) return undefined;

@@ -1,7 +1,7 @@
 /** What `kubectl get pods` says of a pod: ready containers, status, restarts. */
 import { type JsonObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
-import { humanDuration } from "./duration.ts";
 import type { ApiObject } from "../objects/api_object.ts";
+import { humanDuration } from "./duration.ts";
 
 /** `1/2`: ready containers of all. */
 export function readyContainers(pod: ApiObject): string {

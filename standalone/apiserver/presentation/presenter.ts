@@ -1,11 +1,11 @@
 /** How objects and lists are shown: whole, as metadata only, as a table. */
 import type { JsonObject } from "../../../crds/json.ts";
-import type { Form } from "./media_types.ts";
+import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";
-import { apiVersionOf, type Resource } from "../kinds/resource.ts";
-import { tableOf } from "./table.ts";
 import type { Presents } from "../operations/watches.ts";
+import type { Form } from "./media_types.ts";
+import { tableOf } from "./table.ts";
 
 const META = "meta.k8s.io/v1";
 

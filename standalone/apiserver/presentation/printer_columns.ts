@@ -1,10 +1,10 @@
 /** Columns of the built-in kinds in `kubectl get`: a table. */
 import { isObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import type { Resource } from "../kinds/resource.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { boundSubjects } from "./binding_columns.ts";
 import { age, humanDuration } from "./duration.ts";
-import type { ApiObject } from "../objects/api_object.ts";
 import { podRestarts, podStatus, readyContainers } from "./pod_columns.ts";
-import type { Resource } from "../kinds/resource.ts";
 
 /** A column and what it shows of an object. */
 export interface PrinterColumn {

@@ -1,10 +1,10 @@
 /** `kubectl get` as the server prints it: `meta.k8s.io/v1` Table. */
 import type { JsonObject } from "../../../crds/json.ts";
-import { age } from "./duration.ts";
-import { jsonPath } from "../objects/json_path.ts";
-import type { ApiObject } from "../objects/api_object.ts";
-import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
 import type { Column, Resource } from "../kinds/resource.ts";
+import type { ApiObject } from "../objects/api_object.ts";
+import { jsonPath } from "../objects/json_path.ts";
+import { age } from "./duration.ts";
+import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
 
 /** How a table is made. */
 export interface TableOptions {

@@ -1,7 +1,7 @@
 /** Bodies of requests: JSON, YAML and protobuf, of a bounded size. */
 import { parse as parseYaml } from "yaml";
-import { duplicateFields } from "./duplicate_fields.ts";
 import { badRequest, tooLarge, unsupportedMediaType } from "../objects/status_error.ts";
+import { duplicateFields } from "./duplicate_fields.ts";
 import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 
 /** The largest body of a request, as on the real server. */

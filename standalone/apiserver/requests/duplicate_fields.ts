@@ -1,5 +1,5 @@
 /** Fields that stand twice in one object of a JSON text: JSON.parse keeps the last in silence. */
-import { under } from "../schemas/cause.ts";
+import { under } from "../objects/field_errors.ts";
 
 /** An object or list that is being read. */
 interface Frame {

@@ -1,18 +1,18 @@
 /** One request: authenticate, authorize, route, answer; every failure ends in a `Status`. */
 import { getLogger } from "@logtape/logtape";
-import type { Context } from "../operations/context.ts";
-import { discoveryDocument } from "../presentation/discovery.ts";
 import { effectiveUser } from "../access/impersonation.ts";
 import type { Attributes, User } from "../access/user.ts";
-import { jsonResponse } from "./response.ts";
-import { type RequestInfo, requestInfo } from "./request_info.ts";
-import { handleResource } from "./resource_handler.ts";
 import {
   noSuchPath,
   qualifiedResource,
   StatusError,
   unauthorized,
 } from "../objects/status_error.ts";
+import type { Context } from "../operations/context.ts";
+import { discoveryDocument } from "../presentation/discovery.ts";
+import { type RequestInfo, requestInfo } from "./request_info.ts";
+import { handleResource } from "./resource_handler.ts";
+import { jsonResponse } from "./response.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 

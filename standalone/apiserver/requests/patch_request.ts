@@ -1,11 +1,11 @@
 /** PATCH: the three kinds of patch, by media type. */
-import type { Call } from "../operations/context.ts";
-import { contentType, parseJson, readText } from "./body.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { applyJsonPatch, applyMergePatch } from "../objects/json_patch.ts";
-import { kubernetesSchemaName } from "../schemas/kubernetes.ts";
 import { unsupportedMediaType } from "../objects/status_error.ts";
 import { applyStrategicPatch } from "../objects/strategic_merge_patch.ts";
+import type { Call } from "../operations/context.ts";
+import { kubernetesSchemaName } from "../schemas/kubernetes.ts";
+import { contentType, parseJson, readText } from "./body.ts";
 
 /** Media types of patches. */
 const PATCH_TYPES = {

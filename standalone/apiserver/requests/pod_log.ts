@@ -1,10 +1,10 @@
 /** `pods/log`: checks what the client asks for, and hands it to who has the logs. */
 import { compact, objectsAt, textAt } from "../../../crds/json.ts";
-import type { PodLogRequest } from "../operations/pod_logs.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { Operation } from "./operation.ts";
 import { badRequest, methodNotAllowed, StatusError } from "../objects/status_error.ts";
+import type { PodLogRequest } from "../operations/pod_logs.ts";
 import { existing } from "../operations/writes.ts";
+import type { Operation } from "./operation.ts";
 
 const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 

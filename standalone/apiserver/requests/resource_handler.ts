@@ -1,21 +1,7 @@
 /** Requests for resources: which operation a method on a path is. */
 import { isObject, textAt } from "../../../crds/json.ts";
-import { type Call, type Context, inVersion } from "../operations/context.ts";
-import {
-  deleteObject,
-  type DeleteOptions,
-  deleteOptions,
-  type Deletion,
-} from "../operations/deletions.ts";
-import { type Body, readBody, readJson } from "./body.ts";
-import { type Incoming, type Operation, respond } from "./operation.ts";
-import type { ApiObject } from "../objects/api_object.ts";
-import { readPatch } from "./patch_request.ts";
-import { acceptedForm } from "../presentation/media_types.ts";
-import { presenter, presentList, presentObject, type View } from "../presentation/presenter.ts";
-import { listObjects } from "../operations/lists.ts";
 import type { Resource } from "../kinds/resource.ts";
-import { handleSubresource } from "./subresource_handler.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import {
   badRequest,
   invalidOptions,
@@ -23,9 +9,24 @@ import {
   noSuchPath,
   StatusError,
 } from "../objects/status_error.ts";
+import { type Call, type Context, inVersion } from "../operations/context.ts";
+import {
+  deleteObject,
+  type DeleteOptions,
+  deleteOptions,
+  type Deletion,
+} from "../operations/deletions.ts";
+import { listObjects } from "../operations/lists.ts";
 import { mayCreate, sameUid } from "../operations/update_rules.ts";
 import { watchObjects } from "../operations/watches.ts";
 import { createObject, existing, updateObject } from "../operations/writes.ts";
+import { acceptedForm } from "../presentation/media_types.ts";
+import { presenter, presentList, presentObject, type View } from "../presentation/presenter.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
+import { type Body, readBody, readJson } from "./body.ts";
+import { type Incoming, type Operation, respond } from "./operation.ts";
+import { readPatch } from "./patch_request.ts";
+import { handleSubresource } from "./subresource_handler.ts";
 
 const VALIDATIONS = ["Ignore", "Warn", "Strict"] as const;
 
@@ -53,7 +54,7 @@ function isDryRun(query: URLSearchParams): boolean {
 function callOf({ registry }: Context, { info, url, user }: Incoming): Call {
   const resource = registry.byPath(info.group, info.version, info.resource);
   if (!resource) throw noSuchPath();
-  const isNamespace = info.group === "" && info.resource === "namespaces";
+  const isNamespace = sameKey(info, KEYS.namespaces);
   if (!resource.namespaced && info.namespace !== undefined && !isNamespace) throw noSuchPath();
   return {
     resource,
@@ -99,8 +100,8 @@ function list(operation: Operation): Response {
 }
 
 /** What a deletion is answered with: the object while it waits, else that it is gone. */
-export function deletionAnswer(resource: Resource, { object, removed }: Deletion): unknown {
-  const returnsObject = !removed || (resource.group === "" && resource.resource === "pods");
+function deletionAnswer(resource: Resource, { object, removed }: Deletion): unknown {
+  const returnsObject = !removed || sameKey(resource, KEYS.pods);
   if (returnsObject) return inVersion(object, resource);
   const { name, uid } = object.metadata;
   return {

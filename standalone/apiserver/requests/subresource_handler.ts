@@ -7,13 +7,9 @@ import {
   objectsAt,
   textAt,
 } from "../../../crds/json.ts";
-import { deleteObject, deleteOptions } from "../operations/deletions.ts";
-import { jsonPath } from "../objects/json_path.ts";
-import { readJson } from "./body.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { readPatch } from "./patch_request.ts";
-import { podLog } from "./pod_log.ts";
-import { type Operation, respond } from "./operation.ts";
+import * as field from "../objects/field_errors.ts";
+import { jsonPath } from "../objects/json_path.ts";
 import {
   badRequest,
   conflict,
@@ -22,7 +18,13 @@ import {
   noSuchPath,
   StatusError,
 } from "../objects/status_error.ts";
+import { deleteObject, deleteOptions } from "../operations/deletions.ts";
 import { existing, updateObject } from "../operations/writes.ts";
+import { KEYS, sameKey } from "../storage/resource_keys.ts";
+import { readJson } from "./body.ts";
+import { type Operation, respond } from "./operation.ts";
+import { readPatch } from "./patch_request.ts";
+import { podLog } from "./pod_log.ts";
 
 /** Subresources of pods that this server refuses by name. */
 const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
@@ -88,8 +90,8 @@ async function scale(operation: Operation): Promise<Response> {
     const after = patch ? patch({ ...before, metadata: current.metadata }) : sent;
     const replicas = numberAt(after, "spec", "replicas") ?? 0;
     if (!Number.isInteger(replicas) || replicas < 0) {
-      const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
-      const cause = { field: "spec.replicas", reason: "FieldValueInvalid", message };
+      const detail = "must be greater than or equal to 0";
+      const cause = field.invalid("spec.replicas", replicas, detail);
       throw invalid({ group: "autoscaling", kind: "Scale" }, current.metadata.name, [cause]);
     }
     const version = textAt(after, "metadata", "resourceVersion");
@@ -176,8 +178,7 @@ export async function handleSubresource(operation: Operation): Promise<Response>
   if (subresource === "scale") return await scale(operation);
   const handler = HANDLERS[subresource];
   if (handler && resource.subresources.includes(subresource)) return await handler(operation);
-  const isPod = resource.group === "" && resource.resource === "pods";
-  if (isPod && UNSUPPORTED_SUBRESOURCES.includes(subresource)) {
+  if (sameKey(resource, KEYS.pods) && UNSUPPORTED_SUBRESOURCES.includes(subresource)) {
     const message = `pods/${subresource} is not supported by this API server: its pods are ` +
       "processes of this machine";
     throw new StatusError(405, "MethodNotAllowed", message);

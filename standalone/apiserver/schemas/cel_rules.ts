@@ -1,5 +1,4 @@
 /** `x-kubernetes-validations`: rules in CEL, with `self` and for transitions `oldSelf`. */
-import { asList, at, isObject, sameJson, textAt } from "../../../crds/json.ts";
 import {
   type CelEnv,
   celEnv,
@@ -10,8 +9,9 @@ import {
   plan,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
+import { asList, at, isObject, sameJson, textAt } from "../../../crds/json.ts";
+import { type Cause, invalid, shown, under } from "../objects/field_errors.ts";
 import { KUBERNETES_FUNCTIONS, optionalValue } from "./cel_functions.ts";
-import { type Cause, invalid, shown, under } from "./cause.ts";
 import type { Structure } from "./structure.ts";
 
 /** A compiled CEL expression over some variables. */

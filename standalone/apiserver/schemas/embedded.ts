@@ -1,6 +1,6 @@
 /** Objects inside objects that are of a kind themselves. */
 import { isObject, textAt } from "../../../crds/json.ts";
-import { type Cause, required, under } from "./cause.ts";
+import { type Cause, required, under } from "../objects/field_errors.ts";
 import type { Structure } from "./structure.ts";
 
 /** Embedded objects that do not say of which kind they are, at any depth. */

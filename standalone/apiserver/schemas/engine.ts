@@ -1,17 +1,17 @@
 /** A schema of a kind: pruning, defaults and validation as an API server does them. */
 import { at, type JsonObject } from "../../../crds/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
+import type { Cause } from "../objects/field_errors.ts";
 import { checkRules } from "./cel_rules.ts";
-import type { Cause } from "./cause.ts";
 import { applyDefaults } from "./defaults.ts";
-import { createChecker } from "./json_schema.ts";
 import { checkEmbedded } from "./embedded.ts";
+import { createChecker } from "./json_schema.ts";
 import { checkLists } from "./lists.ts";
 import { prune } from "./prune.ts";
 import { checkMetadata } from "./rules/metadata.ts";
 import { createStructure } from "./structure.ts";
 
-export { type Cause, causeText } from "./cause.ts";
+export { type Cause, causeText } from "../objects/field_errors.ts";
 
 /** What an API server does with an object of a kind. No method changes the value it is given. */
 export interface Schema {

@@ -1,7 +1,7 @@
 /** Checking values against OpenAPI keywords with ajv, and ajv's errors in Kubernetes' words. */
-import { asList, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { RE2JS } from "re2js";
+import { asList, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
 import {
   type Cause,
   duplicate,
@@ -12,7 +12,7 @@ import {
   under,
   unsupported,
   wrongType,
-} from "./cause.ts";
+} from "../objects/field_errors.ts";
 
 /** A linear-time regular expression engine for ajv: patterns come from whoever writes CRDs. */
 function regExp(pattern: string) {

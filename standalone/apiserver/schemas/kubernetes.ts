@@ -1,6 +1,6 @@
 /** Schemas of Kubernetes' own kinds, with the rules that its API server checks beyond OpenAPI. */
 import { asList, at, isObject } from "../../../crds/json.ts";
-import type { Cause } from "./cause.ts";
+import type { Cause } from "../objects/field_errors.ts";
 import { compileSchema, KUBERNETES_DEFINITIONS, type Schema } from "./engine.ts";
 import { applyNativeDefaults } from "./native_defaults.ts";
 import { kindRules } from "./rules/registry.ts";

@@ -1,6 +1,6 @@
 /** Uniqueness in lists of type set and map. */
 import { isObject } from "../../../crds/json.ts";
-import { type Cause, duplicate, under } from "./cause.ts";
+import { type Cause, duplicate, under } from "../objects/field_errors.ts";
 import type { Structure } from "./structure.ts";
 
 /** What is doubled in the lists of the value, at any depth. */

@@ -1,6 +1,6 @@
 /** Removing what a schema does not know, and telling what that was. */
 import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
-import { under } from "./cause.ts";
+import { under } from "../objects/field_errors.ts";
 import type { Structure } from "./structure.ts";
 
 /** How to prune. */

@@ -1,6 +1,6 @@
 /** What a definition's schema must say before a kind can be served by it. */
 import { asList, at, isObject, textAt } from "../../../crds/json.ts";
-import { type Cause, invalid, required } from "./cause.ts";
+import { type Cause, invalid, required } from "../objects/field_errors.ts";
 import { compileCel } from "./cel_rules.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** ConfigMaps and Secrets: keys, size, and the immutable flag. */
 import { at, objectAt, sameJson, textAt } from "../../../../crds/json.ts";
-import { type Cause, forbidden, invalid, required, tooLong } from "../cause.ts";
+import { type Cause, forbidden, invalid, required, tooLong } from "../../objects/field_errors.ts";
 import { byteLength, checkMetadata } from "./metadata.ts";
 import { dataKey } from "./names.ts";
 

@@ -1,6 +1,6 @@
 /** Containers of a pod: names, variables, ports, mounts, resources, probes. */
-import { compareQuantities, isQuantity, parseQuantity } from "../../../../crds/quantity.ts";
 import { asObjects, at, type JsonObject, objectAt, textAt } from "../../../../crds/json.ts";
+import { compareQuantities, isQuantity, parseQuantity } from "../../../../crds/quantity.ts";
 import {
   type Cause,
   duplicate,
@@ -10,7 +10,7 @@ import {
   under,
   unsupported,
   wrongType,
-} from "../cause.ts";
+} from "../../objects/field_errors.ts";
 import { dnsLabel, envName, portName } from "./names.ts";
 
 /** Checks one list of containers; `seen` collects the names of all lists of the pod. */

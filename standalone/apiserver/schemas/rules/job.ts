@@ -7,10 +7,10 @@ import {
   sameJson,
   textMapAt,
 } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, under } from "../cause.ts";
+import { type Cause, invalid, required, under } from "../../objects/field_errors.ts";
 import { checkMetadata } from "./metadata.ts";
-import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";
 import { dnsLabel, qualifiedName } from "./names.ts";
+import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";
 
 const NOT_NEGATIVE = [
   "parallelism",
@@ -26,7 +26,7 @@ const IMMUTABLE = "field is immutable";
 const INDEXED_MAX = 100_000;
 
 /** Checks a Job's spec at the path; also that of a template, which has no selector yet. */
-export function checkJobSpec(spec: unknown, path: string): Cause[] {
+function checkJobSpec(spec: unknown, path: string): Cause[] {
   const template = under(path, "template");
   return [
     ...NOT_NEGATIVE.flatMap((key) => {

@@ -1,6 +1,6 @@
 /** Metadata of any object: names, labels, annotations, finalizers, owners. */
 import { asObjects, asTexts, at, objectAt, textAt } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, tooLong, under } from "../cause.ts";
+import { type Cause, invalid, required, tooLong, under } from "../../objects/field_errors.ts";
 import { dnsSubdomain, labelValue, qualifiedName, type Syntax } from "./names.ts";
 
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;

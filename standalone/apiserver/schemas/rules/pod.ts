@@ -7,14 +7,21 @@ import {
   sameJson,
   textAt,
 } from "../../../../crds/json.ts";
-import { type Cause, forbidden, invalid, required, under, unsupported } from "../cause.ts";
+import {
+  type Cause,
+  forbidden,
+  invalid,
+  required,
+  under,
+  unsupported,
+} from "../../objects/field_errors.ts";
 import { checkContainers } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";
 import { dnsLabel, dnsSubdomain } from "./names.ts";
 import { checkVolumes } from "./volumes.ts";
 
 /** Checks a pod's spec at the path. */
-export function checkPodSpec(spec: unknown, path: string): Cause[] {
+function checkPodSpec(spec: unknown, path: string): Cause[] {
   const volumes = new Set<string>();
   const names = new Set<string>();
   const volumeCauses = checkVolumes(at(spec, "volumes"), under(path, "volumes"), volumes);

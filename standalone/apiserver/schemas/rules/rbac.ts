@@ -1,6 +1,6 @@
 /** Roles and bindings: rules that say something, and a reference that stays. */
 import { asObjects, asTexts, at, sameJson, textAt } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, under, unsupported } from "../cause.ts";
+import { type Cause, invalid, required, under, unsupported } from "../../objects/field_errors.ts";
 import { checkMetadata } from "./metadata.ts";
 import { pathSegment } from "./names.ts";
 

@@ -1,6 +1,6 @@
 /** Which rules each of Kubernetes' kinds has beyond its OpenAPI schema. */
 import { at } from "../../../../crds/json.ts";
-import type { Cause } from "../cause.ts";
+import type { Cause } from "../../objects/field_errors.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
 import { checkJob } from "./job.ts";
 import { checkMetadata } from "./metadata.ts";

@@ -1,6 +1,13 @@
 /** Services: ports, addresses, selectors. */
 import { asObjects, at, objectAt, textAt } from "../../../../crds/json.ts";
-import { type Cause, duplicate, invalid, required, under, unsupported } from "../cause.ts";
+import {
+  type Cause,
+  duplicate,
+  invalid,
+  required,
+  under,
+  unsupported,
+} from "../../objects/field_errors.ts";
 import { checkPort } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";
 import { dnsLabel, dnsLabel1035 } from "./names.ts";

@@ -1,6 +1,6 @@
 /** Kinds with one or two rules of their own: leases, events, deployments and their like. */
 import { asTexts, at, textAt, textMapAt } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, under } from "../cause.ts";
+import { type Cause, invalid, required, under } from "../../objects/field_errors.ts";
 import { checkMetadata } from "./metadata.ts";
 import { checkPodTemplate } from "./pod.ts";
 

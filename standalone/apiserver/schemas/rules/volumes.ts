@@ -1,6 +1,13 @@
 /** Volumes of a pod: unique names, and one source each. */
 import { asObjects, at, type JsonObject, textAt } from "../../../../crds/json.ts";
-import { type Cause, duplicate, forbidden, invalid, required, under } from "../cause.ts";
+import {
+  type Cause,
+  duplicate,
+  forbidden,
+  invalid,
+  required,
+  under,
+} from "../../objects/field_errors.ts";
 import { dnsLabel } from "./names.ts";
 
 /** Checks the volumes and adds their names to `names`. */

@@ -1,6 +1,13 @@
 /** Webhook configurations: names, addresses, deadlines, conditions that compile. */
 import { asObjects, asTexts, at, type JsonObject, textAt } from "../../../../crds/json.ts";
-import { type Cause, duplicate, invalid, required, under, unsupported } from "../cause.ts";
+import {
+  type Cause,
+  duplicate,
+  invalid,
+  required,
+  under,
+  unsupported,
+} from "../../objects/field_errors.ts";
 import { compileCel } from "../cel_rules.ts";
 import { checkMetadata } from "./metadata.ts";
 import { dnsSubdomain } from "./names.ts";
