@@ -1,6 +1,6 @@
-/** Who may do what: the manager (exactly `app/manager/cluster_role.ts`), users of TrainJobs, and the SDK. */
-import { managerRbac } from "../app/manager/cluster_role.ts";
-import type { Policies } from "../controller/runtime/policy.ts";
+/** Roles of an installation: the manager's (`app/manager/cluster_role.ts`), users' and the SDK's. */
+import { managerRbac, type RbacTables } from "../app/manager/cluster_role.ts";
+import type { JobKinds } from "../crds/job_kinds.ts";
 import { VERSION } from "../app/version.ts";
 import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../crds/names.ts";
 import { labelled, type Manifest, type Settings, TRAINER_COMPATIBILITY } from "./settings.ts";
@@ -9,15 +9,21 @@ const RBAC = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC}/v1`;
 
 /** The manager's roles, under the names of this installation. */
-export function managerRoles({ name, namespace }: Settings, policies?: Policies): Manifest[] {
-  return managerRbac({ name, namespace, serviceAccount: name }, policies).map((object) => ({
+export function managerRoles({ name, namespace }: Settings, tables?: RbacTables): Manifest[] {
+  return managerRbac({ name, namespace, serviceAccount: name }, tables).map((object) => ({
     ...object,
     metadata: labelled(object.metadata.name, object.metadata.namespace),
   }));
 }
 
-/** Rights that whoever may edit or view a namespace gets over its TrainJobs. */
-export function userRoles({ name }: Settings): Manifest[] {
+/** Rights over jobs for whoever may edit or view a namespace. */
+export function userRoles({ name }: Settings, { all }: JobKinds): Manifest[] {
+  const groups = [...Map.groupBy(all, ({ group }) => group)].map(([group, kinds]) => ({
+    group,
+    jobs: kinds.map(({ plural }) => plural),
+    runtimes: group === TRAINER_GROUP ? ["trainingruntimes"] : [],
+    clusterRuntimes: group === TRAINER_GROUP ? ["clustertrainingruntimes"] : [],
+  }));
   const role = (suffix: string, aggregateTo: string[], rules: unknown[]): Manifest => {
     const metadata = labelled(`${name}-${suffix}`);
     const aggregate = aggregateTo.map((it) => [`${RBAC}/aggregate-to-${it}`, "true"]);
@@ -31,19 +37,25 @@ export function userRoles({ name }: Settings): Manifest[] {
   const READ = ["get", "list", "watch"];
   const WRITE = ["create", "update", "patch", "delete", "deletecollection"];
   return [
-    role("edit", ["admin", "edit"], [
-      {
-        apiGroups: [TRAINER_GROUP],
-        resources: ["trainjobs", "trainingruntimes"],
+    role(
+      "edit",
+      ["admin", "edit"],
+      groups.map(({ group, jobs, runtimes }) => ({
+        apiGroups: [group],
+        resources: [...jobs, ...runtimes],
         verbs: [...READ, ...WRITE],
-      },
-    ]),
+      })),
+    ),
     role("view", ["view"], [
-      {
-        apiGroups: [TRAINER_GROUP],
-        resources: ["trainjobs", "trainjobs/status", "trainingruntimes", "clustertrainingruntimes"],
+      ...groups.map(({ group, jobs, runtimes, clusterRuntimes }) => ({
+        apiGroups: [group],
+        resources: [
+          ...jobs.flatMap((job) => [job, `${job}/status`]),
+          ...runtimes,
+          ...clusterRuntimes,
+        ],
         verbs: READ,
-      },
+      })),
       { apiGroups: [JOBSET_GROUP], resources: ["jobsets", "jobsets/status"], verbs: READ },
     ]),
   ];

@@ -1,12 +1,14 @@
 /**
- * Who may say that a pod belongs to a job (design, decision 6). Whoever may create pods in a namespace
- * could otherwise forge owner references, or the labels by which the Job controller adopts pods, and
- * so report progress for a TrainJob that is not theirs.
+ * Admission policy for the ownership of pods (docs/decisions/0030), generated from the table of job kinds.
+ * Whoever may create pods in a namespace could otherwise forge owner references, or the labels by which the
+ * Job controller adopts pods, and so report progress for somebody else's job.
  *
  * CEL of Kubernetes: an expression sees `object`, `oldObject`, `request` and `variables`. A change is
- * judged by what it adds: what stays, and what goes, is nobody's claim. Subresources are held to it as
- * far as they change metadata: the status of pods and Jobs, and bindings, whose labels the pod gets.
+ * judged by what it adds: what stays or goes is no claim. The policy covers those subresources that change
+ * metadata: the status of pods and Jobs, and bindings, whose labels the pod gets.
  */
+import { type JobKind, selectingLabels } from "../crds/job_kind.ts";
+import type { JobKinds } from "../crds/job_kinds.ts";
 import { JOB_KEYS, JOBSET_GROUP, JOBSET_KEYS, LABELS, MANAGER } from "../crds/names.ts";
 import { labelled, type Manifest, type Settings } from "./settings.ts";
 
@@ -14,24 +16,59 @@ const ADMISSION = "admissionregistration.k8s.io/v1";
 
 const list = (values: readonly string[]) => `[${values.map((it) => `'${it}'`).join(", ")}]`;
 
-/** Labels of ours on pods. */
-const OUR_LABELS = [LABELS.trainJobName, LABELS.trial];
 /** Labels by which the Job controller selects, and so adopts, pods. */
 const JOB_UID_LABELS = [JOB_KEYS.controllerUid, JOB_KEYS.legacyControllerUid];
 const JOB_NAME_LABELS = [JOB_KEYS.jobName, JOB_KEYS.legacyJobName];
 const JOBSET_PREFIX = `${JOBSET_KEYS.jobSetName.split("/")[0]}/`;
-/** Kinds along the chain from a pod to its TrainJob. */
-const CHAIN_KINDS = ["Job", "JobSet", "TrainJob"];
+
+/** The parts of the expressions that follow from the table of job kinds. */
+interface Claims {
+  /** Labels that only whoever runs jobs may set on pods: those that select them, and the trial's. */
+  readonly labels: readonly string[];
+  /** Kinds along the chains from a pod to its job. */
+  readonly chainKinds: readonly string[];
+  /** Kinds with users of their own that may make such a job a controller, and set its labels. */
+  readonly delegated: readonly JobKind[];
+}
+
+function claimsOf({ all }: JobKinds): Claims {
+  const links = all.flatMap(({ chains, kind }) => [
+    ...chains.flatMap(({ through }) => through.map(({ owner }) => owner.kind)),
+    kind,
+  ]);
+  return {
+    labels: [...new Set([...all.flatMap(selectingLabels), LABELS.trial])],
+    // Through Jobs and JobSets a pod reaches a TrainJob, whatever other kinds there are.
+    chainKinds: [...new Set(links)],
+    delegated: all.filter(({ controllers }) => controllers.length > 0),
+  };
+}
+
+/** Leaves out the claims of a kind that its own controllers may make. */
+const unlessDelegated = (delegated: readonly JobKind[], claimed: (kind: JobKind) => string) =>
+  delegated.map((kind) => ` && !(${claimed(kind)} && variables.user in ${list(kind.controllers)})`)
+    .join("");
 
 const isJobSetLabel = `k.startsWith('${JOBSET_PREFIX}')`;
-const isOurLabel = `k in ${list(OUR_LABELS)}`;
+const isOurLabel = ({ labels }: Claims) => `k in ${list(labels)}`;
 const isJobLabel = `k in ${list([...JOB_UID_LABELS, ...JOB_NAME_LABELS])}`;
 
+/** Leaves out the labels that the controllers of a kind may set on pods. */
+const labelsOfOthers = ({ delegated }: Claims) =>
+  delegated.length === 0
+    ? ""
+    : `.filter(k, true${
+      unlessDelegated(delegated, (kind) => `k in ${list([...selectingLabels(kind), LABELS.trial])}`)
+    })`;
+
 /** The keys of `labels` that fit and are not in `before` with the same value. */
-const added = (labels: string, before: string, fits: string) =>
+const addedKeys = (labels: string, before: string, fits: string) =>
   `${labels}.filter(k, (${fits}) && !(k in ${before} && ${before}[k] == ${labels}[k]))`;
 
-function variables({ namespace, name, jobControllers, jobSetControllers }: Settings) {
+function variables(
+  { namespace, name, jobControllers, jobSetControllers }: Settings,
+  claims: Claims,
+) {
   const users = (value: unknown) =>
     Array.isArray(value) ? list(value.map((it) => String(it))) : value;
   const old = (path: string, otherwise: string) =>
@@ -48,16 +85,20 @@ function variables({ namespace, name, jobControllers, jobSetControllers }: Setti
     isWriter: "variables.isExecutor || variables.user in variables.jobControllers",
     labels: "object.metadata.?labels.orValue({})",
     oldLabels: old("metadata.?labels", "{}"),
-    addedLabels: added(
+    addedLabels: addedKeys(
       "variables.labels",
       "variables.oldLabels",
-      `${isJobSetLabel} || ${isOurLabel} || ${isJobLabel}`,
-    ),
+      `${isJobSetLabel} || ${isOurLabel(claims)} || ${isJobLabel}`,
+    ) + labelsOfOthers(claims),
     oldOwners: old("metadata.?ownerReferences", "[]"),
     addedControllers: "object.metadata.?ownerReferences.orValue([])" +
-      `.filter(r, r.?controller.orValue(false) && r.kind in ${list(CHAIN_KINDS)} && ` +
+      `.filter(r, r.?controller.orValue(false) && r.kind in ${list(claims.chainKinds)} && ` +
       "!variables.oldOwners.exists(o, o.?controller.orValue(false) && o.uid == r.uid && " +
-      "o.name == r.name && o.kind == r.kind && o.apiVersion == r.apiVersion))",
+      "o.name == r.name && o.kind == r.kind && o.apiVersion == r.apiVersion)" +
+      unlessDelegated(
+        claims.delegated,
+        ({ group, kind }) => `r.kind == '${kind}' && r.apiVersion.startsWith('${group}/')`,
+      ) + ")",
     templateLabels: "object.spec.?template.?metadata.?labels.orValue({})",
     oldTemplateLabels: old("spec.?template.?metadata.?labels", "{}"),
     isPod: "request.resource.resource in ['pods', 'bindings']",
@@ -69,14 +110,14 @@ function variables({ namespace, name, jobControllers, jobSetControllers }: Setti
 
 /** Added labels of a Job's pod template that fit. */
 const addedToTemplate = (fits: string) =>
-  added("variables.templateLabels", "variables.oldTemplateLabels", fits);
+  addedKeys("variables.templateLabels", "variables.oldTemplateLabels", fits);
 
 /** Whether no pod template of a JobSet has labels of ours that it did not have. */
-const jobSetTemplatesAreClean = () => {
+const jobSetTemplatesAreClean = (claims: Claims) => {
   const labels = (job: string) => `${job}.?template.?spec.?template.?metadata.?labels.orValue({})`;
   const before = "(oldObject == null ? [] : oldObject.spec.?replicatedJobs.orValue([]))";
   return "object.spec.?replicatedJobs.orValue([]).all(r, " +
-    `${labels("r")}.all(k, !(${isOurLabel}) || ${before}.exists(o, ` +
+    `${labels("r")}.all(k, !(${isOurLabel(claims)}) || ${before}.exists(o, ` +
     `o.name == r.name && k in ${labels("o")} && ${labels("o")}[k] == ${labels("r")}[k])))`;
 };
 
@@ -84,7 +125,7 @@ const jobSetTemplatesAreClean = () => {
 const isForeignJobLabel = `(${isJobLabel}) && variables.templateLabels[k] != ` +
   `(k in ${list(JOB_UID_LABELS)} ? object.metadata.uid : object.metadata.name)`;
 
-function validations() {
+function validations(claims: Claims) {
   const rule = (expression: string, message: string, about: string) => ({
     expression,
     message,
@@ -92,7 +133,7 @@ function validations() {
     reason: "Forbidden",
   });
   const owners = "variables.addedControllers.map(r, r.kind + ' ' + r.name).join(', ')";
-  const claims = addedToTemplate(`${isJobSetLabel} || ${isOurLabel}`);
+  const added = addedToTemplate(`${isJobSetLabel} || ${isOurLabel(claims)}`);
   const foreign = addedToTemplate(isForeignJobLabel);
   return [
     rule(
@@ -111,9 +152,9 @@ function validations() {
       owners,
     ),
     rule(
-      `!variables.isJob || variables.isExecutor || size(${claims}) == 0`,
+      `!variables.isJob || variables.isExecutor || size(${added}) == 0`,
       "only JobSet controllers and the manager may set these labels on the pods of a Job",
-      `${claims}.join(', ')`,
+      `${added}.join(', ')`,
     ),
     // For everybody: by a Job with a selector of its own, pods could be made that another adopts.
     rule(
@@ -127,15 +168,16 @@ function validations() {
       owners,
     ),
     rule(
-      `!variables.isJobSet || variables.isManager || ${jobSetTemplatesAreClean()}`,
+      `!variables.isJobSet || variables.isManager || ${jobSetTemplatesAreClean(claims)}`,
       "only the manager may set these labels on the pods of a JobSet",
-      `'${OUR_LABELS.join(", ")}'`,
+      `'${claims.labels.join(", ")}'`,
     ),
   ];
 }
 
 /** The policy and its binding. */
-export function admissionPolicy(settings: Settings): Manifest[] {
+export function admissionPolicy(settings: Settings, kinds: JobKinds): Manifest[] {
+  const claims = claimsOf(kinds);
   const name = MANAGER.admissionPolicy;
   const rule = (apiGroups: string[], resources: string[], operations: string[]) => ({
     apiGroups,
@@ -160,8 +202,8 @@ export function admissionPolicy(settings: Settings): Manifest[] {
             rule([JOBSET_GROUP], ["jobsets", "jobsets/status"], ["CREATE", "UPDATE"]),
           ],
         },
-        variables: variables(settings),
-        validations: validations(),
+        variables: variables(settings, claims),
+        validations: validations(claims),
       },
     },
     {

@@ -1,5 +1,6 @@
 /** An installation by its parts, each of which can be left out or added as a whole. */
 import { crdManifests } from "../crds/manifests.ts";
+import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { managerRoles, publicConfiguration, userRoles } from "./access.ts";
 import { admissionPolicy } from "./admission_policy.ts";
@@ -38,7 +39,7 @@ function definitions(): Manifest[] {
 }
 
 /** Every object of an installation. */
-export function parts(settings: Settings): Parts {
+export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
   const crds = definitions();
   const isJobSet = ({ metadata: { name } }: Manifest) => name.startsWith(KINDS.jobSet.plural);
   return {
@@ -51,10 +52,10 @@ export function parts(settings: Settings): Parts {
       deployment(settings),
       disruptionBudget(settings),
     ],
-    access: [...managerRoles(settings), ...userRoles(settings)],
+    access: [...managerRoles(settings, { kinds }), ...userRoles(settings, kinds)],
     network_policy: [networkPolicy(settings)],
     public_configuration: publicConfiguration(settings),
-    admission_policy: admissionPolicy(settings),
+    admission_policy: admissionPolicy(settings, kinds),
     monitoring: [
       serviceMonitor(settings),
       prometheusRule(settings),

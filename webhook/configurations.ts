@@ -1,21 +1,25 @@
-/** The webhook configurations that make the API server ask us (design, decision 4). Pure. */
+/** Webhook configurations: what the API server asks the manager about (docs/decisions/0013). Pure. */
 import { Buffer } from "node:buffer";
 import type {
   MutatingWebhookConfiguration,
   ValidatingWebhookConfiguration,
 } from "../crds/kubernetes.ts";
+import type { JobKind } from "../crds/job_kind.ts";
+import type { JobKinds } from "../crds/job_kinds.ts";
 import { LABELS, MANAGER, PORTS, TRAINER_GROUP, TRAINER_VERSION } from "../crds/names.ts";
 import { WEBHOOK_PATHS, type WebhookPath } from "./webhook_paths.ts";
 
-/** Where the API server finds the webhooks: a Service, or a base URL given by flag. */
+/** The address of the webhooks for the API server: a Service, or a base URL given by flag. */
 export type WebhookTarget =
   | {
     readonly service: { readonly namespace: string; readonly name: string; readonly port?: number };
   }
   | { readonly baseUrl: string };
 
-/** What goes into the configurations. */
+/** Options of the configurations. */
 export interface ConfigurationOptions {
+  /** The kinds of jobs whose pods are injected. */
+  readonly kinds: JobKinds;
   readonly target: WebhookTarget;
   /** Every CA that may have signed the serving certificate, PEM. */
   readonly caBundle: string;
@@ -36,6 +40,19 @@ const COMMON = {
 
 const exists = (key: string) => ({ key, operator: "Exists" });
 const doesNotExist = (key: string) => ({ key, operator: "DoesNotExist" });
+
+/** The label selector of the pods of a kind. */
+function podsOf({ podLabels: { jobName, kind } }: JobKind) {
+  const ofKind = kind && { key: kind.key, operator: "In", values: [kind.value] };
+  return [exists(jobName), ...(ofKind ? [ofKind] : [])];
+}
+
+/** The names of a kind's webhooks; those of the implied kind have none of a kind in them. */
+function podWebhookNames({ implied }: JobKinds, kind: JobKind) {
+  const suffix = (name: string) =>
+    kind === implied ? name : name.replace(/\./, `.${kind.plural}.${kind.group}.`);
+  return { plain: suffix(MANAGER.podWebhook), trial: suffix(MANAGER.trialPodWebhook) };
+}
 
 function clientConfig(options: ConfigurationOptions, path: WebhookPath) {
   const caBundle = Buffer.from(options.caBundle, "utf8").toString("base64");
@@ -58,8 +75,8 @@ function rule(group: string, version: string, resource: string, operations: stri
 const trainerRule = (resource: string) =>
   rule(TRAINER_GROUP, TRAINER_VERSION, resource, ["CREATE", "UPDATE"]);
 
-/** Both registrations of the pod webhook; no pod matches both, and no other pod matches one. */
-function podWebhooks(options: ConfigurationOptions) {
+/** Both registrations of the pod webhook for a kind; no pod matches both. */
+function podWebhooks(options: ConfigurationOptions, kind: JobKind) {
   const shared = {
     ...COMMON,
     clientConfig: clientConfig(options, WEBHOOK_PATHS.mutatePods),
@@ -67,21 +84,22 @@ function podWebhooks(options: ConfigurationOptions) {
     timeoutSeconds: TIMEOUT_SECONDS.pods,
     reinvocationPolicy: "IfNeeded",
   };
-  const select = (...matchExpressions: { key: string; operator: string }[]) => ({
-    objectSelector: { matchExpressions },
+  const names = podWebhookNames(options.kinds, kind);
+  const select = (expression: { key: string; operator: string }) => ({
+    objectSelector: { matchExpressions: [...podsOf(kind), expression] },
   });
   return [
     {
       ...shared,
-      name: MANAGER.podWebhook,
+      name: names.plain,
       failurePolicy: "Ignore",
-      ...select(exists(LABELS.trainJobName), doesNotExist(LABELS.trial)),
+      ...select(doesNotExist(LABELS.trial)),
     },
     {
       ...shared,
-      name: MANAGER.trialPodWebhook,
+      name: names.trial,
       failurePolicy: "Fail",
-      ...select(exists(LABELS.trainJobName), exists(LABELS.trial)),
+      ...select(exists(LABELS.trial)),
     },
   ];
 }
@@ -93,7 +111,9 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
     kind: "MutatingWebhookConfiguration",
     metadata: { name: MANAGER.mutatingConfiguration },
     webhooks: [
-      ...(options.injectPods ? podWebhooks(options) : []),
+      ...(options.injectPods ? options.kinds.all : []).flatMap((kind) =>
+        podWebhooks(options, kind)
+      ),
       {
         ...COMMON,
         name: `defaulter.trainjob.${TRAINER_GROUP}`,

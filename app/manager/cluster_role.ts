@@ -4,6 +4,8 @@
  */
 import { POLICIES } from "../../controller/runtime/policies/table.ts";
 import { type Policies, policyRules } from "../../controller/runtime/policy.ts";
+import type { JobKind } from "../../crds/job_kind.ts";
+import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../crds/kubernetes.ts";
@@ -20,17 +22,41 @@ export interface RbacObject {
 const READ = ["get", "list", "watch"];
 const ADMISSION = KINDS.mutatingWebhookConfiguration.group;
 
-/** Rules that hold in every namespace, since TrainJobs may live in any. */
-export const CLUSTER_RULES: readonly PolicyRule[] = [
-  // Reconciling: jobs and runtimes are read, only a job's status is written.
-  {
-    apiGroups: [TRAINER_GROUP],
-    resources: ["trainjobs", "trainingruntimes", "clustertrainingruntimes"],
-    verbs: READ,
-  },
-  { apiGroups: [TRAINER_GROUP], resources: ["trainjobs/status"], verbs: ["patch"] },
-  // Children carry blockOwnerDeletion, which asks for this where its admission plugin is on.
-  { apiGroups: [TRAINER_GROUP], resources: ["trainjobs/finalizers"], verbs: ["update"] },
+/** Kinds of jobs by their API group, in the order of the table. */
+function byGroup({ all }: JobKinds): [string, JobKind[]][] {
+  return [...Map.groupBy(all, ({ group }) => group)];
+}
+
+/** Rules for the kinds of jobs of one API group. */
+function jobRules(group: string, kinds: readonly JobKind[]): PolicyRule[] {
+  const isTrainer = group === TRAINER_GROUP;
+  const apiGroups = [group];
+  const resources = (suffix = "") => kinds.map(({ plural }) => `${plural}${suffix}`);
+  const noted = kinds.filter(({ progress }) => progress?.at === "annotation");
+  return [
+    // Jobs are read, and so are the runtimes of TrainJobs.
+    {
+      apiGroups,
+      resources: [
+        ...resources(),
+        ...(isTrainer ? ["trainingruntimes", "clustertrainingruntimes"] : []),
+      ],
+      verbs: READ,
+    },
+    // Of a job only its status is written: progress, and that it was stopped.
+    { apiGroups, resources: resources("/status"), verbs: ["patch"] },
+    // Unless an annotation shows its progress.
+    ...(noted.length === 0
+      ? []
+      : [{ apiGroups, resources: noted.map(({ plural }) => plural), verbs: ["patch"] }]),
+    // Children carry blockOwnerDeletion, which needs this if its admission plugin is on.
+    { apiGroups, resources: resources("/finalizers"), verbs: ["update"] },
+  ];
+}
+
+/** Rules that hold in every namespace, since jobs may live in any. */
+export const clusterRules = (kinds: JobKinds): readonly PolicyRule[] => [
+  ...byGroup(kinds).flatMap(([group, ofGroup]) => jobRules(group, ofGroup)),
   // Trials of Katib's: what a trial's job reports, and that it stopped early (only its status is written).
   { apiGroups: [KATIB.group], resources: ["trials"], verbs: READ },
   { apiGroups: [KATIB.group], resources: ["trials/status"], verbs: ["patch"] },
@@ -49,14 +75,14 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["services"], verbs: ["list", "watch", "create"] },
   // The runtime snapshot and the CA of each job.
   { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "patch"] },
-  // Who pushes: the chain Pod → Job → JobSet → TrainJob, and the pod's service account.
+  // Authorization of pushes: the chain of owners from pod to job, and the pod's service account.
   { apiGroups: [""], resources: ["pods", "serviceaccounts"], verbs: READ },
   {
     apiGroups: ["authentication.k8s.io"],
     resources: ["tokenreviews"],
     verbs: ["create"],
   },
-  // Who may read a TrainJob's observation.
+  // Authorization of readers of a job's observation.
   {
     apiGroups: ["authorization.k8s.io"],
     resources: ["subjectaccessreviews"],
@@ -89,6 +115,9 @@ export const CLUSTER_RULES: readonly PolicyRule[] = [
   },
 ];
 
+/** The cluster-wide rules for the kinds of jobs that Milepost knows. */
+export const CLUSTER_RULES = clusterRules(JOB_KINDS);
+
 /** Rules in the manager's own namespace: its certificates and its lease. */
 export const NAMESPACE_RULES: readonly PolicyRule[] = [
   // Certificates: read by every replica, by name; made by the first, changed by the leader.
@@ -120,6 +149,12 @@ export interface RbacSubject {
   readonly name?: string;
 }
 
+/** The tables whose entries need rules; default: those of Milepost. */
+export interface RbacTables {
+  readonly policies?: Policies;
+  readonly kinds?: JobKinds;
+}
+
 /** A ClusterRole of that name, bound to the account. */
 function clusterAccess(
   name: string,
@@ -142,10 +177,11 @@ function clusterAccess(
  * Returns the roles and bindings that give a service account the access that the manager needs, with a
  * ClusterRole of its own for each policy that declares rules for its children.
  */
-export function managerRbac(subject: RbacSubject, policies: Policies = POLICIES): RbacObject[] {
+export function managerRbac(subject: RbacSubject, tables: RbacTables = {}): RbacObject[] {
+  const { policies = POLICIES, kinds = JOB_KINDS } = tables;
   const { name = MANAGER.name, namespace, serviceAccount } = subject;
   return [
-    ...clusterAccess(name, CLUSTER_RULES, subject),
+    ...clusterAccess(name, clusterRules(kinds), subject),
     { apiVersion, kind: "Role", metadata: { name, namespace }, rules: NAMESPACE_RULES },
     {
       apiVersion,

@@ -67,13 +67,14 @@ function createControllers({ foundation, parts }: TermOptions): Controller[] {
 
 /** Keeps the webhook configurations, which name the port that admission is served on. */
 function createWebhookSync({ foundation, parts, webhookPort }: TermOptions): ConfigurationSync {
-  const { client, clock, configuration, host } = foundation;
+  const { kinds, client, clock, configuration, host } = foundation;
   const { caches, certificates } = parts;
   const webhookBaseUrl = configuration.webhookBaseUrl ??
     (host === undefined ? undefined : `https://${host}:${webhookPort()}`);
   return createConfigurationSync({
     store: client,
     desired: () => ({
+      kinds,
       target: webhookTarget({ ...configuration, webhookBaseUrl }),
       caBundle: certificates.current().caBundle,
       injectPods: configuration.featureGates.trainJobProgress,

@@ -132,7 +132,7 @@ Deno.test("managerRoles() give each policy with children a ClusterRole of its ow
   };
   const settings = { ...DEFAULTS, name: "other" };
   const own = managerRoles(settings);
-  const all = managerRoles(settings, policies);
+  const all = managerRoles(settings, { policies });
   assert.deepEqual(all.slice(0, own.length), own, "the manager's own roles stay as they are");
   const added = all.slice(own.length);
   assert.deepEqual(added.map(({ kind, metadata }) => `${kind} ${metadata.name}`), [

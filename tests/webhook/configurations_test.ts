@@ -1,4 +1,5 @@
 /** The webhook configurations, and that they stay. */
+import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { createConfigurationSync } from "../../webhook/configuration_sync.ts";
@@ -14,6 +15,7 @@ const OPTIONS: ConfigurationOptions = {
   target: { service },
   caBundle: "PEM",
   injectPods: true,
+  kinds: JOB_KINDS,
 };
 
 Deno.test("`mutatingConfiguration()` registers pods of TrainJobs and of trials apart", () => {
