@@ -64,8 +64,12 @@ function localText(text: string, { folder, statusPort, job }: Places): string {
     .replaceAll(/--timeout=\d+s/g, "--timeout=240s").replaceAll(/\bNAME\b/g, job);
 }
 
-/** Commands that are here already: the standalone of all pages, and Deno without npx. */
-const PRELUDE = `set -eu
+/**
+ * Commands that are here already: the standalone of all pages, and Deno without npx. A refusal of the
+ * status endpoint fails, which curl alone would print and call a success.
+ */
+const PRELUDE = `set -eu -o pipefail
+curl() { command curl --fail-with-body "$@"; }
 deno() { case "$*" in "task standalone"*) ;; *) command deno "$@" ;; esac }
 npx() { shift 2; deno "$@"; }
 `;

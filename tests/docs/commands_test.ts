@@ -116,6 +116,22 @@ async function sdkScript(bin: string, { folder }: Places): Promise<string> {
   return `[ "$(${bin}/python ${program})" = "Complete training" ]`;
 }
 
+/** The script that runs the client of docs/guides/push.md as the program of a TrainJob. */
+async function clientScript(): Promise<string> {
+  const page = await Deno.readTextFile(new URL("docs/guides/push.md", ROOT));
+  const program = blocksOf(page).find(({ info }) => info === "python")?.text;
+  assert.ok(program !== undefined, "docs/guides/push.md has no client in Python");
+  const trainJob = {
+    apiVersion: "trainer.kubeflow.org/v1alpha1",
+    kind: "TrainJob",
+    metadata: { name: "client" },
+    spec: { runtimeRef: { name: "plain" }, trainer: { command: ["python3", "-c", program] } },
+  };
+  return `kubectl apply -f - <<'JSON'\n${JSON.stringify(trainJob)}\nJSON\n` +
+    `kubectl wait trainjob/client --for=jsonpath='{.status.trainerStatus.progressPercentage}'=45 ` +
+    `--timeout=240s`;
+}
+
 Deno.test({
   name: "the commands of README and docs/ do what the pages say",
   ignore: missing.length > 0,
@@ -127,6 +143,7 @@ Deno.test({
     // What several pages begin with; their own `apply` then changes nothing.
     const both = "kubectl apply -k examples && kubectl apply -k deploy/runtimes";
     const scripts = new Map(pages.map((page) => [page.path, scriptOf(page, places)]));
+    scripts.set("the client of docs/guides/push.md", await clientScript());
     if (bin !== undefined) scripts.set("the Kubeflow SDK", await sdkScript(bin, places));
     assert.equal((await shell(both)).code, 0);
     const results = await Promise.all(
