@@ -75,3 +75,20 @@ Deno.test("every page that code, manifests and examples name is there", async ()
   }
   assert.deepEqual(problems, []);
 });
+
+/** Folders whose files pages name between backticks. */
+const FOLDERS = [...Deno.readDirSync(ROOT)]
+  .filter(({ isDirectory, name }) => isDirectory && /^[a-z]/.test(name) && name !== "dist")
+  .map(({ name }) => name);
+const CODE_PATH = new RegExp(`\`((?:${FOLDERS.join("|")})/[\\w./-]*)\``, "g");
+
+Deno.test("every file and folder of the code that a page below docs/ names is there", async () => {
+  const problems: string[] = [];
+  for (const [page, text] of pages) {
+    if (!page.startsWith("docs/") && page !== "README.md" && page !== "CONTRIBUTING.md") continue;
+    for (const [, path = ""] of text.matchAll(CODE_PATH)) {
+      if (!(await exists(path))) problems.push(`${page}: ${path} does not exist`);
+    }
+  }
+  assert.deepEqual(problems, []);
+});
