@@ -2,7 +2,7 @@
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createJwksSource } from "../../http/callers/jwks.ts";
-import { createReviewRequests } from "../../http/callers/review_requests.ts";
+import { createReviewRequests } from "../../http/callers/reviews.ts";
 import { createReviewVerifier } from "../../http/callers/review_verification.ts";
 import {
   createReviewCache,

@@ -9,13 +9,10 @@ import type { Clock } from "../../kube/clock.ts";
 import type { UnauthorizedReason } from "./bearer.ts";
 import { createRecentMemory } from "../limits/recent_memory.ts";
 import { isSignatureAlgorithm } from "./jwks.ts";
-import { createRefusedTokens } from "./refused_tokens.ts";
-import {
-  createTokenQuestions,
-  type RequestReview,
-  type ReviewedUser,
-  type ReviewResult,
-} from "./review_requests.ts";
+import { createExpiringMemory } from "../limits/expiring_memory.ts";
+import { createReservedBudget } from "../limits/reserved_budget.ts";
+import { createQuestions } from "./questions.ts";
+import { boundPods, type RequestReview, type ReviewedUser, type ReviewResult } from "./reviews.ts";
 import {
   CLOCK_LEEWAY_SECONDS,
   headerOf,
@@ -68,17 +65,18 @@ export function claimedBy(token: string, nowMs: number, audiencesOf: AudiencesOf
 
 /** Who the API server says it is; undefined where that is no service account. */
 export function reviewedIdentity(
-  { username, uid, audiences, podNames, podUids }: ReviewedUser,
+  user: ReviewedUser,
   expiresMs: number,
 ): TokenIdentity | undefined {
+  const { username, uid, audiences } = user;
   const [, namespace, name] = SUBJECT.exec(username) ?? [];
   if (namespace === undefined || name === undefined || uid === undefined || uid === "") {
     return undefined;
   }
-  const [podName] = podNames ?? [];
-  const [podUid] = podUids ?? [];
+  const { names = [], uids = [] } = boundPods(user);
+  const [[podName], [podUid]] = [names, uids];
   const isBound = podName !== undefined && podUid !== undefined &&
-    podNames?.length === 1 && podUids?.length === 1;
+    names.length === 1 && uids.length === 1;
   return {
     subject: username,
     namespace,
@@ -127,8 +125,13 @@ export interface ReviewVerifier extends TokenVerifier {
 export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVerifier {
   const { request, audiencesOf, clock, isKnownPod, onCache, onReview, maxKnown = 20_000 } = options;
   const { goodForMs = 600_000, refusedForMs = 60_000, pauseMs = 1000 } = options;
-  const questions = createTokenQuestions<Verification>(clock, options.reviewsPerSecond ?? 50);
-  const bad = createRefusedTokens(clock, options.maxRefused);
+  const questions = createQuestions<Verification>({
+    clock,
+    about: "tokens",
+    take: createReservedBudget(options.reviewsPerSecond ?? 50),
+  });
+  const { maxRefused = 20_000 } = options;
+  const bad = createExpiringMemory<UnauthorizedReason>(clock, maxRefused);
   const bounds = { now: () => clock.monotonic(), max: maxKnown, idleMs: TOKEN_IDLE_MS };
   const good = createRecentMemory<{ identity: TokenIdentity; untilMs: number }>(bounds);
   /** Until when, by monotonic time, a token is not asked about. */
@@ -144,7 +147,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
   }
 
   function refuse(hash: string, why: UnauthorizedReason): Verification {
-    if (why !== "not_yet_valid") bad.add(hash, why, refusedForMs);
+    if (why !== "not_yet_valid") bad.set(hash, why, refusedForMs);
     return { ok: false, why };
   }
 
@@ -172,11 +175,11 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
     }
     const { identity: { subject, namespace, pod } } = claimed;
     const asked = await questions.ask({
-      hash,
+      key: hash,
       subject,
       first: pod !== undefined && isKnownPod(namespace, pod),
       ask: (signal) => review(hash, token, claimed.identity, signal),
-      noAnswer: () => {
+      onNoAnswer: () => {
         paused.set(hash, { untilMs: clock.monotonic() + pauseMs }, pauseMs);
         onReview?.("unavailable");
       },
@@ -190,7 +193,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
     ...rememberedFirst({ known, bad, onCache, verifyNew }),
     revoke(hash) {
       good.delete(hash);
-      bad.add(hash, "revoked", Math.max(refusedForMs, goodForMs));
+      bad.set(hash, "revoked", Math.max(refusedForMs, goodForMs));
     },
     close: () => questions.close(),
   };

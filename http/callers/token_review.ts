@@ -1,12 +1,9 @@
 /** TokenReview once a token: what the API server itself says of a token that looks good. */
 import type { Clock } from "../../kube/clock.ts";
 import { createRecentMemory } from "../limits/recent_memory.ts";
-import {
-  type Asked,
-  createTokenQuestions,
-  type RequestReview,
-  type ReviewResult,
-} from "./review_requests.ts";
+import { createReservedBudget } from "../limits/reserved_budget.ts";
+import { type Asked, createQuestions } from "./questions.ts";
+import { boundPods, type RequestReview, type ReviewResult } from "./reviews.ts";
 import { TOKEN_IDLE_MS, type TokenIdentity } from "./token_verification.ts";
 
 /** A token to review. */
@@ -61,7 +58,11 @@ interface Entry {
 /** Creates a {@link ReviewCache} with bounded memory and a budget. */
 export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   const { ask, clock, onRefused, onReview, maxTokens = 20_000, pauseMs = 5000 } = options;
-  const questions = createTokenQuestions<ReviewOutcome>(clock, options.reviewsPerSecond ?? 50);
+  const questions = createQuestions<ReviewOutcome>({
+    clock,
+    about: "tokens",
+    take: createReservedBudget(options.reviewsPerSecond ?? 50),
+  });
   const entries = createRecentMemory<Entry>({
     now: () => clock.monotonic(),
     max: maxTokens,
@@ -102,14 +103,14 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
       const { hash, identity: { subject }, awaited: first } = request;
       return outcomeOf(
         await questions.ask({
-          hash,
+          key: hash,
           subject,
           first,
           ask: async (signal) => {
             const accepted = await ask(request, signal);
             return remember(request, accepted ? "authenticated" : "refused");
           },
-          noAnswer: () => void remember(request, "unavailable"),
+          onNoAnswer: () => void remember(request, "unavailable"),
         }),
       );
     },
@@ -122,9 +123,10 @@ export function createTokenReviewer(request: RequestReview): ReviewToken {
   return async ({ token, audience, identity }, signal) => {
     const user = await request(token, [audience], signal);
     if (user === undefined) return false;
-    const { username, uid, audiences, podUids } = user;
+    const { username, uid, audiences } = user;
+    const { uids } = boundPods(user);
     return username === identity.subject && audiences.includes(audience) &&
       (uid === undefined || uid === identity.serviceAccount.uid) &&
-      (podUids === undefined || podUids.includes(identity.pod?.uid ?? ""));
+      (uids === undefined || uids.includes(identity.pod?.uid ?? ""));
   };
 }

@@ -5,7 +5,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { UnauthorizedReason } from "./bearer.ts";
 import { createRecentMemory } from "../limits/recent_memory.ts";
 import type { IssuerKeys } from "./jwks.ts";
-import { createRefusedTokens, type RefusedTokens } from "./refused_tokens.ts";
+import { createExpiringMemory, type ExpiringMemory } from "../limits/expiring_memory.ts";
 
 /** What clocks of nodes, API server and manager may differ by, in seconds (design, decision 6). */
 export const CLOCK_LEEWAY_SECONDS = 30;
@@ -149,7 +149,7 @@ function isFinal(why: UnauthorizedReason | UndecidedReason): why is Unauthorized
 
 /** What the parts of a verifier are, by which it answers: what is remembered first. */
 export interface RememberedTokens extends Pick<TokenVerifier, "known"> {
-  readonly bad: Pick<RefusedTokens, "why">;
+  readonly bad: Pick<ExpiringMemory<UnauthorizedReason>, "get">;
   readonly onCache: TokenVerifierOptions["onCache"];
   /** Looks at a token that is not known. */
   readonly verifyNew: TokenVerifier["verify"];
@@ -162,7 +162,7 @@ export function rememberedFirst(
   return {
     known,
     refused(hash) {
-      const why = bad.why(hash);
+      const why = bad.get(hash);
       if (why !== undefined) onCache?.("refused");
       return why;
     },
@@ -183,7 +183,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     max: maxKnown,
     idleMs: TOKEN_IDLE_MS,
   });
-  const bad = createRefusedTokens(clock, maxRefused);
+  const bad = createExpiringMemory<UnauthorizedReason>(clock, maxRefused);
   const inFlight = new Map<string, Promise<Verification>>();
 
   function known(hash: string): TokenIdentity | undefined {
@@ -205,7 +205,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     } else if (verification.why === "unknown_key") {
       keys.noteUnknownKey();
     } else if (isFinal(verification.why)) {
-      bad.add(hash, verification.why, refusedForMs);
+      bad.set(hash, verification.why, refusedForMs);
     }
     return verification;
   }
@@ -225,7 +225,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
       const aliveMs = (good.get(hash)?.identity.expiresMs ?? 0) - clock.now();
       good.delete(hash);
       const forMs = Math.max(refusedForMs, aliveMs + 2 * CLOCK_LEEWAY_SECONDS * 1000);
-      bad.add(hash, "revoked", forMs);
+      bad.set(hash, "revoked", forMs);
     },
   };
 }

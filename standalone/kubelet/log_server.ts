@@ -44,7 +44,7 @@ function proofOf(request: HttpRequest): Proof {
   const token = /^Bearer ([\w.~+/=-]+)$/i.exec(request.header("authorization") ?? "")?.[1];
   return {
     ...name !== undefined && {
-      certificate: { name, groups: clientCertificate?.organizations ?? [] },
+      certificate: { username: name, groups: clientCertificate?.organizations ?? [] },
     },
     ...token && { token },
   };

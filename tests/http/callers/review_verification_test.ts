@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { jobAudience } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { ReviewedUser } from "../../../http/callers/review_requests.ts";
+import type { ReviewedUser } from "../../../http/callers/reviews.ts";
 import {
   claimedBy,
   createReviewVerifier,
@@ -23,12 +23,16 @@ const signed = (changes: Record<string, unknown>) => sign(key, claims(changes));
 const perJob = (namespace: string, name: string) => jobAudience(TRAINJOB, namespace, name);
 
 /** What the API server says of the good token. */
+const boundTo = (names: string[], uids: string[]) => ({
+  "authentication.kubernetes.io/pod-name": names,
+  "authentication.kubernetes.io/pod-uid": uids,
+});
+
 const USER: ReviewedUser = {
   username: "system:serviceaccount:team:default",
   uid: "uid-sa",
   audiences: ["trainer.kubeflow.org"],
-  podNames: ["job-1-node-0-0-abcde"],
-  podUids: ["uid-pod-1"],
+  extra: boundTo(["job-1-node-0-0-abcde"], ["uid-pod-1"]),
 };
 
 function bench(options: Partial<ReviewVerifierOptions> = {}) {
@@ -115,7 +119,7 @@ Deno.test("`claimedBy()` gives clocks 30 s, and names the audiences that pushes 
 
 Deno.test("`verify()` says who the API server says calls, whatever the token says of itself", async () => {
   const { asked, state, verifier } = bench();
-  state.answer = () => Promise.resolve({ ...USER, podNames: ["p"], podUids: ["u"] });
+  state.answer = () => Promise.resolve({ ...USER, extra: boundTo(["p"], ["u"]) });
   assert.deepEqual(await verifier.verify("h", TOKEN), {
     ok: true,
     identity: {
@@ -244,9 +248,9 @@ for (const [sentence, changes] of Object.entries(NOBODY)) {
 }
 
 const UNBOUND: Record<string, Partial<ReviewedUser>> = {
-  "no pod": { podNames: [], podUids: [] },
-  "no UID": { podUids: [] },
-  "two pods": { podNames: ["a", "b"], podUids: ["1", "2"] },
+  "no pod": { extra: boundTo([], []) },
+  "no UID": { extra: boundTo(["job-1-node-0-0-abcde"], []) },
+  "two pods": { extra: boundTo(["a", "b"], ["1", "2"]) },
 };
 for (const [sentence, changes] of Object.entries(UNBOUND)) {
   Deno.test(`\`reviewedIdentity()\` binds a token with ${sentence} to none`, () => {

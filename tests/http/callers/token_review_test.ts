@@ -1,6 +1,6 @@
 /** Tests of TokenReviews: once a token, shared, within a budget. */
 import assert from "node:assert/strict";
-import { createReviewRequests } from "../../../http/callers/review_requests.ts";
+import { createReviewRequests } from "../../../http/callers/reviews.ts";
 import { createReviewCache, createTokenReviewer } from "../../../http/callers/token_review.ts";
 import type { TokenIdentity } from "../../../http/callers/token_verification.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";

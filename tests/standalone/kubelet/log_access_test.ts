@@ -24,7 +24,7 @@ async function withReviews(
           ? { authenticated: true, user: { username: "eve", groups: ["readers"] } }
           : { user: {}, error: "unknown" }
         : { allowed: spec.groups.includes("readers") };
-      return Response.json({ kind, status });
+      return Response.json({ kind, metadata: {}, status });
     },
   );
   const clock = new FakeClock();
@@ -80,7 +80,7 @@ Deno.test("createAccessCheck() refuses who is unknown and who may not", () =>
     const bad = await check({ token: "bad" });
     assert.ok(!bad.ok);
     assert.equal(bad.code, 401);
-    const other = await check({ certificate: { name: "mallory", groups: [] } });
+    const other = await check({ certificate: { username: "mallory", groups: [] } });
     assert.ok(!other.ok);
     assert.equal(other.code, 403);
     assert.match(other.message, /user=mallory/);

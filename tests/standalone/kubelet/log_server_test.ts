@@ -76,7 +76,7 @@ Deno.test("startLogServer() serves a log to the bearer of a certificate of its C
     const answer = await get(PATH, { key });
     assert.equal(answer.status, 200);
     assert.equal(await answer.text(), "log of pod\n");
-    assert.deepEqual(proofs, [{ certificate: { name: "api", groups: ["a", "b"] } }]);
+    assert.deepEqual(proofs, [{ certificate: { username: "api", groups: ["a", "b"] } }]);
   }));
 
 Deno.test("startLogServer() believes no certificate of another CA, and hands a token on", () =>

@@ -188,8 +188,10 @@ Deno.test("upstream's audience is for its own job also where the API server alon
         username: "system:serviceaccount:team:default",
         uid: "uid-sa",
         audiences,
-        podNames: ["job-1-node-0-0-abcde"],
-        podUids: ["uid-pod-1"],
+        extra: {
+          "authentication.kubernetes.io/pod-name": ["job-1-node-0-0-abcde"],
+          "authentication.kubernetes.io/pod-uid": ["uid-pod-1"],
+        },
       });
     },
   });
