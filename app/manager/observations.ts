@@ -7,7 +7,6 @@ import {
 } from "../../katib/api/exchange.ts";
 import { outcomeByTemplate } from "../../katib/api/job_state.ts";
 import { createObservationApi, type ObservationApi } from "../../katib/api/observation_api.ts";
-import type { TakeQuestion } from "../../katib/api/questions.ts";
 import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -17,6 +16,7 @@ import { controllerOf } from "../../kube/ownership.ts";
 import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Peers } from "../../http/limits/peers.ts";
 import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
+import { createReservedBudget } from "../../http/limits/reserved_budget.ts";
 import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
 import { runEventLoop } from "../../http/event_stream.ts";
 import { createFeeds } from "../../status/reading/status_feeds.ts";
@@ -61,23 +61,13 @@ export interface ObservationServing extends ObservationApi {
 const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
-/** What strangers leave of a budget to those who were accepted before. */
-const RESERVED = 0.2;
-/** What one reader may have of the budget of SubjectAccessReviews. */
+/** Part of the budget of SubjectAccessReviews that one reader may have. */
 const READERS_SHARE = 0.5;
 
 const limitsOf = (perSecond: number) => ({
   ratePerSecond: perSecond,
   burst: Math.max(1, perSecond),
 });
-
-/** A budget of questions to the API server, `perSecond` in the long run, and as many at once. */
-function questionBudget(perSecond: number): TakeQuestion {
-  const known = createKeyedBuckets(limitsOf(perSecond * RESERVED), 1);
-  const shared = createKeyedBuckets(limitsOf(perSecond * (1 - RESERVED)), 1);
-  return (nowMs, from) =>
-    shared.take("", nowMs) === 0 || (from === "known" && known.take("", nowMs) === 0);
-}
 
 /** Who asks the owner: in process, or by a call. */
 function createAsk(options: ObservationServingOptions) {
@@ -143,8 +133,8 @@ export function serveObservations(options: ObservationServingOptions): Observati
   const access = createAccess({
     client,
     clock,
-    takeTokenReview: questionBudget(configuration.tokenReviewQps),
-    takeAccessReview: questionBudget(configuration.tokenReviewQps),
+    takeTokenReview: createReservedBudget(configuration.tokenReviewQps),
+    takeAccessReview: createReservedBudget(configuration.tokenReviewQps),
     takeShare: createKeyedBuckets(
       limitsOf(configuration.tokenReviewQps * READERS_SHARE),
       MAX_SUBJECTS,

@@ -36,41 +36,45 @@ const JWT = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`);
  * Reads the Authorization header: scheme in any case, one token in the shape of a JWT. A token that
  * `isKnown` by its hash was found to be one before, and is not looked through again.
  */
-export function bearerOf(header: string | undefined, isKnown: (hash: string) => boolean): Bearer {
+export function bearerOf(
+  header: string | undefined,
+  isKnown: (hash: string) => boolean,
+  maxLength = MAX_TOKEN_LENGTH,
+): Bearer {
   if (header === undefined || header.trim() === "") return { kind: "none" };
   // Only the scheme is looked at before the length is.
   const space = header.search(/[ \t]/);
   if (space < 0 || header.slice(0, space).toLowerCase() !== "bearer") return { kind: "malformed" };
-  if (header.length > MAX_TOKEN_LENGTH + 64) return { kind: "malformed" };
+  if (header.length > maxLength + 64) return { kind: "malformed" };
   const token = header.slice(space).trim();
-  if (token.length > MAX_TOKEN_LENGTH) return { kind: "malformed" };
+  if (token.length > maxLength) return { kind: "malformed" };
   const hash = createHash("sha256").update(token).digest("base64");
   return isKnown(hash) || JWT.test(token) ? { kind: "token", token, hash } : { kind: "malformed" };
 }
 
-/** What a connection said last: nearly always it says the same again. */
-interface Said {
+/** Last header of a connection: nearly always the next one is the same. */
+interface LastHeader {
   readonly header: string;
   readonly bearer: Bearer;
 }
 
 /**
  * Reads the Authorization header of requests. A token that a connection repeats is not hashed again;
- * what is known of it is asked each time.
+ * what is known of it is looked up each time.
  */
 export function createBearerReader(
   isKnown: (hash: string) => boolean,
 ): (request: HttpRequest) => Bearer {
-  const said = new WeakMap<object, Said>();
+  const last = new WeakMap<object, LastHeader>();
   return (request) => {
     const { connection } = request;
     const header = request.header("authorization");
-    const before = connection && said.get(connection);
+    const before = connection && last.get(connection);
     if (before !== undefined && before.header === header) return before.bearer;
     const bearer = bearerOf(header, isKnown);
     // Only good ones are kept: what strangers send must not fill the memory of idle connections.
     if (connection !== undefined && header !== undefined && bearer.kind === "token") {
-      if (isKnown(bearer.hash)) said.set(connection, { header, bearer });
+      if (isKnown(bearer.hash)) last.set(connection, { header, bearer });
     }
     return bearer;
   };
