@@ -7,7 +7,8 @@ import { ConfigurationError } from "../kube/errors.ts";
 import { startLogging, stopLogging } from "./logging.ts";
 import { giveUpPermissions } from "./permissions.ts";
 import { addressText } from "./manager/replica.ts";
-import { aborted, stopSignal } from "./signals.ts";
+import { aborted } from "../kube/aborted.ts";
+import { stopSignal } from "./signals.ts";
 import { versionText } from "./version.ts";
 
 const encoder = new TextEncoder();

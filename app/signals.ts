@@ -21,11 +21,3 @@ export function stopSignal(): AbortSignal {
   Deno.addSignalListener("SIGINT", onSignal);
   return controller.signal;
 }
-
-/** Resolves when the signal aborts. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) =>
-    signal.addEventListener("abort", () => resolve(), { once: true })
-  );
-}

@@ -1,15 +1,7 @@
 /** The settings of observations: where logs are kept, and which trials are adopted. */
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
-
-/** Where observation logs are kept, as `--observation-sink` says. */
-export type SinkChoice =
-  /** Katib's DB manager, at `--katib-db-manager`. */
-  | { readonly kind: "katib" }
-  | { readonly kind: "memory" }
-  | { readonly kind: "sqlite"; readonly path: string }
-  /** Another server of the same gRPC service, as `milepost observation-log`. */
-  | { readonly kind: "grpc"; readonly address: string };
+import type { SinkChoice } from "../../katib/log/sink_choice.ts";
 
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})$/;
 

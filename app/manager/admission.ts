@@ -19,7 +19,7 @@ import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
-import type { Executor } from "./jobset_executor.ts";
+import type { Executor } from "../../controller/runtime/draft.ts";
 
 /** Time for one read where a cache does not know an object yet, in milliseconds. */
 const READ_DEADLINE_MS = 2_000;

@@ -10,10 +10,10 @@ import {
   createConfigurationSync,
 } from "../../webhook/configuration_sync.ts";
 import { webhookTarget } from "./endpoints.ts";
-import { watchKatibsWebhook } from "./katib_webhook.ts";
+import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
 import type { Foundation, ManagerParts } from "./parts.ts";
 import type { Metrics } from "./metrics.ts";
-import { aborted } from "../signals.ts";
+import { aborted } from "../../kube/aborted.ts";
 
 const log = getLogger(["milepost", "manager"]);
 

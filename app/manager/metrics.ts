@@ -1,5 +1,6 @@
 /** The metrics of milepost.md, and the hooks by which the rooms feed them. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { SinkMetrics } from "../../katib/log/sink_choice.ts";
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -96,5 +97,15 @@ export function createMetrics(): Metrics {
       "name",
     ]),
     leader: gauge("leader", "1 where this replica leads.", []),
+  };
+}
+
+/** The series of observation logs, as a sink feeds them. */
+export function sinkMetrics(
+  { observations, observationSeconds }: Pick<Metrics, "observations" | "observationSeconds">,
+): SinkMetrics {
+  return {
+    rows: (sink, result, count) => observations.inc({ sink, result }, count),
+    appended: (sink, seconds) => observationSeconds.observe({ sink }, seconds),
   };
 }

@@ -44,7 +44,7 @@ export interface OwnedStateParts {
 /** What trials are recorded with. */
 export interface TrialParts {
   readonly adapter: Pick<TrialAdapter, "begin">;
-  readonly sink: Pick<ObservationSink, "name">;
+  readonly sink: Pick<ObservationSink, "knowsTrialsByNameAlone">;
   readonly cache: Pick<Caches["trials"], "onChange">;
 }
 

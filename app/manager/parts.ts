@@ -9,9 +9,9 @@ import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import { executorOf } from "./jobset_executor.ts";
-import type { Metrics } from "./metrics.ts";
-import { createSink } from "./observation_sink.ts";
+import { executorOf } from "../../controller/jobset/executor_choice.ts";
+import { type Metrics, sinkMetrics } from "./metrics.ts";
+import { createSink } from "../../katib/log/sink_choice.ts";
 import { createOwnedState } from "./owned_state.ts";
 import { createTrialAdapter, ownersDeadlineMs } from "./trial_adapter.ts";
 import { getLogger } from "@logtape/logtape";
@@ -111,7 +111,7 @@ async function recordingOf(
     katibDbManager,
     trialsExist: () => caches.trials.synced && !caches.trials.resting,
     clock,
-    metrics,
+    metrics: sinkMetrics(metrics),
     deadlineMs: ownersDeadlineMs(configuration),
     tls: () => {
       const { replica, caBundle: ca } = certificates.current();

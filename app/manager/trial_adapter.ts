@@ -17,9 +17,9 @@ import type { Leadership } from "../../kube/leadership.ts";
 import type { EventRecorder, EventSubject } from "../../kube/events.ts";
 import { type Caches, INDEXES } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import { katibIsKeptOut } from "./katib_webhook.ts";
+import { katibIsKeptOut } from "../../webhook/katib_webhook_watch.ts";
 import type { Metrics } from "./metrics.ts";
-import { aborted } from "../signals.ts";
+import { aborted } from "../../kube/aborted.ts";
 
 /** What it is made of. */
 export interface TrialAdapterParts {
@@ -105,7 +105,7 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
     indexes: { name: INDEXES.name, job: INDEXES.job },
     settings: () => ({
       adopted: adopted.size > 0 && katibIsKeptOut(caches.mutatingConfigurations) ? adopted : none,
-      namesOnly: sink.name === "katib" || sink.name === "grpc",
+      namesOnly: sink.knowsTrialsByNameAlone,
       keepsPlainJobs: sink.keepsPlainJobs,
     }),
     notify,
@@ -151,11 +151,11 @@ export function createTrialAdapter(parts: TrialAdapterParts): TrialAdapter {
  */
 export function followTrials(
   trials: Pick<Caches["trials"], "onChange">,
-  sink: Pick<ObservationSink, "name">,
+  sink: Pick<ObservationSink, "knowsTrialsByNameAlone">,
   drop: Adapter["drop"],
 ): () => void {
   return trials.onChange(({ type, object: { metadata } }) => {
-    if (type !== "deleted" || sink.name === "katib" || sink.name === "grpc") return;
+    if (type !== "deleted" || sink.knowsTrialsByNameAlone) return;
     const { namespace = "", name = "", uid = "" } = metadata;
     drop({ kind: "trial", namespace, name, uid });
   });

@@ -1,7 +1,7 @@
 /** Where the trials of the bench are recorded, and what is found there afterwards. */
 import { z } from "zod";
 import { createMetrics } from "../../app/manager/metrics.ts";
-import { createSink } from "../../app/manager/observation_sink.ts";
+import { createSink } from "../../katib/log/sink_choice.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";

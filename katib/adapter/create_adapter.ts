@@ -18,7 +18,7 @@ import { createDeletions } from "./deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { pageOf } from "./log_page.ts";
 import { createOpenTrials } from "./open_trials.ts";
-import { settledOrAborted } from "./settled_or_aborted.ts";
+import { settledOrAborted } from "../../kube/aborted.ts";
 import { createPlainLogs } from "./plain_logs.ts";
 import { recordBestEffort } from "./best_effort.ts";
 import { createStops } from "./stops.ts";
@@ -133,7 +133,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   }
 
   /** Whether its log is one of the short ones that are kept here. */
-  const isShort = ({ isPlain }: ObservationPlan) => isPlain === true && sink.name === "memory";
+  const isShort = ({ isPlain }: ObservationPlan) => isPlain === true && !sink.isShared;
 
   function recordShortly(plan: ObservationPlan, push: ObservedPush): Answer {
     const answer = plainLogs.accept(plan, push);

@@ -47,7 +47,7 @@ const OF_ONE_CALL: ReadonlySet<number> = new Set([
   status.ABORTED,
 ]);
 
-/** How a log is called in the service: a trial by its name, as Katib's clients ask for it. */
+/** Name of a log in the service: of a trial its name, as Katib's clients ask for it. */
 export function trialNameOf({ kind, namespace, name, uid }: LogKey): string {
   return kind === "trial" ? name : `${namespace}/${name}/${uid}`;
 }
@@ -58,6 +58,7 @@ class GrpcSink implements ObservationSink {
   readonly name: "katib" | "grpc";
   readonly keepsPlainJobs: boolean;
   readonly isShared = true;
+  readonly knowsTrialsByNameAlone = true;
   readonly #options: GrpcSinkOptions;
   readonly #logs = new Map<string, LogWrites>();
   readonly #queue;

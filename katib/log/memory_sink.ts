@@ -16,5 +16,5 @@ export interface MemorySinkOptions {
 /** Creates a sink without any log. Its rows are not on JavaScript's heap: nothing collects them. */
 export function createMemorySink(options: MemorySinkOptions = {}): ObservationSink {
   const { clock = systemClock, ...limits } = options;
-  return createStoreSink({ name: "memory", store: openLogStore(limits), clock });
+  return createStoreSink({ name: "memory", isDurable: false, store: openLogStore(limits), clock });
 }

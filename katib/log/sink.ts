@@ -1,17 +1,25 @@
-/** Where observations are kept: what every sink promises, and how it says that it cannot. */
+/** Observation sink: the interface of every log of observations, and its errors. */
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
+
+/** Names of the kinds of sinks. */
+export type SinkName = "katib" | "grpc" | "sqlite" | "memory";
 
 /** Keeps observation logs. Safe for calls at the same time, also for one log. */
 export interface ObservationSink {
-  /** As metrics name it. */
-  readonly name: "katib" | "grpc" | "sqlite" | "memory";
-  /** Whether it keeps logs of TrainJobs that ask for nothing, too. */
+  /** Name in metrics and logs; what the sink can do is said by its other fields. */
+  readonly name: SinkName;
+  /** Whether it also keeps logs of jobs that ask for nothing. */
   readonly keepsPlainJobs: boolean;
   /** Whether another owner, or the next start, reads what this one wrote. */
   readonly isShared: boolean;
   /**
+   * Whether it knows trials by their names alone, as Katib's clients do: Trials of one name in two
+   * namespaces share a log, and Katib deletes the log of a Trial that is gone.
+   */
+  readonly knowsTrialsByNameAlone: boolean;
+  /**
    * Resolves when the rows are in the log, each exactly once and in their order; a write whose outcome
-   * is not known is looked after before it is tried again. Rejects with a {@link SinkError}, at the
+   * is not known is checked before it is tried again. Rejects with a {@link SinkError}, at the
    * latest when `signal` aborts: then rows may be in the log or not, and the same rows given again are
    * not doubled.
    */
@@ -22,14 +30,14 @@ export interface ObservationSink {
    * {@link SinkError}.
    */
   read(key: LogKey, signal: AbortSignal, since?: string): Promise<readonly ObservationRow[]>;
-  /** Forgets a log. One that is not there is no error. Rejects with a {@link SinkError}. */
+  /** Deletes a log. One that does not exist is no error. Rejects with a {@link SinkError}. */
   delete(key: LogKey, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Why a sink could not do what it was asked, in words for a log line. */
+/** The reason why a call to a sink failed, in words for a log line. */
 export class SinkError extends Error {
-  /** `unavailable`: down, slow or saturated, try again. `refused`: these rows will never be taken. */
+  /** `unavailable`: down, slow or saturated; try again. `refused`: these rows will never be accepted. */
   readonly kind: "unavailable" | "refused";
   /** When a client may come again, in milliseconds. */
   readonly retryAfterMs: number;

@@ -4,13 +4,15 @@ import { messageOf } from "../../kube/errors.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
-import { type ObservationSink, SinkError } from "./sink.ts";
+import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
 import { type LogKey } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
 /** What makes a sink of a store. */
 export interface StoreSinkOptions {
-  readonly name: "sqlite" | "memory";
+  readonly name: SinkName;
+  /** Whether the store is a file. */
+  readonly isDurable: boolean;
   /** Closed with the sink. */
   readonly store: LogStore;
   readonly clock: Clock;
@@ -25,11 +27,13 @@ function logOf({ kind, namespace, name, uid }: LogKey): string {
 }
 
 /** Creates a sink that keeps its logs in the store. */
-export function createStoreSink({ name, store, clock }: StoreSinkOptions): ObservationSink {
+export function createStoreSink(
+  { name, isDurable, store, clock }: StoreSinkOptions,
+): ObservationSink {
   const writer = createStoreWriter({
     store,
     clock,
-    pausePerCommit: name === "memory" ? 0 : PAUSE_PER_COMMIT,
+    pausePerCommit: isDurable ? PAUSE_PER_COMMIT : 0,
   });
 
   /** Answers what `work` does; any error of the database is said as a SinkError. */
@@ -47,7 +51,8 @@ export function createStoreSink({ name, store, clock }: StoreSinkOptions): Obser
   return {
     name,
     keepsPlainJobs: true,
-    isShared: name === "sqlite",
+    isShared: isDurable,
+    knowsTrialsByNameAlone: false,
     async append(key, rows, signal) {
       const append = { log: logOf(key), isPlain: key.kind === "job", rows: rows.map(knownRow) };
       if (rows.length > 0) await writer.append(append, signal);
@@ -78,5 +83,5 @@ export function createStoreSink({ name, store, clock }: StoreSinkOptions): Obser
  * at a time. Throws an Error that names the file where it cannot be used.
  */
 export function createSqliteSink(path: string, clock: Clock): ObservationSink {
-  return createStoreSink({ name: "sqlite", store: openLogStore({ path }), clock });
+  return createStoreSink({ name: "sqlite", isDurable: true, store: openLogStore({ path }), clock });
 }

@@ -4,7 +4,8 @@ import {
   type ConfigurationSources,
   readConfiguration,
 } from "../../app/configuration/configuration.ts";
-import { defaultDbManager, type SinkChoice } from "../../app/configuration/observation_settings.ts";
+import { defaultDbManager } from "../../app/configuration/observation_settings.ts";
+import type { SinkChoice } from "../../katib/log/sink_choice.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };
 

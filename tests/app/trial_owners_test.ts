@@ -1,8 +1,8 @@
 /** Trials through changes of the owner, with a log over the network: nothing lost, doubled or forgotten. */
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { createMetrics } from "../../app/manager/metrics.ts";
-import { createSink } from "../../app/manager/observation_sink.ts";
+import { createMetrics, sinkMetrics } from "../../app/manager/metrics.ts";
+import { createSink } from "../../katib/log/sink_choice.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
@@ -53,7 +53,7 @@ Deno.test("the next owner goes on with a trial's log, and stops whom the last on
     katibDbManager: address,
     trialsExist: () => true,
     clock: systemClock,
-    metrics: createMetrics(),
+    metrics: sinkMetrics(createMetrics()),
     deadlineMs: 5_000,
   });
   cleanup.defer(() => reader.close());

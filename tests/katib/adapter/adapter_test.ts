@@ -436,7 +436,12 @@ Deno.test("the log of a job that asked for one goes with it, also where a new ow
   const job = { ...key, kind: TRAINJOB };
   const plan = trialPlan("a", { key, job, rules: [] });
   const inner = createMemorySink();
-  const sink: ObservationSink = { ...inner, name: "katib", keepsPlainJobs: false };
+  const sink: ObservationSink = {
+    ...inner,
+    name: "katib",
+    keepsPlainJobs: false,
+    isShared: true,
+  };
   await withAdapter({ plans: [plan], sink }, async ({ push }) => {
     await push(plan, 1, "0.4");
   });

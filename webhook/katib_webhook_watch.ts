@@ -1,42 +1,39 @@
-/**
- * Looks whether Katib's pod webhook is kept away from the pods of trials, as `deploy/katib/` does, and
- * says what does not work where it is not.
- */
+/** Watch of Katib's pod webhook: a warning while it is called for the pods of trials. */
 import { getLogger } from "@logtape/logtape";
-import { KINDS } from "../../crds/kinds.ts";
-import { KATIB } from "../../crds/katib_names.ts";
-import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";
-import { EVENT_REASONS } from "../../crds/names.ts";
-import type { EventRecorder } from "../../kube/events.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { katibKeepsOut } from "../../webhook/katib_webhook.ts";
-import { aborted } from "../signals.ts";
+import { KINDS } from "../crds/kinds.ts";
+import { KATIB } from "../crds/katib_names.ts";
+import type { MutatingWebhookConfiguration } from "../crds/kubernetes.ts";
+import { EVENT_REASONS } from "../crds/names.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { Informer } from "../kube/informer.ts";
+import { katibKeepsOut } from "./katib_exclusion.ts";
+import { aborted } from "../kube/aborted.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
 type Configurations = Pick<Informer<MutatingWebhookConfiguration>, "get" | "onChange">;
 
-/** What is said where Katib's webhook is called for the pods of trials. */
+/** The warning while Katib's webhook is called for the pods of trials. */
 const WITHOUT_PATCH = {
   initializers: "their pods without the primary container, such as initializers, are denied",
   adoption: "trials of other collectors are not adopted: Katib puts its own into their pods",
   todo: "apply deploy/katib, see docs/guides/katib.md",
 } as const;
 
-/** Whether no webhook of Katib's is called for the pods of trials; also where Katib is not there. */
+/** Whether no webhook of Katib's is called for the pods of trials; also true without Katib. */
 export function katibIsKeptOut(configurations: Pick<Configurations, "get">): boolean {
   return katibKeepsOut(configurations.get({ name: KATIB.webhookConfiguration }));
 }
 
-/** What {@link watchKatibsWebhook} works with. */
+/** Options of {@link watchKatibsWebhook}. */
 export interface KatibsWebhookParts {
   readonly configurations: Configurations;
   readonly events: Pick<EventRecorder, "record">;
-  /** Collector kinds that are to be adopted. */
+  /** Kinds of collectors to adopt. */
   readonly adopts: readonly string[];
 }
 
-function complain({ events, adopts }: KatibsWebhookParts): void {
+function warn({ events, adopts }: KatibsWebhookParts): void {
   const { initializers, adoption, todo } = WITHOUT_PATCH;
   log.warn("Katib's webhook is called for the pods of trials", {
     initializers,
@@ -56,22 +53,22 @@ function complain({ events, adopts }: KatibsWebhookParts): void {
   );
 }
 
-/** Says it each time that it changes whether Katib's webhook is kept away; until `signal` aborts. */
+/** Logs and records each change of {@link katibIsKeptOut} until `signal` aborts. */
 export async function watchKatibsWebhook(
   parts: KatibsWebhookParts,
   signal: AbortSignal,
 ): Promise<void> {
   const { configurations } = parts;
-  let said = true;
-  const look = () => {
+  let wasKeptOut = true;
+  const check = () => {
     const keptOut = katibIsKeptOut(configurations);
-    if (keptOut === said) return;
-    said = keptOut;
-    if (keptOut) log.info("no webhook of Katib's is called for the pods of trials any more");
-    else complain(parts);
+    if (keptOut === wasKeptOut) return;
+    wasKeptOut = keptOut;
+    if (keptOut) log.info("Katib's webhook is no longer called for the pods of trials");
+    else warn(parts);
   };
-  const stop = configurations.onChange(look);
-  look();
+  const stop = configurations.onChange(check);
+  check();
   await aborted(signal);
   stop();
 }

@@ -1,11 +1,11 @@
-/** The sink of the settings: which it is, what it counts, and what it needs. */
+/** Tests of the choice of the sink: which it is, what it counts, and what it needs. */
 import assert from "node:assert/strict";
-import { createMetrics } from "../../app/manager/metrics.ts";
-import { createSink, type SinkOptions } from "../../app/manager/observation_sink.ts";
-import { SinkError } from "../../katib/log/sink.ts";
-import { type LogKey } from "../../trials/recording/observation_row.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { startFakeDbManager } from "../katib/log/fake_db_manager.ts";
+import { createMetrics, sinkMetrics } from "../../../app/manager/metrics.ts";
+import { createSink, type SinkOptions } from "../../../katib/log/sink_choice.ts";
+import { SinkError } from "../../../katib/log/sink.ts";
+import { type LogKey } from "../../../trials/recording/observation_row.ts";
+import { systemClock } from "../../../kube/clock.ts";
+import { startFakeDbManager } from "./fake_db_manager.ts";
 
 const long = () => AbortSignal.timeout(60_000);
 const trial: LogKey = { kind: "trial", namespace: "ml", name: "t", uid: "1" };
@@ -18,7 +18,7 @@ function optionsOf(more: Partial<SinkOptions> = {}): SinkOptions {
     katibDbManager: "127.0.0.1:1",
     trialsExist: () => false,
     clock: systemClock,
-    metrics: createMetrics(),
+    metrics: sinkMetrics(createMetrics()),
     deadlineMs: 5_000,
     ...more,
   };
@@ -37,6 +37,7 @@ Deno.test("`createSink()` makes what is chosen", async () => {
     assert.equal(sink.name, name);
     assert.equal(sink.keepsPlainJobs, name !== "katib", name);
     assert.equal(sink.isShared, name !== "memory", name);
+    assert.equal(sink.knowsTrialsByNameAlone, name === "katib" || name === "grpc", name);
     await sink.close();
   }
   await Deno.remove(folder, { recursive: true });
@@ -77,7 +78,9 @@ Deno.test("`createSink()` where nobody chose: Katib's DB manager where Trials ar
 
 Deno.test("`createSink()` counts rows by what came of them, and takes their time", async () => {
   const metrics = createMetrics();
-  const sink = await createSink(optionsOf({ metrics, setting: { kind: "memory" } }));
+  const sink = await createSink(
+    optionsOf({ metrics: sinkMetrics(metrics), setting: { kind: "memory" } }),
+  );
   await sink.append(trial, [row("1"), row("2")], long());
   await assert.rejects(sink.append(trial, [{ ...row("1"), time: "now" }], long()));
   await assert.rejects(sink.append(trial, [row("3"), row("4"), row("5")], AbortSignal.abort()));
@@ -96,7 +99,7 @@ Deno.test("`createSink()` counts rows by what came of them, and takes their time
 Deno.test("`createSink()` counts a log that cannot be read back, and no reader who goes away", async () => {
   const metrics = createMetrics();
   const setting = { kind: "grpc", address: "127.0.0.1:1" } as const;
-  const sink = await createSink(optionsOf({ metrics, setting }));
+  const sink = await createSink(optionsOf({ metrics: sinkMetrics(metrics), setting }));
   await assert.rejects(sink.read(trial, AbortSignal.abort()));
   const late = AbortSignal.abort(new SinkError("unavailable", "no answer in time"));
   await assert.rejects(sink.read(trial, late));

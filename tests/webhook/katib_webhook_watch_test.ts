@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";
-import { watchKatibsWebhook } from "../../app/manager/katib_webhook.ts";
+import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
 import type { EventSubject, EventText } from "../../kube/events.ts";
 import { logged } from "../support/logged.ts";
 
@@ -70,7 +70,7 @@ Deno.test("`watchKatibsWebhook()` says once what does not work, and that it work
   });
   assert.deepEqual(records.map(({ level, message }) => [level, message.join("")]), [
     ["warning", "Katib's webhook is called for the pods of trials"],
-    ["info", "no webhook of Katib's is called for the pods of trials any more"],
+    ["info", "Katib's webhook is no longer called for the pods of trials"],
   ]);
   assert.deepEqual(records[0]?.properties.adopts, ["StdOut"]);
   const [[about, event] = []] = told;

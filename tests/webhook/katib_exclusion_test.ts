@@ -1,7 +1,7 @@
 /** Whether Katib's webhook is kept away from the pods of trials, by its configuration. */
 import assert from "node:assert/strict";
 import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
-import { katibKeepsOut } from "../../webhook/katib_webhook.ts";
+import { katibKeepsOut } from "../../webhook/katib_exclusion.ts";
 
 const PODS = [{
   apiGroups: [""],

@@ -1,35 +1,49 @@
-/** Which observation log the manager writes, by its settings. What a log needs is loaded with it. */
-import type { ClientTls } from "../../katib/log/peer_protocol.ts";
-import { type ObservationSink, SinkError } from "../../katib/log/sink.ts";
-import { type LogKey } from "../../trials/recording/observation_row.ts";
+/** Choice of the observation sink by the manager's settings. What a sink needs is loaded with it. */
+import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Metrics } from "./metrics.ts";
-import type { SinkChoice } from "../configuration/observation_settings.ts";
+import type { ClientTls } from "./peer_protocol.ts";
+import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
 
-/** What a sink is made by. */
+/** Where observation logs are kept. */
+export type SinkChoice =
+  /** Katib's DB manager. */
+  | { readonly kind: "katib" }
+  | { readonly kind: "memory" }
+  | { readonly kind: "sqlite"; readonly path: string }
+  /** Another server of the same gRPC service, such as `milepost observation-log`. */
+  | { readonly kind: "grpc"; readonly address: string };
+
+/** Counts what is written. */
+export interface SinkMetrics {
+  /** So many rows were `written`, `refused`, or not written because the log is `unavailable`. */
+  rows(sink: SinkName, result: "written" | SinkError["kind"], count: number): void;
+  /** An append took so long. */
+  appended(sink: SinkName, seconds: number): void;
+}
+
+/** Options of {@link createSink}. */
 export interface SinkOptions {
-  /** `--observation-sink`; undefined where nobody chose. */
+  /** `--observation-sink`; undefined if it was not given. */
   readonly setting: SinkChoice | undefined;
   /** `--katib-db-manager`, `host:port`. */
   readonly katibDbManager: string;
-  /** Whether the cluster has Katib's Trials now: which sink an unset setting means. */
+  /** Whether the cluster has Katib's Trials now, which decides if no sink was chosen. */
   readonly trialsExist: () => boolean;
   readonly clock: Clock;
-  readonly metrics: Pick<Metrics, "observations" | "observationSeconds">;
-  /** Longest that one attempt of a call may take (decision 7), in milliseconds. */
+  readonly metrics: SinkMetrics;
+  /** Longest that one attempt of a call may take, in milliseconds. */
   readonly deadlineMs: number;
   /**
-   * By what the manager shows a gRPC server that speaks TLS, as `milepost observation-log` does, who it
-   * is. Undefined: plaintext always.
+   * The certificate that the manager presents to a gRPC server that speaks TLS, such as
+   * `milepost observation-log`. Undefined: always plaintext.
    */
   readonly tls?: (() => ClientTls) | undefined;
-  /** Asked right before rows are sent over gRPC: whether this replica may still write (decision 7). */
+  /** Whether this replica may still write; called right before rows are sent over gRPC. */
   readonly mayWrite?: (() => boolean) | undefined;
 }
 
-/** The sink counts its rows and failed reads and takes its time: `observations_total`, `observation_seconds`. */
+/** The sink, with its rows and failed reads counted and its time measured. */
 function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): ObservationSink {
-  const { observations, observationSeconds } = metrics;
   return {
     get name() {
       return inner.name;
@@ -40,10 +54,13 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
     get isShared() {
       return inner.isShared;
     },
+    get knowsTrialsByNameAlone() {
+      return inner.knowsTrialsByNameAlone;
+    },
     async append(key, rows, signal) {
       const sink = inner.name;
       const began = clock.monotonic();
-      let result = "unavailable";
+      let result: Parameters<SinkMetrics["rows"]>[1] = "unavailable";
       try {
         await inner.append(key, rows, signal);
         result = "written";
@@ -51,8 +68,8 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
         if (error instanceof SinkError) result = error.kind;
         throw error;
       } finally {
-        observations.inc({ sink, result }, rows.length);
-        observationSeconds.observe({ sink }, (clock.monotonic() - began) / 1000);
+        metrics.rows(sink, result, rows.length);
+        metrics.appended(sink, (clock.monotonic() - began) / 1000);
       }
     },
     async read(key, signal, since) {
@@ -62,7 +79,7 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
         // A log that is down from the start is never written to: its rows are counted by the reads that fail.
         // A deadline ends them with a SinkError, too; a reader who goes away does not.
         const why: unknown = signal.aborted ? signal.reason : error;
-        if (why instanceof SinkError) observations.inc({ sink: inner.name, result: why.kind });
+        if (why instanceof SinkError) metrics.rows(inner.name, why.kind, 1);
         throw error;
       }
     },
@@ -72,42 +89,43 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
 }
 
 async function memory({ clock }: SinkOptions): Promise<ObservationSink> {
-  const { createMemorySink } = await import("../../katib/log/memory_sink.ts");
+  const { createMemorySink } = await import("./memory_sink.ts");
   return createMemorySink({ clock });
 }
 
 async function sqlite(path: string, { clock }: SinkOptions): Promise<ObservationSink> {
-  const { createSqliteSink } = await import("../../katib/log/sqlite_sink.ts");
+  const { createSqliteSink } = await import("./sqlite_sink.ts");
   return createSqliteSink(path, clock);
 }
 
+/** Katib's table is for trials; its databases take fewer rows a second when many calls come at a time. */
+const KATIB_SINK = { name: "katib", keepsPlainJobs: false, maxCalls: 4 } as const;
+/** A log server of our own was named to keep everything, and commits many calls together. */
+const GRPC_SINK = { name: "grpc", keepsPlainJobs: true, maxCalls: 16 } as const;
+
 async function grpc(
-  name: "katib" | "grpc",
+  peer: typeof KATIB_SINK | typeof GRPC_SINK,
   address: string,
   { clock, deadlineMs, tls, mayWrite }: SinkOptions,
 ): Promise<ObservationSink> {
   const [{ createDbManagerClient }, { createGrpcSink }] = await Promise.all([
-    import("../../katib/log/db_manager_client.ts"),
-    import("../../katib/log/grpc_sink.ts"),
+    import("./db_manager_client.ts"),
+    import("./grpc_sink.ts"),
   ]);
   return createGrpcSink({
-    name,
-    // Katib's table is for trials; a log server of our own was named to keep everything.
-    keepsPlainJobs: name === "grpc",
+    ...peer,
     client: createDbManagerClient({ address, tls, clock, deadlineMs, mayWrite }),
     address,
     clock,
     settleMs: deadlineMs,
-    // Katib's databases take fewer rows a second when many calls come at a time; ours commits together.
-    maxCalls: name === "katib" ? 4 : 16,
   });
 }
 
 const textOf = ({ namespace, name, uid }: LogKey) => `${namespace}/${name}/${uid}`;
 
 /**
- * Where nobody chose: Katib's DB manager where its Trials are, memory where they are not. Each is made
- * when it is first needed. A job's log that began in memory stays there.
+ * The sink if none was chosen: Katib's DB manager if the cluster has Katib's Trials, else memory. Each is
+ * made when it is first needed. The log of a job that began in memory stays there.
  */
 function chosenByCluster(options: SinkOptions): ObservationSink {
   const { trialsExist, katibDbManager } = options;
@@ -117,7 +135,7 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
 
   function of(key: LogKey): Promise<ObservationSink> {
     const isKatibs = key.kind === "trial" || (trialsExist() && !begunInMemory.has(textOf(key)));
-    if (isKatibs) return inKatib ??= grpc("katib", katibDbManager, options);
+    if (isKatibs) return inKatib ??= grpc(KATIB_SINK, katibDbManager, options);
     return inMemory ??= memory(options);
   }
   return {
@@ -130,9 +148,12 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
     get isShared() {
       return trialsExist();
     },
+    get knowsTrialsByNameAlone() {
+      return trialsExist();
+    },
     async append(key, rows, signal) {
       const sink = await of(key);
-      if (sink.name === "memory") begunInMemory.add(textOf(key));
+      if (!sink.isShared) begunInMemory.add(textOf(key));
       await sink.append(key, rows, signal);
     },
     read: async (key, signal, since) => await (await of(key)).read(key, signal, since),
@@ -156,15 +177,15 @@ function unmetered(options: SinkOptions): Promise<ObservationSink> {
     case "sqlite":
       return sqlite(setting.path, options);
     case "katib":
-      return grpc("katib", katibDbManager, options);
+      return grpc(KATIB_SINK, katibDbManager, options);
     case "grpc":
-      return grpc("grpc", setting.address, options);
+      return grpc(GRPC_SINK, setting.address, options);
   }
 }
 
 /**
- * The sink of the settings. One that is reached over the network is reached at its first use. Rejects
- * with an Error that says why where a file cannot be used.
+ * Creates the sink of the settings. A server is first called when the sink is first used. Rejects with an
+ * Error that says why a file cannot be used.
  */
 export async function createSink(options: SinkOptions): Promise<ObservationSink> {
   return metered(await unmetered(options), options);

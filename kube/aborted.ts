@@ -1,4 +1,12 @@
-/** Wait for work that ends early when a signal aborts. */
+/** Waits that end when a signal aborts. */
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}
 
 /** Resolves when `work` settles or when `signal` aborts. Never rejects. */
 export function settledOrAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {

@@ -1,13 +1,11 @@
-/** Who executes JobSets: upstream's controller where it lives, else the built-in one (decision 2). */
+/** Choice of the JobSet executor: upstream's controller if it is installed, else the built-in one. */
 import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";
 import { UPSTREAM_JOBSET_WEBHOOK } from "../../crds/names.ts";
 import type { Informer } from "../../kube/informer.ts";
-
-/** Who executes. */
-export type Executor = "builtin" | "external";
+import type { Executor } from "../runtime/draft.ts";
 
 /**
- * The executor now: with `auto`, external while upstream's webhook configuration exists. Its CRD
+ * Returns the executor now: with `auto`, external while upstream's webhook configuration exists. Its CRD
  * alone says nothing, since the built-in executor needs that too.
  */
 export function executorOf(
