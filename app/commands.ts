@@ -112,7 +112,7 @@ export async function runObservationLog(options: Options): Promise<void> {
 
 /** Where the curves go; a folder that is not there is told before the demo has run. */
 function svgFile({ trials, svg }: { trials?: boolean; svg?: string }): string | undefined {
-  if (!trials && svg !== undefined) throw new ConfigurationError("--svg: goes with --trials");
+  if (!trials && svg !== undefined) throw new ConfigurationError("--svg requires --trials");
   if (!trials) return undefined;
   const file = svg ?? "milepost-trials.svg";
   const folder = dirname(file);
@@ -131,7 +131,7 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** `milepost demo`: trains on this machine and shows it. Throws where it did not go as planned. */
+/** `milepost demo`: trains on this machine and shows it. Throws if it did not go as planned. */
 export async function runDemo(
   options: { json?: boolean; trials?: boolean; svg?: string },
 ): Promise<void> {

@@ -10,7 +10,7 @@ export interface PermissionNeeds {
 
 /**
  * Gives up foreign functions, and programs and the writing of files where nothing needs them, for the
- * rest of the process. Answers the names of what was given up.
+ * rest of the process. Returns the names of what was given up.
  */
 export async function giveUpPermissions(needs: PermissionNeeds): Promise<string[]> {
   const unneeded: Deno.PermissionDescriptor[] = [{ name: "ffi" }];

@@ -1,4 +1,4 @@
-/** The client of a Kubernetes API server: typed calls over one authenticated transport. */
+/** Kubernetes client: typed calls to one API server over one authenticated transport. */
 import type { Clock } from "./clock.ts";
 import type { Connection } from "./kubeconfig.ts";
 import type { Deletion, Patch } from "./request.ts";
@@ -13,9 +13,9 @@ export type { WatchEvent } from "./watch.ts";
 export interface CallOptions {
   /** Ends the call; it then throws the signal's reason. */
   signal?: AbortSignal;
-  /** The call fails after this many milliseconds, waits of the server's wish included. Default 30000. */
+  /** The call fails after this many milliseconds, including waits that the server asks for. Default 30000. */
   deadlineMs?: number;
-  /** Whether 429 and 503 with `Retry-After` are waited for and tried again. Default true. */
+  /** Whether the call waits and tries again after 429 and 503 with `Retry-After`. Default true. */
   heedRetryAfter?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface ListOptions {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Objects a page. Without it the server answers with all in one. */
+  /** Objects per page. Without it the server returns all of them in one. */
   limit?: number;
   /** The token of the page before. */
   continue?: string;
@@ -37,7 +37,7 @@ export interface ListProblem {
   problem: string;
 }
 
-/** One page of a list, or the whole of it where `limit` was not given. */
+/** One page of a list, or the whole list if `limit` was not given. */
 export interface ListResult<T> {
   items: T[];
   resourceVersion: string;
@@ -52,7 +52,7 @@ export interface WatchOptions extends Omit<ListOptions, "limit" | "continue"> {
   signal: AbortSignal;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds?: number;
-  /** Ends the watch when nothing came for this long, in milliseconds. Default: never. */
+  /** Ends the watch when nothing has come for this long, in milliseconds. Default: never. */
   idleMs?: number;
 }
 
@@ -65,24 +65,24 @@ export interface RawInit {
   headers?: Record<string, string>;
   body?: string;
   signal?: AbortSignal;
-  /** Until the headers of the answer are there. Default 30000. */
+  /** Time until the headers of the response have come. Default 30000. */
   deadlineMs?: number;
 }
 
-/** What {@link ClientOptions.onRequest} is told after each request. */
+/** What {@link ClientOptions.onRequest} is called with after each request. */
 export interface RequestReport {
   readonly verb: string;
-  /** Plural of the kind, with `/subresource` where there is one; `raw` for raw requests. */
+  /** Plural of the kind, with `/subresource` if there is one; `raw` for raw requests. */
   readonly resource: string;
-  /** HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 if there was no response. */
   readonly code: number;
   readonly seconds: number;
 }
 
 /**
- * Typed calls to one API server. Every call has a deadline, throws `KubeError` where the server
- * refused, `TransportError` where it did not answer, and the signal's reason where it was aborted.
- * Writes are never repeated, but after 429 and 503 with `Retry-After`.
+ * Typed calls to one API server. Every call has a deadline. It throws `KubeError` if the server
+ * refuses, `TransportError` if it does not respond, and the signal's reason if it is aborted. Writes are
+ * repeated only after 429 and 503 with `Retry-After`.
  */
 export interface KubeClient {
   get<T>(kind: ResourceKind<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
@@ -93,7 +93,7 @@ export interface KubeClient {
     object: T,
     options?: CallOptions,
   ): Promise<T>;
-  /** Replaces the object, or one subresource; fails with a conflict where its resourceVersion is old. */
+  /** Replaces the object, or one subresource; fails with a conflict if its resourceVersion is old. */
   replace<T extends KubeObject>(
     kind: ResourceKind<T>,
     object: T,
@@ -105,9 +105,9 @@ export interface KubeClient {
     patch: Patch,
     options?: CallOptions & { subresource?: string },
   ): Promise<T>;
-  /** Deletes the object. That it is not there is an error like any other (404). */
+  /** Deletes the object. A missing object is an error like any other (404). */
   delete(kind: ResourceKind<unknown>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
-  /** Posts to a subresource, such as `token` of a service account; answers what the server sent. */
+  /** Posts to a subresource, such as `token` of a service account; returns what the server sends. */
   createSubresource(
     kind: ResourceKind<unknown>,
     key: ObjectKey,
@@ -120,7 +120,7 @@ export interface KubeClient {
    * came for `idleMs`, or after an event of type `error`; throws like every call.
    */
   watch<T>(kind: ResourceKind<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
-  /** Any path of the server, authenticated. Refusals are answers, not errors. Read or cancel the body. */
+  /** Requests any path of the server, authenticated. A refusal is a response, not an error. Read or cancel the body. */
   raw(path: string, init?: RawInit): Promise<Response>;
 }
 
@@ -132,6 +132,6 @@ export interface ClientOptions {
   random?: () => number;
   /** Deadline of calls that name none, in milliseconds. Default 30000. */
   deadlineMs?: number;
-  /** Told of every request that was sent, for metrics. Must not throw. */
+  /** Called after every request that was sent, for metrics. Must not throw. */
   onRequest?: (report: RequestReport) => void;
 }

@@ -1,8 +1,8 @@
-/** Time as a value: the only file of the rooms above it that reads the clock or sets a timer. */
+/** Clock: the only file here that reads the time or sets a timer. */
 
 /** Source of time. Tests pass a fake one. */
 export interface Clock {
-  /** Wall-clock time, in milliseconds since the epoch. May jump. */
+  /** Wall-clock time, in milliseconds since the epoch. It may jump. */
   now(): number;
   /** Time that only grows, in milliseconds from an unknown start. Measure durations with it. */
   monotonic(): number;

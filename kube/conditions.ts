@@ -20,7 +20,7 @@ export interface FullCondition extends ConditionLike {
   lastTransitionTime: string;
 }
 
-/** What a condition shall say. */
+/** The wanted fields of a condition. */
 export interface ConditionUpdate {
   readonly type: string;
   readonly status: ConditionStatus;
@@ -62,8 +62,8 @@ function says(old: ConditionLike, update: ConditionUpdate): boolean {
 
 /**
  * The list with the condition of `update.type` saying what `update` says, in its old place or at
- * the end. `lastTransitionTime` becomes `now` only where the status changes. Where nothing changes
- * the very same list comes back, so `===` tells whether a write is needed. The input is not
+ * the end. `lastTransitionTime` becomes `now` only if the status changes. If nothing changes,
+ * the very same list is returned, so that `===` shows whether a write is needed. The input is not
  * changed.
  */
 export function setCondition<C extends ConditionLike>(
@@ -80,7 +80,7 @@ export function setCondition<C extends ConditionLike>(
   return list.map((condition) => condition === old ? changed : condition);
 }
 
-/** The list without the condition of that type; the very same list where it is not there. */
+/** The list without the condition of that type; the very same list if there is none. */
 export function removeCondition<C extends ConditionLike>(
   conditions: C[] | undefined,
   type: string,

@@ -64,7 +64,7 @@ interface Material {
   readonly key: () => string | undefined;
 }
 
-/** The parts of a kubeconfig; file names in it are relative to `folder`. Throws for what is missing. */
+/** The parts of a kubeconfig; file names in it are relative to `folder`. Throws if a part is missing. */
 export function partsOf(document: KubeconfigDocument, folder: string): ConnectionParts {
   const paths = <T extends object>(entry: T, ...names: (keyof T)[]): T => ({
     ...entry,

@@ -75,9 +75,9 @@ function handleFailure(queue: WorkQueue, failure: Failure): ReconcileOutcome {
   const asked = error instanceof KubeError ? error.retryAfterMs : undefined;
   const retryInMs = Math.round(queue.addRateLimited(key, asked));
   if (isConflict(error)) {
-    logger.debug("reconciliation met a conflict; it is tried again", { ...fields, retryInMs });
+    logger.debug("reconciliation met a conflict; retrying", { ...fields, retryInMs });
   } else {
-    logger.warn("reconciliation failed; it is tried again", { ...fields, retryInMs });
+    logger.warn("reconciliation failed; retrying", { ...fields, retryInMs });
   }
   return "error";
 }
@@ -134,7 +134,7 @@ export function createController(options: ControllerOptions): Controller {
   return {
     enqueue: queue.add,
     async run(signal) {
-      if (started) throw new Error(`controller ${name}: run may be called once`);
+      if (started) throw new Error(`controller ${name}: run can be called only once`);
       started = true;
       const ends = sources.map((source) => source.start(queue.add));
       const stop = () => queue.shutDown();

@@ -1,7 +1,7 @@
-/** Bounds work in time by a clock and a signal. */
+/** Deadlines of work, by a clock and a signal. */
 import type { Clock } from "./clock.ts";
 
-/** How long a piece of work may take, and who else may end it. */
+/** The time that a piece of work may take, and the signal that ends it earlier. */
 export interface Bounds {
   readonly clock: Clock;
   /** Milliseconds; `Infinity` for no limit. */
@@ -11,12 +11,12 @@ export interface Bounds {
   readonly onDeadline: () => Error;
 }
 
-/** Nobody looks at it: an error of its own for each piece of work would cost more than the rest. */
+/** A constant, because nobody reads it: an error for each piece of work would cost more than the rest. */
 const ENDED = "ended";
 
 /**
  * Runs `work` with a signal that aborts when the outer one does or when the time is over; the
- * signal's reason tells which. Leaves no timer and no listener behind.
+ * signal's reason shows which. Leaves no timer and no listener behind.
  */
 export async function withDeadline<T>(
   bounds: Bounds,

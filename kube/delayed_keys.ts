@@ -1,4 +1,4 @@
-/** Keys with the time at which each is due: a binary heap that forgets what was moved or dropped. */
+/** Priority queue of keys by their due times: a binary heap with lazy deletion. */
 
 interface Entry {
   readonly key: string;
@@ -11,7 +11,7 @@ export interface DelayedKeys {
   set(key: string, at: number): void;
   /** The time of the key that is due first. */
   nextAt(): number | undefined;
-  /** Removes and answers the keys that are due at `now`, earliest first. */
+  /** Removes and returns the keys that are due at `now`, earliest first. */
   takeDue(now: number): string[];
   clear(): void;
   readonly size: number;
@@ -42,7 +42,7 @@ function less(heap: Entry[], a: number, b: number): boolean {
   return first !== undefined && second !== undefined && first.at < second.at;
 }
 
-/** Swaps the entries where `a` is due before `b`. */
+/** Swaps the entries if `a` is due before `b`. */
 function swapIfLess(heap: Entry[], a: number, b: number): boolean {
   const [first, second] = [heap[a], heap[b]];
   if (first === undefined || second === undefined || first.at >= second.at) return false;

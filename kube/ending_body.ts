@@ -1,7 +1,7 @@
-/** Bodies that end when their signal aborts, whatever the runtime does. */
+/** Response bodies that end when a signal aborts, even if the runtime leaves them open. */
 
 /**
- * The answer, with a body that fails with the signal's reason as soon as it aborts, and lets the
+ * The response, with a body that fails with the signal's reason as soon as it aborts, and lets the
  * connection go. The runtime's `fetch` promises that too, but forgets the signal of a body that is
  * read for long once garbage was collected: such a watch would never end.
  */
@@ -9,7 +9,7 @@ export function endingWith(response: Response, signal: AbortSignal): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();
   const onAbort = () => {
-    // The read that waits is over by this; a failure to let go has nobody to be told to.
+    // This ends the pending read; there is nobody to report a failed cancellation to.
     reader.cancel(signal.reason).catch(() => undefined);
   };
   const leave = () => signal.removeEventListener("abort", onAbort);

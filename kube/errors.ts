@@ -1,10 +1,10 @@
-/** The errors that talking to an API server may end with. */
+/** Errors of calls to an API server. */
 
-/** What is known of a refused call besides its message. */
+/** Fields of a refusal besides its message. */
 export interface KubeErrorFields {
   /** HTTP status. */
   readonly code: number;
-  /** `reason` of the `Status` object, `Unknown` where the answer had none. */
+  /** `reason` of the `Status` object, `Unknown` if the response had none. */
   readonly reason: string;
   /** Time after which the server asks to be called again, in milliseconds; at most a minute. */
   readonly retryAfterMs?: number;
@@ -13,7 +13,7 @@ export interface KubeErrorFields {
   readonly cause?: unknown;
 }
 
-/** The API server answered with an error. */
+/** The API server refused a call. */
 export class KubeError extends Error {
   readonly code: number;
   readonly reason: string;
@@ -30,7 +30,7 @@ export class KubeError extends Error {
   }
 }
 
-/** The call brought no answer: connection refused or broken, TLS refused, deadline passed. */
+/** A call got no response: connection refused or broken, TLS refused, deadline passed. */
 export class TransportError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -38,7 +38,7 @@ export class TransportError extends Error {
   }
 }
 
-/** What the user configured cannot work. The message is one line that says what to change. */
+/** The user's configuration cannot work. The message is one line that says what to change. */
 export class ConfigurationError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message.replace(/\s*\n\s*/g, " "), options);

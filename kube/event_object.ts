@@ -1,4 +1,4 @@
-/** core/v1 Events as values: their names, their fields, and which of them are one. Pure. */
+/** core/v1 Events as values: names, fields, and which of them are counted as one. Pure. */
 import { z } from "zod";
 import { rfc3339 } from "../crds/timestamps.ts";
 import type { KubeObject, ResourceKind } from "./resource.ts";
@@ -55,7 +55,7 @@ export const EVENT_KIND: ResourceKind<EventObject> = {
   parse: (value) => eventSchema.parse(value),
 };
 
-/** One object, whatever happens to it. */
+/** The key of all events about one object. */
 export function subjectKey(about: EventSubject): string {
   const { apiVersion, kind, namespace = "", name, uid = "" } = about;
   return [apiVersion, kind, namespace, name, uid].join("\n");

@@ -1,4 +1,4 @@
-/** Records core/v1 Events: aggregated, bounded, and never a reason to fail. */
+/** Event recorder: writes core/v1 Events, aggregated and rate-limited; it never fails its caller. */
 import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "./bounded_cache.ts";
 import { backoffMs } from "./backoff.ts";
@@ -27,7 +27,7 @@ export interface EventRecorder {
   record(about: EventSubject, event: EventText): void;
   /** Resolves when all that was recorded before is written or given up. */
   flush(): Promise<void>;
-  /** Writes until `signal` aborts; what is queued then has two seconds more. May be called once. */
+  /** Writes until `signal` aborts, and what is queued then for two seconds more. Call it once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export interface EventRecorderOptions {
   clock?: Clock;
   /** A number from 0 up to 1. Default `Math.random`. */
   random?: () => number;
-  /** Told for each event that was not written, with the cause. */
+  /** Called for each event that was not written, with the cause. */
   onDropped?: (cause: DropCause) => void;
 }
 
@@ -76,7 +76,7 @@ interface Bucket {
   readonly at: number;
 }
 
-/** The bucket after one event at `now`; undefined where it is empty. */
+/** The bucket after one event at `now`; undefined if it is empty. */
 function takeToken(bucket: Bucket | undefined, now: number): Bucket | undefined {
   const { tokens, at } = bucket ?? { tokens: BURST, at: now };
   const full = Math.min(BURST, tokens + (now - at) / REFILL_MS);
@@ -182,7 +182,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   async function flush(): Promise<void> {
-    // Another drain may be at work on what was taken already.
+    // Another drain may still be writing what it has taken.
     while (draining !== undefined || waiting.size > 0) {
       draining ??= drain().finally(() => draining = undefined);
       await draining;

@@ -1,11 +1,11 @@
-/** Something that many wait for and that happens once. */
+/** One-time gate that many can wait for. */
 
 /** A gate that opens once, or never. */
 export interface Gate {
   readonly open: boolean;
-  /** Opens it: everybody who waits goes on with true. */
+  /** Opens it: every {@link wait} resolves with true. */
   pass(): void;
-  /** It will not open any more: everybody who waits goes on with false. */
+  /** Closes it for good: every {@link wait} resolves with false. */
   stop(): void;
   /** Resolves with true when it is open, with false when it was stopped or `signal` aborts first. */
   wait(signal?: AbortSignal): Promise<boolean>;

@@ -1,4 +1,4 @@
-/** The client over HTTP: deadlines, Retry-After, watches, and reports for metrics. */
+/** Kubernetes client over HTTP: deadlines, Retry-After, watches, and reports for metrics. */
 import type { CallOptions, ClientOptions, KubeClient, ListOptions, RawInit } from "./client.ts";
 import { systemClock } from "./clock.ts";
 import { withDeadline } from "./deadline.ts";
@@ -31,10 +31,10 @@ const LONGEST_WAIT_MS = 10_000;
 
 function late(request: KubeRequest, deadlineMs: number): TransportError {
   const { method, path } = request;
-  return new TransportError(`${method} ${path.split("?")[0]}: no answer within ${deadlineMs} ms`);
+  return new TransportError(`${method} ${path.split("?")[0]}: no response within ${deadlineMs} ms`);
 }
 
-/** Milliseconds to wait before trying again; undefined where the refusal is final. */
+/** Milliseconds to wait before trying again; undefined if the refusal is final. */
 function waitFor(error: KubeError, random: () => number): number | undefined {
   const { code, retryAfterMs } = error;
   if ((code !== 429 && code !== 503) || retryAfterMs === undefined) return undefined;
@@ -43,7 +43,7 @@ function waitFor(error: KubeError, random: () => number): number | undefined {
 }
 
 /**
- * A client of the server that the connection names. Throws `ConfigurationError` where the
+ * A client of the server that the connection names. Throws `ConfigurationError` if the
  * connection cannot work. Call `close` when it is no longer needed.
  */
 export function createClient(options: ClientOptions): ClosableClient {
@@ -66,7 +66,7 @@ export function createClient(options: ClientOptions): ClosableClient {
     }
   }
 
-  /** Sends until there is an answer that is final, and reads it. */
+  /** Sends until a response is final, and reads it. */
   async function call<R>(
     request: KubeRequest,
     options: CallOptions,

@@ -1,4 +1,4 @@
-/** A cache of all objects of a kind, kept current by list and watch. */
+/** Informer: a cache of all objects of a kind, kept current by list and watch. */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -29,11 +29,11 @@ export interface Informer<T> {
   /** Resolves with true when synced, with false when `signal` aborts or the informer stops before. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
   /**
-   * Calls the listener for every change after the cache has it; what is there already comes as
-   * `added` at once. Answers a function that ends this. A listener that throws is logged.
+   * Calls the listener for every change after the cache has it; objects that are there already come
+   * as `added` at once. Returns a function that ends this. A listener that throws is logged.
    */
   onChange(listener: (change: Change<T>) => void): () => void;
-  /** Runs until `signal` aborts, whatever the server does. May be called once. */
+  /** Runs until `signal` aborts, through all failures of the server. Call it once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -45,18 +45,18 @@ export interface InformerOptions<T> {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
-  /** Which objects are held; the others are as good as absent. Default: all. */
+  /** Which objects are held; the others count as absent. Default: all. */
   keep?: (object: T) => boolean;
   /** Values under which an object is found, by the name of the index. */
   indexes?: Record<string, (object: T) => string[]>;
   clock?: Clock;
   /** A number from 0 up to 1. Default `Math.random`. */
   random?: () => number;
-  /** Told each time the watch has to begin again by a list, with the cause. */
+  /** Called each time the watch has to begin again with a list, with the cause. */
   onRestart?: (cause: string) => void;
-  /** Objects a page of a list. Default 100. */
+  /** Objects per page of a list. Default 100. */
   pageSize?: number;
-  /** A watch on which nothing came for this long is begun anew, in milliseconds. Default 180000. */
+  /** After this long without an event the watch is opened again, in milliseconds. Default 180000. */
   idleMs?: number;
 }
 
@@ -64,11 +64,11 @@ const logger = getLogger(["milepost", "kube", "informer"]);
 
 type Listener<T> = (change: Change<T>) => void;
 
-/** Calls a listener; what goes wrong in it is logged. */
+/** Calls a listener and logs its errors. */
 function tell<T>(kind: string, listener: Listener<T>, change: Change<T>): void {
   const log = (error: unknown) => logger.error("a listener failed", { kind, error });
   try {
-    // A listener may well be an async function, whatever its type says.
+    // The type also admits an async function as a listener.
     const result: unknown = listener(change);
     if (result instanceof Promise) result.catch(log);
   } catch (error) {
@@ -105,7 +105,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
       return () => void listeners.delete(listener);
     },
     async run(signal) {
-      if (started) throw new Error(`informer of ${kind.plural}: run may be called once`);
+      if (started) throw new Error(`informer of ${kind.plural}: run can be called only once`);
       started = true;
       await runListWatch({ ...options, clock, random }, {
         replace(objects, unreadable) {

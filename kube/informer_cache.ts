@@ -1,4 +1,4 @@
-/** The objects that an informer knows, with indexes, and what changed by each piece of news. */
+/** Store of an informer: its objects, their indexes, and the changes that each update makes. */
 import { keyOf, type KubeObject, parseKey } from "./resource.ts";
 
 /** A change that the cache made. `old` is what it held before. */
@@ -18,19 +18,19 @@ export interface InformerCache<T> {
   /** Throws for an index that was not defined. */
   byIndex(index: string, value: string): T[];
   keys(): string[];
-  /** Puts the object in; answers what that changes: nothing where it was there in this version. */
+  /** Stores the object. Returns what that changes: nothing if it is stored in this version already. */
   put(object: T): Change<T>[];
-  /** Takes the object out. `last` is its last state, where the server told it. */
+  /** Removes the object. `last` is its last state, if the server sent it. */
   remove(key: string, last?: T): Change<T>[];
   /**
-   * Makes the cache hold exactly `objects`, and what it has under `unreadable` keys. Answers what
+   * Makes the cache hold exactly `objects`, and what it has under `unreadable` keys. Returns what
    * was missed: deletions first.
    */
   replace(objects: readonly T[], unreadable: readonly string[]): Change<T>[];
   readonly size: number;
 }
 
-/** Freezes a value and all in it. What is frozen already is taken as frozen all through. */
+/** Freezes a value and all in it. A frozen value is taken as frozen all through. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -150,7 +150,7 @@ export function createInformerCache<T extends KubeObject>(indexes: Indexes<T>): 
     list: (namespace) => objects.list(namespace),
     byIndex(index, value) {
       const found = table.get(index);
-      if (found === undefined) throw new Error(`there is no index ${index}`);
+      if (found === undefined) throw new Error(`unknown index ${index}`);
       return found.objects(value);
     },
     keys: () => objects.list().map(keyOf),

@@ -1,4 +1,4 @@
-/** Finds the API server and the credentials to use with it. */
+/** Kubeconfig: the API server and the credentials to use with it. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { isIPv6 } from "node:net";
@@ -18,7 +18,7 @@ export { ConfigurationError } from "./errors.ts";
 
 export { Connection } from "./connection.ts";
 
-/** Where the kubelet mounts a pod's own credentials. */
+/** Folder in which the kubelet mounts a pod's own credentials. */
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 const named = z.looseObject({ name: z.string().min(1) });
@@ -36,7 +36,7 @@ const fileSchema = z.looseObject({
 });
 type KubeconfigFile = z.infer<typeof fileSchema>;
 
-/** Runs `work`; what it throws becomes one line that begins with `what`. */
+/** Runs `work`; its error becomes one line that begins with `what`. */
 function orExplain<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -122,7 +122,9 @@ function checkUser(user: User, where: string): void {
   const cert = pemOf(user.certFile, user.certData, `${where}: client-certificate`);
   const key = pemOf(user.keyFile, user.keyData, `${where}: client-key`);
   if ((cert === undefined) !== (key === undefined)) {
-    throw new ConfigurationError(`${where}: client certificate and client key go together`);
+    throw new ConfigurationError(
+      `${where}: client certificate and client key must be given together`,
+    );
   }
   if (cert !== undefined && key !== undefined) {
     orExplain(`${where}: the client certificate is not PEM`, () => new X509Certificate(cert));
@@ -182,7 +184,7 @@ function single(cluster: Cluster, user: User): ConnectionParts {
 /**
  * The connection that `file` describes; without one, as kubectl and controllers look for it: the
  * files of `KUBECONFIG`, the service account of the pod, `.kube/config` in the home folder.
- * Throws {@link ConfigurationError}, one line that says what is wrong where.
+ * Throws {@link ConfigurationError}, one line that says what is wrong and where.
  */
 export function loadKubeconfig(
   file?: string,

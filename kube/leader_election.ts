@@ -22,7 +22,7 @@ export interface LeaderElector {
   readonly lease: LeaseObject | undefined;
   /** Makes a candidate read the lease now, because somebody has found no leader; at most every 200 ms. */
   refresh(): void;
-  /** Competes until `signal` aborts, then releases the lease. May be called once. */
+  /** Competes until `signal` aborts, then releases the lease. Call it once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -216,11 +216,11 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     const releases = signal.aborted || ended.signal.aborted;
     // The last writes of a leader that releases its lease are still a leader's.
     if (!releases) held = false;
-    term.abort(new Error("not the leader any more"));
+    term.abort(new Error("no longer the leader"));
     await work;
     held = false;
     if (releases) await release();
-    logger.info("not leading any more", { namespace, name, identity });
+    logger.info("stopped leading", { namespace, name, identity });
     onStopped?.();
     if (releases) await pause(signal);
   }

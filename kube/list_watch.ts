@@ -1,4 +1,4 @@
-/** The loop that lists and watches a kind for ever, and hands on what it learns. */
+/** List-and-watch loop of one kind. */
 import { getLogger } from "@logtape/logtape";
 import { isObject } from "../crds/json.ts";
 import { createBoundedCache } from "./bounded_cache.ts";
@@ -10,7 +10,7 @@ import { createSharing } from "./sharing.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
 import type { WatchOutcome, WatchState } from "./watch_state.ts";
 
-/** Who is told what the server has. */
+/** Receiver of what the server has. */
 export interface Sink<T> {
   /** Everything that there is; `unreadable` keys exist too. */
   replace(objects: readonly T[], unreadable: readonly string[]): void;
@@ -29,7 +29,7 @@ export interface ListWatchOptions<T> {
   readonly fieldSelector?: string;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Told each time all is listed again, with the cause. */
+  /** Called each time all objects are listed again, with the cause. */
   readonly onRestart?: (cause: string) => void;
   /** Objects a page of a list. Default 100. */
   readonly pageSize?: number;
@@ -49,7 +49,7 @@ const REMEMBERED_PROBLEMS = 1000;
 const logger = getLogger(["milepost", "kube", "informer"]);
 
 /**
- * The parser without what nobody reads and what fills memory: `managedFields`. What many objects
+ * The parser, without `managedFields`, which nobody reads and which fill memory. What many objects
  * repeat is held once.
  */
 function lean<T extends object>(kind: ResourceKind<T>, clock: Clock): ResourceKind<T> {
@@ -167,7 +167,7 @@ class ListWatch<T extends KubeObject> {
     return client.watch(this.#kind, { ...query, signal: this.signal });
   }
 
-  /** Hands one event on; answers the resource version that it brings. */
+  /** Passes one event on. Returns its resource version. */
   #take(event: Exclude<WatchEvent<T>, { type: "error" }>): string | undefined {
     if (event.type === "bookmark") return event.resourceVersion;
     if (event.type === "problem") {
@@ -184,7 +184,7 @@ class ListWatch<T extends KubeObject> {
     if (this.#problems.get(key) === problem) return;
     this.#problems.set(key, problem);
     const { kind } = this.#kind;
-    logger.warn("an object cannot be read and is left out", { kind, key, problem });
+    logger.warn("skipped an object that cannot be parsed", { kind, key, problem });
   }
 
   #log(message: string, error: unknown, failures?: number): void {
@@ -193,7 +193,7 @@ class ListWatch<T extends KubeObject> {
   }
 }
 
-/** Lists and watches until `signal` aborts, whatever the server does. */
+/** Lists and watches until `signal` aborts, through all failures of the server. */
 export async function runListWatch<T extends KubeObject>(
   options: ListWatchOptions<T>,
   sink: Sink<T>,

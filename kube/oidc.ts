@@ -1,6 +1,6 @@
 /**
  * Users of a kubeconfig that are known by OpenID Connect (`auth-provider: oidc`): an ID token, renewed
- * by a refresh token where it has ended (RFC 6749 section 6, OpenID Connect Core 1.0 section 12).
+ * by a refresh token once it has ended (RFC 6749 section 6, OpenID Connect Core 1.0 section 12).
  * Written here because client-node's own brings the classes of the whole Kubernetes API with it.
  */
 import { readFileSync } from "node:fs";
@@ -29,13 +29,13 @@ type OidcConfig = z.infer<typeof configSchema>;
 const discoverySchema = z.looseObject({ token_endpoint: z.url({ protocol: /^https$/ }) });
 const answerSchema = z.looseObject({ id_token: z.string().min(1), refresh_token: text });
 
-/** When a token ends, in milliseconds since the epoch; undefined where it does not say. */
+/** The end of a token, in milliseconds since the epoch; undefined if it does not say. */
 function endOf(token: string): number | undefined {
   try {
     const { exp } = decodeJwt(token);
     return exp === undefined ? undefined : exp * 1000;
   } catch (cause) {
-    throw new ConfigurationError("the id-token of the kubeconfig's user is no JWT", { cause });
+    throw new ConfigurationError("the id-token of the kubeconfig's user is not a JWT", { cause });
   }
 }
 
@@ -55,15 +55,15 @@ async function json(http: Deno.HttpClient, url: string, form?: URLSearchParams):
   });
   if (answer.ok) return await answer.json();
   await answer.body?.cancel();
-  throw new Error(`${url} answered ${answer.status}`);
+  throw new Error(`${url} returned HTTP ${answer.status}`);
 }
 
-/** Asks the issuer for new tokens. Throws where it is not reachable or refuses. */
+/** Asks the issuer for new tokens. Throws if it is not reachable or refuses. */
 async function refresh(config: OidcConfig) {
   const { "idp-issuer-url": issuer, "client-id": client, "refresh-token": token } = config;
   if (!issuer || !client || !token) {
     throw new ConfigurationError(
-      "the id-token of the kubeconfig's user has ended, and it has no idp-issuer-url, client-id " +
+      "the id-token of the kubeconfig's user has expired, and it has no idp-issuer-url, client-id " +
         "and refresh-token to renew it; log in again",
     );
   }
@@ -94,7 +94,7 @@ export class OidcTokens {
   readonly #clock: Clock;
   #renewal: Promise<void> | undefined;
 
-  /** `config` is that of the `auth-provider`. Throws a ConfigurationError for what is not one. */
+  /** `config` is that of the `auth-provider`. Throws a ConfigurationError if it is not one. */
   constructor(config: unknown, clock: Clock = systemClock) {
     const result = configSchema.safeParse(config ?? {});
     if (!result.success) {
@@ -106,7 +106,7 @@ export class OidcTokens {
     this.#clock = clock;
   }
 
-  /** A token that is good now. Throws where there is none and none can be had. */
+  /** A token that is valid now. Throws if there is none and none can be obtained. */
   async token(): Promise<string> {
     const held = this.#usable();
     if (held !== undefined) return held;

@@ -1,37 +1,37 @@
-/** What we wrote and a watched cache has not shown yet, so that nobody believes a stale cache. */
+/** Own writes that a watched cache does not show yet, so that decisions are not made from a stale cache. */
 import type { Clock } from "./clock.ts";
 import { keyOf, type KubeObject } from "./resource.ts";
 
 /** Options of {@link createOwnWrites}. */
 export interface OwnWritesOptions<T> {
   clock: Pick<Clock, "monotonic">;
-  /** The group under which an object is asked for, such as the uid of its controller. */
+  /** The group under which objects are looked up, such as the uid of their controller. */
   groupOf: (object: T) => string;
-  /** Most objects that are remembered; beyond it the oldest is forgotten. Default 20000. */
+  /** Limit of remembered objects; beyond it the oldest is forgotten. Default 20000. */
   limit?: number;
 }
 
-/** Remembers the answers to own writes until the cache has them, or the object is gone. */
+/** Remembers the results of own writes until the cache has them or the object is gone. */
 export interface OwnWrites<T> {
   /**
-   * Runs a write of the object of that key and remembers the answer. When {@link seen} tells of the
-   * answer's deletion while the write is under way, nothing is remembered.
+   * Runs a write of the object of that key and remembers the result. If {@link seen} reports the
+   * deletion of the result while the write is under way, nothing is remembered.
    */
   track(key: string, write: () => Promise<T>): Promise<T>;
   /**
-   * Runs the deletion of an object. From its success on until the cache shows it, the object is
-   * given out with a `deletionTimestamp`; `at` is that time, RFC 3339.
+   * Runs the deletion of an object. After it succeeds and until the cache shows it, the object is
+   * returned with a `deletionTimestamp`; `at` is that time, RFC 3339.
    */
   trackDeletion(object: T, at: string, call: () => Promise<void>): Promise<void>;
-  /** Tells of a change that the cache made. Connect it to the informer. */
+  /** Takes in a change of the cache. Connect it to the informer. */
   seen(change: { readonly type: "added" | "updated" | "deleted"; readonly object: T }): void;
-  /** The newer one of what the cache has and what was written. */
+  /** The newer one of the cached and the written object. */
   latest(key: string, cached: T | undefined): T | undefined;
   /** The objects of a group: the cached ones, each in its newest form, and those only written. */
   merge(group: string, cached: readonly T[]): T[];
-  /** Keys of the group that were written `ageMs` ago or earlier: look whether they still live. */
+  /** Keys of the group that were written `ageMs` ago or earlier; check whether these objects still exist. */
   overdue(group: string, ageMs: number): string[];
-  /** The object of that key is gone, or the live one is as the cache has it. */
+  /** Forgets the object of that key: it is gone, or the cache is right about it. */
   forget(key: string): void;
   /** How many objects are remembered. */
   readonly size: number;
@@ -146,7 +146,7 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     if (group?.size === 0) this.#groups.delete(entry.group);
   }
 
-  /** Runs a call and answers which objects of the key were deleted meanwhile. */
+  /** Runs a call. Also returns the uids of objects of the key that were deleted meanwhile. */
   async #watched<R>(key: string, call: () => Promise<R>): Promise<{
     result: R;
     deleted: ReadonlySet<string>;

@@ -8,7 +8,7 @@ export function controllerOf(
   return metadata?.ownerReferences?.find((owner) => owner.controller === true);
 }
 
-/** A kind of owners, in whatever version. */
+/** A kind of owners, in any version. */
 export interface OwnerKind {
   readonly group: string;
   readonly kind: string;
@@ -38,7 +38,7 @@ export function isOwnedBy(
   return metadata?.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
 }
 
-/** An owner reference that makes `owner` the controller and holds back its foreground deletion. */
+/** An owner reference that makes `owner` the controller and blocks its foreground deletion. */
 export function controllerReference(
   owner: Pick<OwnerRef, "apiVersion" | "kind" | "name" | "uid">,
 ): Required<OwnerRef> {

@@ -1,7 +1,7 @@
-/** Work on many items at once, but not on all of them. */
+/** Bounded concurrency over a list of items. */
 
 /**
- * Calls `work` for each item, at most `limit` at a time, and waits for all. Answers the errors in
+ * Calls `work` for each item, at most `limit` at a time, and waits for all. Returns the errors in
  * the order of the items; one error does not keep the others from running. Items that have not
  * begun when `signal` aborts are not begun.
  */

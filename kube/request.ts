@@ -23,7 +23,7 @@ export type Place = Pick<
 export interface KubeRequest {
   /** Kubernetes verb: get, list, watch, create, update, patch, delete. */
   readonly verb: string;
-  /** Plural of the kind, with `/subresource` where there is one. */
+  /** Plural of the kind, with `/subresource` if there is one. */
   readonly resource: string;
   readonly method: string;
   readonly path: string;
@@ -31,7 +31,7 @@ export interface KubeRequest {
   readonly body?: string;
 }
 
-/** Query of a list or watch; undefined values are left out. */
+/** Query of a list or watch; undefined values are omitted. */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 const PATCH_CONTENT_TYPES: Readonly<Record<Patch["type"], string>> = {
@@ -47,7 +47,7 @@ function segment(text: string | undefined, what: string): string {
   return encodeURIComponent(text);
 }
 
-/** Path of all objects of a kind, in one namespace where one is given. */
+/** Path of all objects of a kind, in one namespace if one is given. */
 export function collectionPath(kind: Place, namespace?: string): string {
   const root = kind.group === "" ? "/api" : "/apis";
   const base = `${root}/${groupVersion(kind)}`;
@@ -112,7 +112,7 @@ export function watchRequest(
   return { ...request, verb: "watch" };
 }
 
-/** `apiVersion` and `kind` are the kind's, whatever the object says. */
+/** The object with the `apiVersion` and `kind` of its kind. */
 function typed(kind: Place, object: KubeObject): KubeObject {
   return { ...object, apiVersion: groupVersion(kind), kind: kind.kind };
 }

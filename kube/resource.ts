@@ -1,13 +1,13 @@
-/** What `kube/` knows of a kind and of an object: where it lives, what it is called. */
+/** Kinds, keys and metadata of Kubernetes objects. */
 
-/** Where objects of one kind live, and how one is read from JSON. Knows no kind by itself. */
+/** A kind: the path of its objects, and how one is parsed. No kind is defined here. */
 export interface ResourceKind<T> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Reads an object from the API server. Throws where it is not one of this kind. */
+  /** Parses an object from the API server. Throws if it is not one of this kind. */
   readonly parse: (value: unknown) => T;
 }
 

@@ -1,4 +1,4 @@
-/** Reads answers of the API server: bounded bodies, `Status` objects, lists. */
+/** Responses of the API server: bounded bodies, `Status` objects, lists. */
 import { isObject } from "../crds/json.ts";
 import { z } from "zod";
 import type { ListProblem, ListResult } from "./client.ts";
@@ -6,11 +6,11 @@ import { KubeError, messageOf, TransportError } from "./errors.ts";
 import type { KubeRequest } from "./request.ts";
 import { formatKey, groupVersion, type ResourceKind } from "./resource.ts";
 
-/** Longest answer that is read. */
+/** Longest response that is read, in bytes. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
-/** Longest error answer that is read; the rest is cut. */
+/** Longest error response that is read, in bytes; the rest is cut. */
 const MAX_ERROR_BYTES = 1024 * 1024;
-/** No wish to be left alone is heeded for longer: a proxy may ask for hours in a short outage. */
+/** Longest `Retry-After` that is observed: a proxy may ask for hours during a short outage. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 const statusSchema = z.looseObject({
@@ -51,11 +51,11 @@ async function* unbroken(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   try {
     yield* body;
   } catch (cause) {
-    throw new TransportError(`the answer broke off: ${messageOf(cause)}`, { cause });
+    throw new TransportError(`the response ended early: ${messageOf(cause)}`, { cause });
   }
 }
 
-/** The body as text. Throws where it is longer than `limit` bytes, unless it may be cut. */
+/** The body as text. Throws if it is longer than `limit` bytes, unless it may be cut. */
 async function readBody(response: Response, limit: number, cut = false): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
@@ -63,7 +63,7 @@ async function readBody(response: Response, limit: number, cut = false): Promise
   let size = 0;
   for await (const chunk of unbroken(response.body)) {
     size += chunk.length;
-    if (size > limit && !cut) throw new Error(`the answer is longer than ${limit} bytes`);
+    if (size > limit && !cut) throw new Error(`the response is longer than ${limit} bytes`);
     if (size > limit) break;
     parts.push(decoder.decode(chunk, { stream: true }));
   }
@@ -71,7 +71,7 @@ async function readBody(response: Response, limit: number, cut = false): Promise
   return parts.join("");
 }
 
-/** Milliseconds of a `Retry-After` header in seconds; undefined where there is none. */
+/** Milliseconds of a `Retry-After` header in seconds; undefined if there is none. */
 export function retryAfterOf(response: Response): number | undefined {
   const header = response.headers.get("retry-after");
   if (header === null || !/^\d{1,9}$/.test(header.trim())) return undefined;
@@ -86,7 +86,7 @@ function parsedOrNothing(text: string): unknown {
   }
 }
 
-/** The error that a `Status` object tells. `where` begins the message where it has none. */
+/** The error of a `Status` object. `where` begins the message if the object has none. */
 export function statusError(status: unknown, code: number, where: string, retryAfterMs?: number) {
   const { data } = statusSchema.safeParse(status);
   const seconds = data?.details?.retryAfterSeconds;
@@ -99,25 +99,25 @@ export function statusError(status: unknown, code: number, where: string, retryA
   });
 }
 
-/** The error that a refusal tells; reads its body. */
+/** The error of a refusal; reads its body. */
 export async function errorOf(response: Response, request: Pick<KubeRequest, "method" | "path">) {
   const where = `${request.method} ${request.path.split("?")[0]}`;
   const text = await readBody(response, MAX_ERROR_BYTES, true);
   return statusError(parsedOrNothing(text), response.status, where, retryAfterOf(response));
 }
 
-/** Reads an answer that nobody wants, so that its connection can be used again. */
+/** Reads a response that is not needed, so that its connection can be used again. */
 export async function discard(response: Response): Promise<void> {
   await readBody(response, MAX_ERROR_BYTES, true);
 }
 
-/** The JSON of an answer. Throws where it is none. */
+/** The JSON of a response. Throws if it is not JSON. */
 export async function jsonOf(response: Response, request: KubeRequest): Promise<unknown> {
   const text = await readBody(response, MAX_BODY_BYTES);
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new Error(`${request.method} ${request.path}: the answer is not JSON`, { cause });
+    throw new Error(`${request.method} ${request.path}: the response is not JSON`, { cause });
   }
 }
 
@@ -127,7 +127,7 @@ function filled(kind: ResourceKind<unknown>, value: unknown): unknown {
   return { apiVersion: groupVersion(kind), kind: kind.kind, ...value };
 }
 
-/** The object, or what is wrong with it. */
+/** An object, or the problem with it. */
 export type Decoded<T> = { ok: true; object: T } | { ok: false; problem: string };
 
 /** Reads an object by its kind. */
@@ -139,14 +139,14 @@ export function decode<T>(kind: ResourceKind<T>, value: unknown): Decoded<T> {
   }
 }
 
-/** Reads an object by its kind. Throws where it is not one. */
+/** Parses an object by its kind. Throws if it is not one. */
 export function decodeOrThrow<T>(kind: ResourceKind<T>, value: unknown): T {
   const decoded = decode(kind, value);
   if (decoded.ok) return decoded.object;
   throw new Error(`${kind.kind} ${identify(value).key} cannot be read: ${decoded.problem}`);
 }
 
-/** Reads a page of a list; objects that cannot be read are told, not thrown. */
+/** Parses a page of a list; objects that cannot be read are reported as problems. */
 export function decodeList<T>(kind: ResourceKind<T>, value: unknown): ListResult<T> {
   const list = listSchema.parse(value);
   const items: T[] = [];

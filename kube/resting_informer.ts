@@ -1,4 +1,4 @@
-/** A cache of a kind that a cluster may not have: it rests until the API server serves the kind. */
+/** Informer of a kind that the cluster may not serve: it rests until the API server does. */
 import { getLogger } from "@logtape/logtape";
 import { systemClock } from "./clock.ts";
 import { isForbidden, isNotFound, messageOf } from "./errors.ts";
@@ -10,7 +10,7 @@ import type { KubeObject } from "./resource.ts";
 export interface RestingInformer<T> extends Informer<T> {
   /** Whether it was found that the kind is not served, or may not be read, and nothing has changed. */
   readonly resting: boolean;
-  /** There is reason to believe that the kind is served now: looks at once, if it rests. */
+  /** Checks at once, if it rests, because the kind may be served now. */
   rouse(): void;
 }
 
@@ -23,7 +23,7 @@ const AT_MOST_EVERY_MS = 1_000;
 
 const logger = getLogger(["milepost", "kube", "informer"]);
 
-/** Creates the cache; it looks for the kind, then lists and watches it, with {@link Informer.run}. */
+/** Creates the cache; {@link Informer.run} checks for the kind, then lists and watches it. */
 export function createRestingInformer<T extends KubeObject>(
   options: InformerOptions<T>,
 ): RestingInformer<T> {
@@ -40,7 +40,10 @@ export function createRestingInformer<T extends KubeObject>(
     } catch (error) {
       if (!isNotFound(error) && !isForbidden(error)) {
         if (!signal.aborted) {
-          logger.debug("a kind cannot be looked for", { kind: kind.kind, error: messageOf(error) });
+          logger.debug("cannot check whether the API server serves a kind", {
+            kind: kind.kind,
+            error: messageOf(error),
+          });
         }
         return "unknown";
       }

@@ -1,4 +1,4 @@
-/** Counting semaphore that serves those who wait in their order. */
+/** Counting semaphore with a first-in, first-out queue. */
 
 /** Limits how many pieces of work run at a time. */
 export interface Semaphore {
@@ -6,7 +6,7 @@ export interface Semaphore {
   run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-/** Creates a {@link Semaphore} with `count` places. Its queue has no bound of its own. */
+/** Creates a {@link Semaphore} with `count` permits. Its queue has no bound of its own. */
 export function createSemaphore(count: number): Semaphore {
   let free = count;
   /** Callers that wait, in order; one whose signal aborts leaves. */

@@ -1,10 +1,10 @@
-/** Makes equal parts of objects the same part, so that what thousands repeat is held once. */
+/** Structure sharing: equal parts of objects become the same part, so that each is held once. */
 /** Shares parts between all objects that it is given. */
 export interface Sharing {
   /**
    * Puts in place of each part of `object` (a string, a list, an object in it) an equal one that was
    * met before, and freezes them. The object itself stays the one it is, and is not frozen; it must
-   * be the caller's own to change. Parts that are frozen already are left alone.
+   * be the caller's own to change. Frozen parts are left alone.
    */
   share(object: object): void;
 }
@@ -21,12 +21,12 @@ export interface SharingOptions {
   readonly idleMs?: number;
 }
 
-/** The runtime itself holds strings up to this length once, where they come from JSON. */
+/** The runtime itself holds strings from JSON of up to this length once. */
 const SHORT = 10;
 /** Fields whose value no other object has; what has one of them is not looked for. */
 const UNIQUE: ReadonlySet<string> = new Set(["uid", "resourceVersion"]);
 
-/** A part that was met, under a number of its own. */
+/** A known part, with its number. */
 interface Part<T> {
   readonly value: T;
   readonly id: number;
@@ -42,13 +42,13 @@ interface Placed {
 }
 
 /**
- * Parts by text. When half of what may be remembered was met, or some time has passed, what was not met
+ * Parts by text. After half of the limit was used, or some time has passed, what was not used
  * since the time before goes: most parts are met but once, and would fill any list of the last ones.
  */
 class Recent<T> {
   #young = new Map<string, Part<T>>();
   #old = new Map<string, Part<T>>();
-  /** Sizes of what is young. */
+  /** Size of the young parts. */
   #size = 0;
   #sinceMs: number;
 

@@ -1,4 +1,4 @@
-/** The one file that sends HTTP: authenticated requests to one API server. */
+/** Transport: authenticated HTTP requests to one API server. */
 import type { RequestOptions } from "node:https";
 import type { Cluster, Connection } from "./connection.ts";
 import { endingWith } from "./ending_body.ts";
@@ -15,8 +15,8 @@ export interface HttpRequest {
 /** Sends requests to one API server. */
 export interface Transport {
   /**
-   * Resolves when the headers of the answer are there. Throws `TransportError` where none came, and
-   * the signal's reason where it was aborted; abort also ends the body.
+   * Resolves when the headers of the response have come. Throws `TransportError` if none come, and the
+   * signal's reason if it is aborted; abort also ends the body.
    */
   send(request: HttpRequest, signal: AbortSignal): Promise<Response>;
   /** Closes the connections that are kept open. */
@@ -51,7 +51,7 @@ function headerTexts(options: RequestOptions): Record<string, string> {
   return headers;
 }
 
-/** Reads certificates, and the token where it stands in a file or comes from a command. */
+/** Reads certificates, and the token if it is in a file or comes from a command. */
 async function readCredentials(connection: Connection): Promise<Credentials> {
   const options: RequestOptions = {};
   try {
@@ -67,7 +67,7 @@ async function readCredentials(connection: Connection): Promise<Credentials> {
   };
 }
 
-/** The value, or the signal's reason where it aborts before. */
+/** The value; throws the signal's reason if that aborts before. */
 async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);
@@ -91,7 +91,7 @@ function currentCluster(connection: Connection): Cluster {
   if (cluster.tlsServerName) {
     throw new ConfigurationError(
       `cluster ${cluster.name}: tls-server-name is not supported; ` +
-        "use a server address that stands in its certificate",
+        "use a server address that its certificate names",
     );
   }
   return cluster;
@@ -127,7 +127,7 @@ function openClient(identity: Identity, proxyUrl: string | undefined): Deno.Http
   }
 }
 
-/** A transport over the runtime's `fetch`. Throws {@link ConfigurationError} for what it cannot do. */
+/** A transport over the runtime's `fetch`. Throws {@link ConfigurationError} for what is not supported. */
 export function createTransport(connection: Connection): Transport {
   const cluster = currentCluster(connection);
   const base = cluster.server.replace(/\/$/, "");
@@ -142,7 +142,7 @@ export function createTransport(connection: Connection): Transport {
 
   function clientFor(identity: Identity): Deno.HttpClient {
     if (open && sameIdentity(open.identity, identity)) return open.client;
-    // Requests in flight keep what they need of the old one.
+    // Requests in flight keep the old one.
     open?.client.close();
     open = { identity, client: openClient(identity, cluster.proxyUrl) };
     return open.client;
@@ -152,7 +152,7 @@ export function createTransport(connection: Connection): Transport {
     async send(request, signal) {
       signal.throwIfAborted();
       const credentials = await unlessAborted(credentialsNow(), signal).finally(() => {
-        // Who waited in vain must not make the next one wait for the same.
+        // The next caller must not wait for the read that failed.
         reading = undefined;
       });
       const { method, path, body } = request;

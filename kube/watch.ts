@@ -1,14 +1,14 @@
-/** Decodes the stream of a watch: one JSON object a line. */
+/** Decoder of a watch: one JSON object per line. */
 import { z } from "zod";
 import { KubeError } from "./errors.ts";
 import type { ResourceKind } from "./resource.ts";
 import { decode, identify, statusError } from "./response.ts";
 
-/** What a watch tells. */
+/** An event of a watch. */
 export type WatchEvent<T> =
   | { readonly type: "added" | "updated" | "deleted"; readonly object: T }
   | { readonly type: "bookmark"; readonly resourceVersion: string }
-  /** An object that could not be read. `deleted` tells whether it is gone. */
+  /** An object that could not be read. `deleted`: it is gone. */
   | {
     readonly type: "problem";
     readonly key: string;
@@ -22,7 +22,7 @@ export type WatchEvent<T> =
 /** Longest line that is read: several times the largest object that etcd takes. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** The stream of a watch cannot be understood: what it told is not whole. */
+/** The stream of a watch cannot be decoded: events are missing. */
 export class CorruptStreamError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -41,7 +41,7 @@ const CHANGES: Readonly<Record<string, "added" | "updated" | "deleted">> = {
 
 /**
  * Whole lines of a stream, without the line feed and without empty ones. What stands after the
- * last line feed is dropped: a broken connection cut it. Throws {@link CorruptStreamError} where a
+ * last line feed is dropped: a broken connection cut it. Throws {@link CorruptStreamError} if a
  * line is longer than `maxBytes`.
  */
 export async function* lines(
@@ -89,7 +89,7 @@ function errorEvent(object: unknown): KubeError {
 
 /**
  * The event of one line; undefined for a type that is not known. Throws {@link CorruptStreamError}
- * where the line is no event at all; an event whose object cannot be read is a `problem`.
+ * if the line is no event at all; an event whose object cannot be read is a `problem`.
  */
 export function decodeEvent<T>(kind: ResourceKind<T>, line: string): WatchEvent<T> | undefined {
   const { type, object } = parseLine(line);

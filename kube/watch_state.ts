@@ -1,4 +1,4 @@
-/** What an informer does next: list, watch or wait. Pure. */
+/** State machine of an informer: list, watch or wait. Pure. */
 import { backoffMs } from "./backoff.ts";
 import { isGone, KubeError, messageOf, TransportError } from "./errors.ts";
 import { CorruptStreamError } from "./watch.ts";
@@ -18,12 +18,12 @@ export type WatchState =
     readonly next: Exclude<WatchState, { phase: "waiting" }>;
   };
 
-/** What came of it. */
+/** The outcome of the current step. */
 export type WatchOutcome =
   | { readonly type: "listed"; readonly resourceVersion: string }
   /**
-   * The watch ended: of itself, or by an error. `resourceVersion` is the last that it told,
-   * `progress` whether it told anything at all, `short` whether it lasted under a second.
+   * The watch ended, by itself or by an error. `resourceVersion` is the last that it brought,
+   * `progress` whether it brought anything, `short` whether it lasted under a second.
    */
   | {
     readonly type: "ended";
@@ -35,17 +35,17 @@ export type WatchOutcome =
   | { readonly type: "list_failed"; readonly error: unknown }
   | { readonly type: "waited" };
 
-/** A watch that failed so often in a row without any progress is given up for a list. */
+/** After so many watches in a row that failed without progress, the objects are listed. */
 const FRUITLESS_WATCHES = 5;
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 30_000;
 /**
- * The same where nobody answers at all: trying costs a server nothing that is not there, and when it
- * comes back everything else waits for what is watched.
+ * The longest delay while the server cannot be reached: trying costs it nothing then, and when it comes
+ * back everything else waits for the watches.
  */
 const LONGEST_UNREACHABLE_MS = 5_000;
 
-/** Where every informer begins. */
+/** The first state of every informer. */
 export const FIRST_STATE: WatchState = { phase: "listing", failures: 0, cause: "start" };
 
 /** Delay before the next try, after so many failures in a row, in milliseconds. */

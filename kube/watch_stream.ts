@@ -1,4 +1,4 @@
-/** Reads the events of one watch: opens it, notices when it is dead, and closes it. */
+/** Reader of one watch: opens it, notices when it is dead, and closes it. */
 import type { WatchOptions } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { KubeError, messageOf, TransportError } from "./errors.ts";
@@ -63,7 +63,7 @@ function watchError(error: unknown): unknown {
   const known = error instanceof KubeError || error instanceof CorruptStreamError ||
     error instanceof TransportError;
   if (known) return error;
-  return new TransportError(`the watch broke off: ${messageOf(error)}`, { cause: error });
+  return new TransportError(`the watch was interrupted: ${messageOf(error)}`, { cause: error });
 }
 
 /** The events of one watch. Ends and throws as `KubeClient.watch` says. */

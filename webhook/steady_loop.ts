@@ -44,7 +44,7 @@ export async function runSteadyLoop(
       } catch (error) {
         if (signal.aborted) return;
         pause = backoffMs(++failures, BACKOFF, random);
-        log.warn("could not keep {name} as it should be; trying again", { name, error });
+        log.warn("cannot update {name}; retrying", { name, error });
         await clock.sleep(pause, signal);
         continue;
       }

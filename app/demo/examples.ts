@@ -46,7 +46,7 @@ export function exampleRuntime(): ClusterTrainingRuntime {
   return KINDS.clusterTrainingRuntime.parse(parseYaml(runtime));
 }
 
-/** One of `examples/jobs/`, in a namespace. Throws where there is none of that name. */
+/** One of `examples/jobs/`, in a namespace. Throws if there is none of that name. */
 export function exampleJob(name: string, namespace: string): TrainJob {
   const text = JOBS[name];
   if (text === undefined) throw new Error(`there is no example named ${name}`);

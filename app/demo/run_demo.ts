@@ -14,7 +14,7 @@ export interface DemoOptions {
 /** Longest time for the whole demo, in milliseconds: a machine that is too slow is told so. */
 const DEADLINE_MS = 180_000;
 
-/** Plays the demo. Throws where a job did not end as it should; leaves no process and no file. */
+/** Plays the demo. Throws if a job did not end as it should; leaves no process and no file. */
 export async function runDemoOnScreen(options: DemoOptions): Promise<void> {
   const display = chooseDisplay(options.json, Deno.stdout.isTerminal(), options.write);
   const limit = AbortSignal.timeout(DEADLINE_MS);
@@ -27,7 +27,7 @@ export async function runDemoOnScreen(options: DemoOptions): Promise<void> {
     if (limit.aborted) throw new Error(`the demo took more than ${DEADLINE_MS / 1000} s`);
     display.finished(summaries);
     if (!options.signal.aborted && !wentAsPlanned(summaries)) {
-      throw new Error("a job did not end as it should; see the table");
+      throw new Error("a job did not end as expected; see the table");
     }
   } finally {
     await standalone.stop();

@@ -55,7 +55,7 @@ function allEnded({ endedAt }: Seen): boolean {
   return Object.keys(JOBS).every((job) => endedAt.has(job));
 }
 
-/** Takes a change in; answers whether it shows. */
+/** Takes a change in; returns whether it shows. */
 function take(seen: Seen, object: TrainJob): boolean {
   const view = jobView(object);
   const isNew = !sameView(seen.views.get(view.job), view);

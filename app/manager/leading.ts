@@ -104,8 +104,7 @@ async function keepConfigured(options: TermOptions, signal: AbortSignal): Promis
     backoff: SYNC_RETRY,
     clock,
     signal,
-    onFailure: (error) =>
-      log.warn("cannot write the webhook configurations; trying again", { error }),
+    onFailure: (error) => log.warn("cannot write the webhook configurations; retrying", { error }),
   }).catch((error) => {
     if (!signal.aborted) throw error;
   });

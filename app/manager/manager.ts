@@ -80,7 +80,7 @@ async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): 
     signal,
     onFailure(error) {
       if (!isTransient(error)) throw error;
-      log.warn("cannot reach the API server; trying again", { error });
+      log.warn("cannot reach the API server; retrying", { error });
     },
   });
 }

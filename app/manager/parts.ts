@@ -44,7 +44,7 @@ function cachesOf({ kinds, client, clock, configuration, metrics }: Foundation):
     namespace: configuration.namespace,
     onRestart: (resource, cause) => {
       metrics.watchRestarts.inc({ resource });
-      log.debug("a watch begins again", { resource, cause });
+      log.debug("restarting a watch", { resource, cause });
     },
   });
 }

@@ -52,7 +52,7 @@ async function runUntilStopped(
       systemClock.sleep(STOP_WITHIN_MS, over.signal).then(() => false),
     ]);
     over.abort();
-    if (!inTime) log.warn("not everything ended in time", { withinMs: STOP_WITHIN_MS });
+    if (!inTime) log.warn("shutdown did not finish in time", { withinMs: STOP_WITHIN_MS });
   } catch (error) {
     if (!signal.aborted) throw error;
     log.warn("stopped while starting", { error });

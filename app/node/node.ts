@@ -51,7 +51,7 @@ async function certificateOf(options: NodeOptions, hostIP: string) {
     };
   }
   if (tlsCert !== undefined || tlsKey !== undefined) {
-    throw new ConfigurationError("--tls-cert and --tls-key go together");
+    throw new ConfigurationError("--tls-cert and --tls-key must be given together");
   }
   return await selfSignedCertificate([hostIP, nodeName], systemClock.now());
 }

@@ -57,7 +57,7 @@ async function authorities(list: string): Promise<string> {
   return texts.join("\n");
 }
 
-/** The certificates as the files have them now; undefined where no flag names any. */
+/** The certificates as the files have them now; undefined if no flag names any. */
 async function readTls(options: ObservationLogOptions): Promise<ServerTls | undefined> {
   const { tlsCert, tlsKey, clientCa } = options;
   if (tlsCert !== undefined && tlsKey !== undefined && clientCa !== undefined) {
@@ -69,7 +69,7 @@ async function readTls(options: ObservationLogOptions): Promise<ServerTls | unde
     return { cert, key, clientCa: ca };
   }
   if (tlsCert === undefined && tlsKey === undefined && clientCa === undefined) return undefined;
-  throw new ConfigurationError("--tls-cert, --tls-key and --client-ca go together");
+  throw new ConfigurationError("--tls-cert, --tls-key and --client-ca must be given together");
 }
 
 /** Looks at the files again and again, and serves what they hold. */
@@ -88,9 +88,9 @@ async function keepTls(
       if (tls === undefined || text === current) continue;
       server.updateTls(tls);
       current = text;
-      log.info("took new certificates");
+      log.info("loaded new certificates");
     } catch (error) {
-      log.warn("the new certificates cannot be used; the old ones stay", { error });
+      log.warn("cannot use the new certificates; keeping the old ones", { error });
     }
   }
 }
@@ -104,7 +104,7 @@ function openStore(path: string | undefined) {
   }
 }
 
-/** Serves until it is stopped. Rejects where a file, the folder or the port cannot be used. */
+/** Serves until it is stopped. Rejects if a file, the folder or the port cannot be used. */
 export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
   const { dataDir, bindAddress, port, clock = systemClock } = options;
   const tls = await readTls(options);
@@ -113,7 +113,7 @@ export async function startObservationLog(options: ObservationLogOptions): Promi
   try {
     const server = await startObservationServer({ hostname: bindAddress, port, tls, store, clock });
     if (tls === undefined) {
-      log.warn("without --tls-cert, --tls-key and --client-ca nobody can write");
+      log.warn("no client can write without --tls-cert, --tls-key and --client-ca");
     }
     const loops = new AbortController();
     const reloading = tls &&

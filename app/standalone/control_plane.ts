@@ -35,7 +35,7 @@ export interface ControlPlaneOptions {
   readonly kubeconfig?: string;
   /** Whether pods are run. Default true. */
   readonly kubelet?: boolean;
-  /** Told of each request of the manager's client. */
+  /** Called of each request of the manager's client. */
   readonly onManagerRequest?: (report: RequestReport) => void;
 }
 

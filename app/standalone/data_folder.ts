@@ -23,7 +23,7 @@ async function open(path: string): Promise<Deno.FsFile> {
 }
 
 /**
- * Takes a folder, or makes a temporary one. Throws a ConfigurationError where it cannot be used or
+ * Takes a folder, or makes a temporary one. Throws a ConfigurationError if it cannot be used or
  * another process has it; the lock goes with the process, however that ends.
  */
 export async function takeDataFolder(dataDir: string | undefined): Promise<DataFolder> {

@@ -27,7 +27,7 @@ export function kubeconfigYaml({ server, caCertificate, token }: KubeconfigConte
   }, { lineWidth: 0 });
 }
 
-/** Writes it for its user alone, at once or not at all. Throws a ConfigurationError where it cannot. */
+/** Writes it for its user alone, at once or not at all. Throws a ConfigurationError if it cannot. */
 export async function writeKubeconfig(file: string, content: KubeconfigContent): Promise<void> {
   const temporary = `${file}.${crypto.randomUUID()}.tmp`;
   try {

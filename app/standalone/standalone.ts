@@ -27,7 +27,7 @@ export interface Standalone {
   readonly client: KubeClient;
   /** Every CA that the status endpoint may be signed by, PEM. */
   caBundle(): string;
-  /** Calls the listener after each request of the manager to the API server; answers how to stop it. */
+  /** Calls the listener after each request of the manager to the API server; returns how to stop it. */
   onManagerRequest(listener: (report: RequestReport) => void): () => void;
   /** Stops the manager, then the pods, then the API server. */
   stop(): Promise<void>;

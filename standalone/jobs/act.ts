@@ -84,7 +84,7 @@ function releaseOperations(pod: Pod) {
 }
 
 /**
- * Takes the tracking finalizer away and answers the pod without it; undefined where the pod is gone.
+ * Takes the tracking finalizer away and returns the pod without it; undefined if the pod is gone.
  */
 export async function releasePod(
   { client, podWrites, signal }: Pick<Pass, "client" | "podWrites" | "signal">,
@@ -153,7 +153,7 @@ async function deleteJob({ client, job, signal }: Pass): Promise<void> {
 
 /**
  * Does what the plan says, in its order; every step may be repeated. The first error of creating or
- * deleting pods is thrown at the end, so that what did happen is in the status. Answers whether
+ * deleting pods is thrown at the end, so that what did happen is in the status. Returns whether
  * another pass has something to do at once.
  */
 export async function act(

@@ -32,7 +32,7 @@ export function formatIndexes(indexes: Iterable<number>): string {
   }).join(",");
 }
 
-/** The completion index of a pod, by its annotation; undefined where it has none below `limit`. */
+/** The completion index of a pod, by its annotation; undefined if it has none below `limit`. */
 export function indexOf(pod: Pod, limit = MAX_INDEX): number | undefined {
   const text = pod.metadata?.annotations?.[JOB_KEYS.completionIndex];
   if (text === undefined || !/^\d{1,6}$/.test(text)) return undefined;

@@ -46,7 +46,7 @@ export function jobSettings(job: Job): JobSettings {
   };
 }
 
-/** Why a Job cannot be run here, naming the fields; undefined where it can. */
+/** Why a Job cannot be run here, naming the fields; undefined if it can. */
 export function unsupportedJob(job: Job): string | undefined {
   const spec = job.spec;
   const fields = [

@@ -21,7 +21,7 @@ export interface SuperviseOptions {
   readonly listener: ProbeListener;
 }
 
-/** Resolves with the first verdict; undefined where the container ended before. */
+/** Resolves with the first verdict; undefined if the container ended before. */
 async function firstVerdict(
   probe: Probe,
   { target, clock, signal }: SuperviseOptions,

@@ -48,7 +48,7 @@ function secretTexts(secret: Secret): Record<string, string> {
   return Object.fromEntries(texts);
 }
 
-/** One key of a ConfigMap or Secret; undefined where it is optional and not there. */
+/** One key of a ConfigMap or Secret; undefined if it is optional and not there. */
 function readKey(
   what: "configmap" | "secret",
   name: string,
@@ -72,7 +72,7 @@ interface Context {
   readonly facts: PodFacts;
 }
 
-/** The value of a variable; undefined where it is to be left out. */
+/** The value of a variable; undefined if it is to be left out. */
 function valueOf(
   variable: EnvVar,
   env: Readonly<Record<string, string>>,

@@ -82,7 +82,7 @@ export interface Kubelet {
     container: string,
     options?: LogOptions & { previous?: boolean },
   ): ReadableStream<Uint8Array>;
-  /** Runs pods until `signal` aborts; ends all processes then. May be called once. */
+  /** Runs pods until `signal` aborts; ends all processes then. Call it once. */
   run(signal: AbortSignal): Promise<void>;
   /** Ends what runs and removes a temporary folder. Safe to call again. */
   close(): Promise<void>;
@@ -177,7 +177,7 @@ class RunningKubelet implements Kubelet {
   /** Makes the machine clean: no process of an earlier kubelet is left. */
   async prepare(): Promise<void> {
     const count = await this.#processes.endLeftovers();
-    if (count > 0) logger.warn("Ended processes that an earlier kubelet left", { count });
+    if (count > 0) logger.warn("Killed leftover processes of an earlier kubelet", { count });
     await this.#keeper.register();
   }
 

@@ -119,7 +119,7 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
   const objects = await readReferences(container, context.objects);
   const raw = buildEnvironment({ pod, container, objects, facts });
   const words = buildCommand(container, { ...baseEnv, ...raw });
-  if (words.length === 0) throw new ConfigProblem("no command is given");
+  if (words.length === 0) throw new ConfigProblem("no command specified");
   await makeSubPaths(context);
   const mounts = [
     ...mountedPaths(container.volumeMounts ?? [], volumes.folderOf),

@@ -34,7 +34,7 @@ export interface ContainerOptions {
   /** What was known of it before this kubelet began. */
   readonly known?: Pick<ContainerView, "phase" | "restarts" | "last">;
   readonly firstReason: string;
-  /** Told after each change. */
+  /** Called after each change. */
   readonly onChange: () => void;
   readonly onEvent: (type: "Normal" | "Warning", reason: string, message: string) => void;
 }

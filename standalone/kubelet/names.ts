@@ -18,7 +18,7 @@ const HOST = /[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?/g;
 /** What may follow a Service's or pod's short name. */
 const SUFFIXES = ["", ".svc", ".svc.cluster.local"];
 
-/** Cuts `.<namespace>[.svc[.cluster.local]]` off; undefined where the name has no such end. */
+/** Cuts `.<namespace>[.svc[.cluster.local]]` off; undefined if the name has no such end. */
 function withoutNamespace(name: string, namespace: string): string | undefined {
   for (const suffix of SUFFIXES) {
     const end = `.${namespace}${suffix}`;
@@ -44,7 +44,7 @@ function isInside(before: string, after: string): boolean {
   return /[\w.-]$/.test(before) || /(^|[^/:])\/$/.test(before) || /^[\w]/.test(after);
 }
 
-/** The address that a word stands for; undefined where it is no name of ours. */
+/** The address that a word stands for; undefined if it is no name of ours. */
 function resolve(
   word: string,
   table: NameTable,

@@ -112,7 +112,7 @@ export class PodLauncher {
   }
 
   /**
-   * Brings mounted files up to date where it is time. Answers when it will be again, in
+   * Brings mounted files up to date where it is time. Returns when it will be again, in
    * milliseconds since the epoch; undefined before the first start.
    */
   async refresh(pod: Pod): Promise<number | undefined> {

@@ -118,7 +118,7 @@ export class PodWorker {
     while (!signal.aborted) {
       this.#woken = false;
       const wakeAt = await this.#step().catch((error) => {
-        logger.error("A pod's worker failed; it tries again", { pod: this.name, error });
+        logger.error("A pod's worker failed; retrying", { pod: this.name, error });
         return this.#around.clock.now() + STATUS_RETRY_MS;
       });
       if (this.#gone && this.#idle()) break;
@@ -197,7 +197,7 @@ export class PodWorker {
     };
   }
 
-  /** Looks, decides, acts. Answers when to look again, in milliseconds since the epoch. */
+  /** Looks, decides, acts. Returns when to look again, in milliseconds since the epoch. */
   async #step(): Promise<number | undefined> {
     if (this.#over) return await this.#afterEnd();
     const now = this.#around.clock.now();
@@ -251,7 +251,7 @@ export class PodWorker {
     this.#around.recordEvent(this.#pod, { type, reason, message });
   }
 
-  /** Writes the status where it changed. Answers when to try again where that failed. */
+  /** Writes the status where it changed. Returns when to try again where that failed. */
   async #writeStatus(
     plan: Plan,
     failure: { reason: string; message: string } | undefined,

@@ -8,7 +8,7 @@ export type Probe = NonNullable<Container["livenessProbe"]>;
 /** What a probe said. */
 export type ProbeResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-/** Runs a command in the container's environment; answers exit code and what it printed. */
+/** Runs a command in the container's environment; returns exit code and what it printed. */
 export type RunCommand = (
   command: readonly string[],
   timeoutMs: number,
@@ -105,7 +105,7 @@ export async function watchProbe(
     readonly target: ProbeTarget;
     readonly clock: Clock;
     readonly signal: AbortSignal;
-    /** Told the verdict: the first one, and when it changes. */
+    /** Called the verdict: the first one, and when it changes. */
     readonly onVerdict: (result: ProbeResult) => void;
   },
 ): Promise<void> {

@@ -19,7 +19,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** The facts of a process; undefined where there is none of that id. */
+/** The facts of a process; undefined if there is none of that id. */
 export function processFacts(pid: number): ProcessFacts | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
@@ -32,7 +32,7 @@ export function processFacts(pid: number): ProcessFacts | undefined {
   };
 }
 
-/** The mark of a process; undefined where it has none or belongs to somebody else. */
+/** The mark of a process; undefined if it has none or belongs to somebody else. */
 function markOf(pid: number): string | undefined {
   const environ = readText(`/proc/${pid}/environ`);
   const start = `${CONTAINER_MARK_ENV}=`;
@@ -59,7 +59,7 @@ export function findProcesses(
   return found;
 }
 
-/** Sends a signal to a process, or with a negative id to a group. Answers whether there was one. */
+/** Sends a signal to a process, or with a negative id to a group. Returns whether there was one. */
 export function signal(pid: number, name: Deno.Signal): boolean {
   try {
     Deno.kill(pid, name);

@@ -37,7 +37,7 @@ export class StartProblem extends Error {
 /** Starts programs and keeps the book by which a later kubelet finds what this one left behind. */
 export interface Processes {
   start(spec: ProcessSpec): RunningProcess;
-  /** Ends whatever an earlier kubelet of this folder left behind. Answers how many processes. */
+  /** Ends whatever an earlier kubelet of this folder left behind. Returns how many processes. */
   endLeftovers(): Promise<number>;
   /** Ends all that runs: SIGTERM, and after `graceMs` SIGKILL. */
   close(graceMs: number): Promise<void>;
@@ -122,7 +122,7 @@ function writeEntry(path: string, entry: string): void {
   try {
     Deno.writeTextFileSync(path, entry, { mode: 0o600 });
   } catch (error) {
-    logger.error("Cannot write down a process", { path, error });
+    logger.error("Cannot record a process", { path, error });
   }
 }
 

@@ -13,6 +13,6 @@ export async function removeIfThere(
     await Deno.remove(path, options);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return;
-    logger.warn("Cannot remove what the kubelet has left", { path, error: messageOf(error) });
+    logger.warn("Cannot remove a leftover file or folder", { path, error: messageOf(error) });
   }
 }

@@ -14,7 +14,7 @@ export interface RunCommandOptions {
 const OUTPUT_BYTES = 16_384;
 
 /**
- * Runs the command and answers how it ended and what it printed. One that cannot start, and one
+ * Runs the command and returns how it ended and what it printed. One that cannot start, and one
  * that takes too long and is killed for it, has failed: the output says why.
  */
 export async function runCommand(

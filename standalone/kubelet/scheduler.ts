@@ -64,7 +64,7 @@ function missingResources(spec: PodSpec, node: NodeOffer): string[] {
   return [...new Set(wanted)].filter((name) => name.includes("/") && !node.resources.has(name));
 }
 
-/** Why the node cannot take the pod; undefined where it can. */
+/** Why the node cannot take the pod; undefined if it can. */
 function obstacle(spec: PodSpec, node: NodeOffer, podsOnNode: number): string | undefined {
   if (!hasLabels(node.labels, spec.nodeSelector ?? {})) {
     return "node(s) didn't match Pod's node affinity/selector";
@@ -115,7 +115,7 @@ export interface SchedulerOptions {
 
 /** A scheduler for one node. */
 export interface Scheduler {
-  /** Places pods until `signal` aborts. May be called once. */
+  /** Places pods until `signal` aborts. Call it once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -149,7 +149,7 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
     await client.patch(KINDS.pod, { namespace, name }, { type: "merge", body }, options);
   }
 
-  /** One round over all pods. Answers whether every call succeeded. */
+  /** One round over all pods. Returns whether every call succeeded. */
   async function round(pods: Informer<Pod>, signal: AbortSignal): Promise<boolean> {
     const all = pods.list();
     for (const uid of bound) {

@@ -12,7 +12,7 @@ export interface VolumeFile {
 /** Files by their path in the volume. */
 export type VolumeFiles = Map<string, VolumeFile>;
 
-/** Reads objects of the pod's namespace; undefined where there is none of that name. */
+/** Reads objects of the pod's namespace; undefined if there is none of that name. */
 export interface ObjectSource {
   configMap(name: string): Promise<ConfigMap | undefined>;
   secret(name: string): Promise<Secret | undefined>;

@@ -19,7 +19,7 @@ const cases: Record<string, { args: (place: Place) => string[]; want: RegExp }> 
   },
   "a certificate without its key": {
     args: ({ folder }) => [`--tls-cert=${folder}/a.crt`],
-    want: /--tls-cert and --tls-key go together/,
+    want: /--tls-cert and --tls-key must be given together/,
   },
   "a certificate that is not there": {
     args: ({ folder }) => [`--tls-cert=${folder}/none`, `--tls-key=${folder}/a.key`],

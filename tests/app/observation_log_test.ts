@@ -125,7 +125,7 @@ const WRONG: Readonly<Record<string, { args: string[]; code: number; says: RegEx
   "a key without a certificate": {
     args: ["--tls-key=key"],
     code: 2,
-    says: /--tls-cert, --tls-key and --client-ca go together/,
+    says: /--tls-cert, --tls-key and --client-ca must be given together/,
   },
   "a certificate that is not there": {
     args: ["--tls-cert=/none", "--tls-key=/none", "--client-ca=/none"],

@@ -222,7 +222,7 @@ Deno.test("`createClient()` gives up at the deadline and at once on abort", asyn
   await withClient(never, async ({ client, reports }) => {
     await assert.rejects(client.get(WIDGET, KEY, { deadlineMs: 20 }), (error) => {
       assert.ok(error instanceof TransportError);
-      assert.equal(error.message, `GET ${BASE}/a: no answer within 20 ms`);
+      assert.equal(error.message, `GET ${BASE}/a: no response within 20 ms`);
       return true;
     });
     const stop = new AbortController();

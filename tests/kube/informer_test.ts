@@ -292,7 +292,7 @@ Deno.test("`get()` answers frozen objects without managedFields", () =>
     const object = informer.get("ns/a");
     assert.ok(Object.isFrozen(object) && Object.isFrozen(object?.metadata));
     assert.equal(Object.hasOwn(object?.metadata ?? {}, "managedFields"), false);
-    assert.throws(() => informer.byIndex("size", "1"), /there is no index size/);
+    assert.throws(() => informer.byIndex("size", "1"), /unknown index size/);
     return Promise.resolve();
   }));
 
@@ -346,6 +346,6 @@ Deno.test("`whenSynced()` is false when the signal aborts or the informer stops 
   stop.abort();
   assert.equal(await second, false);
   await running;
-  await assert.rejects(informer.run(stop.signal), /run may be called once/);
+  await assert.rejects(informer.run(stop.signal), /run can be called only once/);
   client.close();
 });

@@ -74,7 +74,7 @@ const BROKEN: Record<string, { text: string | undefined; says: RegExp }> = {
   },
   "has a certificate without a key": {
     text: kubeconfig({ user: { "client-certificate-data": btoa("nonsense") } }),
-    says: /go together/,
+    says: /must be given together/,
   },
   "names a token file that is missing": {
     text: kubeconfig({ user: { tokenFile: "nowhere" } }),

@@ -92,7 +92,7 @@ Deno.test("`OidcTokens` asks again after the issuer has refused, and names it", 
   const tokens = new OidcTokens(server.config, new FakeClock(NOW));
   await assert.rejects(
     tokens.token(),
-    /cannot renew the token of the kubeconfig's user at https:\/\/127\.0\.0\.1:\d+\/: .*answered 400/,
+    /cannot renew the token of the kubeconfig's user at https:\/\/127\.0\.0\.1:\d+\/: .*returned HTTP 400/,
   );
   assert.ok(await tokens.token());
 });
@@ -102,7 +102,7 @@ const broken: Record<string, { config: Record<string, unknown>; says: RegExp }> 
     config: {},
     says: /refresh-token to renew it; log in again/,
   },
-  "is no JWT": { config: { "id-token": "hello" }, says: /id-token .* is no JWT/ },
+  "is no JWT": { config: { "id-token": "hello" }, says: /id-token .* is not a JWT/ },
   "is no text": { config: { "id-token": 7 }, says: /auth-provider oidc .*/s },
 };
 for (const [sentence, { config, says }] of Object.entries(broken)) {

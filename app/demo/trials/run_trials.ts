@@ -37,7 +37,7 @@ function tell({ json, write, svg }: TrialsDemoOptions, trials: readonly TrialSum
   write(`${JSON.stringify({ summary: trials.map(({ curve: _, ...it }) => it), curves: svg })}\n`);
 }
 
-/** Runs the trials. Throws where fewer than two were stopped; leaves no process and no file but the curves. */
+/** Runs the trials. Throws if fewer than two were stopped; leaves no process and no file but the curves. */
 export async function runTrialsOnScreen(options: TrialsDemoOptions): Promise<void> {
   const { json, write, svg } = options;
   const display = chooseDisplay(json, Deno.stdout.isTerminal(), write);

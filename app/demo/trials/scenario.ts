@@ -77,7 +77,7 @@ function take({ views, jobs, endedAt }: Watched, job: TrainJob, display: Display
   if (isNew) display.changed(view, [...views.values()]);
 }
 
-/** Follows TrainJobs and the controller's Job until that has ended or `signal` aborts; answers how it ended. */
+/** Follows TrainJobs and the controller's Job until that has ended or `signal` aborts; returns how it ended. */
 async function follow(
   { client }: Standalone,
   watched: Watched,

@@ -52,7 +52,7 @@ function restartsExceed(pods: readonly Pod[], { backoffLimit, restartsInPlace }:
   return restarts > 0 && restarts >= backoffLimit;
 }
 
-/** Milliseconds until the Job's active deadline; undefined where it has none or does not run. */
+/** Milliseconds until the Job's active deadline; undefined if it has none or does not run. */
 export function deadlineLeft(job: Job, settings: JobSettings, now: number): number | undefined {
   const { activeDeadlineSeconds, suspend } = settings;
   const startTime = job.status?.startTime;

@@ -23,7 +23,7 @@ function exitCodeMatch(pod: Pod, { containerName, operator, values }: ExitCodes)
   });
 }
 
-/** How the rule matches, as words of the condition's message; undefined where it does not. */
+/** How the rule matches, as words of the condition's message; undefined if it does not. */
 function matchOf(pod: Pod, rule: PodFailureRule): string | undefined {
   if (rule.onExitCodes) {
     const container = exitCodeMatch(pod, rule.onExitCodes);
