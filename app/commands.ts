@@ -13,7 +13,7 @@ import { versionText } from "./version.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes to standard output; a reader that went away is no error of ours. */
+/** Writes to standard output; a reader that has gone is no error. */
 function print(text: string): void {
   const bytes = encoder.encode(text);
   try {
@@ -25,7 +25,7 @@ function print(text: string): void {
 
 type Options = Readonly<Record<string, string | undefined>>;
 
-/** `milepost manager`: runs until it is told to stop. */
+/** `milepost manager`: runs until it is stopped. */
 export async function runManager(options: Options): Promise<void> {
   const { runManagerUntilStopped } = await import("./manager/run_manager.ts");
   await runManagerUntilStopped(options);
@@ -45,7 +45,7 @@ function levelOf(text: string | undefined): "debug" | "info" | "warning" | "erro
   throw new ConfigurationError(`--log-level: "${text}" must be debug, info, warning or error`);
 }
 
-/** `milepost standalone`: the embedded control plane, until it is told to stop. */
+/** `milepost standalone`: the embedded control plane, until it is stopped. */
 export async function runStandalone(options: Options & { json?: string }): Promise<void> {
   const ports = {
     port: portOf("--port", options.port),
@@ -88,7 +88,7 @@ export async function runNode(options: Options): Promise<void> {
   await stopLogging();
 }
 
-/** `milepost observation-log`: Katib's DB manager on SQLite, until it is told to stop. */
+/** `milepost observation-log`: Katib's DB manager on SQLite, until it is stopped. */
 export async function runObservationLog(options: Options): Promise<void> {
   const port = portOf("--port", options.port);
   const { dataDir, tlsCert, tlsKey, clientCa, bindAddress = "0.0.0.0" } = options;
@@ -110,7 +110,7 @@ export async function runObservationLog(options: Options): Promise<void> {
   await stopLogging();
 }
 
-/** Where the curves go; a folder that is not there is told before the demo has run. */
+/** The file for the curves; its folder is checked before the demo runs. */
 function svgFile({ trials, svg }: { trials?: boolean; svg?: string }): string | undefined {
   if (!trials && svg !== undefined) throw new ConfigurationError("--svg requires --trials");
   if (!trials) return undefined;

@@ -1,4 +1,4 @@
-/** Where log records go: JSON lines in a cluster, lines for people on a terminal. */
+/** Logging: JSON lines in a cluster, readable lines on a terminal. */
 import {
   configure,
   dispose,
@@ -10,7 +10,7 @@ import {
 
 /** How logs are written. */
 export interface LoggingOptions {
-  /** Default: `text` where standard error is a terminal, else `json`. */
+  /** Default: `text` if standard error is a terminal, else `json`. */
   format?: "json" | "text";
   level: "debug" | "info" | "warning" | "error";
 }
@@ -35,7 +35,7 @@ const lineFormatter = getTextFormatter({
 });
 
 /**
- * Begins logging to standard error: standard output is for what a command answers. Records carry a
+ * Starts logging to standard error; standard output is for the output of commands. Records carry a
  * constant message and properties; in JSON the properties are fields.
  */
 export async function startLogging(options: LoggingOptions): Promise<void> {
@@ -54,7 +54,7 @@ export async function startLogging(options: LoggingOptions): Promise<void> {
   });
 }
 
-/** Writes what is still buffered and ends logging. */
+/** Flushes the logs and stops logging. */
 export async function stopLogging(): Promise<void> {
   await dispose();
 }

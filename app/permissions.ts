@@ -1,6 +1,6 @@
-/** What the manager gives up at start, since one executable carries what every command needs. */
+/** Permissions that the manager drops at start: one executable carries those of every command. */
 
-/** What it depends on. */
+/** Permissions that are needed. */
 export interface PermissionNeeds {
   /** Whether the kubeconfig gets its credentials from a program. */
   readonly runsCredentialPlugin: boolean;
@@ -9,8 +9,8 @@ export interface PermissionNeeds {
 }
 
 /**
- * Gives up foreign functions, and programs and the writing of files where nothing needs them, for the
- * rest of the process. Returns the names of what was given up.
+ * Drops foreign functions, and starting programs and writing files unless they are needed, for the rest
+ * of the process. Returns the names of the dropped permissions.
  */
 export async function giveUpPermissions(needs: PermissionNeeds): Promise<string[]> {
   const unneeded: Deno.PermissionDescriptor[] = [{ name: "ffi" }];

@@ -6,7 +6,7 @@
  */
 const SAME_REQUEST_MS = 1_000;
 
-/** A signal that aborts when the process is told to stop; a second request ends it at once. */
+/** A signal that aborts on the first request to stop; a second request ends the process at once. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   let firstMs = 0;

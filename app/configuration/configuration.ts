@@ -31,13 +31,13 @@ export type ManagerConfiguration = Omit<z.infer<typeof settings>, "featureGates"
 
 /** Where settings come from. */
 export interface ConfigurationSources {
-  /** By setting; absent where the flag was not given. */
+  /** By setting; absent if the flag was not given. */
   flags: Readonly<Record<string, string | boolean | undefined>>;
   /** The environment, by variable. */
   environment: Readonly<Record<string, string | undefined>>;
   /** The text of the `--config` file, and its name for messages. */
   file?: { name: string; text: string };
-  /** The namespace of the pod that this runs in; used where nothing names another. */
+  /** The namespace of the pod that this runs in; used if nothing names another. */
   podNamespace?: string;
 }
 

@@ -127,7 +127,7 @@ export type SettingName = keyof typeof settings.shape;
 /** The names of all settings: a flag `--webhook-port` is the setting `webhookPort`. */
 export const SETTINGS: readonly string[] = Object.keys(settings.shape);
 
-/** Settings that are on or off; their flag alone says on. */
+/** Settings that are on or off; a flag without a value means on. */
 export const SWITCHES: ReadonlySet<string> = new Set(["leaderElect"]);
 
 /** `webhookPort` as the flag `--webhook-port`. */

@@ -1,4 +1,4 @@
-/** Where the demo shows jobs: bars on a terminal, plain lines in a pipe, JSON with `--json`. */
+/** Display of the demo: bars on a terminal, plain lines in a pipe, JSON with `--json`. */
 import type { JobSummary, JobView } from "./job_view.ts";
 import { barLine, plainLine, summaryTable } from "./rendering.ts";
 
@@ -48,7 +48,7 @@ export function plainDisplay(write: Write): Display {
   };
 }
 
-/** One JSON object a line (contract milepost.md, messages). */
+/** One JSON object per line. */
 export function jsonDisplay(write: Write): Display {
   return {
     note: () => {},
@@ -57,7 +57,7 @@ export function jsonDisplay(write: Write): Display {
   };
 }
 
-/** The display that fits: JSON where it was asked for, bars where somebody watches. */
+/** The display to use: JSON on request, bars on a terminal, else plain lines. */
 export function chooseDisplay(json: boolean, isTerminal: boolean, write: Write): Display {
   if (json) return jsonDisplay(write);
   return isTerminal ? terminalDisplay(write) : plainDisplay(write);

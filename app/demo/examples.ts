@@ -1,6 +1,6 @@
 /**
  * The objects of `examples/`. Their files are part of the program, so that a bundle or an executable
- * has them wherever it runs.
+ * has them on every machine.
  */
 import { parse as parseYaml } from "yaml";
 import type { ConfigMap } from "../../crds/kubernetes.ts";
@@ -46,7 +46,7 @@ export function exampleRuntime(): ClusterTrainingRuntime {
   return KINDS.clusterTrainingRuntime.parse(parseYaml(runtime));
 }
 
-/** One of `examples/jobs/`, in a namespace. Throws if there is none of that name. */
+/** One of `examples/jobs/`, in a namespace. Throws if there is no such example. */
 export function exampleJob(name: string, namespace: string): TrainJob {
   const text = JOBS[name];
   if (text === undefined) throw new Error(`there is no example named ${name}`);

@@ -1,7 +1,7 @@
-/** What the demo shows of a TrainJob: a value, from which lines, bars and JSON are made. */
+/** View of a TrainJob in the demo, from which lines, bars and JSON are made. */
 import type { TrainJob } from "../../crds/trainjob.ts";
 
-/** One TrainJob as somebody who watches sees it. */
+/** One TrainJob as the demo shows it. */
 export interface JobView {
   readonly job: string;
   readonly state: string;
@@ -50,7 +50,7 @@ export function sameView(a: JobView | undefined, b: JobView): boolean {
   return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** The summary of a TrainJob that has ended; `endedAt` in milliseconds serves where no condition has a time. */
+/** The summary of a TrainJob that has ended; `endedAt`, in milliseconds, is used if no condition has a time. */
 export function jobSummary(trainJob: TrainJob, endedAt: number): JobSummary {
   const view = jobView(trainJob);
   const condition = trainJob.status?.conditions?.find((it) =>

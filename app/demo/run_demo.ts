@@ -7,11 +7,11 @@ import { playScenario, wentAsPlanned } from "./scenario.ts";
 export interface DemoOptions {
   readonly json: boolean;
   readonly write: (text: string) => void;
-  /** Aborts when somebody wants it to end. */
+  /** Ends the demo. */
   readonly signal: AbortSignal;
 }
 
-/** Longest time for the whole demo, in milliseconds: a machine that is too slow is told so. */
+/** Longest time of the whole demo, in milliseconds; a machine that is too slow gets an error. */
 const DEADLINE_MS = 180_000;
 
 /** Plays the demo. Throws if a job did not end as it should; leaves no process and no file. */

@@ -1,4 +1,4 @@
-/** What happens in the demo: three jobs, one of which is resumed once another has ended. */
+/** Scenario of the demo: three jobs, one of which is resumed after another has ended. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -35,7 +35,7 @@ async function resume(client: KubeClient, job: string): Promise<void> {
   await client.patch(KINDS.trainJob, { namespace: NAMESPACE, name: job }, { type: "merge", body });
 }
 
-/** What was seen of the jobs so far. */
+/** Observations of the jobs so far. */
 interface Seen {
   readonly views: Map<string, JobView>;
   readonly jobs: Map<string, TrainJob>;
@@ -75,7 +75,7 @@ async function applyExamples(client: KubeClient): Promise<void> {
   }
 }
 
-/** Applies the examples, shows them until all have ended or `signal` aborts, and tells how they went. */
+/** Applies the examples, shows them until all have ended or `signal` aborts, and returns the results. */
 export async function playScenario(
   client: KubeClient,
   display: Display,

@@ -24,9 +24,9 @@ function configFile(name: string | undefined): ConfigurationSources["file"] {
   }
 }
 
-/** Where Kubernetes tells a pod its namespace. */
+/** File in which Kubernetes gives a pod its namespace. */
 const POD_NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
-/** A manager that was told to stop ends within this time, whatever hangs, in milliseconds. */
+/** Longest time that a manager takes to stop, even if something hangs, in milliseconds. */
 const STOP_WITHIN_MS = 9_500;
 
 function podNamespace(): { podNamespace?: string } {
@@ -38,7 +38,7 @@ function podNamespace(): { podNamespace?: string } {
   }
 }
 
-/** Runs it from its start to its end; a start that is broken off is no error. */
+/** Runs the manager from its start to its end; an interrupted start is no error. */
 async function runUntilStopped(
   start: () => Promise<Manager>,
   signal: AbortSignal,

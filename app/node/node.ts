@@ -1,4 +1,4 @@
-/** `node`: the kubelet alone, against any API server. */
+/** `milepost node`: the kubelet alone, against any API server. */
 import { createClient, type KubeClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
@@ -23,7 +23,7 @@ export interface NodeOptions {
   /** Files with the log endpoint's certificate and key, PEM; a self-signed one without them. */
   readonly tlsCert?: string;
   readonly tlsKey?: string;
-  /** File with the CA of clients of the log endpoint, PEM; without it only tokens are believed. */
+  /** File with the CA of clients of the log endpoint, PEM; without it only tokens are accepted. */
   readonly clientCa?: string;
 }
 
@@ -56,7 +56,7 @@ async function certificateOf(options: NodeOptions, hostIP: string) {
   return await selfSignedCertificate([hostIP, nodeName], systemClock.now());
 }
 
-/** Serves the logs of a kubelet that is there later: the node says on which port from the start. */
+/** Serves the logs of a kubelet that starts later, because the node reports the port from the start. */
 async function serveLogs(
   options: NodeOptions,
   client: KubeClient,
@@ -81,7 +81,7 @@ async function serveLogs(
   });
 }
 
-/** Registers the node and begins. The cluster's own scheduler binds pods to it. */
+/** Registers and runs the node. The cluster's own scheduler binds pods to it. */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const client = createClient({ connection: loadKubeconfig(options.kubeconfig) });
   const events = createEventRecorder({ client, clock: systemClock, component: "kubelet" });

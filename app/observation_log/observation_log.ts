@@ -1,4 +1,4 @@
-/** `observation-log`: Katib's DB manager without MySQL or Postgres, on SQLite. */
+/** `milepost observation-log`: Katib's DB manager on SQLite, without MySQL or Postgres. */
 import { getLogger } from "@logtape/logtape";
 import { join } from "node:path";
 import { openLogStore } from "../../katib/log/log_store.ts";
@@ -14,7 +14,7 @@ const log = getLogger(["milepost", "katib"]);
 
 /** How to start. */
 export interface ObservationLogOptions {
-  /** The folder of the database, made where it is missing; in memory without it. */
+  /** The folder of the database, created if missing; in memory without it. */
   readonly dataDir?: string;
   readonly bindAddress: string;
   /** 0 takes one that is free. */
@@ -33,7 +33,7 @@ export interface ObservationLog {
   stop(): Promise<void>;
 }
 
-/** How often the certificates' files are looked at, in milliseconds. */
+/** Time between two reads of the certificates' files, in milliseconds. */
 const RELOAD_MS = 15_000;
 /** For calls that are under way at the end, in milliseconds. */
 const DRAIN_MS = 5_000;
@@ -72,7 +72,7 @@ async function readTls(options: ObservationLogOptions): Promise<ServerTls | unde
   throw new ConfigurationError("--tls-cert, --tls-key and --client-ca must be given together");
 }
 
-/** Looks at the files again and again, and serves what they hold. */
+/** Reads the files periodically and serves their certificates. */
 async function keepTls(
   options: ObservationLogOptions,
   first: ServerTls,

@@ -1,4 +1,4 @@
-/** What a standalone's API server holds before the manager starts: kinds, rights, names to be found by. */
+/** Objects of a standalone before its manager starts: CRDs, RBAC, and the ConfigMap that clients look for. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { crdManifests, type CustomResourceDefinition } from "../../crds/manifests.ts";
@@ -48,7 +48,7 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
   },
 ];
 
-/** What is read of an object that is compared and replaced as a whole. */
+/** An object that is compared and replaced as a whole. */
 const wholeSchema = z.looseObject({
   metadata: z.looseObject({
     name: z.string(),
@@ -88,14 +88,14 @@ function rbacKind({ kind }: RbacObject): ResourceKind<Whole> {
   return wholeKind("rbac.authorization.k8s.io", "v1", kind, `${kind.toLowerCase()}s`, namespaced);
 }
 
-/** The object with the fingerprint of what it says. */
+/** The object with a hash of its contents as an annotation. */
 function fingerprinted<T extends KubeObject>(object: T): { object: T; hash: string } {
   const hash = createHash("sha256").update(JSON.stringify(object)).digest("hex").slice(0, 16);
   const annotations = { ...object.metadata?.annotations, [ANNOTATIONS.manifestHash]: hash };
   return { object: { ...object, metadata: { ...object.metadata, annotations } }, hash };
 }
 
-/** Creates an object, or replaces the one that another version of Milepost has left. */
+/** Creates an object, or replaces that of another version of Milepost. */
 async function put<T extends KubeObject>(
   client: KubeClient,
   kind: ResourceKind<T>,
@@ -121,7 +121,7 @@ async function createOnce<T extends KubeObject>(
   }
 }
 
-/** Whether somebody else's CRD has that name; it is never overwritten (decision 2). */
+/** Whether a foreign CRD has that name; it is never overwritten. */
 async function isForeign(client: KubeClient, name: string): Promise<boolean> {
   const found = await getOrUndefined(client, CRD, { name });
   return found !== undefined &&
@@ -141,7 +141,7 @@ export function installTrialCrd(client: KubeClient): Promise<void> {
   return putCrd(client, trialCrd());
 }
 
-/** Brings the API server to where the manager can start. Can be repeated. */
+/** Prepares the API server for the manager. Can be repeated. */
 export async function bootstrap(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
   await Promise.all(crdManifests().map((crd) => putCrd(client, crd)));

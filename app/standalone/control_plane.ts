@@ -67,7 +67,7 @@ const USERS = {
 } as const;
 type UserName = keyof typeof USERS;
 
-/** Tokens of these users, made anew at each start. */
+/** Tokens of these users, created at each start. */
 function staticUsers() {
   const tokens = {
     manager: crypto.randomUUID(),
@@ -82,7 +82,7 @@ function staticUsers() {
   return { tokens, users };
 }
 
-/** The kubelet's logs as the API server answers them. */
+/** Pod logs of the API server, read from the kubelet. */
 function answerLogs(kubelet: Kubelet | undefined, request: PodLogRequest): Response {
   if (kubelet === undefined) {
     throw new StatusError(501, "NotImplemented", "this standalone runs no pods, so it has no logs");
@@ -127,7 +127,7 @@ async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
   }
 }
 
-/** Starts everything but the manager. Leaves nothing running where it throws. */
+/** Starts everything but the manager. Leaves nothing running if it throws. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   await using cleanup = new AsyncDisposableStack();
   const folder = await takeDataFolder(options.dataDir);

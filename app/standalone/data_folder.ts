@@ -1,13 +1,13 @@
-/** The folder of a standalone: for its user alone, and for one process at a time. */
+/** Data folder of a standalone: for its user alone, and for one process at a time. */
 import { resolve } from "node:path";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
 
 /** A folder that is ours until it is released. */
 export interface DataFolder {
   readonly path: string;
-  /** Whether everything in it goes when it is released. */
+  /** Whether it is removed when it is released. */
   readonly isTemporary: boolean;
-  /** Lets another process have it; removes a temporary one. */
+  /** Releases it for another process; removes a temporary one. */
   release(): Promise<void>;
 }
 

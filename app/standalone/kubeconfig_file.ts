@@ -1,9 +1,9 @@
-/** Writes the kubeconfig by which kubectl and the SDK reach a standalone. */
+/** Kubeconfig file by which kubectl and the SDK reach a standalone. */
 import { dirname } from "node:path";
 import { stringify } from "yaml";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
 
-/** Who connects, and to what. */
+/** User and server of the kubeconfig. */
 export interface KubeconfigContent {
   readonly server: string;
   /** PEM of the CA to trust. */

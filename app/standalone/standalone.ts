@@ -1,4 +1,4 @@
-/** `standalone`: the embedded control plane with the very same manager in it. */
+/** `milepost standalone`: the embedded control plane with the manager in it. */
 import type { KubeClient, RequestReport } from "../../kube/client.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { startManager } from "../manager/manager.ts";
@@ -33,7 +33,7 @@ export interface Standalone {
   stop(): Promise<void>;
 }
 
-/** Starts it, and resolves when it is ready. Leaves nothing running where it throws. */
+/** Starts it, and resolves when it is ready. Leaves nothing running if it throws. */
 export async function startStandalone(
   options: StandaloneOptions,
   signal: AbortSignal,
@@ -63,7 +63,7 @@ export async function startStandalone(
         healthPort: "0",
         leaderElect: "false",
         featureGates: "TrainJobProgress=true",
-        // Katib's DB manager is nowhere here, whatever CRDs are installed.
+        // There is no Katib DB manager here, even if Katib's CRDs are installed.
         observationSink: options.dataDir === undefined
           ? "memory"
           : `sqlite:${plane.folder}/observations.sqlite`,

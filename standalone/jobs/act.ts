@@ -21,7 +21,7 @@ const MAX_CALLS = 20;
 /** Reads and retries of a finalizer that changes under the controller's hands. */
 const RELEASE_ATTEMPTS = 3;
 
-/** What acting needs. */
+/** Dependencies of {@link act}. */
 export interface Actor {
   readonly client: KubeClient;
   readonly events: Pick<EventRecorder, "record">;
@@ -152,7 +152,7 @@ async function deleteJob({ client, job, signal }: Pass): Promise<void> {
 }
 
 /**
- * Does what the plan says, in its order; every step may be repeated. The first error of creating or
+ * Executes the plan in its order; every step may be repeated. The first error of creating or
  * deleting pods is thrown at the end, so that what did happen is in the status. Returns whether
  * another pass has something to do at once.
  */

@@ -1,4 +1,4 @@
-/** The Job controller of the embedded cluster: batch/v1 Jobs become pods. */
+/** Job controller of the embedded cluster: batch/v1 Jobs become pods. */
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import {
   type Controller,

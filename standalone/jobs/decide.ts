@@ -1,4 +1,4 @@
-/** From a Job and its pods to what shall be done: pure. */
+/** Decision about a Job: from its state and its pods to a plan. Pure. */
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/names.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
@@ -39,7 +39,7 @@ export interface JobPlan {
   readonly requeueAfterMs?: number;
 }
 
-/** What is known of a Job. */
+/** The state of a Job. */
 export interface JobScene {
   readonly job: Job;
   /** The pods that the Job controls by uid. */
@@ -77,7 +77,7 @@ function terminal(job: Job) {
     .find((condition) => condition?.status === "True");
 }
 
-/** A Job that has ended: its pods are let go, and after its time it goes itself. */
+/** The plan for a Job that has ended: its pods are released, and it is deleted after its time. */
 function afterTheEnd({ job, pods, now }: JobScene, settings: JobSettings): JobPlan {
   const endedAt = Date.parse(
     job.status?.completionTime ?? terminal(job)?.lastTransitionTime ?? "",
@@ -97,7 +97,7 @@ function afterTheEnd({ job, pods, now }: JobScene, settings: JobSettings): JobPl
   };
 }
 
-/** Counters of what is there, and what the account adds up to. */
+/** Counters of the present pods and of the account. */
 function countedStatus(job: Job, pods: readonly Pod[], account: Account): JobStatus {
   const completedIndexes = formatIndexes(account.completed);
   const { completedIndexes: _i, succeeded: _s, failed: _f, ...status } = job.status ?? {};

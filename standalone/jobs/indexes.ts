@@ -5,7 +5,7 @@ import { JOB_KEYS } from "../../crds/names.ts";
 /** Most indexes that a Job has. */
 const MAX_INDEX = 100_000;
 
-/** Reads `0,2-4`; what is no number or not below `limit` is left out. */
+/** Reads `0,2-4`; parts that are not a number or not below `limit` are ignored. */
 export function parseIndexes(text: string | undefined, limit = MAX_INDEX): Set<number> {
   const indexes = new Set<number>();
   for (const part of (text ?? "").split(",")) {

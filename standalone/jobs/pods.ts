@@ -1,4 +1,4 @@
-/** What a pod is to its Job: pure reading. */
+/** Reading of a Job's pods: phase, tracking, times. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import { JOB_KEYS } from "../../crds/names.ts";
 
@@ -42,7 +42,7 @@ export function containerStatuses(pod: Pod) {
   ];
 }
 
-/** How often the pod's containers were started again in place. */
+/** Number of restarts of the pod's containers in place. */
 export function restartsOf(pod: Pod): number {
   return containerStatuses(pod).reduce((sum, { restartCount }) => sum + (restartCount ?? 0), 0);
 }

@@ -1,4 +1,4 @@
-/** Observe, decide, act: one pass over one Job. */
+/** Job reconciler: observe, decide, act. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_CONTROLLER } from "../../crds/names.ts";
@@ -34,7 +34,7 @@ export const jobPodIndexes: Record<string, (pod: Pod) => string[]> = {
 /** The parts of an informer that are used here. */
 export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced">;
 
-/** What a reconciler needs. */
+/** Options of {@link createJobReconciler}. */
 export interface ReconcilerOptions {
   readonly client: KubeClient;
   readonly informers: {
@@ -85,7 +85,7 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
   const jobWrites = createOwnWrites<Job>({ clock, groupOf: keyOf });
   const actor: Actor = { client, events, podWrites, jobWrites, random };
 
-  /** Lets go the pods of a Job that is no more, so that they can be deleted. */
+  /** Releases the pods of a Job that is gone, so that they can be deleted. */
   async function releaseOrphans(key: string, pods: readonly Pod[], signal: AbortSignal) {
     if (pods.length === 0) return;
     const live = await getOrUndefined(client, KINDS.job, parseKey(key), { signal });

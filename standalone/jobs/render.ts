@@ -1,4 +1,4 @@
-/** The pods of a Job: pure. */
+/** Rendering of a Job's pods. Pure. */
 import type { Container, EnvVar, Job, ObjectMeta, Pod } from "../../crds/kubernetes.ts";
 import { COMPLETION_INDEX_ENV, DNS_LABEL_MAX, JOB_KEYS } from "../../crds/names.ts";
 import { SUFFIX_LENGTH } from "../../crds/random_suffix.ts";

@@ -1,4 +1,4 @@
-/** A Job's spec with Kubernetes' defaults in place, in memory only, and what is refused of it. */
+/** Job settings: the spec with Kubernetes' defaults, in memory only, and the fields that are refused. */
 import type { Job } from "../../crds/kubernetes.ts";
 
 type JobSpec = NonNullable<Job["spec"]>;

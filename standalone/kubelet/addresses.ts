@@ -1,6 +1,6 @@
-/** The addresses of pods: a loopback address each, known from the pod's name before it is there. */
+/** Pod addresses: one loopback address per pod, known from the pod's name before the pod exists. */
 
-/** What tells one pod's address from another's: equal identities have equal addresses. */
+/** The identity of an address: pods with equal identities have equal addresses. */
 export interface PodIdentity {
   readonly namespace: string;
   /** `spec.hostname`; a pod without one is known by its name. */
@@ -11,9 +11,9 @@ export interface PodIdentity {
 
 /** The two faces of a pod's address. */
 export interface PodAddress {
-  /** What its processes bind and reach: `127.64.0.0/10`. */
+  /** The address that its processes bind and reach, in `127.64.0.0/10`. */
   readonly loopback: string;
-  /** What the API reports: the same address in `100.64.0.0/10`, since EndpointSlices refuse loopback. */
+  /** The address in the API: the same in `100.64.0.0/10`, because EndpointSlices refuse loopback. */
   readonly podIP: string;
 }
 
@@ -21,7 +21,7 @@ export interface PodAddress {
 export interface AddressBook {
   /** The address of a pod, the same at every call until it is released. Throws when 65536 are in use. */
   addressOf(identity: PodIdentity): PodAddress;
-  /** Forgets the pods for which `keep` answers false. */
+  /** Forgets the pods for which `keep` returns false. */
   prune(keep: (identity: PodIdentity) => boolean): void;
   /** How many addresses are in use. */
   readonly size: number;
@@ -43,12 +43,12 @@ function hash(text: string): number {
   return (value ^ (value >>> 15)) >>> 0;
 }
 
-/** The nth address of a /10 that begins with `first`, 64. */
+/** The nth address of the /10 that starts at `first`.64. */
 function dotted(first: number, host: number): string {
   return `${first}.${64 + (host >>> 16)}.${(host >>> 8) & 255}.${host & 255}`;
 }
 
-/** Neither network nor broadcast address, to whoever believes in /24s. */
+/** Whether it is neither the network nor the broadcast address of its /24. */
 function isUsable(host: number): boolean {
   return (host & 255) !== 0 && (host & 255) !== 255;
 }
@@ -103,7 +103,7 @@ export function createAddressBook(salt: string): AddressBook {
   };
 }
 
-/** What a pod is known by: its hostname (else its name) and its subdomain. */
+/** The identity of a pod: its hostname (else its name) and its subdomain. */
 export function identityOf(
   pod: {
     metadata?: { name?: string; namespace?: string };

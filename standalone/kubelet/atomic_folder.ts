@@ -1,4 +1,4 @@
-/** Puts a set of files into a folder so that a reader sees all old ones or all new ones. */
+/** Atomic update of a folder: a reader sees all old files or all new ones. */
 import type { VolumeFiles } from "./volume_files.ts";
 import { removeIfThere } from "./removal.ts";
 
@@ -30,7 +30,7 @@ async function writeSet(folder: string, files: VolumeFiles): Promise<void> {
     if (slash > 0) {
       await Deno.mkdir(`${folder}/${path.slice(0, slash)}`, { recursive: true, mode: 0o700 });
     }
-    // Only the user of the kubelet reads what pods mount, whatever else the mode allows.
+    // Only the kubelet's user may read mounted files, even if the mode allows more.
     const own = mode & 0o700 || 0o400;
     await Deno.writeFile(`${folder}/${path}`, data, { mode: 0o600 });
     await Deno.chmod(`${folder}/${path}`, own);

@@ -1,4 +1,4 @@
-/** Builds, from the pods and Services of a namespace, what their names mean to a container. Pure. */
+/** Table of the names of a namespace's pods and Services, with their addresses. Pure. */
 import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { hasLabels } from "../../crds/label_selector.ts";
 import { type AddressBook, identityOf } from "./addresses.ts";

@@ -1,9 +1,9 @@
-/** The probes of one container in their order: startup first, then readiness and liveness. */
+/** Probes of one container in their order: startup first, then readiness and liveness. */
 import type { Container } from "../../crds/kubernetes.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { type Probe, type ProbeResult, type ProbeTarget, watchProbe } from "./probes.ts";
 
-/** What is told of a container that runs. */
+/** Notifications about a running container. */
 export interface ProbeListener {
   onStarted(): void;
   onReady(ready: boolean): void;

@@ -1,4 +1,4 @@
-/** The environment of a container, its command and its arguments, as Kubernetes defines them. Pure. */
+/** Environment, command and arguments of a container, as Kubernetes defines them. Pure. */
 import type { ConfigMap, Container, EnvVar, Pod, Secret } from "../../crds/kubernetes.ts";
 import { ConfigProblem, type PodFacts, readField, readResource } from "./field_refs.ts";
 
@@ -64,7 +64,7 @@ function readKey(
   );
 }
 
-/** What the builder works on. */
+/** Input of {@link buildEnvironment}. */
 interface Context {
   readonly pod: Pod;
   readonly container: Container;
@@ -117,7 +117,7 @@ function bulk({ container, objects }: Context): Record<string, string> {
 
 /**
  * The variables that the pod gives to a container, in order, references followed and `$(NAME)`
- * expanded. Throws a {@link ConfigProblem} for what is missing and not optional.
+ * expanded. Throws a {@link ConfigProblem} if something is missing that is not optional.
  */
 export function buildEnvironment(context: Context): Record<string, string> {
   const env = bulk(context);

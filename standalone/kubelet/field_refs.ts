@@ -1,4 +1,4 @@
-/** Reads what fieldRef and resourceFieldRef name. Pure. */
+/** Values of fieldRef and resourceFieldRef (the downward API). Pure. */
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { divideQuantities, parseQuantity, type Quantity } from "../../crds/quantity.ts";
 
@@ -10,13 +10,13 @@ export class ConfigProblem extends Error {
   }
 }
 
-/** What the downward API tells beside the pod itself. */
+/** Facts of the downward API beside the pod itself. */
 export interface PodFacts {
   /** The pod's address as its own processes must see it. */
   readonly podIP: string;
   readonly hostIP: string;
   readonly nodeName: string;
-  /** What resourceFieldRef answers where the container sets no limit: cores, and bytes. */
+  /** The values of resourceFieldRef if the container sets no limit: cores, and bytes. */
   readonly allocatable: { readonly cpu: number; readonly memory: number };
 }
 

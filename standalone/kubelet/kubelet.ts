@@ -1,4 +1,4 @@
-/** The kubelet: runs the pods that are bound to its node as processes of this machine. */
+/** Kubelet: runs the pods that are bound to its node as processes of this machine. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
@@ -24,7 +24,7 @@ const logger = getLogger(["milepost", "standalone"]);
 
 export { LogProblem } from "./log_keys.ts";
 
-/** What the kubelet tells of a pod as events. */
+/** Recorder of the kubelet's events about pods. */
 export interface PodEvents {
   record(
     about: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string },
@@ -42,7 +42,7 @@ export interface KubeletOptions {
   readonly events?: PodEvents;
   /** Address of the node that the API reports. Default: the machine's first address, else 127.0.0.1. */
   readonly hostIP?: string;
-  /** Port of the log endpoint that the node reports; none where nothing serves logs. */
+  /** Port of the log endpoint that the node reports; none if nothing serves logs. */
   readonly endpointPort?: number;
   /** Labels of the node beside the usual ones. */
   readonly labels?: Readonly<Record<string, string>>;
@@ -71,11 +71,11 @@ export interface PodRef {
 
 /** A kubelet. */
 export interface Kubelet {
-  /** What a scheduler needs to know of the node. */
+  /** The node as a scheduler needs it. */
   readonly node: NodeOffer;
   /**
    * The log of a pod's container, of its present start or with `previous` of the one before.
-   * Throws a {@link LogProblem} where there is none.
+   * Throws a {@link LogProblem} if there is none.
    */
   readLogs(
     pod: PodRef,
@@ -174,7 +174,7 @@ class RunningKubelet implements Kubelet {
     };
   }
 
-  /** Makes the machine clean: no process of an earlier kubelet is left. */
+  /** Kills leftover processes of an earlier kubelet. */
   async prepare(): Promise<void> {
     const count = await this.#processes.endLeftovers();
     if (count > 0) logger.warn("Killed leftover processes of an earlier kubelet", { count });
@@ -232,7 +232,7 @@ class RunningKubelet implements Kubelet {
     if (uid === undefined || signal.aborted) return;
     const known = this.#workers.get(uid);
     if (known) return known.worker.update(pod);
-    // A pod of that name that went while the watch was away: its deletion was never told.
+    // A pod of that name went while the watch was interrupted: no deletion was reported.
     this.#forgetOthers(pod);
     const address = this.#book.addressOf(identityOf(pod));
     const worker = new PodWorker(pod, address, this.#around);
@@ -281,7 +281,7 @@ class RunningKubelet implements Kubelet {
 }
 
 /**
- * Prepares a kubelet: ends what an earlier one of the same folder left behind and registers the
+ * Prepares a kubelet: kills leftover processes of an earlier one of the same folder and registers the
  * node. Throws a `ConfigurationError` on anything but Linux, and what the client throws.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {

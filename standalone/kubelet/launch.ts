@@ -1,4 +1,4 @@
-/** Turns a container of a pod into a program to start: environment, command, folders. */
+/** Launch of a container: its environment, command and folders as a program to start. */
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { buildCommand, buildEnvironment, referencesOf } from "./environment.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
@@ -15,11 +15,11 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** File in which the program may leave its last words. */
   readonly messageFile: string;
-  /** Applies what was done to the command to another one: a probe's or a hook's. */
+  /** Rewrites another command, of a probe or a hook, as this one was rewritten. */
   readonly adapt: (command: readonly string[]) => string[];
 }
 
-/** What a launch is made from. */
+/** Input of {@link prepareLaunch}. */
 export interface LaunchContext {
   readonly pod: Pod;
   readonly container: Container;
@@ -92,7 +92,7 @@ async function workingFolder(
   return path;
 }
 
-/** The program's file: as it is where it has a slash, else the first on the search path. */
+/** The program's file: as given if it has a slash, else the first on the search path. */
 async function findProgram(program: string, cwd: string, searchPath: string): Promise<string> {
   if (program.includes("/")) {
     const path = program.startsWith("/") ? program : `${cwd}/${program}`;
@@ -112,7 +112,7 @@ async function findProgram(program: string, cwd: string, searchPath: string): Pr
 
 /**
  * The program of a container. Throws a `ConfigProblem` for references that lead nowhere, a
- * `StartProblem` for a program that is not there, and what the client throws.
+ * `StartProblem` if the program does not exist, and errors of the client.
  */
 export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
   const { pod, container, folder, facts, names, baseEnv, volumes } = context;

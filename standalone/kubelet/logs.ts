@@ -1,4 +1,4 @@
-/** Keeps what containers print: files in CRI form, of bounded size. */
+/** Container logs: files in CRI format, of bounded size. */
 import { getLogger } from "@logtape/logtape";
 import { removeIfThere } from "./removal.ts";
 
@@ -26,7 +26,7 @@ export interface LogStore {
   files(key: LogKey): Promise<string[]>;
   /** Whether a start is being written. */
   isOpen(key: LogKey): boolean;
-  /** Resolves at the next write to, or the closing of, a start; at once where it is closed. */
+  /** Resolves at the next write to, or the closing of, a start; at once if it is closed. */
   changed(key: LogKey, signal: AbortSignal): Promise<void>;
   /** Removes all logs of a pod. */
   remove(podUid: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** What the kubelet takes from the machine: folders, its address, its programs. */
+/** The kubelet's machine: folders, address, programs. */
 import { resolve } from "node:path";
 
 /** Folders of one kubelet; each exists, for its user alone. */
@@ -13,7 +13,7 @@ export interface DataFolders {
   readonly cache: string;
 }
 
-/** Makes the folders, in a temporary one where `dataDir` is not given. */
+/** Makes the folders, in a temporary one if `dataDir` is not given. */
 export function dataFolders(dataDir: string | undefined): DataFolders {
   const root = dataDir === undefined
     ? Deno.makeTempDirSync({ prefix: "milepost-kubelet-" })
@@ -32,7 +32,7 @@ export function dataFolders(dataDir: string | undefined): DataFolders {
   return folders;
 }
 
-/** A name of this kubelet that no other has; it stays with the folder. */
+/** A unique name of this kubelet, which is kept in its folder. */
 export function kubeletId({ root }: DataFolders): string {
   const path = `${root}/kubelet-id`;
   try {
@@ -54,7 +54,7 @@ export function hostAddress(): string {
   return found?.address ?? "127.0.0.1";
 }
 
-/** Puts a link to the running Deno where containers find it, unless Milepost is compiled. */
+/** Links the running Deno into the search path of containers, unless Milepost is compiled. */
 function provideDeno({ bin }: DataFolders): void {
   if (Deno.build.standalone) return;
   const link = `${bin}/deno`;

@@ -16,7 +16,7 @@ import {
 import type { Processes, RunningProcess } from "./processes.ts";
 import { runCommand } from "./run_command.ts";
 
-/** What a container needs of its surroundings. */
+/** Options of {@link ManagedContainer}. */
 export interface ContainerOptions {
   readonly spec: Container;
   readonly role: ContainerRole;
@@ -31,7 +31,7 @@ export interface ContainerOptions {
   readonly markPrefix: string;
   /** Grace of a container that a probe ends, in milliseconds. */
   readonly graceMs: number;
-  /** What was known of it before this kubelet began. */
+  /** Its state before this kubelet started. */
   readonly known?: Pick<ContainerView, "phase" | "restarts" | "last">;
   readonly firstReason: string;
   /** Called after each change. */
@@ -41,7 +41,7 @@ export interface ContainerOptions {
 
 /** Longest message that a container leaves, in bytes. */
 const MESSAGE_BYTES = 4096;
-/** A container that ran this many times the longest back-off begins again without one. */
+/** A container that has run this many times the longest back-off restarts without one. */
 const FORGIVE_AFTER = 2;
 
 /** A container. Its methods change its view and call `onChange`. */
@@ -73,7 +73,7 @@ export class ManagedContainer {
     return this.#options.spec.name;
   }
 
-  /** What it looks like now. */
+  /** Its present state. */
   get view(): ContainerView {
     return {
       name: this.name,
@@ -87,7 +87,7 @@ export class ManagedContainer {
     };
   }
 
-  /** It cannot start yet; it is tried again after `delayMs`, longer each time. */
+  /** Waits before the next attempt to start, longer each time. */
   wait(reason: string, message: string): void {
     const delayMs = Math.min(10_000, 200 * 2 ** Math.min(this.#attempts++, 10));
     this.#notBefore = this.#options.clock.now() + delayMs;
@@ -96,7 +96,7 @@ export class ManagedContainer {
     this.#options.onChange();
   }
 
-  /** Its program cannot be started: that counts as an end with 128. */
+  /** Records a failed start as an end with exit code 128. */
   failStart(message: string): void {
     const now = this.#options.clock.now();
     if (this.#phase.kind === "ended") this.#countRestart();
@@ -105,7 +105,7 @@ export class ManagedContainer {
     );
   }
 
-  /** Starts the program. Throws a `StartProblem` where that fails. */
+  /** Starts the program. Throws a `StartProblem` if that fails. */
   start(launch: Launch): void {
     const { clock, logs, podUid, processes } = this.#options;
     const restarts = this.#restarts + (this.#phase.kind === "ended" ? 1 : 0);
@@ -141,7 +141,7 @@ export class ManagedContainer {
     await this.#supervision;
   }
 
-  /** Resolves when what it started has ended and was noted. */
+  /** Resolves when everything that it started has ended and was recorded. */
   settled(): Promise<void> {
     return this.#supervision;
   }
@@ -187,7 +187,7 @@ export class ManagedContainer {
     this.#options.onChange();
   }
 
-  /** What the program left as its message, or the end of its log where it asked for that. */
+  /** The program's termination message, or the end of its log if the container asks for that. */
   async #lastWords(file: string, exitCode: number): Promise<string | undefined> {
     const text = await Deno.readTextFile(file).catch(() => "");
     if (text !== "") return text.slice(0, MESSAGE_BYTES);

@@ -1,6 +1,6 @@
-/** Rewrites mount paths in texts to the folders where the volumes really are. Pure. */
+/** Rewriting of mount paths in texts to the volumes' folders on this machine. Pure. */
 
-/** A place in the container's imagined file system, and where it is on this machine. */
+/** A path in the container's file system, and the path on this machine. */
 export interface MountedPath {
   /** Absolute, without a slash at the end. */
   readonly mountPath: string;

@@ -1,6 +1,6 @@
-/** Replaces names of pods and Services in texts by the addresses that stand for them here. Pure. */
+/** Replacement of the names of pods and Services in texts by their addresses. Pure. */
 
-/** What names mean to the containers of one namespace. */
+/** Addresses by name, for the containers of one namespace. */
 export interface NameTable {
   readonly namespace: string;
   /** Subdomains under which pods are named: headless Services, and subdomains of pods. */
@@ -34,7 +34,7 @@ function podAddress(name: string, table: NameTable): string | undefined {
   return table.subdomains.has(subdomain) ? table.podAddress(hostname, subdomain) : undefined;
 }
 
-/** Whether a bare word at this place is meant as a host: after `://` or `@`, or before a port. */
+/** Whether a bare word at this position is a host: after `://` or `@`, or before a port. */
 function standsForHost(before: string, after: string): boolean {
   return before.endsWith("://") || /^:\d/.test(after);
 }
@@ -66,7 +66,7 @@ function resolve(
 /**
  * The text with each name of a pod (`<hostname>.<subdomain>[.<ns>[.svc[.cluster.local]]]`), of a
  * Service (`<name>.<ns>[.svc[…]]`) and each podIP of the same namespace replaced by its address.
- * A Service's bare name is replaced only where a host must stand (`://name`, `name:1234`), since
+ * A Service's bare name is replaced only in the position of a host (`://name`, `name:1234`), since
  * a job is often called like its Service. Words inside paths stay.
  */
 export function replaceNames(text: string, table: NameTable): string {

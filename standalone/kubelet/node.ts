@@ -11,7 +11,7 @@ import { isAlreadyExists, isNotFound, messageOf } from "../../kube/errors.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
-/** What is told of the machine. */
+/** Facts of the machine. */
 export interface MachineFacts {
   readonly name: string;
   readonly hostIP: string;
@@ -29,14 +29,14 @@ export interface MachineFacts {
 
 /** Keeps the Node registered until `signal` aborts. */
 export interface NodeKeeper {
-  /** Creates or updates the Node. Throws what the client throws. */
+  /** Creates or updates the Node. Throws errors of the client. */
   register(): Promise<void>;
   run(signal: AbortSignal): Promise<void>;
 }
 
 const LEASE_SECONDS = 40;
 const RENEW_MS = 10_000;
-/** The status is written anew at least this often, in milliseconds. */
+/** Longest time between two writes of the status, in milliseconds. */
 const STATUS_MS = 300_000;
 const RETRY_MS = 2000;
 const CALL = { deadlineMs: 10_000 };
@@ -52,7 +52,7 @@ export function nodeLabels({ name, labels }: MachineFacts): Record<string, strin
   };
 }
 
-/** What every node says of its health. */
+/** The conditions of every healthy node. */
 const CONDITIONS = [
   ["MemoryPressure", "False", "KubeletHasSufficientMemory", "memory is not watched"],
   ["DiskPressure", "False", "KubeletHasNoDiskPressure", "disk is not watched"],

@@ -1,4 +1,4 @@
-/** Brings a pod's containers to life: its folder, its volumes, its programs. */
+/** Pod launcher: folder, volumes and programs of one pod. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
@@ -60,7 +60,7 @@ export class PodLauncher {
   }
 
   /**
-   * Starts the containers, or tells them why they have to wait. `isEnding` is asked just before a
+   * Starts the containers, or makes them wait with a reason. `isEnding` is called just before a
    * program starts.
    */
   async start(
@@ -112,7 +112,7 @@ export class PodLauncher {
   }
 
   /**
-   * Brings mounted files up to date where it is time. Returns when it will be again, in
+   * Updates mounted files if it is time. Returns when it will be time again, in
    * milliseconds since the epoch; undefined before the first start.
    */
   async refresh(pod: Pod): Promise<number | undefined> {

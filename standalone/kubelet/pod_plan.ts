@@ -1,4 +1,4 @@
-/** Decides what a pod needs next: what starts, what stops, which phase it is in. Pure. */
+/** Plan of a pod: containers to start and to stop, and the pod's phase. Pure. */
 
 /** How a container's process ended. Times in milliseconds since the epoch. */
 export interface Ended {
@@ -9,7 +9,7 @@ export interface Ended {
   readonly finishedAt: number;
 }
 
-/** What a container is doing. */
+/** The state of a container. */
 export type ContainerPhase =
   | { readonly kind: "waiting"; readonly reason: string; readonly message?: string }
   | { readonly kind: "running"; readonly startedAt: number }
@@ -40,7 +40,7 @@ export type RestartPolicy = "Always" | "OnFailure" | "Never";
 /** `status.phase` of a pod. */
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
-/** What is to be done now. */
+/** The next actions. */
 export interface Plan {
   readonly start: readonly string[];
   readonly stop: readonly string[];
@@ -53,12 +53,12 @@ export interface Plan {
   readonly wakeAt?: number;
 }
 
-/** What the plan is made from. */
+/** Input of the plan. */
 export interface PodState {
   readonly restartPolicy: RestartPolicy;
   /** In the order of the pod: init containers and sidecars, then main containers. */
   readonly containers: readonly ContainerView[];
-  /** The pod is to end, whatever its containers do: it is deleted, or past its deadline. */
+  /** Whether the pod must end because it is deleted or past its deadline. */
   readonly ending: boolean;
   readonly now: number;
 }
@@ -108,7 +108,7 @@ function endingPlan(state: PodState, initialized: boolean, running: PodPhase): P
   return { start: [], stop, phase, initialized, done };
 }
 
-/** Whether init containers let the next one begin. */
+/** Whether the next init container may start. */
 function letsPass(view: ContainerView): boolean {
   if (view.role === "sidecar") return view.started;
   return view.phase.kind === "ended" && view.phase.ended.exitCode === 0;
@@ -129,7 +129,7 @@ function turns(state: PodState): { due: ContainerView[]; initialized: boolean } 
 }
 
 /**
- * What the pod needs now. Init containers come one after the other, main containers together once
+ * Returns the next actions. Init containers run one after the other, main containers together once
  * the last is through; a container that ended is started again as the restart policy says, not
  * before its `notBefore`; sidecars end after the main containers.
  */
@@ -163,7 +163,7 @@ export function planPod(state: PodState): Plan {
   };
 }
 
-/** How long restarts wait. */
+/** Delays of restarts. */
 export interface BackOff {
   /** First delay, in milliseconds; the very first restart comes at once. */
   readonly firstMs: number;

@@ -1,4 +1,4 @@
-/** Writes what the kubelet knows of a pod as `status` of the Pod object. Pure. */
+/** Status of a pod, as the kubelet writes it into the Pod object. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
@@ -17,7 +17,7 @@ type ContainerStatus = NonNullable<PodStatus["containerStatuses"]>[number];
 type ContainerState = NonNullable<ContainerStatus["state"]>;
 type Conditions = NonNullable<PodStatus["conditions"]>;
 
-/** What the status is made from. */
+/** Input of the status. */
 export interface StatusInput {
   readonly pod: Pod;
   readonly containers: readonly ContainerView[];
@@ -25,7 +25,7 @@ export interface StatusInput {
   readonly restartPolicy: RestartPolicy;
   /** Why the pod as a whole failed, such as its deadline. */
   readonly failure?: { readonly reason: string; readonly message: string };
-  /** An end that is not the pod's own fault, told to Job controllers by a condition. */
+  /** An end that is not the pod's own fault, which a condition shows to Job controllers. */
   readonly disruption?: string;
   readonly podIP: string;
   readonly hostIP: string;
@@ -52,7 +52,7 @@ function terminated(ended: Ended, containerID: string): ContainerState {
   };
 }
 
-/** The state of a container; one that waits for its restart says so. */
+/** The state of a container; the back-off before a restart is a waiting state. */
 function stateOf(input: StatusInput, view: ContainerView, id: string): ContainerState {
   const { phase } = view;
   if (phase.kind === "running") return { running: { startedAt: rfc3339(phase.startedAt) } };
@@ -158,7 +158,7 @@ export function podStatus(input: StatusInput): PodStatus {
   };
 }
 
-/** The end that a container status tells, in the kubelet's own terms. */
+/** The end in a container status, as the kubelet's own value. */
 function endedOf(state: ContainerState | undefined, now: number): Ended | undefined {
   const told = state?.terminated;
   if (!told) return undefined;
@@ -171,13 +171,13 @@ function endedOf(state: ContainerState | undefined, now: number): Ended | undefi
   };
 }
 
-/** What is said of a container that ran when the kubelet ended. */
+/** The end of a container that was running when the kubelet ended. */
 export const INTERRUPTED =
   "the kubelet was started again; it ended the processes that the one before had left";
 
 /**
- * What an earlier kubelet wrote of a container: its state, restarts and last end. What ran then
- * has ended with 137, for nothing is taken over. Undefined where nothing was written.
+ * Reads the container status of an earlier kubelet: state, restarts and last end. A container that ran
+ * then has ended with 137, because processes are not taken over. Undefined if nothing was written.
  */
 export function recall(
   pod: Pod,

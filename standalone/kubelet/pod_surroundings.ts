@@ -1,4 +1,4 @@
-/** What all pods of a kubelet share. */
+/** Dependencies that all pods of a kubelet share. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -8,7 +8,7 @@ import type { NameTable } from "./names.ts";
 import type { BackOff } from "./pod_plan.ts";
 import type { Processes } from "./processes.ts";
 
-/** What all pods of a kubelet share. */
+/** Dependencies that all pods of a kubelet share. */
 export interface PodSurroundings {
   readonly client: KubeClient;
   readonly clock: Clock;

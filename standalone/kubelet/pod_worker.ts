@@ -1,4 +1,4 @@
-/** Runs one pod from its arrival to its end: acts on the plan, writes the status. */
+/** Pod worker: runs one pod from its arrival to its end, by its plan, and writes its status. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
@@ -41,7 +41,7 @@ function isTerminal(phase: string | undefined): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
-/** The version of an object as a number, where it is one. */
+/** The resource version of an object as a number, if it is one. */
 function versionOf(pod: Pod): number {
   return Number(pod.metadata?.resourceVersion ?? NaN);
 }
@@ -106,7 +106,7 @@ export class PodWorker {
     this.wake();
   }
 
-  /** Lets the worker look again. */
+  /** Wakes the worker. */
   wake(): void {
     this.#woken = true;
     this.#wake();
@@ -173,7 +173,7 @@ export class PodWorker {
     this.#wake = () => {};
   }
 
-  /** Says once what the pod asks for and is not held to. */
+  /** Reports once the fields of the pod that are not enforced. */
   #tellUnenforced(): void {
     const fields = this.#over || this.#refusal ? [] : unenforcedFields(this.#pod);
     if (fields.length === 0) return;
@@ -197,7 +197,7 @@ export class PodWorker {
     };
   }
 
-  /** Looks, decides, acts. Returns when to look again, in milliseconds since the epoch. */
+  /** Observes, decides, acts. Returns the time of the next pass, in milliseconds since the epoch. */
   async #step(): Promise<number | undefined> {
     if (this.#over) return await this.#afterEnd();
     const now = this.#around.clock.now();
@@ -235,7 +235,7 @@ export class PodWorker {
     });
   }
 
-  /** Begins to end a container; again with less grace where that has become shorter. */
+  /** Begins to end a container; again if the grace period has become shorter. */
   #stop(name: string): void {
     const graceMs = this.#gone ? Math.min(ORPHAN_GRACE_MS, graceOf(this.#pod)) : graceOf(this.#pod);
     if (graceMs >= (this.#stopping.get(name) ?? Infinity)) return;
@@ -251,7 +251,7 @@ export class PodWorker {
     this.#around.recordEvent(this.#pod, { type, reason, message });
   }
 
-  /** Writes the status where it changed. Returns when to try again where that failed. */
+  /** Writes the status if it changed. Returns when to try again if that failed. */
   async #writeStatus(
     plan: Plan,
     failure: { reason: string; message: string } | undefined,
@@ -293,7 +293,7 @@ export class PodWorker {
     }
   }
 
-  /** What is left to do for a pod that is over: its volumes go, and its object when it is deleted. */
+  /** Cleans up a pod that is over: removes its volumes, and its object if it is being deleted. */
   async #afterEnd(): Promise<number | undefined> {
     await this.#launcher.removeFolder();
     const { namespace, name = "", uid, deletionTimestamp } = this.#pod.metadata ?? {};

@@ -1,14 +1,14 @@
-/** Runs the probes of containers: what to ask, how often, and how many answers count. */
+/** Container probes: HTTP, TCP and exec, with their periods and thresholds. */
 import type { Container } from "../../crds/kubernetes.ts";
 import type { Clock } from "../../kube/clock.ts";
 
 /** `livenessProbe`, `readinessProbe` or `startupProbe` of a container. */
 export type Probe = NonNullable<Container["livenessProbe"]>;
 
-/** What a probe said. */
+/** The result of a probe. */
 export type ProbeResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
-/** Runs a command in the container's environment; returns exit code and what it printed. */
+/** Runs a command in the container's environment; returns its exit code and output. */
 export type RunCommand = (
   command: readonly string[],
   timeoutMs: number,
@@ -22,7 +22,7 @@ export interface ProbeTarget {
   readonly run: RunCommand;
 }
 
-/** Longest part of an answer that is kept for a message. */
+/** Longest part of a response that is kept for a message. */
 const MESSAGE_MAX = 200;
 
 /** The number of a port that is given by number or by name. Throws a RangeError for an unknown name. */
@@ -69,7 +69,7 @@ async function askTcp(
   return { ok: true };
 }
 
-/** Asks once. Whatever goes wrong is an answer, too. */
+/** Probes once. An error is a failed probe. */
 export async function askProbe(
   probe: Probe,
   target: ProbeTarget,
@@ -98,7 +98,7 @@ export async function askProbe(
   }
 }
 
-/** Asks again and again until `signal` aborts; tells each time the verdict changes. */
+/** Probes periodically until `signal` aborts; reports each change of the verdict. */
 export async function watchProbe(
   options: {
     readonly probe: Probe;

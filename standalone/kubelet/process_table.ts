@@ -1,7 +1,7 @@
-/** Reads `/proc`: which processes live, since when, of which session, with which mark. */
+/** Process table of `/proc`: processes with start time, session and mark. */
 import { CONTAINER_MARK_ENV } from "../../crds/pod_names.ts";
 
-/** What `/proc/<pid>/stat` tells. */
+/** Facts of `/proc/<pid>/stat`. */
 export interface ProcessFacts {
   readonly pid: number;
   readonly session: number;
@@ -19,7 +19,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** The facts of a process; undefined if there is none of that id. */
+/** The facts of a process; undefined if there is no such process. */
 export function processFacts(pid: number): ProcessFacts | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
@@ -32,7 +32,7 @@ export function processFacts(pid: number): ProcessFacts | undefined {
   };
 }
 
-/** The mark of a process; undefined if it has none or belongs to somebody else. */
+/** The mark of a process; undefined if it has none or belongs to another user. */
 function markOf(pid: number): string | undefined {
   const environ = readText(`/proc/${pid}/environ`);
   const start = `${CONTAINER_MARK_ENV}=`;

@@ -1,4 +1,4 @@
-/** Starts programs in sessions of their own and ends them with all their descendants. */
+/** Processes of containers: each in a session of its own, ended with all its descendants. */
 import { getLogger } from "@logtape/logtape";
 import { CONTAINER_MARK_ENV } from "../../crds/pod_names.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -34,10 +34,10 @@ export class StartProblem extends Error {
   }
 }
 
-/** Starts programs and keeps the book by which a later kubelet finds what this one left behind. */
+/** Starts programs and records them, so that a later kubelet finds leftover processes. */
 export interface Processes {
   start(spec: ProcessSpec): RunningProcess;
-  /** Ends whatever an earlier kubelet of this folder left behind. Returns how many processes. */
+  /** Kills leftover processes of an earlier kubelet of this folder. Returns their number. */
   endLeftovers(): Promise<number>;
   /** Ends all that runs: SIGTERM, and after `graceMs` SIGKILL. */
   close(graceMs: number): Promise<void>;
@@ -48,7 +48,7 @@ export interface ProcessesOptions {
   readonly clock: Clock;
   /** Folder of the book: one file for each program that runs. It exists. */
   readonly bookFolder: string;
-  /** Begins every mark of this kubelet; no other kubelet has it. */
+  /** Prefix of every mark of this kubelet, unique to it. */
   readonly markPrefix: string;
 }
 
@@ -75,7 +75,7 @@ async function sweep(
   return killed.size;
 }
 
-/** Knows the marks of a container and of what was started beside it: `<mark>/…`. */
+/** Matches the mark of a container and of the commands run in it: `<mark>/…`. */
 function isOf(owner: string): (mark: string) => boolean {
   return (mark) => mark === owner || mark.startsWith(`${owner}/`);
 }
@@ -117,7 +117,7 @@ function readEntry(path: string): { pid: number; startTicks: string } | undefine
   return pid && startTicks ? { pid: Number(pid), startTicks } : undefined;
 }
 
-/** Writes an entry. Where that fails a later kubelet still has the marks to go by. */
+/** Writes an entry. If that fails, a later kubelet still finds the process by its mark. */
 function writeEntry(path: string, entry: string): void {
   try {
     Deno.writeTextFileSync(path, entry, { mode: 0o600 });

@@ -1,4 +1,4 @@
-/** What this kubelet cannot do for a pod, each with the path of the field that asks for it. Pure. */
+/** Refusals: fields of a pod that this kubelet does not support, by their paths. Pure. */
 import type { Container, Pod, PodSpec, Volume } from "../../crds/kubernetes.ts";
 
 /** A field that cannot be honoured, and why. */
@@ -13,7 +13,7 @@ const VOLUME_SOURCES = new Set(["configMap", "secret", "emptyDir", "projected", 
 const PROJECTIONS = new Set(["serviceAccountToken", "configMap", "secret", "downwardAPI"]);
 /** Pod security fields that change nothing for a plain process of the same user. */
 const HARMLESS_POD_SECURITY = new Set(["seccompProfile", "runAsNonRoot"]);
-/** Container security fields that change nothing, or only take rights away that nobody relies on. */
+/** Container security fields that change nothing, or only remove rights that nothing relies on. */
 const HARMLESS_SECURITY = new Set([
   "allowPrivilegeEscalation",
   "capabilities",
@@ -22,7 +22,7 @@ const HARMLESS_SECURITY = new Set([
   "runAsNonRoot",
 ]);
 
-/** Whether a field says something: not absent, empty, false or zero. */
+/** Whether a field is set: not absent, empty, false or zero. */
 function isSet(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === "" || value === 0) {
     return false;
@@ -168,7 +168,7 @@ function containerRefusals(container: Container, volumes: ReadonlySet<string>, p
   ];
 }
 
-/** All that the pod asks for and cannot have here; empty where it can run. */
+/** All unsupported fields of the pod; empty if it can run. */
 export function refusalsOf(pod: Pod): Refusal[] {
   const spec = pod.spec;
   if (!spec) return [{ field: "spec", why: "is missing" }];

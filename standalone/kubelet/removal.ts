@@ -1,10 +1,10 @@
-/** Removes what may be gone already: cleaning up must not stop the work, but it is told where it fails. */
+/** Best-effort removal of files and folders; failures are logged. */
 import { getLogger } from "@logtape/logtape";
 import { messageOf } from "../../kube/errors.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
-/** Removes a file, or a folder with what is in it. Never throws; what is not there is no news. */
+/** Removes a file, or a folder with its contents. Never throws; a missing one is no failure. */
 export async function removeIfThere(
   path: string,
   options: Deno.RemoveOptions = {},

@@ -1,4 +1,4 @@
-/** Runs a command to its end, within a time: exec probes and preStop hooks. */
+/** Commands of exec probes and preStop hooks, run to their end within a deadline. */
 import type { Clock } from "../../kube/clock.ts";
 import { type Processes, type ProcessSpec, StartProblem } from "./processes.ts";
 
@@ -14,8 +14,8 @@ export interface RunCommandOptions {
 const OUTPUT_BYTES = 16_384;
 
 /**
- * Runs the command and returns how it ended and what it printed. One that cannot start, and one
- * that takes too long and is killed for it, has failed: the output says why.
+ * Runs the command and returns its exit code and output. A command that cannot start, or is killed
+ * because it takes too long, has failed; the output says why.
  */
 export async function runCommand(
   { spec, processes, clock, timeoutMs }: RunCommandOptions,

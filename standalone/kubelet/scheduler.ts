@@ -1,4 +1,4 @@
-/** Places pods that have no node on the one node it knows, in the order of their creation. */
+/** Scheduler: binds pods without a node to one node, in the order of their creation. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod, PodSpec } from "../../crds/kubernetes.ts";
@@ -115,7 +115,7 @@ export interface SchedulerOptions {
 
 /** A scheduler for one node. */
 export interface Scheduler {
-  /** Places pods until `signal` aborts. Call it once. */
+  /** Schedules pods until `signal` aborts. Call it once. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -123,7 +123,7 @@ const CALL = { deadlineMs: 10_000 };
 /** Wait after a round in which a call failed, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** Places each pod that has no node, in order, and says of the others why they wait. */
+/** Binds each pod without a node, in order, and reports on the others why they wait. */
 export function createScheduler({ client, clock, node }: SchedulerOptions): Scheduler {
   const bound = new Set<string>();
 
@@ -198,7 +198,7 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
         if (changed) continue;
         const awake = new AbortController();
         wake = () => awake.abort();
-        // Nothing to do is rare enough to look again every minute; a failed call sooner.
+        // Check again every minute, and sooner after a failed call.
         const ended = AbortSignal.any([signal, awake.signal]);
         await clock.sleep(good ? 60_000 : RETRY_MS, ended);
       }

@@ -1,4 +1,4 @@
-/** A certificate that the kubelet makes for itself where it is given none. */
+/** Self-signed serving certificate of the kubelet, for a kubelet without a given one. */
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import { isIP } from "node:net";
@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * A self-signed certificate for `hosts`, good for a year from `now` (milliseconds since the epoch).
- * Whoever verifies kubelets must be given one that its own CA signed instead.
+ * Clients that verify kubelets need one that their own CA signed instead.
  */
 export async function selfSignedCertificate(
   hosts: readonly string[],

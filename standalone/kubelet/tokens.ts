@@ -14,7 +14,7 @@ export interface TokenWish {
 
 /** The tokens of one pod. */
 export interface TokenSource {
-  /** A token with at least a fifth of its life before it, where the API server gives one. */
+  /** A token with at least a fifth of its life left, if the API server grants one. */
   token(wish: TokenWish): Promise<string>;
   /** When the first of the tokens is due, in milliseconds since the epoch. */
   readonly renewAt: number | undefined;

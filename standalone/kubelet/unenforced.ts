@@ -1,11 +1,11 @@
-/** What a pod asks for that changes nothing here: it runs, and an event says so. Pure. */
+/** Fields of a pod that are accepted but not enforced; an event reports them. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
 
 /** Settings of a pod that plain processes cannot be held to, by the path of their field. */
 export function unenforcedFields(pod: Pod): string[] {
   const found = new Set<string>();
   const volumes = pod.spec?.volumes ?? [];
-  // What the kubelet writes into the other volumes it writes again: only here a write would last.
+  // The kubelet rewrites the files of the other volumes: only here a write would last.
   const lasting = new Set(volumes.filter((one) => one.emptyDir).map((one) => one.name));
   const containers = [
     ...(pod.spec?.initContainers ?? []).map((one) => ["initContainers", one] as const),

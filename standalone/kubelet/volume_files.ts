@@ -1,4 +1,4 @@
-/** What is in a pod's volumes: files with their contents and modes. */
+/** Files of a pod's volumes, with their contents and modes. */
 import type { ConfigMap, Container, Pod, Secret, Volume, Wire } from "../../crds/kubernetes.ts";
 import type * as k8s from "@kubernetes/client-node";
 import { ConfigProblem, type PodFacts, readField, readResource } from "./field_refs.ts";
@@ -18,7 +18,7 @@ export interface ObjectSource {
   secret(name: string): Promise<Secret | undefined>;
 }
 
-/** What the files are made from. */
+/** Input of the files. */
 export interface VolumeContext {
   readonly pod: Pod;
   readonly facts: PodFacts;
@@ -144,7 +144,7 @@ async function projectionFiles(
 
 /**
  * The files of a volume; undefined for an emptyDir, whose files are the containers' own. Throws a
- * {@link ConfigProblem} where something is missing that is not optional.
+ * {@link ConfigProblem} if something is missing that is not optional.
  */
 export async function volumeFiles(
   volume: Volume,

@@ -1,4 +1,4 @@
-/** The volumes of one pod as folders on this machine, kept as the API server has their sources. */
+/** Volumes of one pod: folders on this machine, updated from their sources in the API server. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import { replaceFolder, sameFiles } from "./atomic_folder.ts";
 import { type VolumeContext, type VolumeFiles, volumeFiles } from "./volume_files.ts";
@@ -8,8 +8,8 @@ export interface PodVolumes {
   /** Folder in which a volume's files are. */
   folderOf(name: string): string;
   /**
-   * Makes all volumes as they shall be now; writes only what changed. Throws a `ConfigProblem`
-   * where a source is missing, and what the client throws.
+   * Updates all volumes; writes only what changed. Throws a `ConfigProblem` if a source is missing, and
+   * errors of the client.
    */
   refresh(pod: Pod): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Learning curves as an SVG: a line for each trial, with a mark where one was stopped early. Pure. */
+/** Learning curves as an SVG: a line per trial, with a mark at an early stop. Pure. */
 
 /** A trial's line. */
 export interface Curve {
@@ -9,7 +9,7 @@ export interface Curve {
   readonly stopped: boolean;
 }
 
-/** What is drawn. */
+/** Input of the drawing. */
 export interface Chart {
   readonly title: string;
   readonly xLabel: string;
@@ -28,7 +28,7 @@ const escaped = (text: string) =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 const fixed = (value: number) => String(Math.round(value * 100) / 100);
 
-/** From a value to its place, linearly. */
+/** Linear scale from values to positions. */
 function scale([from, to]: readonly [number, number], [start, end]: readonly [number, number]) {
   const span = to - from || 1;
   return (value: number) => start + (value - from) / span * (end - start);
@@ -43,7 +43,7 @@ function roundStep(step: number): number {
 /** Below this there are no round steps: numbers have lost their digits. */
 const SMALLEST = 1e-300;
 
-/** Round numbers from 0 that reach over `largest`; to 1 where that is as good as nothing. */
+/** Round numbers from 0 to above `largest`; to 1 if that is next to nothing. */
 export function ticksTo(largest: number): number[] {
   if (!(largest > SMALLEST)) return [0, 1];
   const step = roundStep(largest / TICKS);
@@ -81,7 +81,7 @@ function axes(chart: Chart, x: Place, y: Place, xTicks: number[], yTicks: number
   ];
 }
 
-/** A cross where a trial was stopped, a dot where it ended by itself. */
+/** A cross at an early stop, a dot at a natural end. */
 function mark(stopped: boolean, x: number, y: number, colour: string): string {
   if (!stopped) return `<circle cx="${fixed(x)}" cy="${fixed(y)}" r="4" fill="${colour}"/>`;
   const [left, right, top, bottom] = [x - 6, x + 6, y - 6, y + 6].map(fixed);

@@ -8,7 +8,7 @@ import program from "../../../examples/trial-controller/trial_controller.ts" wit
 
 /** Name of all its objects, as in `examples/trial-controller/`. */
 export const TRIAL_CONTROLLER = "trial-controller";
-/** What its trials are called, with a number behind it. */
+/** Prefix of the names of its trials. */
 export const EXPERIMENT = "digits";
 
 const objectSchema = z.looseObject({
@@ -64,7 +64,7 @@ function withEnv(object: AnyObject, env: Readonly<Record<string, string>>): AnyO
   return job;
 }
 
-/** What it may do, and the Job that it is. `env` says where it finds everything. */
+/** Its rights, and its Job. `env` says where it finds everything. */
 export function controllerObjects(
   namespace: string,
   env: Readonly<Record<string, string>>,
@@ -74,7 +74,7 @@ export function controllerObjects(
     const placed = { ...object, metadata: { ...object.metadata, namespace } };
     const subjects = z.object({ subjects: z.array(z.looseObject({})) }).safeParse(object).data;
     if (object.kind === "Job") return withEnv(placed, env);
-    // As kustomize does where it is given a namespace.
+    // As kustomize does with a namespace.
     if (subjects === undefined) return placed;
     return { ...placed, subjects: subjects.subjects.map((it) => ({ ...it, namespace })) };
   });

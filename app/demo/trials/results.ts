@@ -1,16 +1,16 @@
-/** What came of the trials: parameters, metric, steps run, seconds saved. Pure. */
+/** Results of the trials: parameters, metric, steps run, seconds saved. Pure. */
 import { z } from "zod";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { type JobSummary, jobSummary } from "../job_view.ts";
 import { table } from "../rendering.ts";
 
-/** What is read of an observation. */
+/** The fields of an observation that are used. */
 export const seenSchema = z.object({
   state: z.string(),
   message: z.string().default(""),
   log: z.array(z.object({ time: z.string(), name: z.string(), value: z.string() })),
 });
-/** A trial as the observation API tells it. */
+/** A trial, by the observation API. */
 export type Seen = z.infer<typeof seenSchema>;
 
 /** The metric that the trials are about; the smaller, the better. */
@@ -18,12 +18,12 @@ export const OBJECTIVE = "loss";
 
 /** How a trial went. */
 export interface TrialSummary extends JobSummary {
-  /** What this trial tried. */
+  /** Its parameters. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Reports of the objective, and how many there would have been. */
   readonly steps: number;
   readonly ofSteps: number;
-  /** What the steps that were not run would have taken, at the pace of those that were. */
+  /** Estimated time of the steps that were not run, at the pace of those that were. */
   readonly secondsSaved: number;
   /** The objective, report by report. */
   readonly curve: readonly number[];
@@ -45,7 +45,7 @@ function secondsAStep(times: readonly number[]): number {
 
 const rounded = (seconds: number) => Math.round(seconds * 10) / 10;
 
-/** One trial from its TrainJob and what the observation API tells of it. */
+/** One trial, from its TrainJob and its observation. */
 export function trialSummary(job: TrainJob, seen: Seen, endedAt: number): TrialSummary {
   const env = variables(job);
   const rows = seen.log.filter(({ name }) => name === OBJECTIVE);
@@ -68,14 +68,14 @@ export function trialSummary(job: TrainJob, seen: Seen, endedAt: number): TrialS
   };
 }
 
-/** Whether the demo has shown what it is to show: two trials stopped, and another one done. */
+/** Whether the demo has succeeded: two trials stopped, and another one completed. */
 export function stoppedEarly(trials: readonly TrialSummary[]): boolean {
   const count = (state: string) => trials.filter((it) => it.state === state).length;
   return count("EarlyStopped") >= 2 && count("Complete") >= 1 &&
     count("EarlyStopped") + count("Complete") === trials.length;
 }
 
-/** The table of all trials, and under it what was saved. */
+/** The table of all trials, followed by the savings. */
 export function trialsTable(trials: readonly TrialSummary[]): string {
   const names = Object.values(PARAMETERS);
   const rows = trials.map((it) => [

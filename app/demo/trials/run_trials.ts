@@ -11,11 +11,11 @@ export interface TrialsDemoOptions {
   readonly write: (text: string) => void;
   /** Where the learning curves go. */
   readonly svg: string;
-  /** Aborts when somebody wants it to end. */
+  /** Ends the demo. */
   readonly signal: AbortSignal;
 }
 
-/** Longest time for all trials, in milliseconds: a machine that is too slow is told so. */
+/** Longest time of all trials, in milliseconds; a machine that is too slow gets an error. */
 const DEADLINE_MS = 180_000;
 
 function chartOf(trials: readonly TrialSummary[]): string {
@@ -31,7 +31,7 @@ function chartOf(trials: readonly TrialSummary[]): string {
   });
 }
 
-/** The table and where the curves are, or one line of JSON with both (contract milepost.md, messages). */
+/** The table and the file of the curves, or one line of JSON with both. */
 function tell({ json, write, svg }: TrialsDemoOptions, trials: readonly TrialSummary[]): void {
   if (!json) return write(`\n${trialsTable(trials)}\nLearning curves: ${svg}\n`);
   write(`${JSON.stringify({ summary: trials.map(({ curve: _, ...it }) => it), curves: svg })}\n`);

@@ -1,4 +1,4 @@
-/** What happens in the demo of trials: the example trial controller runs, and its TrainJobs are watched. */
+/** Scenario of the demo of trials: runs the example trial controller and watches its TrainJobs. */
 import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
@@ -34,7 +34,7 @@ async function observationToken(client: KubeClient): Promise<string> {
   return tokenSchema.parse(answer).status.token;
 }
 
-/** What the observation API tells of a TrainJob. */
+/** Reads the observation of a TrainJob. */
 async function observe(standalone: Standalone, name: string, token: string): Promise<Seen> {
   using client = Deno.createHttpClient({ caCerts: [standalone.caBundle()] });
   const path = `${observationPath(TRAINJOB, NAMESPACE, name)}?limit=${PAGE}`;
@@ -60,7 +60,7 @@ async function applyTrials({ client, server, status }: Standalone): Promise<void
   }
 }
 
-/** What was seen of the trials so far, in the order in which they were made. */
+/** Observations of the trials so far, in the order of their creation. */
 interface Watched {
   readonly views: Map<string, JobView>;
   readonly jobs: Map<string, TrainJob>;
@@ -116,7 +116,7 @@ async function lastWords(client: KubeClient): Promise<string> {
   return (await answer.text()).trim();
 }
 
-/** Runs the trials, shows them until the controller is done or `signal` aborts, and tells how they went. */
+/** Runs the trials, shows them until the controller is done or `signal` aborts, and returns the results. */
 export async function playTrials(
   standalone: Standalone,
   display: Display,

@@ -12,7 +12,7 @@ import { judgePod } from "./pod_failure.ts";
 /** Most pods that one status notes at a time. */
 export const MAX_UNCOUNTED = 500;
 
-/** What a Job's pods have come to. */
+/** The account of a Job's pods. */
 export interface Account {
   /** Counted and noted. */
   readonly succeeded: number;
@@ -29,7 +29,7 @@ export interface Account {
   readonly more: boolean;
 }
 
-/** How the Job is ending: its conditions say so already, or this pass makes them. */
+/** The end of the Job: by its conditions, or by those that this pass adds. */
 export type Ending = "success" | "failure" | undefined;
 
 /** Whether a pod counts as failed now, before its Job's policy is asked. */

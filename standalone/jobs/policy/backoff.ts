@@ -1,4 +1,4 @@
-/** How long a Job waits before it replaces failed pods (Kubernetes batch/v1): pure. */
+/** Back-off before a Job replaces failed pods (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { endedAt, isDeleting } from "../pods.ts";
 import type { PodFailureRule } from "../settings.ts";
@@ -15,7 +15,7 @@ export const KUBERNETES_POD_BACKOFF: PodBackoff = { baseMs: 10_000, maxMs: 600_0
 
 /**
  * Milliseconds until new pods may be created: the delay doubles with each pod that failed since the
- * last one succeeded, and runs from the end of the last that failed. 0 where none is due.
+ * last one succeeded, and runs from the end of the last that failed. 0 if none is due.
  */
 export function backoffLeft(
   pods: readonly Pod[],

@@ -1,4 +1,4 @@
-/** Whether a Job has failed or succeeded, and why (Kubernetes batch/v1): pure. */
+/** Failure and success of a Job, with the reason (Kubernetes batch/v1). Pure. */
 import type { Job, Pod } from "../../../crds/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/names.ts";
 import { findCondition } from "../../../kube/conditions.ts";
@@ -45,7 +45,7 @@ function podFailureEnd(pods: readonly Pod[], settings: JobSettings): End | undef
   return undefined;
 }
 
-/** Whether containers that were started again in place have used up the limit. */
+/** Whether restarts of containers in place have used up the limit. */
 function restartsExceed(pods: readonly Pod[], { backoffLimit, restartsInPlace }: JobSettings) {
   if (!restartsInPlace) return false;
   const restarts = pods.filter(isActive).reduce((sum, pod) => sum + restartsOf(pod), 0);
@@ -90,7 +90,7 @@ function completionEnd(
   };
 }
 
-/** What an end is decided from. */
+/** Input of the decision about the end. */
 export interface EndingInput {
   readonly job: Job;
   /** The pods that the Job controls by uid. */

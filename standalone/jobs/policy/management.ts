@@ -1,4 +1,4 @@
-/** Which pods a running Job lacks and which it has too many of (Kubernetes batch/v1): pure. */
+/** Pods to create and to delete for a running Job (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { indexOf } from "../indexes.ts";
 import { hasEnded, isActive, isReady, isTerminating, isTracked } from "../pods.ts";
@@ -73,7 +73,7 @@ function freeIndexes({ settings, pods, account }: ManagementInput, count: number
   return free;
 }
 
-/** What a Job that goes on does about its pods. */
+/** The pods to create and to delete for a Job that goes on. */
 export function managePods(input: ManagementInput): Management {
   const { settings, pods, account, backoffLeftMs } = input;
   const active = pods.filter(isActive);

@@ -1,9 +1,9 @@
-/** `spec.podFailurePolicy`: what a failed pod means for its Job (Kubernetes batch/v1): pure. */
+/** `spec.podFailurePolicy`: the consequence of a failed pod for its Job (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { containerStatuses } from "../pods.ts";
 import type { PodFailureRule } from "../settings.ts";
 
-/** What a failed pod does: counts, does not count, or ends the Job for that reason. */
+/** The consequence of a failed pod: it counts, does not count, or ends the Job for that reason. */
 export type PodVerdict =
   | { readonly action: "Count" | "Ignore" }
   | { readonly action: "FailJob"; readonly message: string };
