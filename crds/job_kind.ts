@@ -158,3 +158,14 @@ export function podSelector({ podLabels: { jobName, kind } }: JobKind): string {
 export function selectingLabels({ podLabels: { jobName, kind } }: JobKind): string[] {
   return kind === undefined ? [jobName] : [jobName, kind.key];
 }
+
+/** Returns the job as its cache has it now, if the cache has the one with that UID. */
+export function jobNow(
+  caches: ReadonlyMap<JobKind, {
+    readonly jobs: { get(key: { namespace: string; name: string }): AnyJob | undefined };
+  }>,
+  { kind, namespace, name, uid }: JobRef,
+): AnyJob | undefined {
+  const job = caches.get(kind)?.jobs.get({ namespace, name });
+  return job?.metadata.uid === uid ? job : undefined;
+}

@@ -57,6 +57,9 @@ export interface LeaderElectorOptions {
 
 const logger = getLogger(["milepost", "kube", "leader_election"]);
 
+/** Times of the election when none are given, in milliseconds. */
+export const DEFAULT_TIMES = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2000 } as const;
+
 /** What was read, and when by the local clock: the holder's own times are not used. */
 interface Observation {
   readonly record: string;
@@ -72,7 +75,7 @@ const REFRESH_EVERY_MS = 200;
 export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
   const { client, namespace, name, identity, onStarted, onStopped, onLeader } = options;
   const { clock = systemClock, random = Math.random, annotations = {} } = options;
-  const { leaseMs = 15_000, renewMs = 10_000, retryMs = 2000 } = options;
+  const { leaseMs, renewMs, retryMs } = { ...DEFAULT_TIMES, ...options };
   if (!(retryMs * 1.2 < renewMs && renewMs < leaseMs)) {
     throw new RangeError(
       `leader election: retry ${retryMs} ms must be well below renew ${renewMs} ms, ` +

@@ -1,6 +1,7 @@
 /** Leadership of a replica: whether it leads, and where the leader is; by a Lease, or always here. */
 import {
   createLeaderElector,
+  DEFAULT_TIMES,
   type LeaderElector,
   type LeaderElectorOptions,
 } from "./leader_election.ts";
@@ -41,6 +42,11 @@ export interface Leadership {
   readonly transitions: number;
   /** Whether a leader was ever seen. */
   readonly known: boolean;
+  /**
+   * Returns the deadline for an act of the leader, at most `mostMs`, in milliseconds: an act that begins
+   * while this replica leads ends before the next one can lead.
+   */
+  deadlineMs(mostMs: number): number;
   /** Where requests for the leader belong; "here" only while {@link active}. */
   locate(): LeaderLocation;
   /** Reads the Lease soon, because somebody has found no leader. */
@@ -61,11 +67,16 @@ export interface ElectionOptions
   readonly addressAnnotation: string;
 }
 
+/** Share of the time between the renew deadline and the end of the lease that acts of a leader may take. */
+const GRACE_SHARE = 0.8;
+
 /**
  * Creates the leadership of this replica. Without an election it leads as long as it runs, because there
  * is no other replica.
  */
 export function createLeadership(election: ElectionOptions | undefined): Leadership {
+  const { leaseMs = DEFAULT_TIMES.leaseMs, renewMs = DEFAULT_TIMES.renewMs } = election ?? {};
+  const graceMs = election === undefined ? Infinity : (leaseMs - renewMs) * GRACE_SHARE;
   const listeners = new Set<() => void>();
   let elector: LeaderElector | undefined;
   let leadsAlone = false;
@@ -112,6 +123,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
     get known() {
       return known;
     },
+    deadlineMs: (mostMs) => Math.min(mostMs, graceMs),
     locate() {
       if (isActive()) return { kind: "here" };
       const { leader, lease, transitions = 0 } = elector ?? {};

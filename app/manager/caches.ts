@@ -1,6 +1,6 @@
 /** The manager's view of the cluster: an informer for each kind that it reads. */
 import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
-import { type AnyJob, type JobKind, type JobRef, podSelector } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, podSelector } from "../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { JOBSET_KEYS, MANAGER } from "../../crds/names.ts";
@@ -40,15 +40,6 @@ export interface JobKindCaches {
 
 /** The informers of every kind of job. */
 export type JobCaches = ReadonlyMap<JobKind, JobKindCaches>;
-
-/** The job as its cache has it now, if it has that very one. */
-export function jobNow(
-  caches: ReadonlyMap<JobKind, { readonly jobs: Pick<Informer<AnyJob>, "get"> }>,
-  { kind, namespace, name, uid }: JobRef,
-): AnyJob | undefined {
-  const job = caches.get(kind)?.jobs.get({ namespace, name });
-  return job?.metadata.uid === uid ? job : undefined;
-}
 
 /** The informers, not yet running. */
 export function createCaches(options: CacheOptions) {

@@ -11,7 +11,7 @@ import {
 } from "../../webhook/configuration_sync.ts";
 import { webhookTarget } from "./endpoints.ts";
 import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
-import type { Foundation, ManagerParts } from "./parts.ts";
+import type { ManagerContext, ManagerParts } from "./parts.ts";
 import type { Metrics } from "./metrics.ts";
 import { aborted } from "../../kube/aborted.ts";
 
@@ -26,7 +26,7 @@ const FLUSH_MS = 5_000;
 
 /** What a term needs to know. */
 export interface TermOptions {
-  readonly foundation: Foundation;
+  readonly context: ManagerContext;
   readonly parts: ManagerParts;
   /** The port that admission is served on. */
   readonly webhookPort: () => number;
@@ -45,10 +45,10 @@ function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
 }
 
 /** The controllers of one term; a controller runs once. */
-function createControllers({ foundation, parts }: TermOptions): Controller[] {
-  const { client, clock, configuration } = foundation;
-  const { caches: informers, certificates, events, executor, owned, recording } = parts;
-  const metrics = controllerMetricsOf(foundation.metrics);
+function createControllers({ context, parts }: TermOptions): Controller[] {
+  const { client, clock, configuration } = context;
+  const { caches: informers, certificates, events, executor, recording } = parts;
+  const metrics = controllerMetricsOf(context.metrics);
   const shared = { client, informers, events, clock, workers: WORKERS, metrics };
   const progress = {
     caBundle: () => certificates.current().caBundle,
@@ -59,15 +59,15 @@ function createControllers({ foundation, parts }: TermOptions): Controller[] {
       ...shared,
       executor,
       progress: configuration.featureGates.trainJobProgress ? progress : undefined,
-      trials: recording && { trialOf: recording.adapter.trialOf, settle: owned.settle },
+      trials: recording?.trials,
     }),
     createJobSetController(shared),
   ];
 }
 
 /** Keeps the webhook configurations, which name the port that admission is served on. */
-function createWebhookSync({ foundation, parts, webhookPort }: TermOptions): ConfigurationSync {
-  const { kinds, client, clock, configuration, host } = foundation;
+function createWebhookSync({ context, parts, webhookPort }: TermOptions): ConfigurationSync {
+  const { kinds, client, clock, configuration, host } = context;
   const { caches, certificates } = parts;
   const webhookBaseUrl = configuration.webhookBaseUrl ??
     (host === undefined ? undefined : `https://${host}:${webhookPort()}`);
@@ -91,15 +91,15 @@ function createWebhookSync({ foundation, parts, webhookPort }: TermOptions): Con
   });
 }
 
-const katibsWebhookParts = ({ foundation, parts }: TermOptions) => ({
+const katibsWebhookParts = ({ context, parts }: TermOptions) => ({
   configurations: parts.caches.mutatingConfigurations,
   events: parts.events,
-  adopts: foundation.configuration.adoptCollectors,
+  adopts: context.configuration.adoptCollectors,
 });
 
 async function keepConfigured(options: TermOptions, signal: AbortSignal): Promise<void> {
   const sync = createWebhookSync(options);
-  const { clock } = options.foundation;
+  const { clock } = options.context;
   await retry((signal) => sync.sync(signal), {
     backoff: SYNC_RETRY,
     clock,
@@ -120,7 +120,7 @@ export function createTermWorks(options: TermOptions): LeaderWork[] {
     (signal) => keepConfigured(options, signal),
     (signal) => owned.run(signal, FLUSH_MS),
     (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
-    (signal) => recording?.adapter.check(signal) ?? aborted(signal),
+    (signal) => recording?.trials.check(signal) ?? aborted(signal),
     ...createControllers(options).map((it) => (signal: AbortSignal) => it.run(signal)),
   ];
 }

@@ -14,7 +14,7 @@ import { statusBaseUrl } from "./endpoints.ts";
 import { type ReadinessCheck, startHealthServer, startMetricsServer } from "./health.ts";
 import { collectAfterFilling } from "./heap_collection.ts";
 import { createTermWorks } from "./leading.ts";
-import { createManagerParts, type Foundation, type ManagerParts } from "./parts.ts";
+import { createManagerParts, type ManagerContext, type ManagerParts } from "./parts.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { type PushServing, servePushes } from "./pushes.ts";
 import { becomeReady, type Phase, readinessChecks, refreshGauges } from "./readiness.ts";
@@ -107,13 +107,13 @@ async function runLoops(
 
 /** The plain servers: health before anything else, so that a start that waits says what for. */
 async function startPlainServers(
-  foundation: Foundation,
+  context: ManagerContext,
   parts: ManagerParts,
   phase: Phase,
   checks: readonly ReadinessCheck[],
   cleanup: AsyncDisposableStack,
 ) {
-  const { configuration, metrics, clock } = foundation;
+  const { configuration, metrics, clock } = context;
   const common = { hostname: configuration.bindAddress, clock };
   const health = await startHealthServer({ ...common, port: configuration.healthPort, checks });
   cleanup.defer(() => health.close(STOP.closeMs));
@@ -121,14 +121,14 @@ async function startPlainServers(
     ...common,
     port: configuration.metricsPort,
     registry: metrics.registry,
-    refresh: () => refreshGauges(foundation, parts, phase),
+    refresh: () => refreshGauges(context, parts, phase),
   });
   cleanup.defer(() => metricsServer.close(STOP.closeMs));
   return { health: health.port, metrics: metricsServer.port };
 }
 
 /** The base URL that pods are given; undefined with the gate off. */
-function podEndpointOf({ configuration, host }: Foundation, pushes: PushServing | undefined) {
+function podEndpointOf({ configuration, host }: ManagerContext, pushes: PushServing | undefined) {
   if (pushes === undefined) return undefined;
   const own = host === undefined ? undefined : `https://${host}:${pushes.port}`;
   return statusBaseUrl({ ...configuration, statusBaseUrl: configuration.statusBaseUrl ?? own });
@@ -144,7 +144,7 @@ export async function startManager(
 ): Promise<Manager> {
   const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
   const { kinds = JOB_KINDS, client, host, certificatePolicy } = options;
-  const foundation = { kinds, configuration, client, clock, metrics, host, certificatePolicy };
+  const context = { kinds, configuration, client, clock, metrics, host, certificatePolicy };
   const phase: Phase = {
     certified: false,
     configured: false,
@@ -153,29 +153,29 @@ export async function startManager(
   };
   const machine = thisMachine();
   const identity = replicaIdentity(environment, machine);
-  const parts = await createManagerParts(foundation, identity);
-  const checks = readinessChecks(foundation, parts, phase);
+  const parts = await createManagerParts(context, identity);
+  const checks = readinessChecks(context, parts, phase);
   const loops = new AbortController();
 
   // What is started is stopped in reverse: pushes first, then the term with what is pending.
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => parts.recording?.sink.close());
-  const plain = await startPlainServers(foundation, parts, phase, checks, cleanup);
+  const plain = await startPlainServers(context, parts, phase, checks, cleanup);
   await certify(parts, clock, options.signal ?? loops.signal);
   phase.certified = true;
   const admission = await serveAdmission(
-    { ...foundation, ...parts },
+    { ...context, ...parts },
     createAdmission({
-      ...foundation,
+      ...context,
       ...parts,
       trials: parts.caches.trials,
-      endpoint: () => podEndpointOf(foundation, phase.pushes),
+      endpoint: () => podEndpointOf(context, phase.pushes),
     }),
   );
   cleanup.defer(() => admission.close(STOP.closeMs));
   const pushes = configuration.featureGates.trainJobProgress
     ? await servePushes({
-      foundation,
+      context,
       parts,
       replicaHost: replicaHost(configuration.bindAddress, environment, machine),
     })
@@ -186,7 +186,7 @@ export async function startManager(
     address: pushes?.forwardAddress,
     works: () =>
       createTermWorks({
-        foundation,
+        context,
         parts,
         webhookPort: () => admission.port,
         onConfigured: () => phase.configured = true,

@@ -7,12 +7,11 @@ import {
 } from "../../katib/api/exchange.ts";
 import { outcomeByTemplate } from "../../katib/api/job_state.ts";
 import { createObservationApi, type ObservationApi } from "../../katib/api/observation_api.ts";
-import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
-import { controllerOf } from "../../kube/ownership.ts";
 import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Peers } from "../../http/limits/peers.ts";
 import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
@@ -23,13 +22,13 @@ import { createFeeds } from "../../status/reading/status_feeds.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
 import { createOwnerRouter } from "../../status/replicas/owner.ts";
 import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
-import { type Caches, jobNow } from "./caches.ts";
+import { trialReference } from "../../trials/plan/claim.ts";
+import type { Caches } from "./caches.ts";
 import type { FindJob } from "./status_endpoint.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import type { JobEnds } from "./job_ends.ts";
+import type { JobEnds } from "../../status/reading/job_ends.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ObservationsHere } from "./observations_here.ts";
-import { isTrialsJob } from "./trials.ts";
 
 /** What it works with. */
 export interface ObservationServingOptions {
@@ -119,10 +118,10 @@ function createFollow(options: ObservationServingOptions) {
 
 /** The Trial that the job's controller reference names by its UID. */
 function trialOf(trials: Pick<Caches["trials"], "get">, { metadata }: AnyJob) {
-  if (!isTrialsJob(metadata)) return undefined;
-  const owner = controllerOf(metadata);
-  const trial = trials.get({ namespace: metadata.namespace ?? "", name: owner?.name ?? "" });
-  return trial?.metadata.uid === owner?.uid ? trial : undefined;
+  const owner = trialReference(metadata);
+  if (owner === undefined) return undefined;
+  const trial = trials.get({ namespace: metadata.namespace ?? "", name: owner.name });
+  return trial?.metadata.uid === owner.uid ? trial : undefined;
 }
 
 /** Serves observations; `handles` says which requests are its own. */

@@ -7,19 +7,20 @@ import { createEventRecorder, type EventRecorder } from "../../kube/events.ts";
 import { createLeadership, type Leadership } from "../../kube/leadership.ts";
 import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
-import { type Caches, createCaches } from "./caches.ts";
+import { type Caches, createCaches, INDEXES } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
 import { type Metrics, sinkMetrics } from "./metrics.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
-import { createOwnedState } from "./owned_state.ts";
-import { createTrialAdapter, ownersDeadlineMs } from "./trial_adapter.ts";
+import { createOwnedState } from "../../status/ledger/owned_state.ts";
+import { createTrialRecording, SINK_MS } from "../../katib/adapter/trial_recording.ts";
+import { katibIsKeptOut } from "../../webhook/katib_webhook_watch.ts";
 import { getLogger } from "@logtape/logtape";
 
 const log = getLogger(["milepost", "manager"]);
 
 /** What a manager is built of. */
-export interface Foundation {
+export interface ManagerContext {
   /** The kinds of jobs that it serves. */
   readonly kinds: JobKinds;
   readonly configuration: ManagerConfiguration;
@@ -36,7 +37,7 @@ export interface Foundation {
   readonly certificatePolicy?: CertificatePolicy | undefined;
 }
 
-function cachesOf({ kinds, client, clock, configuration, metrics }: Foundation): Caches {
+function cachesOf({ kinds, client, clock, configuration, metrics }: ManagerContext): Caches {
   return createCaches({
     kinds,
     client,
@@ -50,7 +51,10 @@ function cachesOf({ kinds, client, clock, configuration, metrics }: Foundation):
 }
 
 /** Leadership by the Lease of the manager's namespace, or without one. */
-function leadershipOf({ client, clock, configuration }: Foundation, identity: string): Leadership {
+function leadershipOf(
+  { client, clock, configuration }: ManagerContext,
+  identity: string,
+): Leadership {
   if (!configuration.leaderElect) return createLeadership(undefined);
   return createLeadership({
     client,
@@ -66,12 +70,12 @@ function leadershipOf({ client, clock, configuration }: Foundation, identity: st
 }
 
 function certificatesOf(
-  foundation: Foundation,
+  context: ManagerContext,
   caches: Caches,
   events: EventRecorder,
   leadership: Leadership,
 ) {
-  const { client, clock, configuration, host } = foundation;
+  const { client, clock, configuration, host } = context;
   const { webhookBaseUrl, statusBaseUrl, serviceName: service, namespace } = configuration;
   const own = host === undefined ? undefined : `https://${host}`;
   const baseUrls = [webhookBaseUrl, statusBaseUrl, own].filter((it) => it !== undefined);
@@ -79,7 +83,7 @@ function certificatesOf(
     store: client,
     address: { service, namespace, baseUrls },
     clock,
-    ...(foundation.certificatePolicy === undefined ? {} : { policy: foundation.certificatePolicy }),
+    ...(context.certificatePolicy === undefined ? {} : { policy: context.certificatePolicy }),
     mayChange: () => leadership.active || !configuration.leaderElect,
     changes: (listener) => {
       const stops = [caches.secrets.onChange(listener), leadership.onChange(listener)];
@@ -93,9 +97,9 @@ function certificatesOf(
   });
 }
 
-/** What is recorded, and where; undefined with the gate off. */
+/** The sink and the recording of trials; undefined if the feature gate is off. */
 async function recordingOf(
-  foundation: Foundation,
+  context: ManagerContext,
   { caches, events, certificates, leadership }: {
     readonly caches: Caches;
     readonly events: EventRecorder;
@@ -103,7 +107,7 @@ async function recordingOf(
     readonly leadership: Leadership;
   },
 ) {
-  const { configuration, clock, metrics } = foundation;
+  const { client, configuration, clock, kinds, metrics } = context;
   const { serviceName, namespace, observationSink, katibDbManager } = configuration;
   if (!configuration.featureGates.trainJobProgress) return undefined;
   const sink = await createSink({
@@ -112,7 +116,7 @@ async function recordingOf(
     trialsExist: () => caches.trials.synced && !caches.trials.resting,
     clock,
     metrics: sinkMetrics(metrics),
-    deadlineMs: ownersDeadlineMs(configuration),
+    deadlineMs: leadership.deadlineMs(SINK_MS),
     tls: () => {
       const { replica, caBundle: ca } = certificates.current();
       const serverName = `${serviceName}.${namespace}.svc`;
@@ -120,20 +124,37 @@ async function recordingOf(
     },
     mayWrite: () => leadership.leading,
   });
-  return { sink, adapter: createTrialAdapter({ ...foundation, caches, events, leadership, sink }) };
+  const adopted: ReadonlySet<string> = new Set(configuration.adoptCollectors);
+  const none: ReadonlySet<string> = new Set();
+  const trials = createTrialRecording({
+    kinds,
+    client,
+    jobs: caches.byKind,
+    trials: caches.trials,
+    indexes: INDEXES,
+    jobSets: caches.jobSets,
+    clock,
+    adopted: () =>
+      adopted.size > 0 && katibIsKeptOut(caches.mutatingConfigurations) ? adopted : none,
+    events,
+    leadership,
+    onStopped: () => metrics.trialsStopped.inc(),
+    sink,
+  });
+  return { sink, trials };
 }
 
 /**
  * Builds everything that needs no port. `identity` is unique to this process. Rejects with a
  * ConfigurationError if the observation log cannot be opened.
  */
-export async function createManagerParts(foundation: Foundation, identity: string) {
-  const { client, clock, configuration, metrics } = foundation;
-  const caches = cachesOf(foundation);
+export async function createManagerParts(context: ManagerContext, identity: string) {
+  const { client, clock, configuration, metrics } = context;
+  const caches = cachesOf(context);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
-  const leadership = leadershipOf(foundation, identity);
-  const certificates = certificatesOf(foundation, caches, events, leadership);
-  const recording = await recordingOf(foundation, {
+  const leadership = leadershipOf(context, identity);
+  const certificates = certificatesOf(context, caches, events, leadership);
+  const recording = await recordingOf(context, {
     caches,
     events,
     certificates,
@@ -150,10 +171,12 @@ export async function createManagerParts(foundation: Foundation, identity: strin
       client,
       jobs: caches.byKind,
       clock,
-      configuration,
       leadership,
-      metrics,
-      trials: recording && { ...recording, cache: caches.trials },
+      intervalMs: configuration.statusWriteInterval,
+      writesPerSecond: configuration.statusWritesQps,
+      onWrite: (result) => metrics.ledgerWrites.inc({ result }),
+      onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
+      record: recording?.trials.begin,
     }),
   };
 }

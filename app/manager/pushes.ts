@@ -6,7 +6,7 @@ import { createForwardClient, type ReplicaTls } from "../../status/replicas/forw
 import { startForwardListener } from "../../status/replicas/forward_listener.ts";
 import { createOwnerRouter } from "../../status/replicas/owner.ts";
 import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
-import type { Foundation, ManagerParts } from "./parts.ts";
+import type { ManagerContext, ManagerParts } from "./parts.ts";
 import { addressText } from "./replica.ts";
 import { serveObservations } from "./observations.ts";
 import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";
@@ -32,7 +32,7 @@ export interface PushServing {
 
 /** What it works with. */
 export interface PushServingOptions {
-  readonly foundation: Foundation;
+  readonly context: ManagerContext;
   readonly parts: ManagerParts;
   /** Under which other replicas reach this one. */
   readonly replicaHost: string;
@@ -51,7 +51,7 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 
 /** Listens for pushes that other replicas forward. */
 async function listenForForwards(options: PushServingOptions, here: ObservationsHere) {
-  const { foundation: { kinds, configuration, clock }, parts } = options;
+  const { context: { kinds, configuration, clock }, parts } = options;
   const { certificates, leadership, owned } = parts;
   const listener = await startForwardListener({
     kinds,
@@ -73,7 +73,7 @@ async function listenForForwards(options: PushServingOptions, here: Observations
 }
 
 function createForwarder(
-  { foundation: { kinds, configuration, clock, metrics }, parts }: PushServingOptions,
+  { context: { kinds, configuration, clock, metrics }, parts }: PushServingOptions,
 ) {
   const { certificates } = parts;
   const { serviceName: service, namespace } = configuration;
@@ -95,11 +95,11 @@ function byPath(api: ObservationApi, pushes: HttpHandler): HttpHandler {
 
 /** Starts to take pushes. Leaves nothing running where it throws. */
 export async function servePushes(options: PushServingOptions): Promise<PushServing> {
-  const { foundation, parts } = options;
-  const { configuration, clock } = foundation;
+  const { context, parts } = options;
+  const { configuration, clock } = context;
   const { owned } = parts;
   await using cleanup = new AsyncDisposableStack();
-  const here = createObservationsHere(foundation, () => owned.observations);
+  const here = createObservationsHere(context, () => parts.recording?.trials.observations);
   cleanup.defer(here.close);
   const forwards = configuration.leaderElect ? await listenForForwards(options, here) : undefined;
   let closeMs = 0;
@@ -111,10 +111,10 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forwarder.client.close();
   });
   const { forward, read } = forwarder.client;
-  const reading = serveReads({ ...foundation, ...parts, forward: read });
+  const reading = serveReads({ ...context, ...parts, forward: read });
   cleanup.defer(() => reading.close());
   const endpoint = createStatusEndpoint({
-    ...foundation,
+    ...context,
     caches: parts.caches,
     accept: createOwnerRouter({
       leader: parts.leadership,
@@ -126,16 +126,16 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   });
   cleanup.defer(() => endpoint.close());
   const api = serveObservations({
-    ...foundation,
+    ...context,
     ...parts,
     ...reading,
     peers: endpoint.peers,
-    findJob: createFindJob({ ...foundation, ...parts }),
+    findJob: createFindJob({ ...context, ...parts }),
     here,
     forward: forwarder.client,
   });
   cleanup.defer(() => api.close());
-  const server = await serveStatus({ ...foundation, ...parts }, {
+  const server = await serveStatus({ ...context, ...parts }, {
     handler: byPath(api, endpoint.handler),
     refuses: endpoint.peers.refuses,
   });

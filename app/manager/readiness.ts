@@ -2,7 +2,7 @@
 import type { Clock } from "../../kube/clock.ts";
 import { unsynced } from "./caches.ts";
 import type { ReadinessCheck } from "./health.ts";
-import type { Foundation, ManagerParts } from "./parts.ts";
+import type { ManagerContext, ManagerParts } from "./parts.ts";
 import type { PushServing } from "./pushes.ts";
 
 /** How often readiness is looked at while somebody waits for it, in milliseconds. */
@@ -18,7 +18,7 @@ export interface Phase {
 
 /** The checks of `/readyz`, each by what an operator looks at. */
 export function readinessChecks(
-  { configuration }: Foundation,
+  { configuration }: ManagerContext,
   parts: ManagerParts,
   phase: Phase,
 ): ReadinessCheck[] {
@@ -47,11 +47,11 @@ export function readinessChecks(
 
 /** Sets the gauges that are read, not counted. */
 export function refreshGauges(
-  { clock, metrics }: Foundation,
+  { clock, metrics }: ManagerContext,
   parts: ManagerParts,
   phase: Phase,
 ): void {
-  const { owned, certificates, leadership } = parts;
+  const { owned, certificates, leadership, recording } = parts;
   if (phase.certified) {
     for (const [name, time] of Object.entries(certificates.current().expiry)) {
       metrics.certificateExpiry.set({ name }, Math.round((time - clock.now()) / 1000));
@@ -60,7 +60,7 @@ export function refreshGauges(
   metrics.leader.set(leadership.leading ? 1 : 0);
   metrics.ledgerPending.set(owned.pending());
   metrics.ledgerOldestSeconds.set(owned.oldestSeconds());
-  metrics.trialsOpen.set(owned.openTrials());
+  metrics.trialsOpen.set(recording?.trials.openTrials() ?? 0);
 }
 
 /** Resolves when every check holds. Throws where `signal` aborts before. */

@@ -11,9 +11,9 @@ import { createStatusFeeds } from "../../status/reading/status_feeds.ts";
 import { createStreamPlaces } from "../../http/limits/stream_limits.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import { createJobEnds, type JobEnds } from "./job_ends.ts";
+import { createJobEnds, type JobEnds } from "../../status/reading/job_ends.ts";
 import type { Metrics } from "./metrics.ts";
-import type { OwnedState } from "./owned_state.ts";
+import type { OwnedState } from "../../status/ledger/owned_state.ts";
 
 /** What it works with. */
 export interface ReadServingOptions {

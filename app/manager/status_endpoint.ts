@@ -26,7 +26,7 @@ import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { Metrics } from "./metrics.ts";
-import { isTrialsPush } from "./trials.ts";
+import { isTrialsPush } from "../../status/ownership/trial_pushes.ts";
 
 /** Time for one read on a miss of a cache, in milliseconds. */
 const READ_DEADLINE_MS = 2_000;

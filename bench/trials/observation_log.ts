@@ -1,6 +1,6 @@
 /** Where the trials of the bench are recorded, and what is found there afterwards. */
 import { z } from "zod";
-import { createMetrics } from "../../app/manager/metrics.ts";
+import { createMetrics, sinkMetrics } from "../../app/manager/metrics.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
@@ -8,7 +8,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { freePort } from "../../tests/support/free_port.ts";
 import { until } from "../../tests/support/until.ts";
-import type { SinkChoice } from "../../app/configuration/observation_settings.ts";
+import type { SinkChoice } from "../../katib/log/sink_choice.ts";
 
 /** A sink that the bench knows. */
 export type SinkName = "memory" | "sqlite" | "grpc";
@@ -39,7 +39,7 @@ async function countRows(
     katibDbManager: "127.0.0.1:1",
     trialsExist: () => true,
     clock: systemClock,
-    metrics: createMetrics(),
+    metrics: sinkMetrics(createMetrics()),
     deadlineMs: 30_000,
   });
   let rows = 0;

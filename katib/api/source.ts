@@ -13,6 +13,6 @@ import type { ObservationReader } from "../adapter/adapter.ts";
  *   out k of that time itself, so that no page depends on the ones before it.
  * - `onChange` calls its listeners once a row is in the log, or the verdict is there, not before.
  *
- * `app/manager/owned_state.ts` hands it out as `observations`, undefined where no term runs on this replica.
+ * `TrialRecording.observations` is one, undefined if no term runs on this replica.
  */
 export type ObservationSource = Pick<ObservationReader, "snapshotOf" | "pageOf" | "onChange">;

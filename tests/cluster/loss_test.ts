@@ -59,5 +59,5 @@ Deno.test("SIGTERM ends the owner within 10 s though the API server hangs, and t
   })();
   assert.equal(code, 0, manager.log());
   assert.ok(tookMs < 10_000, `took ${tookMs} ms`);
-  assert.match(manager.log(), /"ended with progress unwritten".*"jobs":20/);
+  assert.match(manager.log(), /"stopped with unwritten progress".*"jobs":20/);
 });

@@ -112,3 +112,22 @@ Deno.test("`Leadership` is nowhere on a replica whose renewal is late", async ()
   await clock.advance(5_000);
   await running;
 });
+
+const deadlines: Record<string, { times?: { leaseMs: number; renewMs: number }; want: number }> = {
+  "the default lease": { times: { leaseMs: 15_000, renewMs: 10_000 }, want: 2_500 },
+  "a lease that leaves little": { times: { leaseMs: 4_000, renewMs: 3_000 }, want: 800 },
+  "no lease": { want: 2_500 },
+};
+for (const [sentence, { times, want }] of Object.entries(deadlines)) {
+  Deno.test(`\`Leadership.deadlineMs()\` ends before the next leader begins, with ${sentence}`, () => {
+    const election = times && {
+      client: leaseStore().clientOf({ down: false }),
+      namespace: "ns",
+      name: "lease",
+      identity: "a",
+      addressAnnotation: "example.org/address",
+      ...times,
+    };
+    assert.equal(createLeadership(election).deadlineMs(2_500), want);
+  });
+}

@@ -311,7 +311,7 @@ Deno.test("a job that asks for nothing is never told to come again because of it
     records: "all",
     rules: [],
   });
-  const unsteady = unsteadySink({ ...createMemorySink(), name: "sqlite" });
+  const unsteady = unsteadySink({ ...createMemorySink(), name: "sqlite", isShared: true });
   await withAdapter({ plans: [plain], sink: unsteady.sink }, async (scene) => {
     const { push, clock, settle } = scene;
     await settle();

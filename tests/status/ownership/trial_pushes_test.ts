@@ -1,11 +1,12 @@
 /** Tests of which pushes are a trial's. */
 import assert from "node:assert/strict";
-import { isTrialsJob, isTrialsPush } from "../../app/manager/trials.ts";
-import { KINDS } from "../../crds/kinds.ts";
-import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { LABELS } from "../../crds/names.ts";
-import type { OwnerRef } from "../../kube/resource.ts";
-import { trainJob } from "../support/standalone.ts";
+import { isTrialsPush } from "../../../status/ownership/trial_pushes.ts";
+import { trialReference } from "../../../trials/plan/claim.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { LABELS } from "../../../crds/names.ts";
+import type { OwnerRef } from "../../../kube/resource.ts";
+import { trainJob } from "../../support/standalone.ts";
 
 const trial: OwnerRef = {
   apiVersion: "kubeflow.org/v1beta1",
@@ -33,8 +34,8 @@ const JOBS: Record<string, { owners: OwnerRef[]; want: boolean }> = {
   "nobody controls": { owners: [], want: false },
 };
 for (const [sentence, { owners, want }] of Object.entries(JOBS)) {
-  Deno.test(`\`isTrialsJob()\` is ${want} for a job that ${sentence}`, () => {
-    assert.equal(isTrialsJob({ name: "job", ownerReferences: owners }), want);
+  Deno.test(`\`trialReference()\` is ${want ? "there" : "undefined"} for a job that ${sentence}`, () => {
+    assert.equal(trialReference({ ownerReferences: owners }) !== undefined, want);
   });
 }
 

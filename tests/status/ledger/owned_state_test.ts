@@ -1,15 +1,14 @@
 /** Tests of the state that the owner holds for a term: how it begins, and the ways in which it ends. */
 import assert from "node:assert/strict";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
-import { createMetrics } from "../../app/manager/metrics.ts";
-import { createOwnedState } from "../../app/manager/owned_state.ts";
-import { KINDS } from "../../crds/kinds.ts";
-import { WATCHED } from "../../crds/watched.ts";
-import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { MemoryCluster } from "../controller/memory_cluster.ts";
-import { FakeClock, settlePromises } from "../support/fake_clock.ts";
-import { trainJob } from "../support/standalone.ts";
+import { createOwnedState } from "../../../status/ledger/owned_state.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { WATCHED } from "../../../crds/watched.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { KubeClient } from "../../../kube/client.ts";
+import { MemoryCluster } from "../../controller/memory_cluster.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+import { trainJob } from "../../support/standalone.ts";
 
 const FLUSH_MS = 5_000;
 
@@ -48,8 +47,8 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
     options?.signal?.throwIfAborted();
     return await client.patch(kind, key, change, options);
   };
-  const metrics = createMetrics();
-  const leadership = { leading: true };
+  const drops = new Map<string, number>();
+  const leadership = { leading: true, deadlineMs: () => 4_000 };
   const owned = createOwnedState({
     client: { ...client, patch },
     jobs: new Map([[TRAINJOB, {
@@ -57,15 +56,11 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
       pods: cluster.informer(WATCHED.pod),
     }]]),
     clock,
-    configuration: {
-      statusWriteInterval: 1000,
-      statusWritesQps,
-      leaderElect: true,
-      leaseDuration: 15_000,
-      renewDeadline: 10_000,
-    },
     leadership,
-    metrics,
+    intervalMs: 1000,
+    writesPerSecond: statusWritesQps,
+    onWrite: () => {},
+    onDrop: (cause, count) => drops.set(cause, (drops.get(cause) ?? 0) + count),
   });
   const stop = new AbortController();
   const running = owned.run(stop.signal, FLUSH_MS);
@@ -84,10 +79,7 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
       }, new AbortController().signal),
     shown: (name: string) =>
       cluster.peek(KINDS.trainJob, `default/${name}`)?.status?.trainerStatus?.progressPercentage,
-    dropped: async (cause: string) => {
-      const { values } = await metrics.ledgerDropped.get();
-      return values.find(({ labels }) => labels.cause === cause)?.value ?? 0;
-    },
+    dropped: (cause: string) => drops.get(cause) ?? 0,
     /** Ends it; answers how long that took by its clock. */
     async end(): Promise<number> {
       const began = clock.monotonic();
@@ -112,7 +104,7 @@ Deno.test("`OwnedState.run()` writes 2,000 pending jobs at its end, within 5 s, 
     const tookMs = await end();
     assert.ok(tookMs <= FLUSH_MS, `took ${tookMs} ms`);
     assert.deepEqual(names.filter((name) => shown(name) !== 2), []);
-    assert.equal(await dropped("shutdown"), 0);
+    assert.equal(dropped("shutdown"), 0);
     const refused = await push("job-0", 3);
     assert.ok(refused.ok !== true && refused.retryAfterMs > 0);
   });
@@ -128,9 +120,11 @@ Deno.test("`OwnedState.run()` counts and tells what 5 s were not enough for", as
     assert.ok(tookMs <= FLUSH_MS + 10, `took ${tookMs} ms`);
     const left = names.filter((name) => shown(name) === undefined).length;
     assert.ok(left >= 400 && left <= 600, `${left} left`);
-    assert.equal(await dropped("shutdown"), left);
+    assert.equal(dropped("shutdown"), left);
   });
-  assert.deepEqual(records.map(({ rawMessage }) => rawMessage), ["ended with progress unwritten"]);
+  assert.deepEqual(records.map(({ rawMessage }) => rawMessage), [
+    "stopped with unwritten progress",
+  ]);
   assert.ok(Number(records[0]?.properties.jobs) > 0);
 });
 
@@ -141,9 +135,11 @@ Deno.test("`OwnedState.run()` ends in 5 s where every write hangs, those from be
     for (const name of names) await push(name, 1);
     await clock.advance(1_000);
     assert.equal(await end(), FLUSH_MS);
-    assert.equal(await dropped("shutdown"), 30);
+    assert.equal(dropped("shutdown"), 30);
   });
-  assert.deepEqual(records.map(({ rawMessage }) => rawMessage), ["ended with progress unwritten"]);
+  assert.deepEqual(records.map(({ rawMessage }) => rawMessage), [
+    "stopped with unwritten progress",
+  ]);
 });
 
 Deno.test("`OwnedState.run()` breaks off, counts and tells what it holds where the lease is lost", async () => {
@@ -159,10 +155,10 @@ Deno.test("`OwnedState.run()` breaks off, counts and tells what it holds where t
     assert.ok(await end() <= 10);
     assert.equal(writes.length, begun, "no write begins any more");
     assert.equal(names.filter((name) => shown(name) === 1).length, written);
-    assert.equal(await dropped("lease_lost"), 100 - written);
+    assert.equal(dropped("lease_lost"), 100 - written);
   });
   const messages = records.map(({ rawMessage }) => rawMessage);
-  assert.deepEqual(messages, ["the lease was lost with progress unwritten"]);
+  assert.deepEqual(messages, ["lost the lease with unwritten progress"]);
 });
 
 Deno.test("`OwnedState.run()` takes what objects show for written, by UID", async () => {

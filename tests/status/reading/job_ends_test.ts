@@ -1,10 +1,10 @@
 /** When streams hear that their job has ended. */
 import assert from "node:assert/strict";
-import { createJobEnds } from "../../app/manager/job_ends.ts";
-import { KINDS } from "../../crds/kinds.ts";
-import type { AnyJob } from "../../crds/job_kind.ts";
-import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { Informer } from "../../kube/informer.ts";
+import { createJobEnds } from "../../../status/reading/job_ends.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { AnyJob } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { Informer } from "../../../kube/informer.ts";
 
 const JOB = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
 

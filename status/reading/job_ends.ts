@@ -1,9 +1,8 @@
 /** Job end notifications, for streams that end with their job. */
-import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import { endOf } from "../../crds/job_state.ts";
 import type { Informer } from "../../kube/informer.ts";
-import type { JobEnd } from "../../status/reading/status_stream.ts";
-import { jobNow } from "./caches.ts";
+import type { JobEnd } from "./status_stream.ts";
 
 /** Notifies of ends. */
 export interface JobEnds {

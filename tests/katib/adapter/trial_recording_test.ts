@@ -1,45 +1,20 @@
-/** The adapter as the manager puts it together: deadlines, events, and whose logs are deleted. */
+/** Tests of the recording of trials: stops, events, terms, and whose logs are deleted. */
 import assert from "node:assert/strict";
-import { createMetrics } from "../../app/manager/metrics.ts";
 import {
-  createTrialAdapter,
+  createTrialRecording,
   followTrials,
-  ownersDeadlineMs,
-  type TrialAdapterParts,
-} from "../../app/manager/trial_adapter.ts";
-import { INDEXES } from "../../app/manager/caches.ts";
-import { KINDS } from "../../crds/kinds.ts";
-import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
-import { WATCHED } from "../../crds/watched.ts";
-import { createMemorySink } from "../../katib/log/memory_sink.ts";
-import { type ObservationSink, SinkError } from "../../katib/log/sink.ts";
-import { type LogKey } from "../../trials/recording/observation_row.ts";
-import { jobKeyOf } from "../../trials/plan/claim.ts";
-import { MemoryCluster } from "../controller/memory_cluster.ts";
-import { jobOf, trial } from "../katib/trials/builders.ts";
-import { FakeClock, settlePromises } from "../support/fake_clock.ts";
-
-const ELECTION = { leaderElect: true, leaseDuration: 15_000, renewDeadline: 10_000 } as const;
-
-const deadlines: Record<
-  string,
-  { settings: Parameters<typeof ownersDeadlineMs>[0]; want: number }
-> = {
-  "the shipped lease": { settings: { adoptCollectors: [], ...ELECTION }, want: 2_500 },
-  "a lease that leaves little": {
-    settings: { adoptCollectors: [], ...ELECTION, leaseDuration: 4_000, renewDeadline: 3_000 },
-    want: 800,
-  },
-  "no lease": {
-    settings: { adoptCollectors: [], ...ELECTION, leaderElect: false, leaseDuration: 1_000 },
-    want: 2_500,
-  },
-};
-for (const [sentence, { settings, want }] of Object.entries(deadlines)) {
-  Deno.test(`\`ownersDeadlineMs()\` ends before the next owner begins, with ${sentence}`, () => {
-    assert.equal(ownersDeadlineMs(settings), want);
-  });
-}
+  type TrialRecordingOptions,
+} from "../../../katib/adapter/trial_recording.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { WATCHED } from "../../../crds/watched.ts";
+import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+import { type LogKey } from "../../../trials/recording/observation_row.ts";
+import { jobKeyOf } from "../../../trials/plan/claim.ts";
+import { MemoryCluster } from "../../controller/memory_cluster.ts";
+import { jobOf, trial } from "../trials/builders.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
 /** The parts over a cluster in memory with one trial, `ml/t1`. */
 function partsWith(sink: ObservationSink) {
@@ -48,32 +23,31 @@ function partsWith(sink: ObservationSink) {
   cluster.put(KINDS.trial, made);
   cluster.put(KINDS.trainJob, jobOf(made));
   const events: string[] = [];
+  const indexes = { name: "name", job: "job" } as const;
   const trials = cluster.informer(WATCHED.trial, {
-    [INDEXES.name]: ({ metadata }) => [metadata.name ?? ""],
-    [INDEXES.job]: (it) => [jobKeyOf(it)],
+    [indexes.name]: ({ metadata }) => [metadata.name ?? ""],
+    [indexes.job]: (it) => [jobKeyOf(it)],
   });
-  const metrics = createMetrics();
+  const stopped: string[] = [];
   const clock = new FakeClock(undefined, () => settlePromises(300));
-  const parts: TrialAdapterParts = {
+  const parts: TrialRecordingOptions = {
     kinds: JOB_KINDS,
-    leadership: { leading: true },
+    leadership: { leading: true, deadlineMs: (mostMs) => mostMs },
     client: cluster.client(),
-    caches: {
-      byKind: new Map([[TRAINJOB, {
-        jobs: cluster.informer(WATCHED.trainJob),
-        pods: cluster.informer(WATCHED.pod),
-      }]]),
-      trials: Object.assign(trials, { resting: false, rouse: () => {} }),
-      jobSets: cluster.informer(KINDS.jobSet),
-      mutatingConfigurations: cluster.informer(KINDS.mutatingWebhookConfiguration),
-    },
+    jobs: new Map([[TRAINJOB, {
+      jobs: cluster.informer(WATCHED.trainJob),
+      pods: cluster.informer(WATCHED.pod),
+    }]]),
+    trials: Object.assign(trials, { resting: false, rouse: () => {} }),
+    indexes,
+    jobSets: cluster.informer(KINDS.jobSet),
     clock,
-    configuration: { adoptCollectors: [], ...ELECTION },
+    adopted: () => new Set(),
+    onStopped: () => void stopped.push("stopped"),
     events: {
       record: ({ kind, name }, { reason, message }) =>
         void events.push(`${kind} ${name} ${reason}: ${message}`),
     },
-    metrics,
     sink,
   };
   const key = { namespace: "ml", name: "t1-node-0-0" };
@@ -89,7 +63,7 @@ function partsWith(sink: ObservationSink) {
       },
     },
   });
-  return { parts, events, cluster, clock, trials, metrics };
+  return { parts, events, cluster, clock, trials, stopped };
 }
 
 const push = (step: number, loss: string) => ({
@@ -104,8 +78,8 @@ const push = (step: number, loss: string) => ({
 const never = new AbortController().signal;
 
 Deno.test("a trial is recorded, stopped and counted by the parts that the manager gives it", async () => {
-  const { parts, events, cluster, clock, metrics } = partsWith(createMemorySink());
-  const adapter = createTrialAdapter(parts).begin();
+  const { parts, events, cluster, clock, stopped } = partsWith(createMemorySink());
+  const adapter = createTrialRecording(parts).begin();
   const over = new AbortController();
   const running = adapter.run(over.signal);
   for (const step of [1, 2, 3]) {
@@ -116,8 +90,7 @@ Deno.test("a trial is recorded, stopped and counted by the parts that the manage
   const { status } = cluster.peek(KINDS.trial, "ml/t1") ?? {};
   assert.equal(status?.conditions?.at(-1)?.type, "EarlyStopped");
   assert.equal(events.filter((it) => it.includes("EarlyStopped: ")).length, 2, String(events));
-  const { values } = await metrics.trialsStopped.get();
-  assert.equal(values[0]?.value, 1);
+  assert.equal(stopped.length, 1);
   over.abort();
   await running;
 });
@@ -129,7 +102,7 @@ Deno.test("rows that the log will never take are told on the Trial", async () =>
     append: () => Promise.reject(new SinkError("refused", "no such trial")),
   };
   const { parts, events, clock } = partsWith(refusing);
-  const adapter = createTrialAdapter(parts).begin();
+  const adapter = createTrialRecording(parts).begin();
   const over = new AbortController();
   const running = adapter.run(over.signal);
   const answer = await adapter.accept(push(1, "0.9"), never);
@@ -159,3 +132,17 @@ for (const [sentence, { dropped, ...sink }] of Object.entries(sinks)) {
     }
   });
 }
+
+Deno.test("`TrialRecording` shows logs and open trials while a term runs, and not after it", async () => {
+  const { parts, clock } = partsWith(createMemorySink());
+  const recording = createTrialRecording(parts);
+  assert.deepEqual([recording.observations, recording.openTrials()], [undefined, 0]);
+  const over = new AbortController();
+  const running = recording.begin().run(over.signal);
+  assert.ok(recording.observations !== undefined);
+  assert.equal(recording.openTrials(), 1);
+  over.abort();
+  assert.deepEqual([recording.observations, recording.openTrials()], [undefined, 0]);
+  await clock.advance(0);
+  await running;
+});

@@ -1,0 +1,193 @@
+/** Recording of trials: the adapter of each term, over caches that outlive terms. */
+import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
+import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import { aborted } from "../../kube/aborted.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { EventRecorder, EventSubject } from "../../kube/events.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { Leadership } from "../../kube/leadership.ts";
+import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { ObservationSource } from "../api/source.ts";
+import type { ObservationSink } from "../log/sink.ts";
+import { createStopper } from "../stopping/stopper.ts";
+import { followJobSets, type JobSetChecks } from "../trials/job_set_checks.ts";
+import { createNotifier } from "../trials/notifier.ts";
+import { createPlanCache, type PlanCacheOptions } from "../trials/plan_cache.ts";
+import type { Adapter } from "./adapter.ts";
+import { type AdapterOptions, createAdapter } from "./create_adapter.ts";
+
+/** Options of {@link createTrialRecording}. */
+export interface TrialRecordingOptions extends Pick<PlanCacheOptions, "trials" | "indexes"> {
+  readonly kinds: JobKinds;
+  readonly client: KubeClient;
+  readonly jobs: PlanCacheOptions["jobs"] & JobSetChecks["jobs"];
+  readonly trials: PlanCacheOptions["trials"] & Pick<Informer<Trial>, "onChange">;
+  readonly jobSets: JobSetChecks["jobSets"];
+  readonly clock: Clock;
+  /** Kinds of collectors whose trials are adopted now. */
+  readonly adopted: () => ReadonlySet<string>;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
+  /** Called for each job that was stopped early. */
+  readonly onStopped: () => void;
+  readonly sink: ObservationSink;
+}
+
+/** What records the pushes of one term. */
+export interface TermRecorder extends Pick<Adapter, "accept"> {
+  /** The job is gone; `object` is its last state. */
+  forget(job: JobRef, object: AnyJob): void;
+  /** Records and stops trials until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Records trials while this replica leads, and answers questions about trials always. */
+export interface TrialRecording {
+  /** Begins a term. */
+  begin(): TermRecorder;
+  /** The logs of the present term; undefined without one. */
+  readonly observations: ObservationSource | undefined;
+  /** Number of jobs that may be stopped by their rules. */
+  openTrials(): number;
+  /** The job has ended by itself; see {@link Adapter.settle}. */
+  settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
+  /** The Trial whose metrics the job's pods push. Rejects if that is not known now. */
+  trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
+  /** Reports JobSets that do not fit their trials' templates, until `signal` aborts. */
+  check(signal: AbortSignal): Promise<void>;
+}
+
+/** Longest time of one call to the log, in milliseconds: clients wait for 5 s, the endpoint for 3. */
+export const SINK_MS = 2_500;
+/** Longest time of one read of the API server on a miss of a cache, in milliseconds. */
+const READ_MS = 2_000;
+/** Longest time of one write to it, in milliseconds. */
+const WRITE_MS = 5_000;
+/** Annotations by which a job asks to be recorded. */
+const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
+
+/** The Trial, or the job without one, as an event names it. */
+function aboutPlan({ key, job }: ObservationPlan): EventSubject {
+  return key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob(job);
+}
+
+/** Events about a log. */
+function logEvents(events: Pick<EventRecorder, "record">) {
+  const warn = (plan: ObservationPlan, reason: string, message: string) =>
+    events.record(aboutPlan(plan), { type: "Warning", reason, message });
+  return {
+    onRefused: (plan, problem) =>
+      warn(
+        plan,
+        EVENT_REASONS.observationRefused,
+        `the observation log refuses a push: ${problem}`,
+      ),
+    onUnreported: (plan, names) =>
+      warn(
+        plan,
+        EVENT_REASONS.ruleMetricMissing,
+        `the job has ended, and never pushed what its rules name: ${names.join(", ")}`,
+      ),
+  } satisfies Partial<AdapterOptions>;
+}
+
+/** Creates {@link TrialRecording}; nothing is recorded before a term begins. */
+export function createTrialRecording(options: TrialRecordingOptions): TrialRecording {
+  const { client, jobs, trials, clock, events, leadership, sink } = options;
+  const leading = () => leadership.leading;
+  const notify = createNotifier(events);
+  const plans = createPlanCache({
+    jobs,
+    trials,
+    client,
+    clock,
+    indexes: options.indexes,
+    settings: () => ({
+      adopted: options.adopted(),
+      namesOnly: sink.knowsTrialsByNameAlone,
+      keepsPlainJobs: sink.keepsPlainJobs,
+    }),
+    notify,
+    deadlineMs: READ_MS,
+  });
+  let current: Adapter | undefined;
+
+  const createTermAdapter = () =>
+    createAdapter({
+      sink,
+      plans,
+      stopper: createStopper({
+        client,
+        clock,
+        events,
+        leading,
+        deadlineMs: leadership.deadlineMs(WRITE_MS),
+      }),
+      clock,
+      leading,
+      sinkMs: leadership.deadlineMs(SINK_MS),
+      onStop: (_, outcome) => {
+        if (outcome === "stopped") options.onStopped();
+      },
+      ...logEvents(events),
+    });
+
+  return {
+    begin() {
+      const adapter = current = createTermAdapter();
+      return {
+        accept: adapter.accept,
+        forget({ kind, namespace, name, uid }, { metadata: { annotations = {} } }) {
+          const asked = ASKS.some((it) => annotations[it] !== undefined);
+          adapter.forget({ kind, namespace, name, uid }, asked);
+        },
+        async run(signal) {
+          const stop = followTrials(trials, sink, adapter.drop);
+          const close = () => {
+            if (current === adapter) current = undefined;
+          };
+          signal.addEventListener("abort", close, { once: true });
+          try {
+            await adapter.run(signal);
+          } finally {
+            close();
+            stop();
+          }
+        },
+      };
+    },
+    get observations() {
+      return current;
+    },
+    openTrials: () => current?.open() ?? 0,
+    settle: (trainJob, signal) => current?.settle(jobRefOf(TRAINJOB, trainJob), signal),
+    trialOf: (trainJob, signal) => plans.trialOf(TRAINJOB, trainJob, signal),
+    async check(signal) {
+      const { kinds, jobSets } = options;
+      const stop = followJobSets({ kinds, jobSets, jobs, plans, notify }, signal);
+      await aborted(signal);
+      stop();
+    },
+  };
+}
+
+/**
+ * Deletes the logs of Trials that are gone, unless the sink knows trials by name alone: then Katib deletes
+ * them. Returns a function that stops this.
+ */
+export function followTrials(
+  trials: Pick<Informer<Trial>, "onChange">,
+  sink: Pick<ObservationSink, "knowsTrialsByNameAlone">,
+  drop: Adapter["drop"],
+): () => void {
+  return trials.onChange(({ type, object: { metadata } }) => {
+    if (type !== "deleted" || sink.knowsTrialsByNameAlone) return;
+    const { namespace = "", name = "", uid = "" } = metadata;
+    drop({ kind: "trial", namespace, name, uid });
+  });
+}

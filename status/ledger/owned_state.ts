@@ -1,0 +1,174 @@
+/** State that the leader owns for one term: the ledger and the newest statuses, fenced by leadership. */
+import { getLogger } from "@logtape/logtape";
+import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import { progressOf } from "../../crds/job_state.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { Leadership } from "../../kube/leadership.ts";
+import type { Acceptance, AcceptPush, Push } from "../chain/exchange.ts";
+import { createHeldStatuses, type HeldStatuses } from "../reading/held_statuses.ts";
+import type { PollOwner } from "../reading/status_feeds.ts";
+import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
+import { createStatusWriter } from "./status_writer.ts";
+
+const log = getLogger(["milepost", "manager"]);
+
+/** Longest deadline of a write of progress, in milliseconds. */
+const WRITE_MS = 5_000;
+
+/** A second recipient of accepted pushes, for one term. */
+export interface PushRecorder {
+  /** Returns the answer to the push; undefined if the push is none of its business. */
+  accept(
+    push: Push,
+    signal: AbortSignal,
+  ): undefined | Acceptance | Promise<Acceptance | undefined>;
+  /** The job is gone. */
+  forget(job: JobRef, object: AnyJob): void;
+  /** Works until `signal` aborts; takes no pushes from then on. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Options of {@link createOwnedState}. */
+export interface OwnedStateOptions
+  extends Required<Pick<LedgerOptions, "intervalMs" | "writesPerSecond">> {
+  readonly client: KubeClient;
+  /** The caches of jobs by their kind. */
+  readonly jobs: ReadonlyMap<JobKind, {
+    readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange">;
+  }>;
+  readonly clock: Clock;
+  readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
+  readonly onWrite: LedgerOptions["onWrite"];
+  readonly onDrop: LedgerOptions["onDrop"];
+  /** Makes the recorder of a term. Absent: pushes are not recorded. */
+  readonly record?: (() => PushRecorder) | undefined;
+}
+
+/** The state of one term. */
+interface TermState {
+  readonly ledger: Ledger;
+  readonly held: HeldStatuses;
+  readonly recorder: PushRecorder | undefined;
+}
+
+/** The state of the leader; empty on other replicas. */
+export interface OwnedState {
+  readonly accept: AcceptPush;
+  /** Reads the newest statuses of jobs; undefined if no term runs here. */
+  readonly poll: PollOwner;
+  /** Number of jobs with unwritten progress. */
+  pending(): number;
+  /** Age of the oldest unwritten progress, in seconds. */
+  oldestSeconds(): number;
+  /**
+   * Owns the state until `signal` aborts. Then unwritten progress is written within `flushMs` if this
+   * replica still leads; otherwise it is dropped and counted.
+   */
+  run(signal: AbortSignal, flushMs: number): Promise<void>;
+}
+
+/** The recorder's answer; `otherwise` if the push is none of its business. */
+function recorded(
+  recorder: PushRecorder,
+  push: Push,
+  signal: AbortSignal,
+  otherwise: Acceptance,
+): Acceptance | Promise<Acceptance> {
+  const answer = recorder.accept(push, signal);
+  return answer instanceof Promise ? answer.then((it) => it ?? otherwise) : answer ?? otherwise;
+}
+
+/** Creates the state; it accepts nothing before a term runs. */
+export function createOwnedState(options: OwnedStateOptions): OwnedState {
+  const { client, jobs, clock, leadership, intervalMs, writesPerSecond, onWrite, onDrop } = options;
+  const write = createStatusWriter(client, leadership.deadlineMs(WRITE_MS));
+  let current: TermState | undefined;
+
+  /** The progress in the job's object, if the cache has that very job. */
+  function shown(ref: JobRef) {
+    const job = jobNow(jobs, ref);
+    return job && progressOf(ref.kind, job);
+  }
+
+  const createTermLedger = () =>
+    createLedger({
+      write: (job, status, signal) =>
+        leadership.leading
+          ? write(job, status, signal)
+          : Promise.resolve({ result: "error", problem: "the lease was not renewed in time" }),
+      shown,
+      clock,
+      intervalMs,
+      writesPerSecond,
+      onWrite,
+      onDrop,
+    });
+
+  /** Forgets jobs that are gone. Returns a function that stops this. */
+  function followJobs({ ledger, held, recorder }: TermState): () => void {
+    const stops = [...jobs].map(([kind, cache]) =>
+      cache.jobs.onChange(({ type, object }) => {
+        const { uid } = object.metadata;
+        if (type !== "deleted" || uid === undefined) return;
+        ledger.forget(uid);
+        held.forget(uid);
+        recorder?.forget(jobRefOf(kind, object), object);
+      })
+    );
+    return () => stops.forEach((stop) => stop());
+  }
+
+  async function end(ledger: Ledger, running: Promise<void>, flushMs: number) {
+    if (!leadership.leading) {
+      const left = ledger.abandon();
+      if (left > 0) log.warn("lost the lease with unwritten progress", { jobs: left });
+      return await running;
+    }
+    const [left] = await Promise.all([ledger.flush(flushMs), running]);
+    if (left > 0) log.warn("stopped with unwritten progress", { jobs: left, withinMs: flushMs });
+  }
+
+  return {
+    accept(push, signal) {
+      if (current === undefined) {
+        const reason = "this replica does not own the status of jobs";
+        return { retryAfterMs: 1000, reason };
+      }
+      const { ledger, held, recorder } = current;
+      // First, so that progress is shown also while the observation log is down.
+      const acceptance = ledger.submit(push.job, push.trainerStatus);
+      if (!acceptance.ok) return acceptance;
+      held.put(push);
+      return recorder === undefined ? acceptance : recorded(recorder, push, signal, acceptance);
+    },
+    poll: (entries, waitMs, signal) =>
+      current?.held.poll(entries, waitMs, signal) ?? Promise.resolve(undefined),
+    pending: () => current?.ledger.pending() ?? 0,
+    oldestSeconds: () => current?.ledger.oldestSeconds() ?? 0,
+    async run(signal, flushMs) {
+      const ledger = createTermLedger();
+      const held = createHeldStatuses({ shown, clock, term: crypto.randomUUID() });
+      const recorder = options.record?.();
+      const state = { ledger, held, recorder };
+      const stop = followJobs(state);
+      const ended = Promise.withResolvers<void>();
+      const close = () => {
+        current = undefined;
+        held.close();
+        end(ledger, running, flushMs).then(ended.resolve, ended.reject);
+      };
+      current = state;
+      const running = ledger.run(signal);
+      const recording = recorder?.run(signal);
+      signal.addEventListener("abort", close, { once: true });
+      if (signal.aborted) close();
+      try {
+        await Promise.all([ended.promise, recording]);
+      } finally {
+        stop();
+      }
+    },
+  };
+}
