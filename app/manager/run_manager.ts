@@ -7,7 +7,8 @@ import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "../configuration/configuration.ts";
 import { startLogging, stopLogging } from "../logging.ts";
 import { giveUpPermissions } from "../permissions.ts";
-import { aborted, stopSignal } from "../signals.ts";
+import { aborted } from "../../kube/aborted.ts";
+import { stopSignal } from "../signals.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";
 
