@@ -25,7 +25,7 @@ const FROZEN_FIELDS = ["initializer", "trainer", "activeDeadlineSeconds"] as con
 const PATCHES = "spec.runtimePatches";
 
 /** Returns the problem of a runtime that does not exist, with upstream's spelling of the field. */
-export function missingRuntimeProblem(job: TrainJob): FieldProblem {
+function missingRuntimeProblem(job: TrainJob): FieldProblem {
   const ref = runtimeRefOf(job);
   const [field, what] = ref.kind === KINDS.trainingRuntime.kind
     ? ["spec.runtimeRef", "trainingRuntime"]

@@ -1,4 +1,4 @@
-/** Carries out a plan: the only writes of the JobSet executor. */
+/** Writes of the JobSet executor: the execution of a plan. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../crds/kubernetes.ts";
@@ -16,10 +16,10 @@ import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Plan } from "./decide.ts";
 import type { JobPatch } from "./policy/suspension.ts";
 
-/** Calls to the API server that one pass has under way at a time. */
+/** Concurrent calls to the API server in one pass. */
 const MAX_CALLS = 50;
 
-/** What acting needs. */
+/** Dependencies of {@link act}. */
 export interface Actor {
   readonly client: KubeClient;
   readonly events: Pick<EventRecorder, "record">;
@@ -27,7 +27,7 @@ export interface Actor {
   readonly jobSetWrites: OwnWrites<JobSet>;
 }
 
-/** How a pass ended: as planned, or given up because what it was planned from is out of date. */
+/** Result of a pass: as planned, or given up because the plan was made from outdated objects. */
 export type ActResult = "done" | "outdated";
 
 interface Pass extends Actor {
@@ -70,13 +70,13 @@ async function deleteJob(pass: Pass, job: WatchedJob): Promise<void> {
         signal,
       }));
   } catch (error) {
-    // Gone already, or another Job has the name by now.
+    // It was deleted already, or another Job has the name now.
     if (!isNotFound(error) && !isConflict(error)) throw error;
     jobWrites.forget(keyOf(job));
   }
 }
 
-/** Whether the Job belongs to a JobSet of the same name that was there before this one. */
+/** Reports whether the Job belongs to an earlier JobSet of the same name. */
 function isPredecessors(job: WatchedJob, { jobSet }: Pass): boolean {
   const owner = controllerOf(job.metadata);
   return owner?.kind === "JobSet" && owner.name === jobSet.metadata.name &&
@@ -84,9 +84,9 @@ function isPredecessors(job: WatchedJob, { jobSet }: Pass): boolean {
 }
 
 /**
- * Creates a Job, or takes the one that is there where it is this JobSet's: the answer to an earlier
- * creation was lost, or the cache is behind. One that is going, of an earlier attempt or of a JobSet
- * of the same name that is gone, is waited for; its deletion brings the next pass.
+ * Creates a Job, or accepts an existing one of this JobSet: the response to an earlier creation was
+ * lost, or the cache is outdated. A Job that is being deleted, of an earlier attempt or of an earlier
+ * JobSet of the same name, is waited for; its deletion triggers the next pass.
  */
 async function createJob(pass: Pass, job: Job): Promise<void> {
   const { client, jobWrites, jobSet, signal } = pass;
@@ -139,7 +139,7 @@ async function createService(pass: Pass, service: Plan["createService"]): Promis
 async function patchJob({ client, jobWrites, signal }: Pass, patch: JobPatch): Promise<void> {
   const { job, clearStartTime, body } = patch;
   const key = keyOf(job);
-  // The uid makes sure that a Job of the same name that came since is left alone.
+  // The uid protects a newer Job of the same name.
   const metadata = { uid: job.metadata?.uid };
   try {
     if (clearStartTime) {
@@ -160,8 +160,8 @@ async function patchJob({ client, jobWrites, signal }: Pass, patch: JobPatch): P
 }
 
 /**
- * Whether the JobSet is still as the plan takes it to be. A cache that is behind must not make Jobs
- * again for one that is being deleted or has restarted.
+ * Reports whether the JobSet is still the one that was planned for. An outdated cache must not lead to
+ * new Jobs for a JobSet that is being deleted or has restarted.
  */
 async function isUpToDate({ client, jobSet, signal }: Pass): Promise<boolean> {
   const live = await getOrUndefined(client, KINDS.jobSet, nameOf(jobSet), { signal });
@@ -199,8 +199,8 @@ async function deleteJobSet({ client, jobSet, signal }: Pass): Promise<void> {
 }
 
 /**
- * Does what the plan says, in its order. An error of any step is thrown after the calls under way
- * have ended, and the status is not written. Every step may be repeated.
+ * Executes the plan in its order. Throws the error of any step after the calls in flight have ended,
+ * and then does not write the status. Every step may be repeated.
  */
 export async function act(
   actor: Actor,
@@ -214,7 +214,7 @@ export async function act(
   const pass: Pass = { ...actor, jobSet, signal, now };
   await callAll(plan.deleteJobs, (job) => deleteJob(pass, job), signal);
   const creates = plan.createJobs.length > 0 || plan.createService !== undefined;
-  // The first pass of a new JobSet has no earlier state to be behind of.
+  // The first pass of a new JobSet has no earlier state that could be outdated.
   if (creates && jobSet.status !== undefined && !(await isUpToDate(pass))) return "outdated";
   await createService(pass, plan.createService);
   await createJobs(pass, plan.createJobs);

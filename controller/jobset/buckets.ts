@@ -1,10 +1,10 @@
-/** The Jobs of a JobSet by what has become of them (contract jobset.md 3.2 and 3.4): pure. */
+/** Classification of the Jobs of a JobSet by their state, and counters of them. Pure. */
 import type { ReplicatedJobStatus } from "../../crds/jobset.ts";
 import { JOB_CONDITIONS, JOBSET_KEYS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { ResolvedSpec } from "./defaults.ts";
 
-/** The Jobs of a JobSet. `previous` ones are of an earlier attempt and go. */
+/** The Jobs of a JobSet. The `previous` ones belong to an earlier attempt and are deleted. */
 export interface Buckets {
   readonly previous: readonly WatchedJob[];
   readonly active: readonly WatchedJob[];
@@ -12,7 +12,7 @@ export interface Buckets {
   readonly failed: readonly WatchedJob[];
 }
 
-/** The attempt that a Job belongs to. Throws where its label is missing or not a number. */
+/** Returns the attempt that a Job belongs to. Throws if its label is missing or not a number. */
 function attemptOf(job: WatchedJob): number {
   const label = job.metadata?.labels?.[JOBSET_KEYS.restartAttempt];
   if (label === undefined || !/^\d{1,10}$/.test(label)) {
@@ -29,7 +29,7 @@ function finishOf(job: WatchedJob): string | undefined {
   )?.type;
 }
 
-/** Sorts Jobs into buckets; `restarts` is the JobSet's `status.restarts`. */
+/** Returns the Jobs by state; `restarts` is the JobSet's `status.restarts`. */
 export function bucketJobs(jobs: readonly WatchedJob[], restarts: number): Buckets {
   const buckets = {
     previous: new Array<WatchedJob>(),
@@ -47,19 +47,19 @@ export function bucketJobs(jobs: readonly WatchedJob[], restarts: number): Bucke
   return buckets;
 }
 
-/** The replicated job that a Job belongs to, by its label. */
+/** Returns the replicated job that a Job belongs to, by its label. */
 export function replicatedJobOf(job: WatchedJob): string | undefined {
   return job.metadata?.labels?.[JOBSET_KEYS.replicatedJobName];
 }
 
-/** Whether as many pods of the Job are ready or have succeeded as it runs at a time. */
+/** Reports whether as many pods are ready or have succeeded as the Job runs in parallel. */
 export function isJobReady(job: WatchedJob): boolean {
   const parallelism = job.spec?.parallelism ?? 1;
   const wanted = Math.min(parallelism, job.spec?.completions ?? parallelism);
   return (job.status?.succeeded ?? 0) + (job.status?.ready ?? 0) >= wanted;
 }
 
-/** Counters of every replicated job of the spec, by name from Z to A. */
+/** Returns the counters of every replicated job of the spec, by name from Z to A. */
 export function countJobs(spec: ResolvedSpec, buckets: Buckets): ReplicatedJobStatus[] {
   const counters = spec.replicatedJobs.map(({ name }): ReplicatedJobStatus => {
     const count = (jobs: readonly WatchedJob[], holds: (job: WatchedJob) => boolean = () => true) =>

@@ -1,4 +1,4 @@
-/** What a JobSet's conditions say, and the rules by which they change (contract jobset.md 3.9). */
+/** Conditions of a JobSet, and the rules by which they change. */
 import type { JobSetStatus } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
 import { JOBSET_CONDITIONS as TYPES, JOBSET_REASONS as REASONS } from "../../crds/names.ts";
@@ -6,13 +6,13 @@ import { rfc3339 } from "../../crds/timestamps.ts";
 import { findCondition, setCondition } from "../../kube/conditions.ts";
 import type { EventText } from "../../kube/events.ts";
 
-/** A status in the making, and the events that go out once it is written. */
-export interface Draft {
+/** A status before it is written, and the events that are sent after that. */
+export interface StatusDraft {
   readonly status: JobSetStatus;
   readonly events: readonly EventText[];
 }
 
-/** A condition to be, and the type of the event that tells of it. */
+/** A wanted condition, and the type of the event that announces it. */
 export interface ConditionChange {
   readonly type: string;
   readonly status: "True" | "False";
@@ -30,7 +30,7 @@ function change(
   return { type, status, reason, message, event };
 }
 
-/** Every change that a JobSet's conditions know, to the letter. */
+/** Every change of a JobSet's conditions, word for word as upstream's. */
 export const CHANGES = {
   completed: change(TYPES.completed, "True", [
     REASONS.allJobsCompleted,
@@ -84,10 +84,14 @@ function endOpposite(conditions: Condition[], type: string): Condition[] {
 }
 
 /**
- * The draft with that condition. False is written over an existing condition only; the same words
- * change nothing and tell nobody; the time moves only with the status.
+ * Returns the draft with that condition. False is written over an existing condition only; equal words
+ * change nothing and send no event; the transition time changes only with the status.
  */
-export function withCondition(draft: Draft, wanted: ConditionChange, now: number): Draft {
+export function withCondition(
+  draft: StatusDraft,
+  wanted: ConditionChange,
+  now: number,
+): StatusDraft {
   const { event, ...update } = wanted;
   const conditions = draft.status.conditions ?? [];
   const old = findCondition(conditions, update.type);
@@ -103,19 +107,19 @@ export function withCondition(draft: Draft, wanted: ConditionChange, now: number
   };
 }
 
-/** The draft of a JobSet that has completed. */
-export function withCompletion(draft: Draft, now: number): Draft {
+/** Returns the draft of a JobSet that has completed. */
+export function withCompletion(draft: StatusDraft, now: number): StatusDraft {
   const completed = withCondition(draft, CHANGES.completed, now);
   const ended = withCondition(completed, CHANGES.restartEndedByCompletion, now);
   return { ...ended, status: { ...ended.status, terminalState: TYPES.completed } };
 }
 
-/** The draft of a JobSet that has failed for that reason. */
+/** Returns the draft of a JobSet that has failed for that reason. */
 export function withFailure(
-  draft: Draft,
+  draft: StatusDraft,
   { reason, message }: { reason: string; message: string },
   now: number,
-): Draft {
+): StatusDraft {
   const failed = withCondition(draft, CHANGES.failed(reason, message), now);
   const ended = withCondition(failed, CHANGES.restartEndedByFailure, now);
   return { ...ended, status: { ...ended.status, terminalState: TYPES.failed } };

@@ -1,4 +1,4 @@
-/** The built-in JobSet executor: JobSets of ours become Jobs and headless Services. */
+/** Controller of the built-in JobSet executor: its sources and its loop. */
 import { systemClock } from "../../kube/clock.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
@@ -14,14 +14,14 @@ export { jobSetJobIndexes } from "./reconciler.ts";
 /** Options of {@link createJobSetController}. */
 export interface JobSetControllerOptions extends Omit<ReconcilerOptions, "clock"> {
   readonly clock?: Clock;
-  /** JobSets that are worked on at a time. Default 4. */
+  /** JobSets reconciled concurrently. Default 4. */
   readonly workers?: number;
   readonly metrics?: ControllerMetrics;
 }
 
 /**
- * A controller of the JobSets whose `spec.managedBy` is ours. Its caller runs the caches; the informer
- * of Jobs needs `jobSetJobIndexes`.
+ * Creates the controller of the JobSets whose `spec.managedBy` names Milepost: they become Jobs and
+ * headless Services. The caller runs the caches; the informer of Jobs needs `jobSetJobIndexes`.
  */
 export function createJobSetController(options: JobSetControllerOptions): Controller {
   const { clock = systemClock, workers = 4, metrics } = options;

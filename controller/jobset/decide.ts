@@ -1,4 +1,4 @@
-/** From what is observed of a JobSet to what shall be done (contract jobset.md 3.1): pure. */
+/** Decisions of the JobSet executor, from what is observed of a JobSet to a plan. Pure. */
 import { problemsSummary } from "../../crds/field_problem.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
@@ -7,7 +7,7 @@ import { JOBSET_REASONS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../kube/events.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
-import { CHANGES, type Draft, withCompletion, withCondition } from "./conditions.ts";
+import { CHANGES, type StatusDraft, withCompletion, withCondition } from "./conditions.ts";
 import { type ResolvedSpec, resolveSpec } from "./defaults.ts";
 import { missingJobs } from "./policy/creation.ts";
 import { applyFailurePolicy } from "./policy/failure.ts";
@@ -19,40 +19,40 @@ import { invalidParts } from "./problems.ts";
 import { renderService } from "./render.ts";
 import { unsupportedParts } from "./unsupported.ts";
 
-/** What is known of a JobSet and its children. */
+/** A JobSet and its children, as read at one moment. */
 export interface Observed {
   readonly jobSet: JobSet;
   /** The Jobs that this JobSet controls by uid. */
   readonly jobs: readonly WatchedJob[];
-  /** Whether a Service of the wanted name is there, whoever owns it. */
+  /** Whether a Service of the wanted name exists, whoever owns it. */
   readonly hasService: boolean;
 }
 
-/** What to do, in the order of the fields; an error keeps the status from being written. */
+/** The work of one pass, in the order of the fields; after an error the status is not written. */
 export interface Plan {
   readonly deleteJobSet: boolean;
   readonly deleteJobs: readonly WatchedJob[];
   readonly createService?: Service;
-  /** One list a replicated job; an error in one keeps the later ones from being created. */
+  /** One list for each replicated job; after an error in one list the later ones are not created. */
   readonly createJobs: readonly (readonly Job[])[];
   readonly patchJobs: readonly JobPatch[];
-  /** Absent where nothing changed. */
+  /** Absent if nothing changed. */
   readonly status?: JobSetStatus;
-  /** They go out after the status is written. */
+  /** Sent after the status is written. */
   readonly events: readonly EventText[];
   readonly requeueAfterMs?: number;
 }
 
 type Work = Partial<Omit<Plan, "status" | "events">>;
 
-interface Scene {
+interface Context {
   readonly jobSet: JobSet;
   readonly spec: ResolvedSpec;
   readonly buckets: Buckets;
   readonly now: number;
 }
 
-function conclude(before: JobSetStatus | undefined, draft: Draft, work: Work): Plan {
+function conclude(before: JobSetStatus | undefined, draft: StatusDraft, work: Work): Plan {
   const changed = !isDeepStrictEqual(before, draft.status);
   return {
     deleteJobSet: false,
@@ -69,8 +69,11 @@ function living(jobs: readonly WatchedJob[]): WatchedJob[] {
   return jobs.filter((job) => job.metadata?.deletionTimestamp === undefined);
 }
 
-/** The condition that refuses the JobSet, or ends an earlier refusal. */
-function withRefusal({ jobSet, now }: Scene, draft: Draft): { draft: Draft; refused: boolean } {
+/** Sets the condition that refuses the JobSet, or ends an earlier refusal. */
+function withRefusal(
+  { jobSet, now }: Context,
+  draft: StatusDraft,
+): { draft: StatusDraft; refused: boolean } {
   const metadata = jobSet.metadata;
   const spec = jobSet.spec ?? {};
   const invalid = invalidParts(spec, metadata);
@@ -83,9 +86,13 @@ function withRefusal({ jobSet, now }: Scene, draft: Draft): { draft: Draft; refu
   return { draft: withCondition(draft, CHANGES.refused(reason, message), now), refused: true };
 }
 
-/** Steps 10 to 14: the Service, the missing Jobs, and who is suspended. */
-function withWork(scene: Scene, draft: Draft, hasService: boolean): { draft: Draft; work: Work } {
-  const { jobSet, spec, buckets, now } = scene;
+/** Adds the Service, the missing Jobs, and what is suspended or resumed. */
+function withWork(
+  context: Context,
+  draft: StatusDraft,
+  hasService: boolean,
+): { draft: StatusDraft; work: Work } {
+  const { jobSet, spec, buckets, now } = context;
   const counters = draft.status.replicatedJobsStatus ?? [];
   const restarts = draft.status.restarts ?? 0;
   const { replicatedJobs, order } = startable(spec, counters);
@@ -113,7 +120,7 @@ function withWork(scene: Scene, draft: Draft, hasService: boolean): { draft: Dra
   return { draft: next, work: { ...work, patchJobs: patches } };
 }
 
-function afterTheEnd({ jobSet, spec, buckets, now }: Scene, draft: Draft): Plan {
+function afterTheEnd({ jobSet, spec, buckets, now }: Context, draft: StatusDraft): Plan {
   const left = timeToDeletion(draft.status, { ttlSeconds: spec.ttlSecondsAfterFinished, now });
   return conclude(jobSet.status, draft, {
     deleteJobs: living(buckets.active),
@@ -122,7 +129,7 @@ function afterTheEnd({ jobSet, spec, buckets, now }: Scene, draft: Draft): Plan 
   });
 }
 
-function withReadiness({ spec, now }: Scene, draft: Draft): Draft {
+function withReadiness({ spec, now }: Context, draft: StatusDraft): StatusDraft {
   const counters = draft.status.replicatedJobsStatus ?? [];
   const started = counters.reduce((sum, { ready, succeeded }) => sum + ready + succeeded, 0);
   const wanted = spec.replicatedJobs.reduce((sum, { replicas }) => sum + replicas, 0);
@@ -131,23 +138,23 @@ function withReadiness({ spec, now }: Scene, draft: Draft): Draft {
 }
 
 /**
- * What to do about a JobSet that is ours and not being deleted. Throws where a Job's labels cannot
- * be read. The inputs are not changed.
+ * Returns the plan for a JobSet that this executor manages and that is not being deleted. Throws if the
+ * labels of a Job cannot be read. The inputs are not changed.
  */
 export function decide({ jobSet, jobs, hasService }: Observed, now: number): Plan {
   const spec = resolveSpec(jobSet);
   const restarts = jobSet.status?.restarts ?? 0;
   const buckets = bucketJobs(jobs, restarts);
-  const scene: Scene = { jobSet, spec, buckets, now };
-  const counted: Draft = {
+  const context: Context = { jobSet, spec, buckets, now };
+  const counted: StatusDraft = {
     status: { ...jobSet.status, restarts, replicatedJobsStatus: countJobs(spec, buckets) },
     events: [],
   };
-  if (terminalCondition(jobSet.status)) return afterTheEnd(scene, counted);
-  const { draft: judged, refused } = withRefusal(scene, counted);
+  if (terminalCondition(jobSet.status)) return afterTheEnd(context, counted);
+  const { draft: judged, refused } = withRefusal(context, counted);
   if (refused) return conclude(jobSet.status, judged, {});
   const deleteJobs = living(buckets.previous);
-  const draft = withReadiness(scene, judged);
+  const draft = withReadiness(context, judged);
   if (buckets.failed.length > 0) {
     const failed = applyFailurePolicy(draft, spec, { failed: buckets.failed, now });
     return conclude(jobSet.status, failed, { deleteJobs });
@@ -155,6 +162,6 @@ export function decide({ jobSet, jobs, hasService }: Observed, now: number): Pla
   if (isSuccessful(spec, buckets.succeeded)) {
     return conclude(jobSet.status, withCompletion(draft, now), { deleteJobs });
   }
-  const { draft: last, work } = withWork(scene, draft, hasService);
+  const { draft: last, work } = withWork(context, draft, hasService);
   return conclude(jobSet.status, last, work);
 }

@@ -1,8 +1,8 @@
-/** A JobSet's spec with every default in place, in memory only: whether or not a webhook ran. */
+/** Defaults of a JobSet's spec, applied in memory only, whether or not a webhook set them. */
 import type { FailurePolicyRule, JobSet, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 import type { JobTemplateSpec } from "../../crds/kubernetes.ts";
 
-/** One replicated job, whole. */
+/** A replicated job with every default. */
 export interface ResolvedReplicatedJob {
   readonly name: string;
   readonly groupName: string;
@@ -11,14 +11,14 @@ export interface ResolvedReplicatedJob {
   readonly dependsOn: readonly { readonly name: string; readonly status: "Ready" | "Complete" }[];
 }
 
-/** What to do when a Job fails. */
+/** A failure policy with every default. */
 export interface ResolvedFailurePolicy {
   readonly maxRestarts: number;
   readonly restartStrategy: "Recreate" | "BlockingRecreate" | "InPlaceRestart";
   readonly rules: readonly FailurePolicyRule[];
 }
 
-/** A JobSet's spec, whole (contract jobset.md 1.1, 1.2 and 5). */
+/** A JobSet's spec with every default. */
 export interface ResolvedSpec {
   readonly replicatedJobs: readonly ResolvedReplicatedJob[];
   readonly network: {
@@ -83,7 +83,7 @@ function resolveFailurePolicy(
   };
 }
 
-/** The spec as the controller acts on it. Reads only. */
+/** Returns the spec with every default. The input is not changed. */
 export function resolveSpec(jobSet: JobSet): ResolvedSpec {
   const spec: JobSetSpec = jobSet.spec ?? {};
   const { failurePolicy, coordinator, network, successPolicy } = spec;

@@ -1,4 +1,4 @@
-/** Validation of a new JobSet (contract jobset.md 1.1 and 1.3): pure. */
+/** Validation of a new JobSet, by the rules of upstream's webhook. Pure. */
 import type { FailurePolicyRule, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import { DNS_LABEL_MAX, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
@@ -6,7 +6,7 @@ import { coordinatorEndpoint, jobName } from "./render.ts";
 import { type JobSetMetadata, unsupportedParts } from "./unsupported.ts";
 
 const INT32_MAX = 2 ** 31 - 1;
-/** Characters that the API server and the Job controller add to a name. */
+/** Characters that the API server and the Job controller append to a name. */
 const RANDOM_SUFFIX = "xxxxx";
 /** Longest prefix that the API server keeps of generateName. */
 const GENERATE_NAME_MAX = 58;
@@ -27,7 +27,7 @@ function isDns1035(value: string): boolean {
   return value.length <= DNS_LABEL_MAX && DNS_1035.test(value);
 }
 
-/** The name as the API server will make it; undefined where it is not known. */
+/** Returns the name as the API server will generate it; undefined if it is not known. */
 function expectedName({ name, generateName }: JobSetMetadata): string | undefined {
   if (name) return name;
   return generateName && `${generateName.slice(0, GENERATE_NAME_MAX)}${RANDOM_SUFFIX}`;
@@ -63,7 +63,7 @@ function dependencyProblems(jobs: readonly ReplicatedJob[], index: number): Fiel
   return dependsOn.flatMap(({ name }, at) =>
     earlier.includes(name) ? [] : [{
       field: `${path}[${at}].name`,
-      message: `"${name}" must be a replicated job that stands earlier in the list`,
+      message: `"${name}" must be a replicated job earlier in the list`,
     }]
   );
 }
@@ -79,7 +79,7 @@ function replicatedJobProblems(
   const problems = dependencyProblems(jobs, index);
   const { replicas = 1, groupName = "default" } = job;
   if (jobs.findIndex(({ name }) => name === job.name) < index) {
-    problems.push({ field: `${path}.name`, message: `"${job.name}" stands in the list twice` });
+    problems.push({ field: `${path}.name`, message: `"${job.name}" is listed twice` });
   }
   if (!Number.isInteger(replicas) || replicas < 0) {
     problems.push({ field: `${path}.replicas`, message: `must be at least 0, is ${replicas}` });
@@ -89,7 +89,7 @@ function replicatedJobProblems(
     problems.push({ field: `${path}.replicas`, message });
   }
   if (!isDns1035(groupName)) {
-    problems.push({ field: `${path}.groupName`, message: `"${groupName}" is no DNS label` });
+    problems.push({ field: `${path}.groupName`, message: `"${groupName}" must be a DNS label` });
   }
   return jobSet === undefined ? problems : [...problems, ...nameProblems(job, path, jobSet)];
 }
@@ -102,7 +102,7 @@ function targetProblems(
   return (targets ?? []).flatMap((name, index) =>
     names.has(name) ? [] : [{
       field: `${path}.targetReplicatedJobs[${index}]`,
-      message: `"${name}" is no replicated job of this JobSet`,
+      message: `"${name}" is not a replicated job of this JobSet`,
     }]
   );
 }
@@ -113,7 +113,7 @@ function ruleProblems(rule: FailurePolicyRule, path: string): FieldProblem[] {
     problems.push({
       field: `${path}.name`,
       message:
-        `"${rule.name}" must begin with a letter, hold letters, digits, '_', ',' and ':', end with a letter, digit or '_', and have at most 128 characters`,
+        `"${rule.name}" must begin with a letter, contain letters, digits, '_', ',' and ':', end with a letter, digit or '_', and have at most 128 characters`,
     });
   }
   rule.onJobFailureReasons?.forEach((reason, index) => {
@@ -135,7 +135,7 @@ function policyProblems(spec: JobSetSpec, names: ReadonlySet<string>): FieldProb
       const path = `spec.failurePolicy.rules[${index}]`;
       const name = rule.name || `failurePolicyRule${index}`;
       const twice = ruleNames.indexOf(name) < index
-        ? [{ field: `${path}.name`, message: `"${name}" stands in the list twice` }]
+        ? [{ field: `${path}.name`, message: `"${name}" is listed twice` }]
         : [];
       return [
         ...twice,
@@ -152,7 +152,7 @@ function coordinatorProblems(spec: JobSetSpec, jobSet: string | undefined): Fiel
   const { replicatedJob, jobIndex = 0, podIndex = 0 } = spec.coordinator;
   const job = spec.replicatedJobs?.find(({ name }) => name === replicatedJob);
   if (job === undefined) {
-    const message = `"${replicatedJob}" is no replicated job of this JobSet`;
+    const message = `"${replicatedJob}" is not a replicated job of this JobSet`;
     return [{ field: `${path}.replicatedJob`, message }];
   }
   const problems: FieldProblem[] = [];
@@ -187,7 +187,10 @@ function fieldProblems(spec: JobSetSpec): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const { subdomain } = spec.network ?? {};
   if (subdomain && !(DNS_1123_SUBDOMAIN.test(subdomain) && isDns1035(subdomain))) {
-    problems.push({ field: "spec.network.subdomain", message: `"${subdomain}" is no DNS label` });
+    problems.push({
+      field: "spec.network.subdomain",
+      message: `"${subdomain}" must be a DNS label`,
+    });
   }
   const { managedBy } = spec;
   if (managedBy && (managedBy.length > 63 || !DOMAIN_PREFIXED.test(managedBy))) {
@@ -205,7 +208,7 @@ function fieldProblems(spec: JobSetSpec): FieldProblem[] {
   return problems;
 }
 
-/** What is wrong in a JobSet, apart from what is right but not executed here. */
+/** Returns everything that is invalid in a JobSet; what is valid but not executed is not. */
 export function invalidParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): FieldProblem[] {
   const jobs = spec.replicatedJobs ?? [];
   const jobSet = expectedName(metadata);
@@ -219,9 +222,9 @@ export function invalidParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): F
 }
 
 /**
- * Everything for which a new JobSet must be refused: what is wrong by the contract and what the
- * built-in executor does not execute. Without a name the lengths of names are not checked. An empty
- * list means that it can be executed.
+ * Returns everything for which a new JobSet must be refused: what is invalid, and what the built-in
+ * executor does not execute. Without a name the lengths of names are not checked. An empty list means
+ * that the JobSet can be executed.
  */
 export function jobSetProblems(spec: JobSetSpec, metadata: JobSetMetadata = {}): FieldProblem[] {
   return [...invalidParts(spec, metadata), ...unsupportedParts(spec, metadata)];

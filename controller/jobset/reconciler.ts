@@ -1,4 +1,4 @@
-/** Observe, decide, act: one pass over one JobSet. */
+/** Reconciler of JobSets: observes, decides and acts. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
@@ -17,10 +17,10 @@ import { act, type Actor } from "./act.ts";
 import { decide } from "./decide.ts";
 import { resolveSpec } from "./defaults.ts";
 
-/** Name of the index by which Jobs are found under the uid of their controller. */
+/** Name of the index of Jobs by the uid of their controller. */
 const JOBS_BY_CONTROLLER = "controllerUid";
 
-/** Indexes that the informer of Jobs must have for the executor. */
+/** Indexes that the informer of Jobs must have. */
 export const jobSetJobIndexes: Record<string, (job: WatchedJob) => string[]> = {
   [JOBS_BY_CONTROLLER]: (job) => {
     const uid = controllerOf(job.metadata)?.uid;
@@ -28,10 +28,10 @@ export const jobSetJobIndexes: Record<string, (job: WatchedJob) => string[]> = {
   },
 };
 
-/** The parts of an informer that are used here. */
+/** The part of an informer that the reconciler uses. */
 export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced">;
 
-/** What a reconciler needs. */
+/** Options of {@link createJobSetReconciler}. */
 export interface ReconcilerOptions {
   readonly client: KubeClient;
   readonly informers: {
@@ -44,23 +44,23 @@ export interface ReconcilerOptions {
   readonly clock: Clock;
 }
 
-/** One pass at a time for each key. */
+/** Reconciles one key at a time. */
 export interface JobSetReconciler {
   reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
-  /** The caches that it watches; they feed its memory of own writes. */
+  /** The caches that wake the controller; they feed the memory of own writes. */
   readonly sources: readonly Source[];
 }
 
-/** After this long a Job that we created and never saw is looked for. */
+/** After this time a Job that was created and never seen is looked up, in milliseconds. */
 const UNSEEN_AFTER_MS = 10_000;
-/** When to look again at a JobSet whose cache was found to be behind. */
+/** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
 
 function isOurs(jobSet: JobSet): boolean {
   return jobSet.spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
 }
 
-/** Forgets Jobs that we made and that went without the cache ever showing them. */
+/** Forgets Jobs that were created here and deleted before the cache showed them. */
 async function dropGone(
   { client, jobWrites }: Actor,
   uid: string,
@@ -72,7 +72,7 @@ async function dropGone(
   }
 }
 
-/** A reconciler with its memory of own writes. */
+/** Creates a reconciler with its memory of own writes. */
 export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconciler {
   const { client, informers, events, clock } = options;
   const jobWrites = createOwnWrites<WatchedJob>({

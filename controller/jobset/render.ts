@@ -1,4 +1,4 @@
-/** The Jobs and the Service of a JobSet: pure. */
+/** Rendering of the Jobs and the Service of a JobSet. Pure. */
 import { createHash } from "node:crypto";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { Job, ObjectMeta, PodTemplateSpec, Service } from "../../crds/kubernetes.ts";
@@ -6,17 +6,17 @@ import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/names.ts";
 import { controllerReference } from "../../kube/ownership.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "./defaults.ts";
 
-/** `<jobset>-<replicated job>-<index>`. */
+/** Returns the name of a Job: `<jobset>-<replicated job>-<index>`. */
 export function jobName(jobSet: string, replicatedJob: string, index: number): string {
   return `${jobSet}-${replicatedJob}-${index}`;
 }
 
-/** Lower-case hex SHA-1 of `<namespace>/<job>` (contract jobset.md 2, job-key). */
+/** Returns the job key: the lower-case hexadecimal SHA-1 of `<namespace>/<job>`. */
 export function jobKey(namespace: string, job: string): string {
   return createHash("sha1").update(`${namespace}/${job}`).digest("hex");
 }
 
-/** The address of the coordinating pod: `<jobset>-<rj>-<job>-<pod>.<subdomain>`. */
+/** Returns the address of the coordinating pod: `<jobset>-<rj>-<job>-<pod>.<subdomain>`. */
 export function coordinatorEndpoint(
   jobSet: string,
   coordinator: NonNullable<ResolvedSpec["coordinator"]>,
@@ -30,7 +30,7 @@ function replicasOf(jobs: readonly ResolvedReplicatedJob[]): number {
   return jobs.reduce((sum, job) => sum + job.replicas, 0);
 }
 
-/** What a Job and its pods say of their place in the JobSet, as labels and as annotations. */
+/** Returns the labels, which are also annotations, that place a Job and its pods in the JobSet. */
 function placeKeys(
   { jobSet, spec, replicatedJob, index, restarts }: JobRequest,
 ): Record<string, string> {
@@ -61,14 +61,14 @@ function placeKeys(
   };
 }
 
-/** Which Job is wanted. */
+/** The Job to render. */
 export interface JobRequest {
   readonly jobSet: JobSet;
   readonly spec: ResolvedSpec;
   readonly replicatedJob: ResolvedReplicatedJob;
   /** From 0 up to replicas - 1. */
   readonly index: number;
-  /** `status.restarts` as it is now. */
+  /** Current value of `status.restarts`. */
   readonly restarts: number;
 }
 
@@ -85,7 +85,7 @@ function ownedBy(jobSet: JobSet) {
   return [controllerReference({ apiVersion: JOBSET_API_VERSION, kind: "JobSet", name, uid })];
 }
 
-/** One Job of a JobSet (contract jobset.md 2). The inputs are not changed. */
+/** Returns one Job of a JobSet. The inputs are not changed. */
 export function renderJob(request: JobRequest): Job {
   const { jobSet, spec, replicatedJob, index } = request;
   const { name = "", namespace } = jobSet.metadata;
@@ -118,7 +118,7 @@ export function renderJob(request: JobRequest): Job {
   };
 }
 
-/** The headless Service of a JobSet, by which its pods find each other. */
+/** Returns the headless Service of a JobSet, by which its pods find each other. */
 export function renderService(jobSet: JobSet, spec: ResolvedSpec): Service {
   const { name = "", namespace } = jobSet.metadata;
   return {

@@ -1,4 +1,4 @@
-/** The format of a runtime patch's manager: a domain-prefixed path, judged as Kubernetes does. Pure. */
+/** Validation of domain-prefixed paths, with Kubernetes' words. Pure. */
 
 const LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`;
@@ -7,7 +7,7 @@ const SUBDOMAIN_MAX = 253;
 const HTTP_PATH = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
 const HTTP_PATH_PATTERN = new RegExp(`^${HTTP_PATH}$`);
 
-/** What is wrong with a domain-prefixed path, one text each; none where it is one. */
+/** Returns everything that is wrong with a domain-prefixed path; empty if it is one. */
 export function domainPathProblems(text: string): string[] {
   const slash = text.indexOf("/");
   const [domain, path] = [text.slice(0, Math.max(0, slash)), text.slice(slash + 1)];

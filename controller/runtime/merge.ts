@@ -1,4 +1,4 @@
-/** Strategic merge as Kubernetes does it, for the fields that a runtime patch may touch. Pure. */
+/** Strategic merge patch of Kubernetes, for the fields that a runtime patch may set. Pure. */
 import { isObject } from "../../crds/json.ts";
 import { unshared } from "./copy.ts";
 
@@ -11,14 +11,14 @@ function mergeInto(target: object, patch: object): void {
   }
 }
 
-/** An ordinary property; unlike an assignment it takes `__proto__` for the name that it is. */
+/** An ordinary property; unlike an assignment it treats `__proto__` as any other name. */
 function defined(value: unknown): PropertyDescriptor {
   return { value, writable: true, enumerable: true, configurable: true };
 }
 
 /**
- * Objects merge recursively, lists and scalars are replaced, absent and null fields change nothing.
- * Neither input is changed nor shared with the result.
+ * Merges objects recursively: lists and scalars are replaced, absent and null fields change nothing.
+ * Neither input is changed or shared with the result.
  */
 export function mergeObjects<T extends object>(target: T | undefined, patch: T): T {
   const result = unshared(target ?? patch);
@@ -26,7 +26,7 @@ export function mergeObjects<T extends object>(target: T | undefined, patch: T):
   return result;
 }
 
-/** Maps merge by key: the patch wins. Absent where both are. */
+/** Merges maps by key: the patch wins. Returns undefined if there is neither. */
 export function mergeMaps(
   target: Record<string, string> | undefined,
   patch: Record<string, string> | undefined | null,
@@ -36,18 +36,18 @@ export function mergeMaps(
 
 /** How a list of objects merges. */
 export interface ListMerge<T, P> {
-  /** What makes two items the same. */
+  /** The key that identifies an item. */
   readonly keyOf: (item: T | P) => string;
-  /** The item that the runtime has, changed by the patch. */
+  /** Returns the runtime's item with the patch. */
   readonly merge: (item: T, patch: P) => T;
-  /** An item that only the patch has. */
+  /** Returns an item that only the patch has. */
   readonly create: (patch: P) => T;
 }
 
 /**
  * Merges lists by key, in Kubernetes' order: items of the patch in the patch's order; those that
- * only the target has keep their relative order and stand before the first item of the patch that
- * followed them in the target, else at the end (contract trainjob.md 3.6).
+ * only the target has keep their relative order and precede the first item of the patch that followed
+ * them in the target, else they come last.
  */
 export function mergeLists<T, P>(
   target: readonly T[] | undefined,
@@ -72,7 +72,7 @@ export function mergeLists<T, P>(
   return [...result, ...others];
 }
 
-/** Merging by one field of items that are of the same type in target and patch. */
+/** Returns the merge by one field of items that have the same type in target and patch. */
 export function byField<T extends object>(keyOf: (item: T) => string): ListMerge<T, T> {
   return { keyOf, merge: mergeObjects, create: (item) => unshared(item) };
 }

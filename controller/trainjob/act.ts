@@ -23,7 +23,7 @@ export function isRefusal(error: unknown): error is KubeError {
     !isNotFound(error) && error.code !== 401;
 }
 
-/** Creates what must not be told: of a refusal only the code and the reason are passed on. */
+/** Creates a secret object: an error passes on the code and the reason of a refusal, and no text. */
 async function createOnce(
   { client, signal }: Writer,
   { kind, name }: ChildPlan,
@@ -54,7 +54,7 @@ async function deleteChild(
   }
 }
 
-/** Writes one child. That it exists already is a conflict like any other: the caller reads anew. */
+/** Writes one child. Throws a conflict if it exists already; the caller then reads it again. */
 export async function writeChild(writer: Writer, plan: ChildPlan): Promise<void> {
   const { client, key: { namespace }, signal } = writer;
   const { kind, name, write } = plan;

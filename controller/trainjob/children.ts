@@ -1,12 +1,13 @@
-/** Children of a TrainJob: what has to be written so that each is as its mode says. Pure. */
+/** Plans for the children of a TrainJob, by the mode of each. Pure. */
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { LABELS } from "../../crds/names.ts";
 import { controllerOf } from "../../kube/ownership.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
+import { covers } from "./fingerprint.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
 
-/** The one write that brings a child up to date. */
+/** The write that brings a child up to date. */
 export type ChildWrite =
   | { readonly kind: "none" }
   | { readonly kind: "create"; readonly object: KubeObject }
@@ -29,23 +30,6 @@ export interface ChildPlan {
 }
 
 const NONE: ChildWrite = { kind: "none" };
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
-/** Reports whether the merge patch would change nothing, but for defaults inside lists. */
-function isApplied(live: unknown, patch: unknown): boolean {
-  if (patch === undefined) return true;
-  if (patch === null) return live === undefined || live === null;
-  if (!isObject(patch)) return live === patch;
-  if (Array.isArray(patch)) {
-    return Array.isArray(live) && live.length === patch.length &&
-      patch.every((item, index) => isApplied(live[index], item));
-  }
-  const fields = new Map<string, unknown>(isObject(live) ? Object.entries(live) : []);
-  return Object.entries(patch).every(([name, value]) => isApplied(fields.get(name), value));
-}
 
 /** The object to create, which the TrainJob controls. */
 function childObject(trainJob: TrainJob, name: string, content: ChildContent): KubeObject {
@@ -71,7 +55,7 @@ function createPlan(trainJob: TrainJob, child: Child): ChildWrite {
   return { kind: "create-once", make };
 }
 
-/** Says who controls an object that is not the TrainJob's. */
+/** Returns a phrase with the owner of an object that is not the TrainJob's. */
 export function ownerText(trainJob: TrainJob, { metadata }: KubeObject): string {
   const owner = controllerOf(metadata);
   if (owner === undefined) return "is owned by no controller";
@@ -80,7 +64,7 @@ export function ownerText(trainJob: TrainJob, { metadata }: KubeObject): string 
   return `is owned by ${owner.kind} "${owner.name}"${which}`;
 }
 
-/** Says that an object of a child's name is not the TrainJob's, and what to do. */
+/** Returns the message about an object of a child's name that is not the TrainJob's. */
 export function foreignProblem(
   trainJob: TrainJob,
   { kind }: Pick<ResourceKind<unknown>, "kind">,
@@ -92,7 +76,7 @@ export function foreignProblem(
     "give the TrainJob another name";
 }
 
-/** What a child's plan is made from. */
+/** Input of {@link planChild}. */
 export interface ChildState {
   readonly trainJob: TrainJob;
   /** The object of that kind and name, whoever owns it. */
@@ -101,7 +85,7 @@ export interface ChildState {
   readonly runs: boolean;
 }
 
-/** Plans the write of one child. What the TrainJob's UID does not control is never written. */
+/** Plans the write of one child. An object that the TrainJob's UID does not control is never written. */
 export function planChild(child: Child, { trainJob, live, runs }: ChildState): ChildPlan {
   const { kind, name } = child;
   if (live === undefined) return { kind, name, write: createPlan(trainJob, child) };
@@ -110,7 +94,7 @@ export function planChild(child: Child, { trainJob, live, runs }: ChildState): C
   }
   const isLeftAlone = child.mode === "once" || (child.mode === "while-suspended" && runs) ||
     live.metadata?.deletionTimestamp !== undefined;
-  if (isLeftAlone || isApplied(live, child.content)) return { kind, name, write: NONE };
+  if (isLeftAlone || covers(live, child.content, true)) return { kind, name, write: NONE };
   const { uid, resourceVersion } = live.metadata ?? {};
   const body = {
     ...child.content,

@@ -26,11 +26,11 @@ import { createRunningPods, type RunningPods, trainJobKeyOf } from "./running_po
 import { createSettling, type Settling } from "./settling.ts";
 import type { TrialHooks } from "./trials.ts";
 
-/** Where the CA that pods shall trust comes from. */
+/** Source of the CA that pods trust. */
 export interface ProgressOptions {
-  /** All CAs trusted now, as PEM; undefined while there are none yet. */
+  /** Returns all CAs that are trusted now, as PEM; undefined while there are none. */
   caBundle(): string | undefined;
-  /** Calls the listener after each change; answers a function that ends this. */
+  /** Calls the listener after each change. Returns a function that ends this. */
   onCaChange(listener: () => void): (() => void) | void;
 }
 
@@ -42,23 +42,23 @@ export interface TrainJobControllerOptions {
   readonly clock: Clock;
   /** Who executes JobSets now. */
   readonly executor: () => Executor;
-  /** Undefined where the feature gate is off. */
+  /** Undefined if the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
-  /** Undefined where no job is anybody's trial. */
+  /** Undefined if no job belongs to a trial. */
   readonly trials?: TrialHooks | undefined;
-  /** TrainJobs reconciled at a time; upstream has 5. */
+  /** TrainJobs reconciled concurrently. Default 5, as upstream. */
   readonly workers?: number;
   readonly metrics?: ControllerMetrics;
 }
 
-/** Warnings that are remembered as told. */
-const TOLD_MAX = 1000;
-/** Such a warning is told again after this long, in milliseconds. */
-const TOLD_AGAIN_MS = 3_600_000;
+/** Warnings that are remembered, so that they are not repeated. */
+const WARNINGS_MAX = 1000;
+/** Time after which a warning is repeated, in milliseconds. */
+const REPEAT_WARNING_MS = 3_600_000;
 
 const CHILD_SUFFIXES = [childNames.runtimeSnapshot(""), childNames.tlsConfig("")];
 
-/** The TrainJob that controls the object, and the one whose child would have its name. */
+/** Returns the keys of the TrainJob that controls the object, and of the one whose child has that name. */
 function parentKeys(object: KubeObject): string[] {
   const { namespace, name = "" } = object.metadata ?? {};
   const owner = controllerOf(object.metadata);
@@ -68,7 +68,7 @@ function parentKeys(object: KubeObject): string[] {
   return [...new Set([...owned, named])].map((parent) => formatKey({ namespace, name: parent }));
 }
 
-/** Whether a change of its runtime means something to the job: it has none of its own to go by. */
+/** Reports whether the job depends on the live runtime: it has not begun, or has no snapshot. */
 function waitsForRuntime(
   { jobSets, configMaps }: TrainJobInformers,
   trainJob: TrainJob,
@@ -80,7 +80,7 @@ function waitsForRuntime(
   return !hasBegun || !configMaps.get({ namespace, name: childNames.runtimeSnapshot(name) });
 }
 
-/** Whether progress was written and nothing else: up to 50 times a second that is no news here. */
+/** Reports whether only the progress changed, which happens up to 50 times a second and needs no work. */
 function isProgressAlone(now: TrainJob, old: TrainJob | undefined): boolean {
   if (old === undefined) return false;
   if (isDeepStrictEqual(now.status?.trainerStatus, old.status?.trainerStatus)) return false;
@@ -140,12 +140,12 @@ function sourcesOf(
   return sources;
 }
 
-/** The controller that makes JobSets of TrainJobs. Its caller runs the informers. */
+/** Creates the controller that makes JobSets of TrainJobs. The caller runs the informers. */
 export function createTrainJobController(options: TrainJobControllerOptions): Controller {
   const { client, informers, events, clock, executor, progress, trials, workers, metrics } =
     options;
-  const told = createBoundedCache<true>(TOLD_MAX, {
-    ttl: TOLD_AGAIN_MS,
+  const warned = createBoundedCache<true>(WARNINGS_MAX, {
+    ttl: REPEAT_WARNING_MS,
     perf: { now: () => clock.monotonic() },
   });
   const runningPods = createRunningPods();
@@ -164,8 +164,8 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     caBundle: () => progress?.caBundle(),
     isNews(uid: string, message: string) {
       const key = `${uid} ${message}`;
-      const isNew = !told.has(key);
-      told.set(key, true);
+      const isNew = !warned.has(key);
+      warned.set(key, true);
       return isNew;
     },
   };

@@ -1,4 +1,4 @@
-/** `spec.activeDeadlineSeconds` (contract trainjob.md 2.5; design, decision 10). Pure. */
+/** Deadline of a TrainJob, `spec.activeDeadlineSeconds`. Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_CONDITIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -7,13 +7,13 @@ import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 /** Shortest wait for a deadline, in milliseconds. */
 const WAIT_MIN_MS = 1000;
 
-/** Where a job stands with its deadline; `wait` is in milliseconds. */
+/** State of a job's deadline. */
 export type Deadline =
   | { readonly kind: "none" }
   | { readonly kind: "exceeded" }
   | { readonly kind: "waits"; readonly waitMs: number };
 
-/** A pause lasts until a JobSet has been told to go on: one that is made anew begins paused. */
+/** A pause lasts until the JobSet is resumed; one that is created again begins suspended. */
 function isPaused({ spec, status }: TrainJob, jobSet: JobSet | undefined): boolean {
   if (spec.suspend === true || jobSet?.spec?.suspend === true) return true;
   return jobSet === undefined
@@ -22,8 +22,8 @@ function isPaused({ spec, status }: TrainJob, jobSet: JobSet | undefined): boole
 }
 
 /**
- * The clock starts when the JobSet was last resumed, else when the TrainJob was created, and stands
- * while the job is paused.
+ * Returns the state of the deadline. Time counts from the last resumption of the JobSet, else from the
+ * creation of the TrainJob, and does not count while the job is suspended.
  */
 export function deadlineOf(trainJob: TrainJob, jobSet: JobSet | undefined, now: number): Deadline {
   const seconds = trainJob.spec.activeDeadlineSeconds;

@@ -9,19 +9,19 @@ import type { Observer } from "../../kube/sources.ts";
 /** JobSets that are remembered; each is needed until its TrainJob is reconciled next. */
 const REMEMBERED = 2000;
 
-/** Whether the JobSet has completed or failed. */
+/** Reports whether the JobSet has completed or failed. */
 export function hasEnded({ status }: JobSet): boolean {
   return isConditionTrue(status?.conditions, JOBSET_CONDITIONS.completed) ||
     isConditionTrue(status?.conditions, JOBSET_CONDITIONS.failed);
 }
 
-/** The last states of JobSets that are gone. */
+/** The last states of JobSets that were deleted. */
 export interface EndedJobSets extends Observer<JobSet> {
-  /** The JobSet of that key if it had ended and is gone; without its spec. */
+  /** Returns the JobSet of that key if it had ended and was deleted; without its spec. */
   get(key: string): JobSet | undefined;
 }
 
-/** An empty memory, to be fed by the cache of JobSets. */
+/** Creates an empty memory, to be fed by the cache of JobSets. */
 export function createEndedJobSets(): EndedJobSets {
   const ended = createBoundedCache<JobSet>(REMEMBERED);
   return {

@@ -1,4 +1,4 @@
-/** Telling whether two renderings differ in what a JobSet never changes. Pure. */
+/** Fingerprint of the immutable part of a JobSet's spec, and comparison of JSON values. Pure. */
 import { createHash } from "node:crypto";
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 
@@ -10,7 +10,7 @@ function sorted(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** The job without the five fields that a suspended JobSet lets change (contract jobset.md 1.4). */
+/** The job without the five fields that may change while its JobSet is suspended. */
 function frozenJob(job: ReplicatedJob): unknown {
   const template = job.template.spec?.template;
   if (!template) return job;
@@ -25,7 +25,7 @@ function frozenJob(job: ReplicatedJob): unknown {
   return { ...job, template: { ...job.template, spec: jobSpec } };
 }
 
-/** What of a JobSet's spec holds from its creation on. */
+/** Returns the part of a JobSet's spec that is immutable. */
 export function frozenPart(spec: JobSetSpec): unknown {
   const { replicatedJobs, managedBy, network, successPolicy, failurePolicy } = spec;
   const { startupPolicy, volumeClaimPolicies } = spec;
@@ -40,21 +40,26 @@ export function frozenPart(spec: JobSetSpec): unknown {
   };
 }
 
-/** Equal for specs that are equal in what is frozen, whatever the order of their keys. */
+/** Returns the fingerprint of the immutable part, whatever the order of its keys. */
 export function fingerprint(spec: JobSetSpec): string {
   const text = JSON.stringify(frozenPart(spec), sorted);
   return createHash("sha256").update(text).digest("hex").slice(0, LENGTH);
 }
 
-/** Whether `live` has all that `wanted` says; more in it, such as defaults, does not count. */
-export function covers(live: unknown, wanted: unknown): boolean {
-  if (wanted === undefined || wanted === null) return true;
+/**
+ * Reports whether `live` has all that `wanted` says; other fields of `live`, such as defaults, do not
+ * count. A null in `wanted` says nothing, or, with `nullIsAbsent`, that the field must be absent.
+ */
+export function covers(live: unknown, wanted: unknown, nullIsAbsent = false): boolean {
+  if (wanted === undefined) return true;
+  if (wanted === null) return !nullIsAbsent || live === undefined || live === null;
   if (Array.isArray(wanted)) {
     return Array.isArray(live) && live.length === wanted.length &&
-      wanted.every((item, index) => covers(live[index], item));
+      wanted.every((item, index) => covers(live[index], item, nullIsAbsent));
   }
   if (typeof wanted !== "object") return live === wanted;
   if (typeof live !== "object" || live === null) return Object.keys(wanted).length === 0;
   const fields = new Map<string, unknown>(Object.entries(live));
-  return Object.entries(wanted).every(([name, value]) => covers(fields.get(name), value));
+  return Object.entries(wanted)
+    .every(([name, value]) => covers(fields.get(name), value, nullIsAbsent));
 }

@@ -1,4 +1,4 @@
-/** What has to happen to the JobSet so that it is what the rendering says. Pure. */
+/** Plan for the JobSet of a TrainJob, which follows the rendering while it is suspended. Pure. */
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import type { PodSpec, PodTemplateSpec } from "../../crds/kubernetes.ts";
 import { ANNOTATIONS, JOBSET_CONDITIONS } from "../../crds/names.ts";
@@ -15,19 +15,19 @@ export interface JobSetDecision {
 
 const NONE: JobSetDecision = { plan: { kind: "none" } };
 
-/** What the plan is made from. */
+/** Input of {@link planJobSet}. */
 export interface JobSetPlanInput {
   readonly desired: JobSet;
   /** The TrainJob's own JobSet. */
   readonly live: JobSet | undefined;
   readonly executor: Executor;
-  /** The TrainJob was paused when it was last seen. */
+  /** The TrainJob was suspended in the previous pass. */
   readonly wasSuspended: boolean;
 }
 
 /**
- * Whether the executor has reported the pause: only then does its end make a transition. One that
- * it refuses never gets that far.
+ * Reports whether the executor has reported the suspension: only then is the resumption a transition.
+ * A JobSet that it refuses never gets that far.
  */
 function reportsSuspended({ status }: JobSet): boolean {
   return isConditionTrue(status?.conditions, JOBSET_CONDITIONS.suspended) ||
@@ -49,7 +49,7 @@ function frozenChanged(desired: JobSet, live: JobSet): boolean {
     : hash !== hashOf(desired);
 }
 
-/** A job that ends a pause begins paused, so that its resumption is a transition with a time. */
+/** The JobSet of a job that was suspended begins suspended, so that its resumption has a time. */
 function toCreate({ desired, wasSuspended }: JobSetPlanInput): JobSet {
   const annotations = {
     ...desired.metadata.annotations,
@@ -69,7 +69,7 @@ function patchOf(live: JobSet, body: { metadata?: object; spec?: object }): JobS
   return { plan: { kind: "patch", body: patch } };
 }
 
-/** The patch that only pauses: always possible, whatever else is wrong. */
+/** Returns the patch that only suspends, which is possible whatever else is wrong. */
 export function suspendPlan(live: JobSet): JobSetDecision {
   return patchOf(live, { spec: { suspend: true } });
 }
@@ -113,7 +113,7 @@ function overlaidJobs({ desired, live }: { desired: JobSet; live: JobSet }): Rep
   );
 }
 
-/** The changes that a suspended JobSet takes, and its resumption where the pause is complete. */
+/** Plans the changes that a suspended JobSet allows, and its resumption after the suspension is reported. */
 function follow(desired: JobSet, live: JobSet): JobSetDecision {
   const replicatedJobs = overlaidJobs({ desired, live });
   const jobsDiffer = !covers(replicatedJobs, live.spec?.replicatedJobs ?? []) ||
@@ -133,28 +133,28 @@ function follow(desired: JobSet, live: JobSet): JobSetDecision {
 }
 
 /**
- * A paused JobSet whose frozen fields must change. The built-in executor has no work in it to lose
- * while it is paused, so it is made anew, once its last pods are gone; it goes in the foreground,
- * so that no Job of the old one is in the way of the new. Of upstream's executor it is for the user
+ * Plans a suspended JobSet whose immutable fields must change. With the built-in executor there is no
+ * work in it to lose, so it is deleted after its last pods and created again; the deletion is in the
+ * foreground, so that no Job of the old one has a name of the new. With upstream's executor the user has
  * to decide.
  */
-function thaw({ executor }: JobSetPlanInput, live: JobSet): JobSetDecision {
+function recreate({ executor }: JobSetPlanInput, live: JobSet): JobSetDecision {
   if (executor === "builtin") {
     if (!isIdle(live) || !reportsSuspended(live)) return NONE;
     return { plan: { kind: "delete", uid: live.metadata.uid, propagation: "Foreground" } };
   }
   const problem = `JobSet "${live.metadata.name}" cannot follow the change of its TrainJob: ` +
     "of a paused JobSet only labels, annotations, nodeSelector, tolerations and schedulingGates " +
-    "of the pods can change; undo the change, or delete the JobSet to have it made anew";
+    "of the pods can change; undo the change, or delete the JobSet to have it created again";
   return { plan: { kind: "none" }, problem };
 }
 
-/** Decides about the JobSet (contract trainjob.md 2.4): a running one is never touched. */
+/** Plans the write to the JobSet. A running one is only ever suspended. */
 export function planJobSet(input: JobSetPlanInput): JobSetDecision {
   const { desired, live } = input;
   if (!live) return { plan: { kind: "create", object: toCreate(input) } };
   if (live.metadata.deletionTimestamp !== undefined) return NONE;
   const suspends = desired.spec?.suspend === true;
   if (live.spec?.suspend !== true) return suspends ? suspendPlan(live) : NONE;
-  return frozenChanged(desired, live) ? thaw(input, live) : follow(desired, live);
+  return frozenChanged(desired, live) ? recreate(input, live) : follow(desired, live);
 }

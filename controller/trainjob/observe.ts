@@ -1,4 +1,4 @@
-/** Reads what a reconciliation decides by: from caches, or anew from the API server. */
+/** Reads of a reconciliation, from caches or from the API server. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { childNames } from "../../crds/names.ts";
@@ -28,26 +28,26 @@ import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";
 import type { TrialHooks } from "./trials.ts";
 
-/** The caches that the controller reads. */
+/** The caches of the controller. */
 export interface TrainJobInformers {
   readonly trainJobs: Informer<TrainJob>;
   readonly trainingRuntimes: Informer<TrainingRuntime>;
   readonly clusterTrainingRuntimes: Informer<ClusterTrainingRuntime>;
   readonly jobSets: Informer<JobSet>;
-  /** May hold only those with a name of a TrainJob's child. */
+  /** It may hold only ConfigMaps with the name of a TrainJob's child. */
   readonly configMaps: Informer<WatchedConfigMap>;
-  /** May hold only those with the label `trainer.kubeflow.org/trainjob-name`. */
+  /** It may hold only pods with the label `trainer.kubeflow.org/trainjob-name`. */
   readonly pods: Informer<WatchedPod>;
 }
 
-/** Where the runtime of the TrainJob is found. */
+/** Returns the key of the TrainJob's runtime. */
 export function refKey(trainJob: TrainJob): ObjectKey {
   const { name } = runtimeRefOf(trainJob);
   const { namespace } = trainJob.metadata;
   return runtimeScope(trainJob) === "namespaced" ? { namespace, name } : { name };
 }
 
-/** Everything to read from. */
+/** Sources of {@link observe}. */
 export interface Sources {
   readonly client: KubeClient;
   readonly informers: Omit<TrainJobInformers, "pods">;
@@ -61,7 +61,7 @@ export interface Sources {
   readonly policies?: Policies;
 }
 
-/** How one object is read: from its cache, or from the API server. */
+/** Reads one object, from its cache or from the API server. */
 type Read = <T>(
   cache: Informer<T>,
   kind: ResourceKind<T>,
@@ -77,8 +77,8 @@ function live(client: KubeClient, signal: AbortSignal): Read {
 }
 
 /**
- * Reads a policy's child from the API server: no cache holds it whole. Of one that is created once
- * nothing is read but which object it is and whose.
+ * Reads a policy's child from the API server, since no cache holds it as a whole. Of a child that is
+ * created once only its identity and its owners are read.
  */
 export function observeChild(
   client: KubeClient,
@@ -105,13 +105,13 @@ function readRuntime(
   }
 }
 
-/** The JobSet that had ended, and went, before the TrainJob told of it. */
+/** Returns the JobSet that ended and was deleted before the status of the TrainJob said so. */
 function lostEnd({ endedJobSets }: Sources, key: string, trainJob: TrainJob): JobSet | undefined {
   const jobSet = isFinished(trainJob.status) ? undefined : endedJobSets.get(key);
   return jobSet && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
 }
 
-/** Asked only of a job whose pods are still to be made: what runs keeps the labels that it has. */
+/** Looks up the Trial of a job whose pods are not created yet; pods that run keep their labels. */
 function trialOf(
   { trials }: Sources,
   { trainJob, jobSet }: { trainJob: TrainJob; jobSet: JobSet | undefined },
@@ -130,8 +130,8 @@ function isSettled({ settling }: Sources, trainJob: TrainJob, jobSet: JobSet | u
 }
 
 /**
- * What is known of the TrainJob; undefined where there is none. With `fresh` everything but the
- * pods comes from the API server: slower, but no older than the call.
+ * Returns the TrainJob with all that belongs to it; undefined if it does not exist. With `fresh`
+ * everything but the pods is read from the API server: slower, but no older than the call.
  */
 export async function observe(
   sources: Sources,

@@ -1,4 +1,4 @@
-/** What a reconciliation knows of the world, and simple questions to it. Pure. */
+/** Objects of one reconciliation, and predicates on them. Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
 import {
   TRAINER_API_VERSION,
@@ -14,27 +14,27 @@ import { controllerReference, isControlledBy } from "../../kube/ownership.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
 
-/** A TrainJob and all that belongs to it, as read at one moment. Nothing of it is changed. */
+/** A TrainJob and all that belongs to it, as read at one moment. It is read only. */
 export interface Observed {
   readonly trainJob: TrainJob;
-  /** The runtime that the TrainJob names, as it is now. */
+  /** The live runtime that the TrainJob refers to. */
   readonly runtime: AnyTrainingRuntime | undefined;
   readonly snapshot: WatchedConfigMap | undefined;
   readonly tlsConfig: WatchedConfigMap | undefined;
-  /** The JobSet of the TrainJob's name, whoever owns it. */
+  /** The JobSet with the TrainJob's name, whoever owns it. */
   readonly jobSet: JobSet | undefined;
-  /** Whether a pod of the trainer step has got as far as running. */
+  /** Whether a pod of the trainer step runs or has run. */
   readonly trainerPodRuns: boolean;
-  /** The CA bundle that pods shall trust; undefined while there is none or progress is off. */
+  /** The CA bundle that pods trust; undefined while there is none or progress is off. */
   readonly caBundle: string | undefined;
   readonly executor: Executor;
   /** The Trial whose metrics the job's pods push. */
   readonly trial: string | undefined;
-  /** Whether the end of the JobSet may be told: what the job's pods pushed is in the log. */
+  /** Whether the end of the JobSet may be reported: all that the job's pods pushed is in the log. */
   readonly settled: boolean;
 }
 
-/** Whether this controller is the one that runs the job. A job that is being deleted runs no more. */
+/** Reports whether this controller manages the job. A job that is being deleted is left alone. */
 export function isOurs(trainJob: TrainJob): boolean {
   const { managedBy } = trainJob.spec;
   return (managedBy === undefined || managedBy === TRAINJOB_CONTROLLER) &&
@@ -42,8 +42,8 @@ export function isOurs(trainJob: TrainJob): boolean {
 }
 
 /**
- * Whether the job has ended for good: Complete, or Failed for any reason but a runtime that is not
- * supported, since that one recovers.
+ * Reports whether the job has ended for good: Complete, or Failed for any reason but a runtime that is
+ * not supported, since that one can recover.
  */
 export function isFinished(status: TrainJob["status"]): boolean {
   const failed = findCondition(status?.conditions, TRAINJOB_CONDITIONS.failed);
@@ -51,47 +51,47 @@ export function isFinished(status: TrainJob["status"]): boolean {
     (failed?.status === "True" && failed.reason !== TRAINJOB_REASONS.runtimeNotSupported);
 }
 
-/** Whether the job ended because its deadline passed. */
+/** Reports whether the job ended because its deadline passed. */
 export function isDeadlineExceeded(status: TrainJob["status"]): boolean {
   const failed = findCondition(status?.conditions, TRAINJOB_CONDITIONS.failed);
   return failed?.status === "True" && failed.reason === TRAINJOB_REASONS.deadlineExceeded;
 }
 
-/** Whether the job ended because the rules of its early stopping were met. */
+/** Reports whether the job ended because its early-stopping rules were met. */
 export function isEarlyStopped(status: TrainJob["status"]): boolean {
   return isConditionTrue(status?.conditions, TRAINJOB_CONDITIONS.earlyStopped);
 }
 
-/** Whether the job was ended while its JobSet may still have run: what is left of it has to go. */
+/** Reports whether the job was ended while its JobSet may still run: the JobSet has to be deleted. */
 export function wasStopped(status: TrainJob["status"]): boolean {
   return isDeadlineExceeded(status) || (isEarlyStopped(status) && isFinished(status));
 }
 
-/** Whether the TrainJob controls the object. */
+/** Reports whether the TrainJob controls the object. */
 export function owns(trainJob: TrainJob, metadata: KubeMeta | undefined): boolean {
   return isControlledBy(metadata, trainJob.metadata.uid ?? "");
 }
 
-/** The JobSet, where it is the TrainJob's own. */
+/** Returns the JobSet if the TrainJob controls it. */
 export function ownJobSet({ trainJob, jobSet }: Observed): JobSet | undefined {
   return jobSet && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
 }
 
-/** Reports whether the TrainJob's JobSet runs, or would run if its executor got to it. */
+/** Reports whether the TrainJob's JobSet is not suspended. */
 export function jobSetRuns(observed: Observed): boolean {
   const own = ownJobSet(observed);
   return own !== undefined && own.spec?.suspend !== true;
 }
 
-/** The reference by which children name the TrainJob as their controller. */
+/** Returns the owner reference of the TrainJob's children. */
 export function ownerReferenceTo(trainJob: TrainJob): Required<OwnerRef> {
   const { name = "", uid = "" } = trainJob.metadata;
   return controllerReference({ apiVersion: TRAINER_API_VERSION, kind: "TrainJob", name, uid });
 }
 
-/** Why something of a TrainJob cannot be made. */
+/** The reason why a child of a TrainJob cannot be created. */
 export interface ResourceProblem {
   readonly message: string;
-  /** Nothing executes what the runtime asks for. */
+  /** The runtime asks for a feature that nothing executes. */
   readonly unsupported: boolean;
 }

@@ -1,4 +1,4 @@
-/** One reconciliation of a TrainJob: observe, decide, act (contract trainjob.md 2.1). */
+/** Reconciliation of a TrainJob: observes, decides and acts. */
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -22,32 +22,32 @@ import { decideResources, type ResourceDecision, withoutCreation } from "./resou
 import { shorten } from "./shorten.ts";
 import { decideStatus } from "./status.ts";
 
-/** Looks at the world before a reconciliation gives way to others; the first is at the caches. */
+/** Attempts of one reconciliation; the first reads the caches, the others the API server. */
 const ATTEMPTS = 4;
-/** Pause after that many, in milliseconds. */
+/** Delay after the last attempt, in milliseconds. */
 const CONTENDED_MS = 1000;
 /**
- * What stands in a job's way is looked at again after this long, in milliseconds: not every cause
- * that can go is watched, such as who executes JobSets.
+ * Delay after a problem, in milliseconds: not every cause of a problem is watched, such as a change of
+ * the JobSet executor.
  */
-const PROBLEM_AGAIN_MS = 300_000;
+const PROBLEM_RETRY_MS = 300_000;
 
-/** What a reconciliation needs. */
+/** Options of {@link reconcileTrainJob}. */
 export interface ReconcilerOptions extends Sources {
   readonly events: EventRecorder;
   readonly clock: Pick<Clock, "now">;
-  /** Whether this warning about this TrainJob is told for the first time in a while. */
+  /** Reports whether this warning about this TrainJob was not given recently. */
   readonly isNews: (uid: string, message: string) => boolean;
 }
 
-/** Somebody changed what this pass goes by: look anew, at the API server. */
-const AGAIN = Symbol("again");
+/** Result of a pass that read outdated objects: the next one reads the API server. */
+const OUTDATED = Symbol("outdated");
 
 function isStale(error: unknown): boolean {
   return isConflict(error) || isAlreadyExists(error) || isNotFound(error);
 }
 
-/** How writing the children ended. `error` is to be thrown once the status tells of it. */
+/** Result of writing the children. `error` is thrown after the status is written. */
 interface Outcome {
   readonly problem?: ResourceProblem;
   readonly error?: unknown;
@@ -65,9 +65,9 @@ function warn({ events }: ReconcilerOptions, trainJob: TrainJob, text: string): 
 }
 
 /**
- * A cache may not know yet that the job has ended: what ended must not be started again. Where the
- * snapshot is created in the same pass nothing has to be asked: a job that began before has one, and
- * creating it fails.
+ * Reports whether the cached TrainJob is current: a job that has ended must not be started again. There
+ * is no need to ask if the snapshot is created in the same pass: a job that began before has one, and
+ * its creation fails.
  */
 async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
   const { client, key, signal } = writer;
@@ -76,7 +76,7 @@ async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
     metadata.resourceVersion === trainJob.metadata.resourceVersion;
 }
 
-/** Training never waits for progress reporting: what fails here is tried again after the rest. */
+/** Writes the CA. Training never waits for it: an error is returned and thrown after the rest. */
 async function actOnTls(
   options: ReconcilerOptions,
   writer: Writer,
@@ -98,13 +98,13 @@ async function actOnTls(
   }
 }
 
-/** The decision with the plans of the policies' children, which take the place of the children. */
+/** The decision, and the plans of the policies' children. */
 interface Plans {
   readonly decision: ResourceDecision;
   readonly children: readonly ChildPlan[];
 }
 
-/** Reads and plans the children of policies. One that is foreign keeps everything from being created. */
+/** Reads and plans the children of policies. If one is foreign, nothing is created. */
 async function planChildren(
   { client, signal }: Writer,
   observed: Observed,
@@ -153,27 +153,27 @@ async function pass(
   options: ReconcilerOptions,
   writer: Writer,
   { observed, fresh }: { observed: Observed; fresh: boolean },
-): Promise<ReconcileResult | typeof AGAIN> {
+): Promise<ReconcileResult | typeof OUTDATED> {
   const { trainJob } = observed;
   const { policies = POLICIES } = options;
   const plans = await planChildren(writer, observed, decideResources(observed, policies));
   const { decision } = plans;
-  if (decision.problem && !fresh) return AGAIN;
+  if (decision.problem && !fresh) return OUTDATED;
   const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
-  if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return AGAIN;
+  if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
   const outcome = await actOnResources(options, writer, observed, plans);
   const status = decideStatus(observed, outcome.problem, options.clock.now());
   if (status.changes) await writeStatus(writer, trainJob, status.changes);
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
   if (outcome.error !== undefined) throw outcome.error;
   const { requeueAfterMs = Infinity } = status;
-  const soonest = Math.min(requeueAfterMs, outcome.problem ? PROBLEM_AGAIN_MS : Infinity);
+  const soonest = Math.min(requeueAfterMs, outcome.problem ? PROBLEM_RETRY_MS : Infinity);
   return { requeueAfterMs: Number.isFinite(soonest) ? soonest : undefined };
 }
 
 /**
- * Makes the children and the status of one TrainJob what they should be. Safe to be killed at any
- * instruction and to be repeated; without a change in the world it writes nothing.
+ * Brings the children and the status of one TrainJob up to date. It may be killed at any instruction and
+ * repeated; if nothing changed it writes nothing.
  */
 export async function reconcileTrainJob(
   options: ReconcilerOptions,
@@ -187,7 +187,7 @@ export async function reconcileTrainJob(
     if (!observed || !isOurs(observed.trainJob)) return;
     try {
       const result = await pass(options, writer, { observed, fresh });
-      if (result !== AGAIN) return result;
+      if (result !== OUTDATED) return result;
     } catch (error) {
       if (!isStale(error)) throw error;
     }

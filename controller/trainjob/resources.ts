@@ -26,7 +26,7 @@ import { createSnapshot, readSnapshot } from "./snapshot.ts";
 export interface ResourceDecision {
   readonly snapshot: ChildPlan | undefined;
   readonly tls: ChildPlan | undefined;
-  /** Children of policies, to be planned when they were read. */
+  /** Children of policies, which are planned after they were read. */
   readonly children: readonly Child[];
   readonly jobSet: JobSetDecision;
   readonly problem?: ResourceProblem;
@@ -39,7 +39,7 @@ const NOTHING: ResourceDecision = {
   jobSet: { plan: { kind: "none" } },
 };
 
-/** Plans the ConfigMap of the CA; while there is no CA it is left alone. */
+/** Plans the ConfigMap of the CA; without a CA it is left alone. */
 function planTls({ trainJob, tlsConfig, caBundle }: Observed): ChildPlan | undefined {
   if (caBundle === undefined) return undefined;
   const child = {
@@ -71,7 +71,7 @@ type Source =
   | { readonly runtime: AnyTrainingRuntime; readonly snapshot?: ChildPlan }
   | { readonly problem: ResourceProblem };
 
-/** The runtime that the job goes by: its snapshot, or the runtime of now with a snapshot to write. */
+/** Returns the runtime of the job's snapshot, or the live one with a snapshot to create. */
 function sourceOf({ trainJob, snapshot, runtime }: Observed): Source {
   if (runtimeScope(trainJob) === undefined) {
     const { kind, apiGroup } = runtimeRefOf(trainJob);
@@ -88,7 +88,7 @@ function sourceOf({ trainJob, snapshot, runtime }: Observed): Source {
   return { runtime, snapshot: { kind: KINDS.configMap, name, write } };
 }
 
-/** Plans the children by rendering; a snapshot is written only of a runtime that can be rendered. */
+/** Plans the children by rendering; a snapshot is created only of a runtime that can be rendered. */
 function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision, "tls"> {
   const { trainJob, executor, trial } = observed;
   const source = sourceOf(observed);
@@ -125,7 +125,7 @@ function runningResources(observed: Observed, policies: Policies): Omit<Resource
   return { ...NOTHING, snapshot, children: children.filter(({ mode }) => mode !== "once") };
 }
 
-/** Of a job that has ended only one thing is left to do: what its deadline, or its rules, stopped has to go. */
+/** Plans a job that has ended: a JobSet that its deadline or its rules stopped is deleted. */
 function afterTheEnd(observed: Observed): ResourceDecision {
   const jobSet = ownJobSet(observed);
   const gone = !jobSet || jobSet.metadata.deletionTimestamp !== undefined;
@@ -134,7 +134,7 @@ function afterTheEnd(observed: Observed): ResourceDecision {
   return { ...NOTHING, jobSet: { plan: { kind: "delete", uid, propagation: "Background" } } };
 }
 
-/** The executor says in the JobSet's status that it cannot run it. */
+/** Returns the problem that the executor reports in the JobSet's status, if it refuses the JobSet. */
 function refusalOf(jobSet: JobSet): { problem?: ResourceProblem } {
   const refused = findCondition(jobSet.status?.conditions, JOBSET_CONDITIONS.refused);
   if (refused?.status !== "True") return {};
@@ -142,14 +142,14 @@ function refusalOf(jobSet: JobSet): { problem?: ResourceProblem } {
 }
 
 /**
- * Decides about the children. Problems of its runtime do not touch a job that runs. A job that cannot
- * be rendered can still be paused.
+ * Decides about the children. A problem of its runtime does not affect a job that runs. A job that
+ * cannot be rendered can still be suspended.
  */
 export function decideResources(observed: Observed, policies: Policies): ResourceDecision {
   const { trainJob, jobSet } = observed;
   if (isFinished(trainJob.status)) return afterTheEnd(observed);
   const own = ownJobSet(observed);
-  // The status is about to say so; nothing is left to make or to pause.
+  // The status will say so in this pass; nothing is left to create or to suspend.
   if (own && hasEnded(own)) return NOTHING;
   if (jobSet && !own) {
     return { ...NOTHING, ...fails(foreignProblem(trainJob, KINDS.jobSet, jobSet)) };
@@ -158,11 +158,11 @@ export function decideResources(observed: Observed, policies: Policies): Resourc
   if (own && jobSetRuns(observed) && trainJob.spec.suspend !== true) {
     return { ...runningResources(observed, policies), tls, ...refusalOf(own) };
   }
-  return withoutProblem({ ...rendered(observed, policies), tls }, observed);
+  return withSuspension({ ...rendered(observed, policies), tls }, observed);
 }
 
-/** A problem of a job that has a JobSet does not end it; it can still be paused. */
-function withoutProblem(decision: ResourceDecision, observed: Observed): ResourceDecision {
+/** A problem does not fail a job that has a JobSet; the job can still be suspended. */
+function withSuspension(decision: ResourceDecision, observed: Observed): ResourceDecision {
   const own = ownJobSet(observed);
   if (!own || !decision.problem) return decision;
   const pauses = jobSetRuns(observed) && own.metadata.deletionTimestamp === undefined;

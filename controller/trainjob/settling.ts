@@ -1,4 +1,4 @@
-/** The wait between the end of a JobSet and the end of its TrainJob, for what the pods pushed last. */
+/** Wait between the end of a JobSet and the end of its TrainJob, for the last pushes of its pods. */
 import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -10,25 +10,25 @@ import { SETTLE_MS, type TrialHooks } from "./trials.ts";
 
 const log = getLogger(["milepost", "controller", "trainjob"]);
 
-/** Jobs that are remembered; one that was forgotten is asked about once more. */
+/** Jobs that are remembered; for a forgotten one the wait begins again. */
 const REMEMBERED = 10_000;
 
-/** Knows which ended jobs have nothing more to wait for; wakes a job when its wait is over. */
+/** Waits for ended jobs; wakes each when its wait is over. */
 export interface Settling extends Source {
   /**
-   * Whether the job's end may be told. The first question begins the wait, which is never longer than
-   * {@link SETTLE_MS}; at its end the job is woken.
+   * Reports whether the job's end may be reported. The first call begins the wait, which is never longer
+   * than {@link SETTLE_MS}; at its end the job is woken.
    */
   isSettled(trainJob: TrainJob): boolean;
 }
 
-/** What {@link createSettling} is made with. */
+/** Options of {@link createSettling}. */
 export interface SettlingOptions {
   readonly settle: TrialHooks["settle"];
   readonly clock: Pick<Clock, "sleep">;
 }
 
-/** Remembers by UID; it holds at most {@link REMEMBERED} jobs. */
+/** Creates a memory by UID of at most {@link REMEMBERED} jobs. */
 export function createSettling({ settle, clock }: SettlingOptions): Settling {
   const known = createBoundedCache<{ settled: boolean }>(REMEMBERED);
   const ending = new AbortController();

@@ -1,9 +1,9 @@
-/** Cuts the text of an error so that it fits an event (contract trainjob.md 2.7). */
+/** Truncation of error messages, so that they fit an event. */
 
-/** Characters of an error that events and conditions tell. */
+/** Longest error message in events and conditions, in characters; as upstream. */
 const ERROR_MAX = 950;
 
-/** The first 950 characters, and ` ...` where there were more. */
+/** Returns the first 950 characters, with ` ...` if there are more. */
 export function shorten(text: string): string {
   const characters = Array.from(text);
   return characters.length <= ERROR_MAX ? text : `${characters.slice(0, ERROR_MAX).join("")} ...`;

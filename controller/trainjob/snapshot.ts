@@ -1,4 +1,4 @@
-/** The runtime as it was when its TrainJob began, kept in a ConfigMap (contract trainjob.md 2.2). Pure. */
+/** Snapshot of a TrainJob's runtime in a ConfigMap (docs/decisions/0003). Pure. */
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
@@ -19,24 +19,24 @@ const headSchema = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
 });
 
-/** The runtime of a snapshot, or why it is not one. */
+/** The runtime of a snapshot, or why it cannot be read. */
 export type ReadSnapshot =
   | { readonly runtime: AnyTrainingRuntime }
   | { readonly problem: string };
 
-/** What was written of each runtime: those of a cache are the same object for many TrainJobs. */
+/** YAML of each runtime: a cache has the same object for many TrainJobs. */
 const texts = new WeakMap<AnyTrainingRuntime, string>();
 
 function textOf(runtime: AnyTrainingRuntime): string {
   const known = texts.get(runtime);
-  // What may still change is written anew.
+  // Objects that may still change are written again.
   if (known !== undefined && Object.isFrozen(runtime)) return known;
   const text = stringify(runtime, { lineWidth: 0, aliasDuplicateObjects: false });
   texts.set(runtime, text);
   return text;
 }
 
-/** The ConfigMap that keeps this runtime for the TrainJob. */
+/** Returns the ConfigMap that keeps this runtime for the TrainJob. */
 export function createSnapshot(trainJob: TrainJob, runtime: AnyTrainingRuntime): ConfigMap {
   const { name = "", namespace } = trainJob.metadata;
   return {
@@ -81,7 +81,7 @@ function decode(text: string, trainJob: TrainJob): ReadSnapshot {
   return { runtime: kind.parse(document) };
 }
 
-/** Reads a TrainJob's snapshot. Never throws; problems are worded as upstream's. */
+/** Reads a TrainJob's snapshot. Never throws; problems have upstream's words. */
 export function readSnapshot(trainJob: TrainJob, configMap: WatchedConfigMap): ReadSnapshot {
   if (!owns(trainJob, configMap.metadata)) {
     const message = "a snapshot configmap exists but is owned by another object";

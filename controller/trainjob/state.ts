@@ -1,4 +1,4 @@
-/** `status.state`: what the STATE column shows (design, decision 10). Pure. */
+/** Value of `status.state`, which the STATE column shows (docs/decisions/0002). Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
 import { LABELS, STEPS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
@@ -6,14 +6,14 @@ import type { TrainJobStatus } from "../../crds/trainjob.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
 import { type Observed, ownJobSet } from "./observed.ts";
 
-/** Names of the replicated jobs that train. */
+/** Returns the names of the replicated jobs of the trainer step. */
 export function trainerJobs(jobSet: JobSet | undefined): string[] {
   return (jobSet?.spec?.replicatedJobs ?? [])
     .filter(({ template }) => template.metadata?.labels?.[LABELS.ancestorStep] === STEPS.trainer)
     .map(({ name }) => name);
 }
 
-/** Ready or ended jobs had a pod that ran; `active` alone may be a pod that waits. */
+/** Jobs that are ready or have ended had a pod that ran; an active one may only have a pending pod. */
 function hasRun(jobSet: JobSet | undefined): boolean {
   const trainers = trainerJobs(jobSet);
   return (jobSet?.status?.replicatedJobsStatus ?? []).some(({ name, ready, succeeded, failed }) =>
@@ -22,8 +22,9 @@ function hasRun(jobSet: JobSet | undefined): boolean {
 }
 
 /**
- * Ends first, then the pause, then whether a pod of the trainer step has run. What has run stays
- * Running until it is paused or ends, also between the pods of a restart.
+ * Returns the state: the end of the job if it has one, else its suspension, else whether a pod of the
+ * trainer step has run. A job that has run stays Running until it is suspended or ends, also between
+ * the pods of a restart.
  */
 export function stateOf(
   observed: Observed,

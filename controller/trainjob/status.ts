@@ -1,4 +1,4 @@
-/** Derives the status of a TrainJob (contract trainjob.md 1.3, 2.1, 2.6; design, decision 10). Pure. */
+/** Status of a TrainJob, derived from what is observed (docs/decisions/0002). Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
@@ -29,20 +29,20 @@ import {
 import { shorten } from "./shorten.ts";
 import { stateOf } from "./state.ts";
 
-/** The fields of the status that are this controller's; never `trainerStatus`. */
+/** The fields of the status that this controller writes; never `trainerStatus`. */
 export type OwnStatus = Pick<TrainJobStatus, "conditions" | "jobsStatus" | "state">;
 
-/** What the status shall be. */
+/** The write to the status. */
 export interface StatusDecision {
-  /** A merge patch of the fields that change; undefined where none does. */
+  /** A merge patch of the fields that change; undefined if none does. */
   readonly changes: Record<string, unknown> | undefined;
-  /** The text of a problem that the status did not tell yet. */
+  /** The message of a problem that is not in the status yet. */
   readonly newProblem: string | undefined;
-  /** When the deadline is due, in milliseconds from now. */
+  /** Time until the deadline, in milliseconds. */
   readonly requeueAfterMs: number | undefined;
 }
 
-/** The end of the JobSet is the end of the TrainJob, word for word. */
+/** Copies the end of the JobSet to the TrainJob, word for word. */
 function mirrorEnd(conditions: Condition[], jobSet: JobSet | undefined): Condition[] {
   const pairs = [
     [JOBSET_CONDITIONS.completed, TRAINJOB_CONDITIONS.complete],
@@ -74,7 +74,7 @@ function withProblem(
   return setCondition(list, { type: resourcesCreated, status: "False", reason, message }, now);
 }
 
-/** The condition goes once the JobSet has been told to go on, so that the SDK sees the job running. */
+/** Removes the condition when the JobSet is resumed, so that the SDK sees the job running. */
 function withSuspension(conditions: Condition[], observed: Observed, now: string): Condition[] {
   const { spec, status } = observed.trainJob;
   const type = TRAINJOB_CONDITIONS.suspended;
@@ -102,7 +102,7 @@ function jobsStatusOf(observed: Observed): JobStatus[] | undefined {
   return old?.map((job) => ({ ...job, ready: 0, active: 0 }));
 }
 
-/** An empty list of conditions is no list: the SDK asks whether there is one. */
+/** Writes no empty list of conditions: the SDK checks whether there is a list. */
 function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | undefined {
   const changes: Record<string, unknown> = {};
   if (!isDeepStrictEqual(old.conditions ?? [], next.conditions ?? [])) {
@@ -115,7 +115,7 @@ function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | u
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 
-function tells(conditions: Condition[] | undefined, text: string): boolean {
+function hasMessage(conditions: Condition[] | undefined, text: string): boolean {
   const { failed, resourcesCreated } = TRAINJOB_CONDITIONS;
   return findCondition(conditions, resourcesCreated)?.message === text ||
     findCondition(conditions, failed)?.message === text;
@@ -125,7 +125,7 @@ function isOver(trainJob: TrainJob, conditions: Condition[]): boolean {
   return isFinished({ ...trainJob.status, conditions });
 }
 
-/** Decides about the status. A job that has ended keeps its end; `problem` is of this pass. */
+/** Derives the status. A job that has ended keeps its end; `problem` belongs to this pass. */
 export function decideStatus(
   observed: Observed,
   problem: ResourceProblem | undefined,
@@ -137,8 +137,8 @@ export function decideStatus(
   let conditions = withSuspension(old, observed, now);
   conditions = withProblem(conditions, isFinished(trainJob.status) ? undefined : problem, now);
   const jobSet = ownJobSet(observed);
-  const tellsEnd = observed.settled && !isFinished(trainJob.status);
-  if (tellsEnd) conditions = mirrorEnd(conditions, jobSet);
+  const reportsEnd = observed.settled && !isFinished(trainJob.status);
+  if (reportsEnd) conditions = mirrorEnd(conditions, jobSet);
   const hasEnd = isOver(trainJob, conditions) || (jobSet !== undefined && hasEnded(jobSet));
   const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(trainJob, jobSet, nowMs);
   if (deadline.kind === "exceeded") {
@@ -154,10 +154,10 @@ export function decideStatus(
     jobsStatus: jobsStatusOf(observed),
     state: stateOf(observed, conditions),
   };
-  const told = problem === undefined || tells(old, shorten(problem.message));
+  const isKnown = problem === undefined || hasMessage(old, shorten(problem.message));
   return {
     changes: changesOf(trainJob.status ?? {}, next),
-    newProblem: told ? undefined : problem?.message,
+    newProblem: isKnown ? undefined : problem?.message,
     requeueAfterMs: deadline.kind === "waits" ? deadline.waitMs : undefined,
   };
 }

@@ -1,4 +1,4 @@
-/** Small TrainJobs and runtimes for tests, to be spread over. */
+/** Builders of small TrainJobs, runtimes and JobSets. */
 import type { Rendered } from "../../controller/runtime/render.ts";
 import { problemsSummary } from "../../crds/field_problem.ts";
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";

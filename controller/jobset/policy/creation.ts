@@ -1,4 +1,4 @@
-/** The Jobs that are missing (contract jobset.md 3.3): pure. */
+/** Creation of the Jobs that are missing. Pure. */
 import type { JobSet } from "../../../crds/jobset.ts";
 import type { Job } from "../../../crds/kubernetes.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
@@ -6,7 +6,7 @@ import type { Buckets } from "../buckets.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
 import { jobName, renderJob } from "../render.ts";
 
-/** What the missing Jobs are computed from. */
+/** Input of {@link missingJobs}. */
 export interface CreationInput {
   readonly jobSet: JobSet;
   readonly spec: ResolvedSpec;
@@ -16,8 +16,8 @@ export interface CreationInput {
 }
 
 /**
- * The Jobs to create, one list a replicated job. A name is used again only when its old Job is
- * gone; BlockingRecreate waits until all old Jobs are.
+ * Returns the Jobs to create, one list for each replicated job. A name is reused only after its old Job
+ * was deleted; BlockingRecreate waits until all old Jobs are.
  */
 export function missingJobs(input: CreationInput): Job[][] {
   const { jobSet, spec, buckets, restarts } = input;

@@ -1,11 +1,11 @@
-/** What a failed Job does to its JobSet (contract jobset.md 3.7): pure. */
+/** Failure policy of a JobSet. Pure. */
 import { RE2JS } from "re2js";
 import type { FailurePolicyRule, JobSetStatus } from "../../../crds/jobset.ts";
 import { JOB_CONDITIONS, JOBSET_REASONS as REASONS } from "../../../crds/names.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { replicatedJobOf } from "../buckets.ts";
-import { CHANGES, type Draft, withCondition, withFailure } from "../conditions.ts";
+import { CHANGES, type StatusDraft, withCondition, withFailure } from "../conditions.ts";
 import type { ResolvedSpec } from "../defaults.ts";
 
 function failureOf(job: WatchedJob) {
@@ -16,7 +16,7 @@ function failedAt(job: WatchedJob): number {
   return Date.parse(failureOf(job)?.lastTransitionTime ?? "") || 0;
 }
 
-/** The Job that failed first; where two did at once, the first of the list. */
+/** Returns the Job that failed first; of two at the same time, the first of the list. */
 function firstFailed(jobs: readonly WatchedJob[]): WatchedJob | undefined {
   return jobs.reduce<WatchedJob | undefined>(
     (first, job) => first === undefined || failedAt(job) < failedAt(first) ? job : first,
@@ -33,8 +33,8 @@ function compiles(pattern: string): boolean {
   }
 }
 
-/** The draft that also tells of patterns that do not compile. */
-function withPatternWarnings(draft: Draft, rules: readonly FailurePolicyRule[]): Draft {
+/** Adds a warning for each pattern that does not compile. */
+function withPatternWarnings(draft: StatusDraft, rules: readonly FailurePolicyRule[]): StatusDraft {
   const events = rules.flatMap(({ onJobFailureMessagePatterns = [] }, rule) =>
     onJobFailureMessagePatterns.flatMap((pattern, index) =>
       compiles(pattern) ? [] : [{
@@ -48,7 +48,7 @@ function withPatternWarnings(draft: Draft, rules: readonly FailurePolicyRule[]):
   return { ...draft, events: [...draft.events, ...events] };
 }
 
-/** Whether the RE2 pattern is found in the text. One that does not compile matches nothing. */
+/** Reports whether the RE2 pattern matches in the text. One that does not compile matches nothing. */
 export function patternMatches(pattern: string, text: string): boolean {
   try {
     return RE2JS.compile(pattern).matcher(text).find();
@@ -70,7 +70,7 @@ function ruleMatches(rule: FailurePolicyRule, job: WatchedJob): boolean {
     (targets.length === 0 || targets.includes(replicatedJobOf(job) ?? ""));
 }
 
-/** What shall be done about a failure, and because of which Job and rule. */
+/** The action for a failure, with the Job and the rule that caused it. */
 export interface FailureDecision {
   readonly action: FailurePolicyRule["action"];
   /** Absent for the default action. */
@@ -79,7 +79,7 @@ export interface FailureDecision {
   readonly job: string;
 }
 
-/** The first rule in order that matches any failed Job; else restart the JobSet. */
+/** Returns the action of the first rule that matches a failed Job; by default the JobSet restarts. */
 export function chooseAction(
   rules: readonly FailurePolicyRule[],
   failed: readonly WatchedJob[],
@@ -91,7 +91,7 @@ export function chooseAction(
   return { action: "RestartJobSet", job: firstFailed(failed)?.metadata?.name ?? "" };
 }
 
-function restarted(draft: Draft, decision: FailureDecision, now: number): Draft {
+function restarted(draft: StatusDraft, decision: FailureDecision, now: number): StatusDraft {
   const { action, rule, job } = decision;
   const message = `applying ${action} failure policy action (first failed job: ${job})`;
   const reason = rule === undefined
@@ -114,12 +114,12 @@ function restarted(draft: Draft, decision: FailureDecision, now: number): Draft 
   return { status, events: [...restarting.events, event] };
 }
 
-/** The draft after the failure policy: failed, or one restart further. `failed` is not empty. */
+/** Returns the draft after the failure policy: failed, or with one more restart. `failed` is not empty. */
 export function applyFailurePolicy(
-  before: Draft,
+  before: StatusDraft,
   spec: ResolvedSpec,
   { failed, now }: { failed: readonly WatchedJob[]; now: number },
-): Draft {
+): StatusDraft {
   const policy = spec.failurePolicy;
   const draft = withPatternWarnings(before, policy?.rules ?? []);
   const fail = (reason: string, text: string, job: string | undefined) =>

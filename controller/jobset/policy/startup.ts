@@ -1,4 +1,4 @@
-/** Which replicated jobs may start now: dependencies and startup order (contract jobset.md 3.3). */
+/** Startup order and dependencies of replicated jobs. Pure. */
 import type { ReplicatedJobStatus } from "../../../crds/jobset.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
 
@@ -9,12 +9,12 @@ function startedJobs(counters: Counters, name: string): number {
   return counter ? counter.ready + counter.succeeded + counter.failed : 0;
 }
 
-/** Whether all Jobs of the replicated job are ready or finished. */
+/** Reports whether all Jobs of the replicated job are ready or finished. */
 export function isStarted(job: ResolvedReplicatedJob, counters: Counters): boolean {
   return startedJobs(counters, job.name) === job.replicas;
 }
 
-/** Whether all that this replicated job depends on has come far enough. */
+/** Reports whether every dependency of the replicated job has the status that is required. */
 export function dependenciesHold(
   job: ResolvedReplicatedJob,
   spec: ResolvedSpec,
@@ -29,14 +29,14 @@ export function dependenciesHold(
   });
 }
 
-/** What may start now. */
+/** The replicated jobs that may start now. */
 export interface Startable {
   readonly replicatedJobs: readonly ResolvedReplicatedJob[];
-  /** With InOrder and not suspended: whether one had to be waited for, or all have started. */
+  /** Set with InOrder while not suspended: whether one is still waited for, or all have started. */
   readonly order: "in_progress" | "completed" | "not_ordered";
 }
 
-/** The replicated jobs whose Jobs may be created or resumed in this pass, in the spec's order. */
+/** Returns the replicated jobs whose Jobs may be created or resumed in this pass, in the spec's order. */
 export function startable(spec: ResolvedSpec, counters: Counters): Startable {
   const ordered = spec.inOrder && !spec.suspend;
   const replicatedJobs: ResolvedReplicatedJob[] = [];

@@ -1,9 +1,9 @@
-/** When a JobSet has succeeded (contract jobset.md 3.6): pure. */
+/** Success policy of a JobSet. Pure. */
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { replicatedJobOf } from "../buckets.ts";
 import type { ResolvedSpec } from "../defaults.ts";
 
-/** Whether the succeeded Jobs meet the policy. Without a succeeded Job nothing does. */
+/** Reports whether the succeeded Jobs satisfy the policy; without a succeeded Job they never do. */
 export function isSuccessful(spec: ResolvedSpec, succeeded: readonly WatchedJob[]): boolean {
   if (succeeded.length === 0) return false;
   const { operator, targetReplicatedJobs: targets } = spec.successPolicy;

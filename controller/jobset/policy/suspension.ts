@@ -1,4 +1,4 @@
-/** Suspending and resuming the Jobs of a JobSet (contract jobset.md 3.5): pure. */
+/** Suspension and resumption of the Jobs of a JobSet. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { ReplicatedJobStatus } from "../../../crds/jobset.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
@@ -9,18 +9,18 @@ import { dependenciesHold, isStarted } from "./startup.ts";
 /** A change of one Job, as a JSON merge patch. */
 export interface JobPatch {
   readonly job: WatchedJob;
-  /** Whether `status.startTime` must be taken away first, so that the template may change. */
+  /** Whether `status.startTime` must be cleared first, so that the template may change. */
   readonly clearStartTime: boolean;
   readonly body: { readonly spec: Readonly<Record<string, unknown>> };
 }
 
-/** Patches that suspend every active Job that is not yet. */
+/** Returns the patches that suspend every active Job that is not suspended. */
 export function suspendJobs(active: readonly WatchedJob[]): JobPatch[] {
   return active.filter((job) => job.spec?.suspend !== true)
     .map((job) => ({ job, clearStartTime: false, body: { spec: { suspend: true } } }));
 }
 
-/** What is there, then what is wanted and not yet there, by value. */
+/** Returns the existing items, then the wanted ones that are not among them, compared by value. */
 function union<T>(present: readonly T[] = [], wanted: readonly T[] = []): T[] {
   const missing = wanted.filter((item) => !present.some((each) => isDeepStrictEqual(each, item)));
   return [...present, ...missing];
@@ -55,14 +55,14 @@ function resumeJob(job: WatchedJob, replicatedJob: ResolvedReplicatedJob): JobPa
   };
 }
 
-/** What a resumption does in this pass. */
+/** The work of a resumption in this pass. */
 export interface Resumption {
   readonly patches: readonly JobPatch[];
-  /** Whether, with InOrder, a replicated job is still to be waited for. */
+  /** Whether, with InOrder, a replicated job is still waited for. */
   readonly inProgress: boolean;
 }
 
-/** Patches that resume suspended Jobs, as far as dependencies and order allow. */
+/** Returns the patches that resume suspended Jobs, as far as dependencies and order allow. */
 export function resumeJobs(
   spec: ResolvedSpec,
   { active }: Buckets,

@@ -1,9 +1,9 @@
-/** When a finished JobSet goes (contract jobset.md 3.8): pure. */
+/** Time to live of a finished JobSet. Pure. */
 import type { JobSetStatus } from "../../../crds/jobset.ts";
 import { JOBSET_CONDITIONS } from "../../../crds/names.ts";
 import type { Condition } from "../../../crds/kubernetes.ts";
 
-/** The condition that ended the JobSet, if one did. */
+/** Returns the condition that ended the JobSet, if there is one. */
 export function terminalCondition(status: JobSetStatus | undefined): Condition | undefined {
   return status?.conditions?.find(({ type, status }) =>
     status === "True" &&
@@ -12,8 +12,8 @@ export function terminalCondition(status: JobSetStatus | undefined): Condition |
 }
 
 /**
- * Milliseconds until a JobSet that has finished shall be deleted, 0 where it is time; undefined
- * where it stays.
+ * Returns the milliseconds until a finished JobSet is deleted, 0 if it is due, and undefined if it is
+ * kept.
  */
 export function timeToDeletion(
   status: JobSetStatus | undefined,

@@ -1,4 +1,4 @@
-/** The cases of contract jobset.md 4 that apply to the built-in executor. */
+/** Behaviour of the built-in executor, by numbered cases that follow upstream's controller. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOBSET_KEYS } from "../../../crds/names.ts";

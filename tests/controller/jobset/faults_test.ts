@@ -1,4 +1,4 @@
-/** Killed anywhere, refused once everywhere, with stale caches: nothing is made or counted twice. */
+/** Tests of the executor under faults: killed anywhere, refused once everywhere, with stale caches. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { conflict } from "../memory_cluster.ts";

@@ -1,10 +1,10 @@
-/** The executor's pure parts, by tables (contract jobset.md 2 to 4). */
+/** Tests of the executor's policies and of its rendering, by tables. */
 import { deepEqual, equal, throws } from "node:assert/strict";
 import type { FailurePolicyRule, JobSetSpec, ReplicatedJobStatus } from "../../../crds/jobset.ts";
 import type { Job } from "../../../crds/kubernetes.ts";
 import { JOBSET_KEYS } from "../../../crds/names.ts";
 import { bucketJobs, isJobReady } from "../../../controller/jobset/buckets.ts";
-import { CHANGES, type Draft, withCondition } from "../../../controller/jobset/conditions.ts";
+import { CHANGES, type StatusDraft, withCondition } from "../../../controller/jobset/conditions.ts";
 import { resolveSpec } from "../../../controller/jobset/defaults.ts";
 import {
   applyFailurePolicy,
@@ -140,7 +140,7 @@ Deno.test("`applyFailurePolicy()` case 13: restarts that do not count, then a fa
       ),
     },
   }));
-  let draft: Draft = { status: { restarts: 0 }, events: [] };
+  let draft: StatusDraft = { status: { restarts: 0 }, events: [] };
   for (let round = 0; round < 3; round++) {
     draft = applyFailurePolicy(draft, spec, { failed: [failedJob({ of: "a" })], now: NOW });
   }
@@ -289,7 +289,7 @@ Deno.test("`renderJob()` applies the webhook's defaults and keeps what is set", 
 });
 
 Deno.test("`withCondition()` writes False over an existing condition only", () => {
-  const empty: Draft = { status: {}, events: [] };
+  const empty: StatusDraft = { status: {}, events: [] };
   equal(withCondition(empty, CHANGES.resumed, NOW), empty);
   const suspended = withCondition(empty, CHANGES.suspended, NOW);
   equal(withCondition(suspended, CHANGES.suspended, NOW + 5000), suspended);

@@ -1,4 +1,4 @@
-/** What is refused of a JobSet (contract jobset.md 1.3, 1.4 and cases 46 to 48). */
+/** Tests of `controller/jobset/problems.ts`, and of the condition that refuses a JobSet. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { JobSetSpec, ReplicatedJob } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
@@ -137,7 +137,7 @@ for (const [what, { spec, path, name = "t" }] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("`jobSetProblems()` finds nothing in what the contract accepts", () => {
+Deno.test("`jobSetProblems()` finds nothing in what upstream accepts", () => {
   deepEqual(jobSetProblems({}, { name: "t" }), []);
   deepEqual(jobSetProblems(jobSet().spec ?? {}, { generateName: "t-" }), []);
   deepEqual(jobSetProblems({ replicatedJobs: [replicated("a", { replicas: 0 })] }), []);

@@ -23,7 +23,7 @@ export function replicated(name: string, more: Partial<ReplicatedJob> = {}): Rep
   };
 }
 
-/** Fixture F of the contract: `t` with `a` once and `b` three times. */
+/** The JobSet of most cases: `t` with `a` once and `b` three times. */
 export function jobSet(spec: Partial<JobSetSpec> = {}, metadata: JobSet["metadata"] = {}): JobSet {
   return jobSetSchema.parse({
     apiVersion: "jobset.x-k8s.io/v1alpha2",

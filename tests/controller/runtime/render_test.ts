@@ -56,7 +56,7 @@ function envOf(jobSet: JobSet, container = "node"): Record<string, string> {
 
 const INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']";
 
-Deno.test("renderJobSet() renders the contract's example as a whole", () => {
+Deno.test("renderJobSet() renders an example as a whole", () => {
   const job = trainJob({
     trainer: {
       image: "acme/train:1",

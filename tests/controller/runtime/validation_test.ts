@@ -167,7 +167,7 @@ const jobCases: Record<string, JobCase> = {
       },
     }),
     want: [
-      'spec.runtimeRef: the JobSet of this TrainJob is not valid: spec.successPolicy.targetReplicatedJobs[0]: "gone" is no replicated job of this JobSet',
+      'spec.runtimeRef: the JobSet of this TrainJob is not valid: spec.successPolicy.targetReplicatedJobs[0]: "gone" is not a replicated job of this JobSet',
     ],
   },
   "gives pods of a NonIndexed job no limit": {

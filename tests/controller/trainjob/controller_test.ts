@@ -1,4 +1,4 @@
-/** Tests of `controller/trainjob/controller.ts`: what wakes it, and that it stops. */
+/** Tests of `controller/trainjob/controller.ts`: its sources, and its end. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import {
   createTrainJobController,

@@ -1,4 +1,4 @@
-/** Tests of what the TrainJob controller does for trials: their label, their end, what a stop leaves. */
+/** Tests of the TrainJob controller with trials: the label of pods, the end of jobs, stops. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { createSettling } from "../../../controller/trainjob/settling.ts";
 import { SETTLE_MS } from "../../../controller/trainjob/trials.ts";
