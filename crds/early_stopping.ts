@@ -1,4 +1,4 @@
-/** Annotations of TrainJobs about trials (contract milepost.md, names): what they hold, read from their text. */
+/** Parsers of the annotations of TrainJobs about trials. */
 import { z } from "zod";
 import { parseDuration } from "./duration.ts";
 import type { FieldProblem } from "./field_problem.ts";

@@ -1,4 +1,4 @@
-/** JobSet, `jobset.x-k8s.io/v1alpha2`: the one child of a TrainJob (contract jobset.md 1). */
+/** JobSet, `jobset.x-k8s.io/v1alpha2`: the workload of a TrainJob (docs/decisions/0028). */
 import { z } from "zod";
 import { schemas } from "./kubernetes.ts";
 import { JOBSET_API_VERSION } from "./names.ts";

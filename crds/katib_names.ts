@@ -1,7 +1,7 @@
-/** Names of Katib's that Milepost reads or writes (contract katib.md). */
+/** Names of Katib that Milepost reads or writes. */
 import { LABELS } from "./names.ts";
 
-/** Katib's API group, its kind that controls the TrainJob of a trial, and names of its own (contract katib.md). */
+/** Katib's API group, the kind that controls the TrainJob of a trial, and other names of Katib. */
 export const KATIB = {
   group: "kubeflow.org",
   version: "v1beta1",
@@ -22,10 +22,10 @@ export const KATIB = {
 /** Istio's switch, as KEP-1214 has it (annotation) and as Katib's users have it today (label). */
 export const ISTIO_INJECT = "sidecar.istio.io/inject";
 
-/** Collector kinds of a Trial (contract katib.md 1.2). */
+/** Collector kinds of a Trial. */
 export const COLLECTORS = { push: "Push", stdOut: "StdOut", file: "File" } as const;
 
-/** Conditions of a Katib Trial (contract katib.md 1.5). */
+/** Conditions of a Katib Trial (kubeflow/katib: pkg/apis/controller/trials/v1beta1/util.go). */
 export const TRIAL_CONDITIONS = {
   created: "Created",
   running: "Running",
@@ -35,7 +35,7 @@ export const TRIAL_CONDITIONS = {
   metricsUnavailable: "MetricsUnavailable",
   earlyStopped: "EarlyStopped",
 } as const;
-/** What an early-stopped Trial's condition says (contract katib.md 5.4). */
+/** Reason and message of an early-stopped Trial (kubeflow/katib: pkg/earlystopping/v1beta1/medianstop/service.py). */
 export const TRIAL_EARLY_STOPPED = {
   reason: "TrialEarlyStopped",
   message: "Trial is early stopped",

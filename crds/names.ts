@@ -17,20 +17,20 @@ export const JOBSET_VERSION = "v1alpha2";
 /** `apiVersion` of JobSets. */
 export const JOBSET_API_VERSION = `${JOBSET_GROUP}/${JOBSET_VERSION}`;
 
-/** Values of `spec.managedBy` of a TrainJob (contract trainjob.md 1.1). */
+/** Values of `spec.managedBy` of a TrainJob. */
 export const TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller";
 /** Another cluster's Kueue runs the job: this controller stays out. */
 export const MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue";
-/** Value of `spec.managedBy` of a JobSet that the built-in executor runs (design, decision 2). */
+/** Value of `spec.managedBy` of a JobSet that the built-in executor runs (docs/decisions/0028). */
 export const MILEPOST_JOBSET_CONTROLLER = "trainer.kubeflow.org/milepost";
 /** Value of `spec.managedBy` of a JobSet that upstream's controller runs. */
 export const UPSTREAM_JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller";
 /** Upstream's webhook configuration, by which `--jobset auto` knows that upstream's controller lives here. */
 export const UPSTREAM_JOBSET_WEBHOOK = "jobset-mutating-webhook-configuration";
 
-/** Audience of tokens that read observations (milepost.md, names). */
+/** Audience of tokens that read observations. */
 export const OBSERVATION_AUDIENCE = `observation.${TRAINER_GROUP}`;
-/** Longest grace between the decision to stop and the stop, in milliseconds (milepost.md, names). */
+/** Longest grace between the decision to stop and the stop, in milliseconds. */
 export const EARLY_STOPPING_GRACE_MAX_MS = 3_600_000;
 
 /** Labels of ours and of upstream Trainer. */
@@ -57,7 +57,7 @@ export const STEPS = {
 } as const;
 /** Value of {@link LABELS.ancestorStep}. */
 export type Step = typeof STEPS[keyof typeof STEPS];
-/** Container addressed by each step (contract trainjob.md 3.2). */
+/** Container addressed by each step. */
 export const STEP_CONTAINERS: Readonly<Record<Step, string>> = {
   "dataset-initializer": "dataset-initializer",
   "model-initializer": "model-initializer",
@@ -84,7 +84,7 @@ export const ANNOTATIONS = {
 /** The annotation in which client-side `kubectl apply` keeps the whole object once more. */
 export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Labels and annotations that a JobSet's Jobs and pods carry (contract jobset.md 2). */
+/** Labels and annotations of a JobSet's Jobs and pods (kubernetes-sigs/jobset: api/jobset/v1alpha2/jobset_types.go). */
 export const JOBSET_KEYS = {
   jobSetName: "jobset.sigs.k8s.io/jobset-name",
   jobSetUid: "jobset.sigs.k8s.io/jobset-uid",
@@ -115,7 +115,7 @@ export const JOB_KEYS = {
   trackingFinalizer: "batch.kubernetes.io/job-tracking",
 } as const;
 
-/** Conditions of a TrainJob (contract trainjob.md 1.3, milepost.md). */
+/** Conditions of a TrainJob (docs/decisions/0002). */
 export const TRAINJOB_CONDITIONS = {
   suspended: "Suspended",
   complete: "Complete",
@@ -142,7 +142,7 @@ export const TRAINJOB_MESSAGES = {
   deadlineExceeded: "TrainJob exceeded its active deadline",
 } as const;
 
-/** Values of `status.state` of a TrainJob (design, decision 10). */
+/** Values of `status.state` of a TrainJob (docs/decisions/0002). */
 export const TRAINJOB_STATES = [
   "Created",
   "Running",
@@ -167,7 +167,7 @@ export const EVENT_REASONS = {
   primaryContainerMissing: "PrimaryContainerMissing",
 } as const;
 
-/** Conditions of a JobSet (contract jobset.md 3.9). */
+/** Conditions of a JobSet (kubernetes-sigs/jobset: api/jobset/v1alpha2/jobset_types.go). */
 export const JOBSET_CONDITIONS = {
   completed: "Completed",
   failed: "Failed",
@@ -179,7 +179,7 @@ export const JOBSET_CONDITIONS = {
   refused: "Refused",
 } as const;
 
-/** Reasons of JobSet conditions and events (contract jobset.md 3.9). */
+/** Reasons of JobSet conditions and events (kubernetes-sigs/jobset: pkg/constants/constants.go). */
 export const JOBSET_REASONS = {
   allJobsCompleted: "AllJobsCompleted",
   failedJobs: "FailedJobs",
@@ -246,7 +246,7 @@ export const RUNTIME_SNAPSHOT_KEY = "runtime";
 /** Key of a CA bundle in ConfigMaps and Secrets. */
 export const CA_KEY = "ca.crt";
 
-/** The identity volume that the pod webhook injects (design, decision 4). */
+/** The identity volume that the pod webhook injects (docs/decisions/0009). */
 export const IDENTITY_VOLUME = {
   name: "kubeflow-trainer-token",
   mountPath: "/var/run/secrets/kubeflow/trainer",
@@ -275,7 +275,7 @@ export const RESERVED_STATUS_ENV: readonly string[] = [
   ...Object.values(STATUS_ENV.sdk),
 ];
 
-/** Variables of the torch policy, which a TrainJob may not set itself (contract trainjob.md 4.1). */
+/** Variables of the torch policy, which a TrainJob may not set itself. */
 export const TORCH_ENV = {
   nnodes: "PET_NNODES",
   nprocPerNode: "PET_NPROC_PER_NODE",
@@ -291,7 +291,7 @@ export const STORAGE_URI_ENV = "STORAGE_URI";
 /** Audience of push tokens (KEP-2779). */
 export const PUSH_AUDIENCE = TRAINER_GROUP;
 
-/** What the manager is called in a cluster (milepost.md, names). */
+/** Names of the manager and its objects in a cluster (docs/decisions/0033). */
 export const MANAGER = {
   name: "kubeflow-trainer-controller-manager",
   namespace: "kubeflow-system",
@@ -308,7 +308,7 @@ export const MANAGER = {
   admissionPolicy: "milepost-pod-ownership",
 } as const;
 
-/** Ports of the manager (milepost.md, flags). */
+/** Ports of the manager. */
 export const PORTS = {
   webhook: 9443,
   webhookService: 443,
@@ -320,7 +320,7 @@ export const PORTS = {
   forward: 8443,
 } as const;
 
-/** Bounds of a push (contract trainjob.md 1.3 and 7). */
+/** Bounds of a push (docs/reference/http.md). */
 export const PUSH_LIMITS = {
   bodyBytes: 65_536,
   metrics: 256,
@@ -328,7 +328,7 @@ export const PUSH_LIMITS = {
   metricValueLength: 64,
 } as const;
 
-/** Bounds of a history: what a client kept while the endpoint was away (milepost.md, messages). */
+/** Bounds of a history: samples that a client kept while the endpoint was down (docs/reference/http.md). */
 export const HISTORY_LIMITS = {
   bodyBytes: 1_048_576,
   samples: 1000,

@@ -1,4 +1,4 @@
-/** RuntimePatch: what a TrainJob, or Kueue, lays over its runtime's template (contract trainjob.md 1.2). */
+/** RuntimePatch: changes of a TrainJob, or of Kueue, to the template of its runtime. */
 import { z } from "zod";
 import { schemas } from "./kubernetes.ts";
 import { atomicList, embeddedMeta, int64, listMap } from "./schema_marks.ts";

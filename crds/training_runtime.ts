@@ -1,4 +1,4 @@
-/** TrainingRuntime and ClusterTrainingRuntime: blueprints of TrainJobs (contract trainjob.md 1.4). */
+/** TrainingRuntime and ClusterTrainingRuntime: blueprints of TrainJobs. */
 import { z } from "zod";
 import { jobSetTemplateSchema } from "./jobset.ts";
 import { schemas } from "./kubernetes.ts";

@@ -1,4 +1,4 @@
-/** TrainJob, `trainer.kubeflow.org/v1alpha1`: a training run (contract trainjob.md 1.1 and 1.3). */
+/** TrainJob, `trainer.kubeflow.org/v1alpha1`: a training run. */
 import { z } from "zod";
 import { schemas } from "./kubernetes.ts";
 import {

@@ -1,4 +1,4 @@
-/** Katib's Trial, `kubeflow.org/v1beta1` (contract katib.md 1.4): what is read of it. */
+/** Katib's Trial, `kubeflow.org/v1beta1`: the fields that are read. */
 import { z } from "zod";
 import { KATIB } from "./katib_names.ts";
 import { schemas } from "./kubernetes.ts";

@@ -1,5 +1,5 @@
 /**
- * A CustomResourceDefinition of Katib's Trial in our own words (contract katib.md 1.1), for tests and for
+ * A CustomResourceDefinition of Katib's Trial in our own words, for tests and for
  * clusters without Katib. Where Katib is installed its own is there already.
  */
 import { stringify } from "yaml";

@@ -145,7 +145,7 @@ export function disruptionBudget({ name, namespace }: Settings): Manifest {
   };
 }
 
-/** Where API server, pods and Prometheus find it (design, decision 5). */
+/** The Service by which API server, pods and Prometheus find the manager (docs/decisions/0033). */
 export function service({ name, namespace }: Settings): Manifest {
   const port = (name: string, number: number, targetPort: string) => ({
     name,

@@ -38,7 +38,7 @@ export interface EventLoopOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** Between two comment lines (milepost.md, messages), in milliseconds. */
+/** Time between two comment lines, in milliseconds. */
 const COMMENT_MS = 15_000;
 /** Between two looks whether the reader may still read, in milliseconds. */
 const REAUTHORIZE_MS = 60_000;

@@ -68,7 +68,7 @@ export type AdmissionHandler = (
   signal: AbortSignal,
 ) => AdmissionOutcome | Promise<AdmissionOutcome>;
 
-/** Refuses for rules beyond the schema: 403, as upstream's webhooks do (contract trainjob.md 6). */
+/** Refuses for rules beyond the schema: 403, as upstream's webhooks do. */
 export function refuse(
   problems: readonly FieldProblem[],
   warnings: readonly string[] = [],

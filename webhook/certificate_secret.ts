@@ -1,4 +1,4 @@
-/** How CA and serving certificate are stored in a Secret (milepost.md, names), and judged. */
+/** Secret of CA and serving certificate: format, and checks of what it holds. */
 import { Buffer } from "node:buffer";
 import type { Secret } from "../crds/kubernetes.ts";
 import { CA_KEY } from "../crds/names.ts";

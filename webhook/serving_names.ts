@@ -1,4 +1,4 @@
-/** Which names the serving certificate carries (design, decision 5). Pure. */
+/** Names in the serving certificate (docs/decisions/0033). Pure. */
 
 /** Where clients reach the manager. */
 export interface ServingAddress {

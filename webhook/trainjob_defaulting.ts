@@ -24,7 +24,7 @@ function timed(patch: RuntimePatch, old: RuntimePatch | undefined, now: string):
 }
 
 /**
- * The TrainJob with the time of each runtime patch (contract trainjob.md 6): a new one has its own or
+ * Returns the TrainJob with the time of each runtime patch: a new one has its own or
  * `now`, a changed one `now`, an unchanged one keeps the time it had. `now` is RFC 3339.
  */
 export function defaultTrainJob(job: TrainJob, old: TrainJob | undefined, now: string): TrainJob {

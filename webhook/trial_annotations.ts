@@ -1,4 +1,4 @@
-/** Annotations of a TrainJob about trials: what they may hold, where, and until when (milepost.md, names). Pure. */
+/** Validation of the annotations of a TrainJob about trials. Pure. */
 import {
   type ReadAnnotation,
   readEarlyStopping,

@@ -1,6 +1,6 @@
 /** The URL paths of the admission server: one table, for the server and the webhook configurations. */
 
-/** Path of each webhook; those of TrainJobs and runtimes are upstream's (contract trainjob.md 6). */
+/** Path of each webhook; those of TrainJobs and runtimes are upstream's. */
 export const WEBHOOK_PATHS = {
   mutatePods: "/mutate--v1-pod",
   defaultTrainJobs: "/mutate-trainer-kubeflow-org-v1alpha1-trainjob",

@@ -9,7 +9,7 @@ export interface EndpointSettings {
   readonly statusBaseUrl: string | undefined;
 }
 
-/** The base URL that pods are given: the flag's, else the Service's (design, decision 5). */
+/** Returns the base URL that pods are given: that of the flag, else the Service's (docs/decisions/0033). */
 export function statusBaseUrl(settings: EndpointSettings): string {
   return settings.statusBaseUrl ??
     `https://${settings.serviceName}.${settings.namespace}.svc:${PORTS.status}`;

@@ -17,7 +17,7 @@ export interface Machine {
   readonly random: string;
 }
 
-/** The `holderIdentity` of the Lease: `<pod name>_<uid>` (milepost.md, names). */
+/** The `holderIdentity` of the Lease: `<pod name>_<uid>`. */
 export function replicaIdentity(environment: ReplicaEnvironment, machine: Machine): string {
   const { POD_NAME, POD_UID } = environment;
   return `${POD_NAME || machine.hostname}_${POD_UID || machine.random}`;

@@ -7,7 +7,7 @@ import { createRecentMemory } from "../limits/recent_memory.ts";
 import type { IssuerKeys } from "./jwks.ts";
 import { createExpiringMemory, type ExpiringMemory } from "../limits/expiring_memory.ts";
 
-/** What clocks of nodes, API server and manager may differ by, in seconds (design, decision 6). */
+/** Difference that the clocks of nodes, API server and manager may have, in seconds. */
 export const CLOCK_LEEWAY_SECONDS = 30;
 /**
  * How long what is known of a token is kept without use, in milliseconds: its pod has most likely gone.

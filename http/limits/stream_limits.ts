@@ -1,6 +1,6 @@
 /** How many streams may be open on this replica, in all and per subject. */
 
-/** Bounds of streams (milepost.md, flags). */
+/** Bounds of streams. */
 export interface StreamLimits {
   /** In all (`--max-streams`). Default 1000. */
   readonly total: number;

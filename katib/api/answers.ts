@@ -126,7 +126,7 @@ function headersOf(refusal: ApiRefusal, code: number): Record<string, string> {
   return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
 }
 
-/** The answer to a refused request: a `metav1.Status` with the code and headers of milepost.md. */
+/** Returns the response to a refused request: a `metav1.Status` with its code and headers (docs/reference/http.md). */
 export function refusalResponse(refusal: ApiRefusal): HttpResponse {
   const shape = shapeOf(refusal);
   const causes = refusal.why === "invalid_query" ? refusal.causes : undefined;

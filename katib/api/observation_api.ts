@@ -14,7 +14,7 @@ import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./openapi.ts";
 import { createPathReader, observationQuery, pathOf } from "./query.ts";
 
-/** Where the document stands that describes the API (milepost.md, messages). */
+/** Path of the OpenAPI document. */
 export const OPENAPI_PATH = "/openapi/v3";
 
 /** `reads_total{kind}`. */

@@ -1,4 +1,4 @@
-/** An observation as clients see it (milepost.md, messages). Pure. */
+/** An observation as clients see it. Pure. */
 import type { ObservationSeen } from "./exchange.ts";
 import type { JobState } from "./job_state.ts";
 import type { Observation } from "./messages.ts";

@@ -16,7 +16,7 @@ export type StopWrite =
   /** It has ended in another way, and is left alone. */
   | { readonly kind: "finished" };
 
-/** The ends of a Trial besides an early stop (contract katib.md 3). */
+/** Conditions that end a Trial, besides an early stop. */
 const OTHER_ENDS = [
   TRIAL_CONDITIONS.succeeded,
   TRIAL_CONDITIONS.failed,
@@ -29,7 +29,7 @@ function preconditions({ metadata: { uid, resourceVersion } }: Pick<AnyJob, "met
 }
 
 /**
- * The condition stands at the end, as what happened last does (contract katib.md 1.5). Running stays as
+ * The condition is the last one, because Katib reads the last as the newest. Running stays as
  * it is, as with Katib's own early stopping (5.4): its controller would set it again. The
  * patch replaces the whole list, so what cannot be read as a condition is in it, too.
  */

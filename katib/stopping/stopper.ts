@@ -26,7 +26,7 @@ export interface StopperOptions {
   readonly events: Pick<EventRecorder, "record">;
   /** Whether this owner may still write: asked before each write. */
   readonly leading: () => boolean;
-  /** Of each call, in milliseconds: shorter than what a lost lease leaves to the next owner (decision 7). */
+  /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
 }
 

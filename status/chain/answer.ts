@@ -154,7 +154,7 @@ function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
   return {};
 }
 
-/** The answer to a refused push: a `metav1.Status` with the code and headers of milepost.md. */
+/** Returns the response to a refused push: a `metav1.Status` with its code and headers (docs/reference/http.md). */
 export function refusalResponse(refusal: Refusal): HttpResponse {
   const shape = shapeOf(refusal);
   const causes = "causes" in refusal ? refusal.causes : undefined;

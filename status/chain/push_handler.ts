@@ -21,9 +21,9 @@ import type { TokenVerifier } from "../../http/callers/token_verification.ts";
 export interface PushRateLimits {
   /** Failed authentications by peer address. Default 20 a second, 200 at once. */
   readonly failuresPerPeer: BucketLimits;
-  /** Pushes by pod. Default 20 a second, 100 at once (milepost.md, flags). */
+  /** Pushes by pod. Default 20 a second, 100 at once. */
   readonly pushesPerPod: BucketLimits;
-  /** Pushes by service account. Default 2000 a second, 5000 at once (milepost.md, flags). */
+  /** Pushes by service account. Default 2000 a second, 5000 at once. */
   readonly pushesPerSubject: BucketLimits;
   /** Peers, pods and subjects remembered, each. Default 50000. */
   readonly maxKeys: number;

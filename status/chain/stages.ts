@@ -1,4 +1,4 @@
-/** The chain that every request goes through, cheapest check first (design, decision 6). Order is data. */
+/** Checks of every request in their order, cheapest first (docs/decisions/0030). */
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import * as caller from "./caller.ts";

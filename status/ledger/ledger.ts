@@ -1,4 +1,4 @@
-/** The newest progress of each job, on its way to the TrainJob's status (design, decision 8). */
+/** Ledger: the newest progress of each job, until it is written to the TrainJob's status (docs/decisions/0031). */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { backoffMs } from "../../kube/backoff.ts";

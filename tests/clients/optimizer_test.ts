@@ -26,7 +26,7 @@ function kind(group: string, version: string, name: string, namespaced: boolean)
 const EXPERIMENT = kind("kubeflow.org", "v1beta1", "Experiment", true);
 const DEFINITION = kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", false);
 
-/** As Katib's (contract katib.md 1.1): it validates nothing. */
+/** A definition without validation, as Katib's. */
 const experimentDefinition = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

@@ -24,7 +24,7 @@ const RULES = `must be a list of 1 to ${EARLY_STOPPING_RULES_MAX} rules`;
 const START_STEP = "must be a whole number from 0 to 2147483647";
 
 const good: Record<string, unknown> = {
-  "the contract's example": withRules(RULE),
+  "the documented example": withRules(RULE),
   "a rule without a start step": withRules({ name: "acc", value: "-Inf", comparison: "less" }),
   "several rules of one metric": withRules(RULE, { ...RULE, startStep: 0 }),
   "a name of 64 characters beyond the basic plane": withRules({ ...RULE, name: "😀".repeat(64) }),

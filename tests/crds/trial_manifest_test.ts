@@ -1,4 +1,4 @@
-/** The CRD of Trials: Katib's names, columns and leniency (contract katib.md 1.1). */
+/** The CRD of Trials: Katib's names, columns and leniency. */
 import { deepEqual, equal } from "node:assert/strict";
 import { parse } from "yaml";
 import { trialCrd, trialCrdYaml } from "../../crds/trial_manifest.ts";

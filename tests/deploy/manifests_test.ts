@@ -1,4 +1,4 @@
-/** What is shipped: current, complete, restricted, and by the names of the contract. */
+/** Shipped manifests: current, complete, restricted, with the documented names. */
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
@@ -102,7 +102,7 @@ Deno.test("parts() tell the manager who it is, in settings that it takes", () =>
   });
 });
 
-Deno.test("parts() have the Service of the contract", () => {
+Deno.test("parts() have the documented Service", () => {
   assert.partialDeepStrictEqual(find("Service").spec, {
     ports: [
       { port: 443, targetPort: "webhook" },

@@ -1,4 +1,4 @@
-/** A stand-in for Katib's pod webhook, that does what Katib's does for the Push collector (contract katib.md 4.1). */
+/** A stand-in for Katib's pod webhook with the Push collector (kubeflow/katib: pkg/webhook/v1beta1/pod/inject_webhook.go). */
 import { z } from "zod";
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";

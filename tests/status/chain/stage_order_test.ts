@@ -1,4 +1,4 @@
-/** Of two things that are wrong with a request, the one that is cheaper to see is answered (decision 6). */
+/** Order of the checks: of two problems of a request, the one that is cheaper to find is answered (docs/decisions/0030). */
 import assert from "node:assert/strict";
 import { handlerBench, KEY, PATH, type Sent } from "./handler_bench.ts";
 import { owned } from "../ownership/ownership_cluster.ts";

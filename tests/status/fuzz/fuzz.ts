@@ -96,7 +96,7 @@ function checkAnswer(answer: FuzzAnswer, codes: ReadonlySet<number>): void {
   const value: unknown = body === "" ? undefined : JSON.parse(body);
   if (status === 200) return assert(typeof value === "object" && value !== null);
   const reason = REASONS[status];
-  assert(reason !== undefined, `${status} is not a code of the contract`);
+  assert(reason !== undefined, `${status} is not a documented code`);
   if (value !== undefined) assertStatus(value, status, reason);
   if (status === 401) assert.equal(headers["www-authenticate"], "Bearer");
   if (status === 405) assert.match(headers.allow ?? "", /POST/);

@@ -1,4 +1,4 @@
-/** Early stopping: which report meets which rule, and when a trial is stopped (contract katib.md 5.3). */
+/** Early stopping: which report meets which rule, and when a trial is stopped (kubeflow/katib: cmd/metricscollector/v1beta1/file-metricscollector/main.go). */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Objective, Report } from "../../../trials/rules/rule.ts";
@@ -381,7 +381,7 @@ Deno.test("`applyReport()` decides the same however reports come together", () =
   );
 });
 
-/** Contract 5.3 as a trainer's sidecar goes by it: one rule, numbers only. */
+/** The rules of Katib's sidecar: one rule, numbers only. */
 function sidecar(maximizes: boolean, startStep: number, isMet: (best: number) => boolean) {
   let best: number | undefined;
   let left = startStep;

@@ -1,4 +1,4 @@
-/** JobSets, and what happens to their pods: contract jobset.md, section 4. */
+/** JobSets and the fates of their pods (kubernetes-sigs/jobset: test/integration/controller/jobset_controller_test.go). */
 import type { Action, CaseTable, Step } from "../case.ts";
 import type { NamespaceView } from "../cluster_view.ts";
 import { create, type Fields, hasCondition, job, JS, patch, pods, remove } from "../sketches.ts";
@@ -13,7 +13,7 @@ const once = (name: string, more: Fields = {}, replicas = 1): Fields =>
     more: { replicas },
   });
 
-/** Job `a`, and three of `b`: the fixture of the contract. */
+/** Job `a`, and three of `b`. */
 const two = [once("a"), once("b", {}, 3)];
 
 /** JobSet `tj`; both controllers see the same but for who manages it, which each is given its own. */

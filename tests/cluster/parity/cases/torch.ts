@@ -14,7 +14,7 @@ const requests = (of: Fields) => ({ resourcesPerNode: { requests: of } });
 const VARIABLES: CaseTable = {
   "a bare TrainJob on a torch runtime": renders(torch()),
   "an empty trainer on a torch runtime": on({}),
-  "the example of the contract": on({
+  "the example of the documentation": on({
     image: "example.com/train:1",
     numNodes: 2,
     env: [{ name: "LOG", value: "debug" }],
