@@ -20,7 +20,7 @@ import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
 import { runEventLoop } from "../../http/event_stream.ts";
 import { createFeeds } from "../../status/reading/status_feeds.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
-import { createOwnerRouter } from "../../status/replicas/owner.ts";
+import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
 import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import type { Caches } from "./caches.ts";

@@ -2,9 +2,10 @@
 import { MANAGER } from "../../crds/names.ts";
 import type { ObservationApi } from "../../katib/api/observation_api.ts";
 import type { HttpHandler } from "../../http/message.ts";
-import { createForwardClient, type ReplicaTls } from "../../status/replicas/forward_client.ts";
+import type { ReplicaTls } from "../../http/replicas/calls.ts";
+import { createForwardClient } from "../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../status/replicas/forward_listener.ts";
-import { createOwnerRouter } from "../../status/replicas/owner.ts";
+import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
 import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
 import type { ManagerContext, ManagerParts } from "./parts.ts";
 import { addressText } from "./replica.ts";

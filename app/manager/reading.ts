@@ -3,7 +3,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
-import { createOwnerRouter } from "../../status/replicas/owner.ts";
+import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
 import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
 import type { ReadingParts } from "../../status/reading/read_stages.ts";
 import type { JobStatus, Reading } from "../../status/reading/reading.ts";

@@ -1,7 +1,7 @@
 /** What readers of a job's status get, and which of two is newer. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { Refused } from "../replicas/owner.ts";
+import type { Refused } from "../../http/replicas/owner_router.ts";
 
 /** The newest that is known of a job. */
 export interface JobStatus {

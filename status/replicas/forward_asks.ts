@@ -1,7 +1,7 @@
 /** Messages by which a replica asks the owner for an observation, with their paths and bounds. */
 import { z } from "zod";
 import type { MessageVersion } from "../../crds/job_message.ts";
-import { NOT_OWNER, type OwnTerm, termRefusal } from "./own_term.ts";
+import { NOT_OWNER, type OwnTerm, termRefusal } from "../../http/replicas/terms.ts";
 
 /** Path at which observations are asked for, with POST. */
 export const askPath = (version: MessageVersion) => `/forward/${version}/observation`;

@@ -12,7 +12,7 @@ import {
   encodeAsk,
 } from "./forward_asks.ts";
 import { createForwardBatches } from "./forward_batches.ts";
-import { createForwardCalls, type ReplicaTls } from "./forward_calls.ts";
+import { createReplicaCalls, type ReplicaTls } from "../../http/replicas/calls.ts";
 import { decodeReadings, encodeRead, READ_ANSWER_MAX_BYTES, readPath } from "./forward_reading.ts";
 import {
   ANSWER_MAX_BYTES,
@@ -20,16 +20,14 @@ import {
   encodeForwardedPush,
   forwardPath,
   type ForwardResult,
-  type ForwardTarget,
   joinPushes,
   resultOfAnswer,
   resultOfNoAnswer,
 } from "./forwarding.ts";
-import type { CallBounds } from "./owner.ts";
+import type { ForwardTarget } from "../../http/replicas/terms.ts";
+import type { CallBounds } from "../../http/replicas/calls.ts";
 import type { PollAsk } from "./owner_poll.ts";
 import type { Reading } from "../reading/reading.ts";
-
-export type { ReplicaTls } from "./forward_calls.ts";
 
 /** Options of {@link createForwardClient}. */
 export interface ForwardClientOptions {
@@ -86,10 +84,10 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
   const { kinds, onForward } = options;
   const bounded = { maxCalls: 1000, maxConnections: 32, ...options };
   // Apart, so that reads that wait for news take no push's connection.
-  const pushes = createForwardCalls({ ...bounded, idleMs: IDLE_MS });
-  const reads = createForwardCalls({ ...bounded, idleMs: READ_IDLE_MS });
+  const pushes = createReplicaCalls({ ...bounded, idleMs: IDLE_MS });
+  const reads = createReplicaCalls({ ...bounded, idleMs: READ_IDLE_MS });
   const maxConnections = Math.min(ASK_CONNECTIONS, bounded.maxConnections);
-  const asks = createForwardCalls({ ...bounded, maxConnections, idleMs: IDLE_MS });
+  const asks = createReplicaCalls({ ...bounded, maxConnections, idleMs: IDLE_MS });
 
   function createBatches(version: MessageVersion) {
     const path = forwardPath(version);

@@ -4,7 +4,8 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { Acceptance, Push } from "../chain/exchange.ts";
-import type { CallOutcome } from "./forward_calls.ts";
+import type { CallOutcome } from "../../http/replicas/calls.ts";
+import type { TermRefusal } from "../../http/replicas/terms.ts";
 import { parseHistory } from "../chain/history.ts";
 import { parsePush } from "../chain/push.ts";
 
@@ -18,14 +19,6 @@ export const MAX_BATCH = 64;
 export const MAX_BATCH_BYTES = 262_144;
 /** Bytes that an answer may have. */
 export const ANSWER_MAX_BYTES = 1_048_576;
-
-/** The owner, as the Lease names it. */
-export interface ForwardTarget {
-  /** `<ip>:<port>`. */
-  readonly address: string;
-  /** How often the lease changed hands when this owner took it. */
-  readonly transitions: number;
-}
 
 /** How a forwarding call ended: `forwarded_pushes_total{result}`. */
 export type ForwardOutcome =
@@ -167,7 +160,7 @@ const answerSchema = z.union([
 ]);
 
 /** The owner's answer, or that the asked replica is not the owner. */
-export type ForwardAnswer = Acceptance | { readonly refusal: "not_owner" | "older_transition" };
+export type ForwardAnswer = Acceptance | TermRefusal;
 
 const answersSchema = z.object({ answers: z.array(answerSchema) });
 
@@ -199,11 +192,4 @@ export function resultOfNoAnswer(
     outcome: "older_owner",
     acceptance: { retryAfterMs: OLDER_OWNER_RETRY_MS, reason },
   };
-}
-
-/** Splits `<ip>:<port>`; IPv6 addresses stand in brackets. Undefined if it is no address. */
-export function parseAddress(address: string): { host: string; port: number } | undefined {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address) ?? [];
-  const host = bracketed ?? plain;
-  return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
 }

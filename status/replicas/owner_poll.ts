@@ -1,8 +1,8 @@
 /** Asks the owner for news of many jobs, wherever it is; breaks off where the owner changes. */
 import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocation, LeaderLocator } from "../../kube/leadership.ts";
-import type { ForwardTarget } from "./forwarding.ts";
-import type { CallBounds } from "./owner.ts";
+import type { ForwardTarget } from "../../http/replicas/terms.ts";
+import type { CallBounds } from "../../http/replicas/calls.ts";
 import type { ReadEntry, Reading } from "../reading/reading.ts";
 import type { PollOwner } from "../reading/status_feeds.ts";
 

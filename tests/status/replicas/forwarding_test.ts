@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
-import { createForwardCalls } from "../../../status/replicas/forward_calls.ts";
-import { createForwardClient, type ReplicaTls } from "../../../status/replicas/forward_client.ts";
+import { createReplicaCalls } from "../../../http/replicas/calls.ts";
+import type { ReplicaTls } from "../../../http/replicas/calls.ts";
+import { createForwardClient } from "../../../status/replicas/forward_client.ts";
 import {
   type ForwardListenerOptions,
-  type OwnTerm,
   startForwardListener,
-  termRefusal,
 } from "../../../status/replicas/forward_listener.ts";
+import { type OwnTerm, termRefusal } from "../../../http/replicas/terms.ts";
 import {
   createPushDecoder,
   decodeForwardAnswers,
@@ -19,8 +19,8 @@ import {
   forwardPath,
   type ForwardResult,
   joinPushes,
-  parseAddress,
 } from "../../../status/replicas/forwarding.ts";
+import { parseAddress } from "../../../http/replicas/calls.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import {
   type CertificatePair,
@@ -305,7 +305,7 @@ Deno.test("pushes that come at the same time all reach the owner, each with its 
 Deno.test("a push that the owner does not understand is refused by itself", async () => {
   await withOwner(async ({ authority, listener, taken }) => {
     const replica = await issueServingCertificate(authority, [REPLICA], Date.now());
-    const calls = createForwardCalls({
+    const calls = createReplicaCalls({
       tls: tlsOf(replica, authority.certificate),
       serverName: SERVER,
       clock: systemClock,

@@ -1,23 +1,24 @@
-/** HTTPS calls between replicas, with certificates on both sides, bounded in time and number. */
+/** HTTPS calls to other replicas, with certificates on both sides, bounded in time and number. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { parseAddress } from "./forwarding.ts";
-import type { CallBounds } from "./owner.ts";
-import { readBounded } from "../../http/request_body.ts";
+import { readBounded } from "../request_body.ts";
+import type { TlsIdentity } from "../tls.ts";
 
-/** The credentials of a replica; all PEM. */
-export interface ReplicaTls {
-  readonly cert: string;
-  readonly key: string;
-  /** Every CA that may have signed the other's certificate. */
-  readonly ca: string;
+/** The credentials of a replica; its `ca` has every CA that may have signed the other's certificate. */
+export type ReplicaTls = Required<TlsIdentity>;
+
+/** Bounds of a call. */
+export interface CallBounds {
+  readonly deadlineMs: number;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
 }
 
-/** Options of {@link createForwardCalls}. */
-export interface ForwardCallsOptions {
+/** Options of {@link createReplicaCalls}. */
+export interface ReplicaCallsOptions {
   readonly tls: ReplicaTls;
   /** A name that the other's serving certificate carries. */
   readonly serverName: string;
@@ -31,7 +32,7 @@ export interface ForwardCallsOptions {
 }
 
 /** A call: its target, its body, and the limit of its answer. */
-export interface ForwardCall {
+export interface ReplicaCall {
   /** `<ip>:<port>`. */
   readonly address: string;
   readonly path: string;
@@ -49,20 +50,27 @@ export type CallOutcome =
   };
 
 /** Calls other replicas. */
-export interface ForwardCalls {
+export interface ReplicaCalls {
   /** Never throws. */
-  call(call: ForwardCall, bounds: CallBounds): Promise<CallOutcome>;
+  call(call: ReplicaCall, bounds: CallBounds): Promise<CallOutcome>;
   /** New calls use these. */
   updateTls(tls: ReplicaTls): void;
   /** Closes the connections. */
   close(): void;
 }
 
+/** Splits `<ip>:<port>`; IPv6 addresses stand in brackets. Undefined if it is no address. */
+export function parseAddress(address: string): { host: string; port: number } | undefined {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(address) ?? [];
+  const host = bracketed ?? plain;
+  return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
+}
+
 /** Performs one HTTP exchange. Throws if no answer comes, or `signal` aborts. */
 function exchange(
   agent: Agent,
   at: { host: string; port: number; servername: string },
-  { path, body, maxBytes }: ForwardCall,
+  { path, body, maxBytes }: ReplicaCall,
   signal: AbortSignal,
 ): Promise<CallOutcome> {
   return new Promise((resolve, reject) => {
@@ -92,10 +100,10 @@ function exchange(
   });
 }
 
-/** Creates {@link ForwardCalls}; connections are made when they are needed. */
-export function createForwardCalls(options: ForwardCallsOptions): ForwardCalls {
+/** Creates {@link ReplicaCalls}; connections are made when they are needed. */
+export function createReplicaCalls(options: ReplicaCallsOptions): ReplicaCalls {
   const { serverName: servername, clock, maxCalls, maxConnections, idleMs } = options;
-  const log = getLogger(["milepost", "status"]);
+  const log = getLogger(["milepost", "http"]);
   const agentOf = ({ cert, key, ca }: ReplicaTls) =>
     new Agent({
       cert,
@@ -111,13 +119,13 @@ export function createForwardCalls(options: ForwardCallsOptions): ForwardCalls {
   const closed = new AbortController();
   let underWay = 0;
 
-  async function callOnce(call: ForwardCall, signal: AbortSignal): Promise<CallOutcome> {
+  async function callOnce(call: ReplicaCall, signal: AbortSignal): Promise<CallOutcome> {
     const at = parseAddress(call.address);
     if (at === undefined) return { outcome: "unreachable" };
     return await exchange(agent, { ...at, servername }, call, signal);
   }
 
-  async function callInTime(call: ForwardCall, bounds: CallBounds): Promise<CallOutcome> {
+  async function callInTime(call: ReplicaCall, bounds: CallBounds): Promise<CallOutcome> {
     const { deadlineMs, signal } = bounds;
     const over = new AbortController();
     const done = new AbortController();

@@ -1,8 +1,8 @@
-/** Whose a request is: answered here, forwarded to the replica that owns the state, or held a moment. */
+/** Routing of requests to the replica that owns all state: answered here, forwarded, or held a moment. */
 import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
-import type { Acceptance, Push } from "../chain/exchange.ts";
-import type { ForwardTarget } from "./forwarding.ts";
+import type { CallBounds } from "./calls.ts";
+import type { ForwardTarget } from "./terms.ts";
 
 /** Nobody answers for the state now; the client shall come again. */
 export interface Refused {
@@ -17,14 +17,8 @@ export type AskOwner<Ask, Answer> = (
   signal: AbortSignal,
 ) => Answer | Refused | Promise<Answer | Refused>;
 
-/** How long a forwarding call may take, and when nobody waits for it any more. */
-export interface CallBounds {
-  readonly deadlineMs: number;
-  readonly signal: AbortSignal;
-}
-
 /** Options of {@link createOwnerRouter}. */
-export interface OwnerRouterOptions<Ask = Push, Answer = Acceptance> {
+export interface OwnerRouterOptions<Ask, Answer> {
   /** Locates the leader, which owns the state, before a request is taken and again before it is answered. */
   readonly leader: LeaderLocator;
   /** Answers from this replica's own state; undefined where it has none. */
@@ -67,7 +61,7 @@ const TOO_MANY: Refused = {
  * Answers requests wherever their owner is. What cannot reach it is held and tried again for `holdMs`,
  * then refused: a push may so come to its owner twice, and is acknowledged at most once.
  */
-export function createOwnerRouter<Ask = Push, Answer = Acceptance>(
+export function createOwnerRouter<Ask, Answer>(
   options: OwnerRouterOptions<Ask, Answer>,
 ): AskOwner<Ask, Answer> {
   const { leader, acceptHere, forward, clock, random = Math.random } = options;

@@ -4,7 +4,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../kube/leadership.ts";
 import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
 import type { ForwardResult } from "../../../status/replicas/forwarding.ts";
-import { createOwnerRouter, type OwnerRouterOptions } from "../../../status/replicas/owner.ts";
+import { createOwnerRouter, type OwnerRouterOptions } from "../../../http/replicas/owner_router.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 const push: Push = {
@@ -20,13 +20,13 @@ const ok: Acceptance = { ok: true };
 const never = new AbortController().signal;
 
 /** A router whose owner is where `at.place` says; what it did stands in `did`. */
-function setUp(options: Partial<OwnerRouterOptions> = {}) {
+function setUp(options: Partial<OwnerRouterOptions<Push, Acceptance>> = {}) {
   const clock = new FakeClock();
   const at: { place: LeaderLocation } = { place: nowhere };
   const did: string[] = [];
   let looks = 0;
   const results: ForwardResult[] = [];
-  const accept = createOwnerRouter({
+  const accept = createOwnerRouter<Push, Acceptance>({
     leader: { locate: () => at.place, refresh: () => looks++ },
     acceptHere: () => {
       did.push("here");
