@@ -1,54 +1,51 @@
-/** The logs that an owner has in hand, by log and by TrainJob; the longest unused are let go. */
-import type { LogKey } from "../../trials/recording/observation_row.ts";
+/** Cache of log actors by log and by TrainJob; the least recently used ones are evicted. */
+import { logKeyText } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { LogActor } from "./log_actor.ts";
 
 /** Options of {@link createActors}. */
 export interface ActorsOptions {
   readonly create: (plan: ObservationPlan) => LogActor;
-  /** Whether it must be kept: work is under way that only it knows of. */
+  /** Whether it must be kept, since work is under way that only it knows of. */
   readonly isBusy: (actor: LogActor) => boolean;
-  /** Most of them, but for those that are busy. */
+  /** Most actors, not counting those that are busy. */
   readonly max: number;
 }
 
-/** Actors by log and by TrainJob. */
+/** Log actors by log and by TrainJob. */
 export interface Actors {
-  /** The log's actor, made where there is none, with this plan. */
+  /** Returns the log's actor with this plan, and creates it if there is none. */
   of(plan: ObservationPlan): LogActor;
-  /** By the UID of its TrainJob. */
+  /** Returns the actor of a TrainJob, by its UID. */
   get(jobUid: string): LogActor | undefined;
-  /** Lets go of it, and answers it. */
+  /** Removes the actor of a TrainJob, and returns it. */
   remove(jobUid: string): LogActor | undefined;
-  /** Lets go of the longest unused that are over, and not busy, as long as there are more than `keep`. */
-  tidy(keep: number, isOver: (actor: LogActor) => boolean): void;
+  /** Evicts the least recently used actors that are over and not busy, until `keep` are left. */
+  evict(keep: number, isOver: (actor: LogActor) => boolean): void;
   all(): LogActor[];
 }
 
-/** Actors that are looked at each time for one to let go: where many are busy it takes a few times. */
-const LOOK_AT = 32;
-
-function textOf({ kind, namespace, name, uid }: LogKey): string {
-  return [kind, namespace, name, uid].join("/");
-}
+/** Actors that are considered for eviction at a time: if many are busy it takes a few calls. */
+const CONSIDERED = 32;
 
 /** Creates {@link Actors}, empty. */
 export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
-  /** The last one used stands last. */
+  /** By log; the most recently used actor comes last. */
   const actors = new Map<string, LogActor>();
+  /** Logs by the UID of their TrainJob. */
   const logs = new Map<string, string>();
 
-  function letGo(text: string, actor: LogActor): void {
+  function discard(text: string, actor: LogActor): void {
     actors.delete(text);
     const { uid } = actor.plan.job;
     if (logs.get(uid) === text) logs.delete(uid);
   }
 
   function makeRoom(): void {
-    let looked = 0;
+    let considered = 0;
     for (const [text, actor] of actors) {
-      if (actors.size < max || ++looked > LOOK_AT) return;
-      if (!isBusy(actor)) letGo(text, actor);
+      if (actors.size < max || ++considered > CONSIDERED) return;
+      if (!isBusy(actor)) discard(text, actor);
     }
   }
 
@@ -56,11 +53,11 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
 
   return {
     of(plan) {
-      const text = textOf(plan.key);
+      const text = logKeyText(plan.key);
       const known = actors.get(text);
       if (known !== undefined) {
-        letGo(text, known);
-        known.adopt(plan);
+        discard(text, known);
+        known.usePlan(plan);
       }
       makeRoom();
       const actor = known ?? create(plan);
@@ -71,13 +68,13 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
     get,
     remove(jobUid) {
       const actor = get(jobUid);
-      if (actor !== undefined) letGo(logs.get(jobUid) ?? "", actor);
+      if (actor !== undefined) discard(logs.get(jobUid) ?? "", actor);
       return actor;
     },
-    tidy(keep, isOver) {
+    evict(keep, isOver) {
       for (const [text, actor] of actors) {
         if (actors.size <= keep) return;
-        if (!isBusy(actor) && isOver(actor)) letGo(text, actor);
+        if (!isBusy(actor) && isOver(actor)) discard(text, actor);
       }
     },
     all: () => [...actors.values()],

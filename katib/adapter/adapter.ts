@@ -1,39 +1,40 @@
-/** The adapter's promises: what it is given, what it answers, and whom it asks. */
+/** Interfaces of the trial adapter: pushes and answers, stops, plans, and reads of logs. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 
-/** One sample of a push: what the pod says was so at that time. */
+/** One sample of a push: the pod's metrics at one time. */
 export interface ObservedSample {
   readonly metrics?: readonly { readonly name: string; readonly value: string }[] | undefined;
   /** RFC 3339, between the pod's start and now. */
   readonly lastUpdatedTime: string;
 }
 
-/** A push as the status endpoint hands it over; `earlier` holds what came before, of a history. */
+/** A push as the status endpoint passes it on. */
 export interface ObservedPush {
   readonly job: JobRef;
   readonly pod: { readonly name: string; readonly uid: string };
   readonly trainerStatus: ObservedSample;
+  /** The earlier samples of a history, oldest first. */
   readonly earlier?: readonly ObservedSample[] | undefined;
-  /** What the pod wrote where a time was moved, of all samples in order. */
+  /** The times that the pod sent and that were clamped, for all samples in order. */
   readonly sentTimes?: readonly (string | undefined)[] | undefined;
   readonly sequence?: number | undefined;
   /** Wall-clock time of arrival, in milliseconds. */
   readonly receivedMs: number;
 }
 
-/** What a trainer is told to do. */
+/** The instruction to a trainer to stop. */
 export interface StopControl {
   readonly stop: true;
   readonly reason: "EarlyStopped";
   readonly message: string;
 }
 
-/** The answer to a push that is a log's business: its rows are in the log, or it shall come again. */
-export type Answer =
+/** The answer to a push: its rows are in the log, or the client should retry. */
+export type PushAnswer =
   | {
     readonly ok: true;
     readonly warnings?: readonly string[];
@@ -41,57 +42,57 @@ export type Answer =
   }
   | { readonly ok?: false; readonly retryAfterMs: number; readonly reason: string };
 
-/** Why a trial is stopped: its last rule was met. */
+/** The reason to stop a trial: its last rule was met. */
 export interface Verdict {
-  /** The rule that was met last, as it stands in the object. */
+  /** The rule that was met last, as in the object. */
   readonly rule: { readonly name: string; readonly comparison: string; readonly value: string };
-  /** What met it: of the objective its best so far. */
+  /** The value that met it: for the objective its best so far. */
   readonly value: string;
-  /** The report of that metric that met it, counted from 1. */
+  /** The number of the report of that metric that met it, from 1. */
   readonly step: number;
   /** Time of the deciding row, RFC 3339 with microseconds. */
   readonly time: string;
-  /** When this owner was told of it, wall-clock time in milliseconds; absent where it read it in the log. */
-  readonly heardMs?: number | undefined;
-  /** Metric, value, rule and step in words: for events and answers. */
+  /** When this owner received it, in wall-clock milliseconds; absent if it was read from the log. */
+  readonly receivedMs?: number | undefined;
+  /** Metric, value, rule and step in words, for events and answers. */
   readonly message: string;
 }
 
-/** How a stop ended. */
+/** The outcome of a stop. */
 export type StopOutcome =
-  /** Trial (where there is one) and TrainJob say EarlyStopped; also where they said so before. */
+  /** The TrainJob and its Trial, if any, say EarlyStopped, perhaps already before. */
   | "stopped"
-  /** The trial, or a job without one, had finished first, and is left alone. */
+  /** The trial, or a job without one, had finished first, and is left as it is. */
   | "finished before"
-  /** The TrainJob is gone, and there is nothing to stop. */
+  /** The TrainJob does not exist any more. */
   | "gone";
 
-/** What is known of a trial at its stop. */
+/** A stop of a trial. */
 export interface Stop {
   readonly plan: ObservationPlan;
   readonly verdict: Verdict;
-  /** By Katib's formula, from all rows of the log (contract katib.md 3). */
+  /** The metrics of the Trial's status, by Katib's formula from all rows of the log. */
   readonly observation: readonly TrialMetric[];
 }
 
 /** Stops trials and TrainJobs. */
 export interface Stopper {
   /**
-   * Writes what a stop is, each part once however often it is asked for, also by another owner that
-   * finds it half done. Rejects where it could not: then it is asked again.
+   * Writes a stop. Idempotent: each part is written once, also by another owner that finds it half done.
+   * Rejects if it could not be written; the caller tries again.
    */
   stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome>;
 }
 
-/** Knows what is to be recorded of a TrainJob. */
+/** Source of observation plans. */
 export interface PlanSource {
-  /** The job's plan now; at once where caches know. Never rejects: what fails is `unknown`. */
+  /** Returns the job's plan, at once if caches have its objects. Never rejects: a failure is `unknown`. */
   planFor(job: JobRef, signal: AbortSignal): PlanDecision | Promise<PlanDecision>;
-  /** The plans of all jobs that have not finished and have rules, for a new owner. */
-  open(): readonly ObservationPlan[];
-  /** Whether the job has not finished, so that a stop can still be of use. */
+  /** Returns the plans of all jobs that have not finished and have rules. */
+  openPlans(): readonly ObservationPlan[];
+  /** Whether the job has not finished, so that it can still be stopped. */
   isOpen(job: JobRef): boolean;
-  /** Whether a pod is one that counts for the plan; undefined where that is not known now. */
+  /** Whether a pod is primary for the plan; undefined if that is not known now. */
   isPrimary(
     plan: ObservationPlan,
     pod: ObservedPush["pod"],
@@ -99,74 +100,75 @@ export interface PlanSource {
   ): boolean | undefined | Promise<boolean | undefined>;
 }
 
-/** What the owner knows of a job's log now. */
+/** The state of a job's log at its owner. */
 export interface LogSnapshot {
   readonly plan: ObservationPlan;
-  /** Grows with every change; another owner's count does not compare. */
+  /** Grows with every change; not comparable between owners. */
   readonly version: number;
-  /** By name. */
+  /** Sorted by name. */
   readonly metrics: readonly MetricSummary[];
-  /** Rows of the log. */
+  /** Number of rows. */
   readonly rows: number;
-  /** The pod that counts and pushed last, where one has pushed to this owner. */
+  /** The primary pod that pushed last, if one has pushed to this owner. */
   readonly primaryPod?: string | undefined;
   /** Present once the last rule was met. */
   readonly verdict?: Verdict | undefined;
 }
 
-/** A part of a log, by time. */
+/** A part of a log, sorted by time. */
 export interface LogPage {
   readonly rows: readonly {
     readonly time: string;
     readonly name: string;
     readonly value: string;
   }[];
-  /** Index of the first row that is not on the page; absent on the last. */
+  /** Index of the first row after the page; absent on the last page. */
   readonly next?: number | undefined;
 }
 
-/** Which part of a log: from a time on, from the n-th of those rows on, at most so many. */
+/** A part of a log: the rows from `since` on, without the first `after` of them, at most `limit`. */
 export interface LogQuery {
   readonly since?: string | undefined;
   readonly after?: number | undefined;
   readonly limit: number;
 }
 
-/** Reads logs at their owner, for the observation API. */
+/** Reader of the logs at their owner, for the observation API. */
 export interface ObservationReader {
-  /** Undefined where nothing is recorded of the job. Rejects with a SinkError while the log is out of reach. */
+  /** Resolves with undefined if nothing of the job is recorded. Rejects with a SinkError. */
   snapshotOf(job: JobRef, signal: AbortSignal): Promise<LogSnapshot | undefined>;
-  /** Undefined where nothing is recorded of the job. Rejects with a SinkError while the log is out of reach. */
+  /** Resolves with undefined if nothing of the job is recorded. Rejects with a SinkError. */
   pageOf(job: JobRef, query: LogQuery, signal: AbortSignal): Promise<LogPage | undefined>;
-  /** Hears, by the TrainJob's UID, that a snapshot changed; stops by the answer. */
+  /** Calls `listener` with the TrainJob's UID when its snapshot changed, until the result is called. */
   onChange(listener: (jobUid: string) => void): () => void;
 }
 
-/** Records what trials push, and stops them: at the owner of all state, for one term. */
+/** Records the pushes of trials and stops trials, at the owner of all state, for one term of leadership. */
 export interface Adapter extends ObservationReader {
   /**
-   * Undefined: nothing is recorded of this push. Else it is answered when its rows are in the log, within
-   * the adapter's deadline. `signal` aborts when nobody waits any more; the rows may be recorded even so.
+   * Records a push. Returns undefined if nothing of it is recorded; otherwise an answer, when its rows are in
+   * the log, within the adapter's deadline. `signal` aborts when nobody waits any more; the rows may be
+   * recorded nevertheless.
    */
   accept(
     push: ObservedPush,
     signal: AbortSignal,
-  ): undefined | Answer | Promise<Answer | undefined>;
+  ): undefined | PushAnswer | Promise<PushAnswer | undefined>;
   /**
-   * The job has ended by itself: resolves when the pushes in hand are in the log or given up, and a stop
-   * that waits for its grace is done with at once. Bounded by `signal`. Undefined: nothing is in hand,
-   * and nothing can be decided.
+   * Settles the log of a job that has ended by itself: resolves when its pending pushes are in the log or
+   * given up, and a stop that waits for its grace period has been written at once. Ends early when `signal`
+   * aborts. Returns undefined if nothing is pending.
    */
   settle(job: JobRef, signal: AbortSignal): Promise<void> | undefined;
   /**
-   * The TrainJob is gone: forgets it, and deletes the log where it was the job's own. `asked`: it had
-   * annotations that ask for one, which is what is gone by where this owner never had the log in hand.
+   * Forgets a TrainJob that was deleted, and deletes the log if it was the job's own. `asked` says that its
+   * annotations asked for a log, which decides if this owner never used the log.
    */
   forget(job: JobRef, asked?: boolean): void;
-  /** Deletes a log: its Trial is gone, and it is not Katib that would do it. */
+  /** Deletes the log of a Trial that was deleted, if Katib does not do that. */
   drop(key: LogKey): void;
-  /** Trials that are watched for their rules. */
-  open(): number;
-  /** Replays and judges every open trial, then stops those that are to be stopped, until `signal` aborts. */
+  /** Returns the number of trials with rules that have not finished. */
+  openTrials(): number;
+  /** Replays and judges every open trial, and stops those whose rules were met, until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }

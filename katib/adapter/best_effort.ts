@@ -1,21 +1,21 @@
 /** Best-effort recording of jobs that did not ask for a log: an unavailable log never delays them. */
-import type { Answer, ObservedPush } from "./adapter.ts";
+import type { ObservedPush, PushAnswer } from "./adapter.ts";
 import type { LogActor } from "./log_actor.ts";
 
-const NOT_RECORDED: Answer = {
+const NOT_RECORDED: PushAnswer = {
   ok: true,
-  warnings: ["the observation log is not available: this push is shown, and not recorded"],
+  warnings: ["the observation log is not available: the push was accepted but not recorded"],
 };
 
 /**
- * Answers that the push was taken, with a warning where the log did not take it. While the log is down
- * nobody waits for it, and one push at a time goes on trying.
+ * Records a push, and accepts it even if the log does not, with a warning. While the log is unavailable no
+ * push waits for it, and one push at a time tries again.
  */
 export function recordBestEffort(
   actor: LogActor,
   push: ObservedPush,
   signal: AbortSignal,
-): Answer | Promise<Answer> {
+): PushAnswer | Promise<PushAnswer> {
   if (!actor.failing) {
     return actor.accept(push, signal).then((answer) => answer.ok ? answer : NOT_RECORDED);
   }

@@ -1,5 +1,6 @@
-/** Deletes logs whose owner is gone, in the background: a few tries, so that a short outage leaves none. */
+/** Background deletion of logs, with a few tries each. */
 import { getLogger } from "@logtape/logtape";
+import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
@@ -11,25 +12,25 @@ import { type LogKey } from "../../trials/recording/observation_row.ts";
 export interface DeletionsOptions {
   readonly sink: Pick<ObservationSink, "delete">;
   readonly clock: Clock;
-  /** 0 to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  /** Longest time of one call, in milliseconds. */
+  /** Deadline of one call, in milliseconds. */
   readonly sinkMs: number;
 }
 
-/** Deletions under way. */
+/** Deletes logs in the background. */
 export interface Deletions {
-  /** Deletes the log; one that could not be is told in the log of the process. */
+  /** Deletes the log. Logs a warning if that fails. */
   drop(key: LogKey): void;
-  /** Breaks off, and resolves when nothing is under way. */
+  /** Aborts all deletions, and resolves when none is under way. */
   close(): Promise<void>;
 }
 
 const TRIES = 5;
-/** Deletions at a time: with a namespace go thousands of jobs. */
+/** Deletions at a time: with a namespace thousands of jobs may be deleted. */
 const AT_ONCE = 8;
-/** Pause between two of them, in milliseconds; half of it to half as much more. */
-const PAUSE_MS = 1_000;
+/** Pauses between tries. */
+const RETRY = { firstMs: 1_000, longestMs: 5_000 } as const;
 
 /** Creates {@link Deletions}. */
 export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOptions): Deletions {
@@ -55,10 +56,10 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
         if (closed.signal.aborted) return;
         const { namespace, name } = key;
         const fields = { namespace, name, tries, problem: messageOf(error) };
-        log[tries < TRIES ? "debug" : "warn"]("an observation log could not be deleted", fields);
+        log[tries < TRIES ? "debug" : "warn"]("cannot delete an observation log", fields);
         if (tries === TRIES) return;
       }
-      await clock.sleep(PAUSE_MS * (0.5 + random()), closed.signal);
+      await clock.sleep(backoffMs(tries, RETRY, random), closed.signal);
     }
   }
 

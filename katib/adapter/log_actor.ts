@@ -1,94 +1,81 @@
-/** One log at its owner: pushes wait in line, go to the sink together, and are answered when they are there. */
+/** Actor of one log at its owner: writes queued pushes in batches, and answers them when they are stored. */
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { Answer, ObservedPush, StopControl, Verdict } from "./adapter.ts";
+import type { ObservedPush, PushAnswer, StopControl, Verdict } from "./adapter.ts";
 import { createLogState, type LogState } from "./log_state.ts";
+import { createPushQueue, type QueuedPush } from "./push_queue.ts";
 
-/** What a log is kept with. */
+/** Options of {@link createLogActor}. */
 export interface LogActorOptions {
   readonly sink: Pick<ObservationSink, "append" | "read">;
   readonly clock: Clock;
-  /** Longest time of one call to the sink, in milliseconds. */
+  /** Deadline of one call to the sink, in milliseconds. */
   readonly sinkMs: number;
   /** Whether this replica may still act as the owner. */
   readonly leading: () => boolean;
-  /** Rows came in, or a verdict. Answers the log's new version. */
+  /** Called for new rows or a verdict. Returns the log's new version. */
   readonly onChange: () => number;
-  /** These rows will never be taken. */
+  /** Called for rows that the sink will never take. */
   readonly onRefused: (plan: ObservationPlan, problem: string) => void;
 }
 
-/** One log, in order. */
+/** One log, whose pushes are written in order. */
 export interface LogActor {
   readonly plan: ObservationPlan;
   /** The pod that pushed last. */
   readonly pod: string | undefined;
-  /** Nothing is in hand. */
+  /** Whether nothing is queued or under way. */
   readonly idle: boolean;
-  /** What the log says; undefined before it is replayed, and after a write of unknown outcome. */
+  /** The state of the log; undefined before it is replayed, and after a write of unknown outcome. */
   readonly state: LogState | undefined;
-  /** What its pods are told, where the last rule was met. */
+  /** The instruction to its pods to stop, once the last rule was met. */
   readonly control: StopControl | undefined;
   /** Grows with every change. */
   readonly version: number;
-  /** The last write did not come about. */
+  /** Whether the last write failed. */
   readonly failing: boolean;
-  /** Another plan for the same log: what differs in rules or metrics makes it be replayed. */
-  adopt(plan: ObservationPlan): void;
-  /** Answered when the rows are in the log. Never rejects. */
-  accept(push: ObservedPush, signal: AbortSignal): Promise<Answer>;
-  /** The state, replayed where that is needed. Rejects with a SinkError. */
+  /** Changes the plan; the log is replayed if rules or metrics differ. */
+  usePlan(plan: ObservationPlan): void;
+  /** Resolves with an answer when the rows are in the log. Never rejects. */
+  accept(push: ObservedPush, signal: AbortSignal): Promise<PushAnswer>;
+  /** Resolves with the state, which is replayed if needed. Rejects with a SinkError. */
   load(): Promise<LogState>;
-  /** Resolves when nothing is in hand any more. */
+  /** Resolves when nothing is queued or under way. */
   drained(): Promise<void>;
 }
 
-/** Pushes of one log that wait at a time; more are told to come again. */
-const MAX_WAITING = 256;
-/** Rows that go to the sink in one call. */
-const MAX_ROWS = 2_000;
-/** When a client may come again, in milliseconds: soon; and for what is not going to be taken. */
-const AGAIN_MS = { soon: 1_000, refused: 10_000 } as const;
+/** When clients should retry, in milliseconds; for rows that will not be taken, much later. */
+const RETRY_AFTER_MS = { soon: 1_000, refused: 10_000 } as const;
 
 const REFUSED = {
   notOwner: {
-    retryAfterMs: AGAIN_MS.soon,
-    reason: "this replica does not own the observation log any more: try again soon",
+    retryAfterMs: RETRY_AFTER_MS.soon,
+    reason: "this replica no longer owns the observation log: try again soon",
   },
   tooMany: {
-    retryAfterMs: AGAIN_MS.soon,
+    retryAfterMs: RETRY_AFTER_MS.soon,
     reason: "too many pushes of this job wait for the observation log: try again soon",
   },
 } as const;
 
 const logger = getLogger(["milepost", "katib"]);
 
-interface Waiting {
-  readonly push: ObservedPush;
-  readonly signal: AbortSignal;
-  readonly answer: (answer: Answer) => void;
-}
-
-/** What a trainer is told once its trial is to stop. */
+/** Returns the instruction to a trainer whose trial is to stop. */
 function controlOf(verdict: Verdict | undefined): StopControl | undefined {
   return verdict &&
     { stop: true, reason: "EarlyStopped", message: `early stopping: ${verdict.message}` };
 }
 
-/** What of a plan decides what its log's rows mean. */
+/** Returns the parts of a plan that decide what the rows of its log mean. */
 function meaningOf({ objective, records, rules }: ObservationPlan): string {
   return JSON.stringify([objective, records, rules]);
 }
 
-function samplesOf({ earlier }: ObservedPush): number {
-  return 1 + (earlier?.length ?? 0);
-}
-
-/** Creates the actor of a log; it touches nothing before it is asked to. */
+/** Creates the actor of a log. It does nothing until it is used. */
 export function createLogActor(first: ObservationPlan, options: LogActorOptions): LogActor {
   const { sink, clock, sinkMs, leading, onChange, onRefused } = options;
   let plan = first;
@@ -96,11 +83,11 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   let version = 0;
   let failing = false;
   let state: LogState | undefined;
-  /** The one before, where there is none now. */
+  /** The last state, also while there is none. */
   let last: LogState | undefined;
   let loading: Promise<LogState> | undefined;
   let pumping: Promise<void> | undefined;
-  const waiting: Waiting[] = [];
+  const queue = createPushQueue();
 
   const inTime = <T>(work: (signal: AbortSignal) => Promise<T>) =>
     withDeadline({
@@ -126,29 +113,12 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     return loading;
   }
 
-  /** The next that still want an answer, no more than go in one call. */
-  function nextBatch(): Waiting[] {
-    const batch: Waiting[] = [];
-    for (let samples = 0; waiting.length > 0;) {
-      const next = waiting[0];
-      if (next === undefined || (batch.length > 0 && samples >= MAX_ROWS)) break;
-      waiting.shift();
-      if (next.signal.aborted) {
-        next.answer(refusal("nobody waited for the answer any more"));
-        continue;
-      }
-      samples += samplesOf(next.push);
-      batch.push(next);
-    }
-    return batch;
-  }
-
-  const refusal = (reason: string, retryAfterMs: number = AGAIN_MS.soon): Answer => ({
+  const refusal = (reason: string, retryAfterMs: number = RETRY_AFTER_MS.soon): PushAnswer => ({
     retryAfterMs,
     reason,
   });
 
-  /** Where nothing came into the log, what was known of it before is all that there is to know. */
+  /** Writes rows. If the sink wrote nothing the state before holds; otherwise the log must be replayed. */
   async function append(rows: readonly ObservationRow[], takeBack: () => void): Promise<void> {
     let wroteNothing = false;
     try {
@@ -159,19 +129,19 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
         })
       );
     } catch (error) {
-      // Else rows may be in the log or not: the log itself says, before anything else is judged.
+      // Otherwise rows may be in the log or not: it is read before anything else is judged.
       if (wroteNothing) takeBack();
       else state = undefined;
       throw error;
     }
   }
 
-  async function write(batch: readonly Waiting[]): Promise<readonly Answer[]> {
+  async function write(batch: readonly QueuedPush[]): Promise<readonly PushAnswer[]> {
     const log = await load();
     const takeBack = log.mark();
     const taken = batch.map(({ push }) => log.take(push));
     const rows = taken.flatMap((it) => it.rows);
-    // A paused owner that wakes writes nothing (design, decision 7).
+    // An owner that was paused writes nothing when it wakes (docs/decisions/0014).
     if (!leading()) {
       state = undefined;
       return batch.map(() => REFUSED.notOwner);
@@ -183,34 +153,34 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     }
     failing = false;
     const control = controlOf(log.verdict);
-    return taken.map(({ warnings }): Answer => ({
+    return taken.map(({ warnings }): PushAnswer => ({
       ok: true,
       ...(warnings.length > 0 && { warnings }),
       ...(control && { control }),
     }));
   }
 
-  function failed(error: unknown): Answer {
+  function failed(error: unknown): PushAnswer {
     failing = true;
     if (!(error instanceof SinkError)) {
       state = undefined;
       const { namespace, name } = plan.job;
-      logger.error("a push could not be recorded", { namespace, name, error });
-      return refusal("the push could not be recorded: see the manager's log");
+      logger.error("cannot record a push", { namespace, name, error });
+      return refusal("the push could not be recorded: see the log of the manager");
     }
     if (error.kind === "unavailable") {
       return refusal("the observation log is not available: try again soon", error.retryAfterMs);
     }
     onRefused(plan, error.message);
     return refusal(
-      `the observation log does not take this: ${error.message}`,
-      Math.max(AGAIN_MS.refused, error.retryAfterMs),
+      `the observation log refused the push: ${error.message}`,
+      Math.max(RETRY_AFTER_MS.refused, error.retryAfterMs),
     );
   }
 
   async function pump(): Promise<void> {
-    for (let batch = nextBatch(); batch.length > 0; batch = nextBatch()) {
-      let answers: readonly Answer[];
+    for (let batch = queue.nextBatch(); batch.length > 0; batch = queue.nextBatch()) {
+      let answers: readonly PushAnswer[];
       try {
         answers = await write(batch);
       } catch (error) {
@@ -224,8 +194,8 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   function wake(): void {
     pumping ??= pump().finally(() => {
       pumping = undefined;
-      // One may have come while the last answers were given.
-      if (waiting.length > 0) wake();
+      // A push may have arrived with the last answers.
+      if (!queue.isEmpty) wake();
     });
   }
 
@@ -237,7 +207,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       return pod;
     },
     get idle() {
-      return pumping === undefined && loading === undefined && waiting.length === 0;
+      return pumping === undefined && loading === undefined && queue.isEmpty;
     },
     get state() {
       return state;
@@ -251,16 +221,15 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     get failing() {
       return failing;
     },
-    adopt(next) {
+    usePlan(next) {
       if (next === plan) return;
       if (meaningOf(next) !== meaningOf(plan)) state = undefined;
       plan = next;
     },
     accept(push, signal) {
-      if (waiting.length >= MAX_WAITING) return Promise.resolve(REFUSED.tooMany);
-      pod = push.pod.name;
       return new Promise((answer) => {
-        waiting.push({ push, signal, answer });
+        if (!queue.add({ push, signal, answer })) return answer(REFUSED.tooMany);
+        pod = push.pod.name;
         wake();
       });
     },

@@ -1,9 +1,9 @@
-/** A part of a log, for readers. Pure. */
+/** Pages of a log. Pure. */
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { LogPage, LogQuery } from "./adapter.ts";
 
-/** The rows from `since` on, without the first `after` of them, at most `limit`. */
+/** Returns the rows from `since` on, without the first `after` of them, at most `limit`. */
 export function pageOf(
   rows: readonly ObservationRow[],
   { since, after = 0, limit }: LogQuery,

@@ -1,4 +1,4 @@
-/** What a log says: what was recorded, how its rules stand, and its metrics in short. No I/O. */
+/** State of one log: recorded samples, rules, and summary of its metrics. No I/O. */
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { recordPush } from "../../trials/recording/record_push.ts";
@@ -17,62 +17,65 @@ import type { ObservedPush, Verdict } from "./adapter.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { createSummary } from "../../trials/recording/summary.ts";
 
-/** What one sample reported, at the time of its rows. */
+/** The reports of one sample, with the time of its rows. */
 interface TimedReports {
   readonly time: string;
   readonly reports: readonly Report[];
 }
 
-/** A push on its way into the log. */
+/** A push whose rows are to be written. */
 export interface TakenPush {
-  /** Those that are new; none of a retry. */
+  /** The new rows; none for a retry. */
   readonly rows: readonly ObservationRow[];
   readonly reports: readonly TimedReports[];
   readonly warnings: readonly string[];
-  /** When the push arrived, wall-clock time in milliseconds. */
+  /** When the push arrived, in wall-clock milliseconds. */
   readonly receivedMs: number;
 }
 
-/** The state of one log; after a write of unknown outcome it is made anew from the log. */
+/** The state of one log; after a write of unknown outcome it is replayed from the log. */
 export interface LogState {
-  /** What of a push is to be written; what is taken next is taken behind it. */
+  /** Records a push, after those that were taken before. Returns the rows to write. */
   take(push: ObservedPush): TakenPush;
-  /** Answers what forgets all that is taken from now on: none of it came into the log. */
+  /** Returns a function that forgets all pushes taken from now on, if none of them came into the log. */
   mark(): () => void;
-  /** It is in the log now: its rules are applied. */
+  /** Applies the rules to a push that is in the log now. */
   commit(taken: TakenPush): void;
-  /** What is known of its samples, with those that were taken. */
+  /** The recorded samples, with those of pushes that were taken. */
   readonly recorded: RecordState;
   /** Present once the last rule was met. */
   readonly verdict: Verdict | undefined;
-  /** Metrics of rules that no row holds. */
+  /** Returns the metrics of rules that were never reported. */
   unreported(): readonly string[];
-  /** What the Trial's status is to say: of each metric min, max and latest. */
+  /** Returns minimum, maximum and latest of each metric, for the Trial's status. */
   observation(): readonly TrialMetric[];
   summary(): { readonly metrics: readonly MetricSummary[]; readonly rows: number };
 }
 
-/** Metrics and objective that are recorded. */
-export function scopeOf({ objective, records, rules }: ObservationPlan): RecordScope {
+/** Returns the objective and metrics that are recorded. */
+function scopeOf({ objective, records, rules }: ObservationPlan): RecordScope {
   const ruled = rules.flatMap(({ name }) => typeof name === "string" ? [name] : []);
   const names = new Set([...objective ? [objective.name, ...objective.additional] : [], ...ruled]);
   return { ...(objective && { objective }), ...(records === "named" && { names }) };
 }
 
-function verdictOf(met: MetRule, time: string, heardMs: number | undefined): Verdict {
+function verdictOf(met: MetRule, time: string, receivedMs: number | undefined): Verdict {
   const { rule, step, compared } = met;
   return {
     rule: { name: rule.name, comparison: rule.comparison, value: rule.text },
     value: compared,
     step,
     time,
-    ...(heardMs !== undefined && { heardMs }),
+    ...(receivedMs !== undefined && { receivedMs }),
     message: describeMet(met),
   };
 }
 
-/** Rows of the same time are of one sample; `reports` holds the value of each as it was pushed. */
-function timed(rows: readonly ObservationRow[], reports: readonly Report[]): TimedReports[] {
+/** Groups reports by the time of their rows: rows of the same time are of one sample. */
+function reportsByTime(
+  rows: readonly ObservationRow[],
+  reports: readonly Report[],
+): TimedReports[] {
   const all: { time: string; reports: Report[] }[] = [];
   for (const [index, { time }] of rows.entries()) {
     const report = reports[index];
@@ -85,23 +88,23 @@ function timed(rows: readonly ObservationRow[], reports: readonly Report[]): Tim
 }
 
 /**
- * Clocks differ by so much, in milliseconds. A pod that is ahead by less keeps its time in the log: its
- * retry comes when that time is past, is not moved, and has to be known by whoever reads the log.
+ * Tolerated clock skew, in milliseconds. A pod whose clock is ahead by less keeps its times in the log: its
+ * retry arrives when that time has passed, is not clamped, and must be recognized from the log.
  */
 const AHEAD_MS = 1000;
 
-/** The samples of a push, oldest first. */
+/** Returns the samples of a push, oldest first. */
 function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: ObservedPush) {
   return [...earlier, trainerStatus].map(({ lastUpdatedTime, metrics = [] }, index) => {
     const sentTime = sentTimes?.[index];
     if (sentTime === undefined) return { time: lastUpdatedTime, metrics };
     const aheadMs = Date.parse(sentTime) - receivedMs;
-    const isNearly = aheadMs > 0 && aheadMs < AHEAD_MS;
-    return { time: isNearly ? sentTime : lastUpdatedTime, metrics, sentTime };
+    const isTolerated = aheadMs > 0 && aheadMs < AHEAD_MS;
+    return { time: isTolerated ? sentTime : lastUpdatedTime, metrics, sentTime };
   });
 }
 
-/** The state of a log with these rows; `before` is what this owner knew of it. */
+/** Creates the state of a log with these rows; `before` is this owner's previous state of it. */
 export function createLogState(
   plan: ObservationPlan,
   rows: readonly ObservationRow[],
@@ -113,13 +116,13 @@ export function createLogState(
   let verdict: Verdict | undefined;
   const summary = createSummary();
 
-  function apply({ time, reports }: TimedReports, heardMs?: number): void {
+  function apply({ time, reports }: TimedReports, receivedMs?: number): void {
     const applied = applyReport(rules, reports);
     rules = applied.state;
-    if (applied.stopped !== undefined) verdict ??= verdictOf(applied.stopped, time, heardMs);
+    if (applied.stopped !== undefined) verdict ??= verdictOf(applied.stopped, time, receivedMs);
   }
 
-  for (const reported of timed(rows, rows)) apply(reported);
+  for (const reported of reportsByTime(rows, rows)) apply(reported);
   rows.forEach(summary.add);
 
   return {
@@ -137,7 +140,7 @@ export function createLogState(
       });
       recorded = result.state;
       const { rows, reports, warnings } = result;
-      return { rows, reports: timed(rows, reports), warnings, receivedMs: push.receivedMs };
+      return { rows, reports: reportsByTime(rows, reports), warnings, receivedMs: push.receivedMs };
     },
     commit(taken) {
       for (const reported of taken.reports) apply(reported, taken.receivedMs);

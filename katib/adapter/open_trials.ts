@@ -1,4 +1,4 @@
-/** Reads the logs of open trials that nobody pushes for: at the start of a term, and after what went wrong. */
+/** Replay of the logs of open trials, at the start of a term and after failures. */
 import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -11,57 +11,57 @@ import type { LogActor } from "./log_actor.ts";
 
 /** Options of {@link createOpenTrials}. */
 export interface OpenTrialsOptions {
-  readonly plans: Pick<PlanSource, "open">;
+  readonly plans: Pick<PlanSource, "openPlans">;
   readonly actors: Pick<Actors, "get" | "of">;
   readonly clock: Clock;
-  /** 0 to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  /** Sees to what a log asks for, once it is read. */
-  readonly decide: (actor: LogActor) => void;
+  /** Called with each log that was read. */
+  readonly onRead: (actor: LogActor) => void;
   /** Logs that are read at a time. */
   readonly atOnce: number;
-  /** Called at each look, every few seconds: lets go of what is over. */
-  readonly tidy: () => void;
+  /** Called every few seconds, to evict logs that are not needed. */
+  readonly evict: () => void;
 }
 
 /** The open trials of one term. */
 export interface OpenTrials {
-  /** Reads every log that says nothing now, again and again, until `signal` aborts. */
+  /** Reads every log whose state is not known, every few seconds, until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** The job is gone. */
+  /** Forgets a job that was deleted. */
   forget(jobUid: string): void;
 }
 
-/** How often it is looked for open trials whose log says nothing, in milliseconds. */
-const LOOK_EVERY_MS = 5_000;
-/** Pauses after reads that failed. */
-const RETRY = { firstMs: 500, longestMs: LOOK_EVERY_MS } as const;
+/** Interval between checks for logs whose state is not known, in milliseconds. */
+const INTERVAL_MS = 5_000;
+/** Pauses after failed reads. */
+const RETRY = { firstMs: 250, longestMs: INTERVAL_MS } as const;
 
 /** Creates {@link OpenTrials}. */
 export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
-  const { plans, actors, clock, random, decide, atOnce, tidy } = options;
+  const { plans, actors, clock, random, onRead, atOnce, evict } = options;
   const log = getLogger(["milepost", "katib"]);
   /** Jobs whose log was read in this term. */
-  const judged = new Set<string>();
+  const read = new Set<string>();
 
-  /** Whether its log says nothing now: it was not read, its plan is another, or a write went wrong. */
+  /** Whether its log must be read: it was never read, its plan changed, or a write failed. */
   function isUnread(plan: ObservationPlan): boolean {
-    if (!judged.has(plan.job.uid)) return true;
+    if (!read.has(plan.job.uid)) return true;
     const actor = actors.get(plan.job.uid);
     if (actor === undefined) return false;
     return actor.plan !== plan || (actor.idle && actor.state === undefined);
   }
 
-  /** Answers whether all could be read. */
-  async function judge(signal: AbortSignal): Promise<boolean> {
-    const errors = await inParallel(plans.open().filter(isUnread), async (plan) => {
+  /** Reads logs. Returns whether all could be read. */
+  async function readLogs(signal: AbortSignal): Promise<boolean> {
+    const errors = await inParallel(plans.openPlans().filter(isUnread), async (plan) => {
       const actor = actors.of(plan);
       await actor.load();
-      decide(actor);
-      judged.add(plan.job.uid);
+      onRead(actor);
+      read.add(plan.job.uid);
     }, { limit: atOnce, signal });
     if (errors.length > 0 && !signal.aborted) {
-      log.debug("logs of open trials could not be read; trying again", {
+      log.debug("cannot read the logs of open trials; trying again", {
         trials: errors.length,
         problem: messageOf(errors[0]),
       });
@@ -71,14 +71,13 @@ export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
 
   return {
     async run(signal) {
-      let failures = 0;
-      while (!signal.aborted) {
-        tidy();
-        const isDone = await judge(signal);
-        failures = isDone ? 0 : failures + 1;
-        await clock.sleep(isDone ? LOOK_EVERY_MS : backoffMs(failures, RETRY, random), signal);
+      for (let failures = 0; !signal.aborted;) {
+        evict();
+        failures = await readLogs(signal) ? 0 : failures + 1;
+        const pauseMs = failures === 0 ? INTERVAL_MS : backoffMs(failures, RETRY, random);
+        await clock.sleep(pauseMs, signal);
       }
     },
-    forget: (jobUid) => void judged.delete(jobUid),
+    forget: (jobUid) => void read.delete(jobUid),
   };
 }

@@ -1,28 +1,28 @@
 /**
- * Logs of jobs that ask for nothing, where they are kept in memory: short, and written without waiting
- * for anything, since such jobs are most of a cluster's and nobody may ever read their logs.
+ * Short logs in memory for jobs with neither trial nor annotation. They are written synchronously, since such
+ * jobs are most of a cluster's, and nobody may ever read their logs.
  */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { Answer, LogPage, LogQuery, ObservedPush } from "./adapter.ts";
+import type { LogPage, LogQuery, ObservedPush, PushAnswer } from "./adapter.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { pageOf } from "./log_page.ts";
 import { createSummary, type Summary } from "../../trials/recording/summary.ts";
 
-/** How much is kept. */
+/** Options of {@link createPlainLogs}: how much is kept. */
 export interface PlainLogsOptions {
-  /** Logs; the longest unused are given up. Default 20000. */
+  /** Most logs; the least recently used ones are dropped. Default 20000. */
   readonly maxLogs?: number;
-  /** Rows of one log; it loses its oldest. Default 2000. */
+  /** Most rows of one log, which loses its oldest ones. Default 2000. */
   readonly maxRows?: number;
-  /** Rows of all logs: where there are many logs each gets its part of these, and at least 16. Default 200000. */
+  /** Most rows of all logs; each gets an equal share of them, and at least 16. Default 200000. */
   readonly maxRowsInAll?: number;
 }
 
-/** What is known of one such log. */
+/** The state of one such log. */
 export interface PlainSnapshot {
   readonly version: number;
   readonly metrics: readonly MetricSummary[];
@@ -32,9 +32,9 @@ export interface PlainSnapshot {
 
 /** The logs, by the UID of their TrainJobs. */
 export interface PlainLogs {
-  /** Records the samples of a push, each once where it comes again right after. */
-  accept(plan: ObservationPlan, push: ObservedPush): Answer;
-  /** Undefined where nothing was recorded. */
+  /** Records the samples of a push. A sample that equals the one before it is a retry. */
+  accept(plan: ObservationPlan, push: ObservedPush): PushAnswer;
+  /** Returns undefined if nothing was recorded. */
   snapshotOf(jobUid: string): PlainSnapshot | undefined;
   pageOf(jobUid: string, query: LogQuery): LogPage;
   forget(jobUid: string): void;
@@ -44,13 +44,13 @@ interface PlainLog {
   readonly rows: ObservationRow[];
   readonly summary: Summary;
   lastMicros: bigint;
-  /** The last sample as it was pushed, by which a retry is known. */
+  /** The last sample as it was pushed, by which a retry is recognized. */
   lastPushed: string;
   pod: string;
   version: number;
 }
 
-/** Rows that every log may have, however many logs there are. */
+/** Rows that every log may have, whatever the number of logs. */
 const ROWS_AT_LEAST = 16;
 const ALL = {};
 
@@ -68,7 +68,7 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
     return made;
   }
 
-  /** Many are dropped at once, so that it is seldom. */
+  /** Drops old rows, many at once, so that it is seldom necessary. */
   function makeRoom({ rows }: PlainLog): void {
     const share = Math.floor(maxRowsInAll / Math.max(1, logs.size));
     const room = Math.max(ROWS_AT_LEAST, Math.min(maxRows, share));

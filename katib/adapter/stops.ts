@@ -1,4 +1,4 @@
-/** Stops that were decided on: each waits for its grace, and is then asked for until it is done. */
+/** Pending stops: each waits for its grace period, and is then retried until it is done. */
 import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -11,9 +11,9 @@ import type { Stop, StopOutcome, Stopper } from "./adapter.ts";
 export interface StopsOptions {
   readonly stopper: Stopper;
   readonly clock: Clock;
-  /** 0 to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  /** What is known when its time has come; undefined while the log is out of reach. */
+  /** Returns the stop as the log has it now; undefined if the log is unavailable. */
   readonly currentStop: (jobUid: string) => Stop | undefined;
   /** Whether this replica may still act as the owner. */
   readonly leading: () => boolean;
@@ -22,37 +22,39 @@ export interface StopsOptions {
 
 /** The stops of one term. */
 export interface Stops {
-  /** Decided: the job is stopped `graceMs` after the deciding row. Asked for once a job. */
-  decided(stop: Stop): void;
-  /** The job has ended by itself: its stop, where one is decided, does not wait. Resolves when it is done. */
+  /** Schedules a stop `graceMs` after the deciding row, once for each job. */
+  schedule(stop: Stop): void;
+  /** Ends the grace period of a job that has ended by itself. Resolves when its stop, if any, is done. */
   hurry(jobUid: string): Promise<void>;
-  /** The job is gone. */
+  /** Forgets a job that was deleted. */
   forget(jobUid: string): void;
   /** Whether a stop of this job is not done yet. */
   pending(jobUid: string): boolean;
-  /** Breaks off what waits, and resolves when nothing is under way. */
+  /** Aborts all stops, and resolves when none is under way. */
   close(): Promise<void>;
 }
 
 /** Stops that are written at a time. */
 const AT_ONCE = 32;
-/** Longest time of one try, in milliseconds. */
+/** Deadline of one try, in milliseconds. */
 const TRY_MS = 10_000;
-/** First and longest pause between tries, in milliseconds. */
+/** Pauses between tries. */
 const RETRY = { firstMs: 100, longestMs: 15_000 } as const;
-/** Between two lines of log about tries that fail, in milliseconds. */
-const TELL_EVERY_MS = 60_000;
+/** Interval between warnings about failed tries, in milliseconds. */
+const WARN_EVERY_MS = 60_000;
 
 interface Pending {
+  /** Ends the grace period. */
   readonly hurry: AbortController;
+  /** Ends the stop, since the job was deleted. */
   readonly gone: AbortController;
   readonly done: Promise<void>;
 }
 
-/** How long the stop still waits for its grace, in milliseconds, never longer than the grace itself. */
-export function graceLeftMs({ plan: { graceMs }, verdict }: Stop, nowMs: number): number {
-  // A history may bring what was measured long ago: its pod is told now.
-  const decidedMs = verdict.heardMs ?? Date.parse(verdict.time);
+/** Returns what is left of the grace period, in milliseconds, never more than the whole of it. */
+function graceLeftMs({ plan: { graceMs }, verdict }: Stop, nowMs: number): number {
+  // A history may contain old samples, but its pod learns of the stop only now.
+  const decidedMs = verdict.receivedMs ?? Date.parse(verdict.time);
   if (!Number.isFinite(decidedMs)) return graceMs;
   return Math.min(graceMs, Math.max(0, decidedMs + graceMs - nowMs));
 }
@@ -65,19 +67,19 @@ export function createStops(options: StopsOptions): Stops {
   const semaphore = createSemaphore(AT_ONCE);
   const pendings = new Map<string, Pending>();
   const finished = new Set<string>();
-  let toldAtMs = -Infinity;
+  let warnedAtMs = -Infinity;
 
-  function tell(stop: Stop, error: unknown): void {
+  function logFailure(stop: Stop, error: unknown): void {
     const nowMs = clock.monotonic();
-    const isNews = nowMs - toldAtMs >= TELL_EVERY_MS;
-    if (isNews) toldAtMs = nowMs;
+    const isDue = nowMs - warnedAtMs >= WARN_EVERY_MS;
+    if (isDue) warnedAtMs = nowMs;
     const { namespace, name } = stop.plan.job;
     const fields = { namespace, name, problem: messageOf(error) };
-    log[isNews ? "warn" : "debug"]("a job could not be stopped early; trying again", fields);
+    log[isDue ? "warn" : "debug"]("cannot stop a job early; trying again", fields);
   }
 
   async function tryOnce(stop: Stop, over: AbortSignal): Promise<StopOutcome> {
-    if (!leading()) throw new Error("the lease was not renewed in time");
+    if (!leading()) throw new Error("this replica does not hold the lease any more");
     const bounds = {
       clock,
       deadlineMs: TRY_MS,
@@ -86,7 +88,7 @@ export function createStops(options: StopsOptions): Stops {
     };
     const write = (signal: AbortSignal) =>
       stopper.stop(currentStop(stop.plan.job.uid) ?? stop, signal);
-    // The time of a try begins when it has its place.
+    // The deadline of a try begins when it has a place.
     return await semaphore.run(() => withDeadline(bounds, write), over);
   }
 
@@ -98,7 +100,7 @@ export function createStops(options: StopsOptions): Stops {
         return onStop(stop, outcome);
       } catch (error) {
         if (over.aborted) return;
-        tell(stop, error);
+        logFailure(stop, error);
       }
       await clock.sleep(backoffMs(failures, RETRY, random), over);
     }
@@ -111,7 +113,7 @@ export function createStops(options: StopsOptions): Stops {
   }
 
   return {
-    decided(stop) {
+    schedule(stop) {
       const { uid } = stop.plan.job;
       if (closed.signal.aborted || pendings.has(uid) || finished.has(uid)) return;
       const hurry = new AbortController();

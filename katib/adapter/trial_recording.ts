@@ -164,7 +164,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
     get observations() {
       return current;
     },
-    openTrials: () => current?.open() ?? 0,
+    openTrials: () => current?.openTrials() ?? 0,
     settle: (trainJob, signal) => current?.settle(jobRefOf(TRAINJOB, trainJob), signal),
     trialOf: (trainJob, signal) => plans.trialOf(TRAINJOB, trainJob, signal),
     async check(signal) {

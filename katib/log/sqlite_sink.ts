@@ -5,7 +5,7 @@ import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
-import { type LogKey } from "../../trials/recording/observation_row.ts";
+import { logKeyText } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
 /** What makes a sink of a store. */
@@ -20,11 +20,6 @@ export interface StoreSinkOptions {
 
 /** A file's commits have half of the time at most. */
 const PAUSE_PER_COMMIT = 1;
-
-/** Identifies a log among all others. */
-function logOf({ kind, namespace, name, uid }: LogKey): string {
-  return [kind, namespace, name, uid].join("/");
-}
 
 /** Creates a sink that keeps its logs in the store. */
 export function createStoreSink(
@@ -54,14 +49,18 @@ export function createStoreSink(
     isShared: isDurable,
     knowsTrialsByNameAlone: false,
     async append(key, rows, signal) {
-      const append = { log: logOf(key), isPlain: key.kind === "job", rows: rows.map(knownRow) };
+      const append = {
+        log: logKeyText(key),
+        isPlain: key.kind === "job",
+        rows: rows.map(knownRow),
+      };
       if (rows.length > 0) await writer.append(append, signal);
     },
     read: (key, signal, since) =>
       answer(
         signal,
         () =>
-          store.read(logOf(key), { from: since && sortableTime(since) }).map((
+          store.read(logKeyText(key), { from: since && sortableTime(since) }).map((
             { at, name, value },
           ) => ({
             time: shortTime(at),
@@ -69,7 +68,7 @@ export function createStoreSink(
             value,
           })),
       ),
-    delete: (key, signal) => answer(signal, () => store.delete(logOf(key))),
+    delete: (key, signal) => answer(signal, () => store.delete(logKeyText(key))),
     close() {
       writer.close();
       store.close();

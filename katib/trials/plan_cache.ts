@@ -126,7 +126,7 @@ class CachedPlans implements PlanCache {
     );
   }
 
-  open(): readonly ObservationPlan[] {
+  openPlans(): readonly ObservationPlan[] {
     return [...this.options.jobs].flatMap(([kind, { jobs }]) =>
       jobs.list().flatMap((job) => {
         if (!this.#mayBeOpen(kind, job)) return [];

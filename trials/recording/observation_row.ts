@@ -18,3 +18,8 @@ export interface LogKey {
   readonly name: string;
   readonly uid: string;
 }
+
+/** Returns text that identifies a log among all others. */
+export function logKeyText({ kind, namespace, name, uid }: LogKey): string {
+  return [kind, namespace, name, uid].join("/");
+}

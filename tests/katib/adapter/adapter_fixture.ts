@@ -1,9 +1,9 @@
 /** An adapter over a sink in memory that can be down, and a stopper that writes down what it is asked. */
 import type {
   Adapter,
-  Answer,
   ObservedPush,
   PlanSource,
+  PushAnswer,
   Stop,
   StopOutcome,
 } from "../../../katib/adapter/adapter.ts";
@@ -112,7 +112,7 @@ export interface AdapterFixture {
     step: number,
     loss: string,
     more?: Partial<ObservedPush>,
-  ): Promise<Answer | undefined>;
+  ): Promise<PushAnswer | undefined>;
   /** Lets all go on that needs no time. */
   settle(): Promise<void>;
 }
@@ -142,7 +142,7 @@ export async function withAdapter(
     ...options,
     plans: {
       planFor: ({ uid }) => answers.get(uid) ?? { kind: "none" },
-      open: openPlans,
+      openPlans,
       isOpen: ({ uid }) => answers.has(uid),
       isPrimary: options.isPrimary ?? (() => true),
     },

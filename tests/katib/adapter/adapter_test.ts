@@ -457,7 +457,7 @@ Deno.test("the end of a job that asks for nothing waits for no log", async () =>
   const job = { ...key, kind: TRAINJOB };
   const plan = trialPlan("a", { key, job, rules: [], isPlain: true });
   const unsteady = unsteadySink();
-  const sink: ObservationSink = { ...unsteady.sink, name: "sqlite" };
+  const sink: ObservationSink = { ...unsteady.sink, name: "sqlite", isShared: true };
   await withAdapter({ plans: [plan], sink }, async ({ push, adapter, clock, settle }) => {
     await settle();
     unsteady.down = "hang";

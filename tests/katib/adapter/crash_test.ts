@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Answer } from "../../../katib/adapter/adapter.ts";
+import type { PushAnswer } from "../../../katib/adapter/adapter.ts";
 import { createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
@@ -77,7 +77,7 @@ function createLife(
     sink: guardedSink,
     plans: {
       planFor: () => PLAN,
-      open: () => [PLAN],
+      openPlans: () => [PLAN],
       isOpen: () => true,
       isPrimary: () => true,
     },
@@ -113,7 +113,7 @@ function createLife(
 type Life = ReturnType<typeof createLife>;
 
 /** What a client sees: an answer, or nothing of a process that was killed. */
-async function pushOnce(life: Life, step: number, loss: string): Promise<Answer | undefined> {
+async function pushOnce(life: Life, step: number, loss: string): Promise<PushAnswer | undefined> {
   const answer = await life.adapter.accept(pushOf(PLAN, step, loss), never);
   return life.isDead ? undefined : answer;
 }
@@ -122,7 +122,7 @@ async function pushOnce(life: Life, step: number, loss: string): Promise<Answer 
 async function train(killAt: number, when: When) {
   const scene = world();
   const lives: Life[] = [createLife(scene, killAt, when)];
-  const answers: Answer[] = [];
+  const answers: PushAnswer[] = [];
   async function current(): Promise<Life> {
     const last = lives.at(-1);
     assert.ok(last);

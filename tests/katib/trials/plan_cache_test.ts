@@ -207,7 +207,7 @@ const FINISHED = [{
   lastTransitionTime: "2026-01-01T00:00:00Z",
 }];
 
-Deno.test("`open()` has the plans with rules of jobs that have not finished", () => {
+Deno.test("`openPlans()` has the plans with rules of jobs that have not finished", () => {
   const world = new World();
   world.put(trial(), jobOf(trial()));
   world.put(undefined, jobOf(undefined));
@@ -222,7 +222,7 @@ Deno.test("`open()` has the plans with rules of jobs that have not finished", ()
   });
   const annotations = { "trainer.kubeflow.org/early-stopping": stopping };
   world.put(undefined, jobOf(undefined, { name: "annotated", annotations }));
-  deepEqual(world.plans.open().map(({ job }) => job.name), ["t1", "annotated"]);
+  deepEqual(world.plans.openPlans().map(({ job }) => job.name), ["t1", "annotated"]);
   deepEqual(world.reads, []);
 });
 

@@ -1,0 +1,63 @@
+/** Bounded queue of pushes that wait for one log. */
+import type { ObservedPush, PushAnswer } from "./adapter.ts";
+
+/** A push, and the function that answers it. */
+export interface QueuedPush {
+  readonly push: ObservedPush;
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  readonly answer: (answer: PushAnswer) => void;
+}
+
+/** Queue of pushes. */
+export interface PushQueue {
+  readonly isEmpty: boolean;
+  /** Returns false if the queue is full. */
+  add(push: QueuedPush): boolean;
+  /** Removes and returns the oldest pushes, as many as go to the sink in one call. */
+  nextBatch(): readonly QueuedPush[];
+}
+
+/** Most pushes that wait. */
+const MAX_WAITING = 256;
+/** Most samples of a batch, unless one push has more. */
+const MAX_SAMPLES = 2_000;
+
+const ABANDONED: PushAnswer = {
+  retryAfterMs: 1_000,
+  reason: "the client has closed the request",
+};
+
+function samplesOf({ earlier }: ObservedPush): number {
+  return 1 + (earlier?.length ?? 0);
+}
+
+/** Creates an empty queue. */
+export function createPushQueue(): PushQueue {
+  const waiting: QueuedPush[] = [];
+  return {
+    get isEmpty() {
+      return waiting.length === 0;
+    },
+    add(push) {
+      if (waiting.length >= MAX_WAITING) return false;
+      waiting.push(push);
+      return true;
+    },
+    nextBatch() {
+      const batch: QueuedPush[] = [];
+      for (let samples = 0; waiting.length > 0;) {
+        const next = waiting[0];
+        if (next === undefined || (batch.length > 0 && samples >= MAX_SAMPLES)) break;
+        waiting.shift();
+        if (next.signal.aborted) {
+          next.answer(ABANDONED);
+          continue;
+        }
+        samples += samplesOf(next.push);
+        batch.push(next);
+      }
+      return batch;
+    },
+  };
+}
