@@ -1,4 +1,4 @@
-/** Calls a DBManager service: Katib's, or `milepost observation-log`. */
+/** Client of a DBManager service: Katib's, or `milepost observation-log`. */
 import { Buffer } from "node:buffer";
 import { type ChannelCredentials, Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
@@ -11,14 +11,15 @@ import {
   encodeReport,
   type GetRequest,
   METHODS,
+  wholeLog,
   type WireRow,
 } from "./wire.ts";
 
-/** What is known of a call that failed. */
+/** A call that failed. */
 export class CallError extends Error {
-  /** gRPC's status code. */
+  /** The status code of gRPC. */
   readonly code: number;
-  /** Whether the peer cannot have got it: it may be sent again without looking. */
+  /** Whether the peer cannot have received it, so that it can be sent again without a check. */
   readonly wasNotSent: boolean;
 
   constructor(code: number, message: string, options: { wasNotSent?: boolean } = {}) {
@@ -33,16 +34,16 @@ export class CallError extends Error {
 export interface DbManagerClientOptions {
   /** `host:port`; an IPv6 address in brackets. */
   readonly address: string;
-  /** By which TLS is spoken to a peer that speaks it; undefined: plaintext always. Asked at each connection. */
+  /** Credentials for peers that speak TLS, read at each connection; always plaintext if undefined. */
   readonly tls?: (() => ClientTls) | undefined;
   readonly clock: Clock;
-  /** Of each call, with connecting, in milliseconds. */
+  /** Deadline of each call, including the connection, in milliseconds. */
   readonly deadlineMs: number;
-  /** Asked before rows are sent: whether this process may still write (design, decision 7). */
+  /** Whether this process may still write, asked before rows are sent (docs/decisions/0014). */
   readonly mayWrite?: (() => boolean) | undefined;
 }
 
-/** The service's calls. Each rejects with a {@link CallError}, also when `signal` aborts. */
+/** The methods of the service. Each rejects with a {@link CallError}, also when `signal` aborts. */
 export interface DbManagerClient {
   report(trialName: string, rows: readonly WireRow[], signal?: AbortSignal): Promise<void>;
   get(request: GetRequest, signal?: AbortSignal): Promise<WireRow[]>;
@@ -50,22 +51,22 @@ export interface DbManagerClient {
   close(): void;
 }
 
-/** Answers of one log at most, in bytes: a million rows of usual size. */
+/** Largest reply, in bytes: a million rows of usual size. */
 const MAX_REPLY_BYTES = 128 * 1024 * 1024;
-/** Deadlines in a row after which a connection is taken for dead. */
+/** Deadlines in a row after which a connection counts as dead. */
 const DEADLINES_OF_DEAD = 2;
-/** What grpc-js says where it had no connection to send on. */
+/** What grpc-js says if it had no connection to send on. */
 const NOT_CONNECTED = /^(No connection established|Failed to connect)/;
 
 const CHANNEL = {
   "grpc.enable_http_proxy": 0,
   "grpc.service_config_disable_resolution": 1,
-  // Trying again is the sink's business: it looks first whether the rows are there.
+  // The sink retries: it checks first whether the rows are in the log.
   "grpc.enable_retries": 0,
   "grpc.max_receive_message_length": MAX_REPLY_BYTES,
 } as const;
 
-/** One channel, and how many calls use it. */
+/** One channel, and the number of calls that use it. */
 interface Channel {
   readonly client: Client;
   readonly protocol: "tls" | "plaintext";
@@ -73,7 +74,7 @@ interface Channel {
   isStale: boolean;
 }
 
-/** What is no gRPC is read as the length of a message, which is then far too long. */
+/** Other protocols are read as the length of a message, which is then far too large. */
 const TOO_LONG = /^Received message larger than max/;
 
 function describe(code: number, details: string): string {
@@ -96,19 +97,19 @@ function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
 const NOT_SENT = { wasNotSent: true } as const;
 const identity = (bytes: Buffer) => bytes;
 
-/** What a peer answers that is not the one it was, or wants to be spoken to otherwise. */
+/** Answers of a peer that is not the one it was, or that expects another protocol. */
 const OF_ANOTHER: ReadonlySet<number> = new Set([
   status.PERMISSION_DENIED,
   status.UNAUTHENTICATED,
   status.UNIMPLEMENTED,
 ]);
 
-/** Creates a client; it connects at the first call. */
+/** Creates a client, which connects at the first call. */
 export function createDbManagerClient(options: DbManagerClientOptions): DbManagerClient {
   const { address, tls, clock, deadlineMs, mayWrite } = options;
   guardSessions();
   let channel: Promise<Channel> | undefined;
-  /** What the peer spoke when a call worked last. */
+  /** The peer's protocol when a call succeeded last. */
   let known: "tls" | "plaintext" | undefined;
   let deadlinesInARow = 0;
   let closed = false;
@@ -132,7 +133,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     if (it.isStale && it.users === 0) it.client.close();
   }
 
-  /** The next call connects anew, and asks anew which protocol is spoken. */
+  /** Discards a channel: the next call connects, and probes the protocol, again. */
   function forget(stale: Channel): void {
     if (stale.isStale) return;
     stale.isStale = true;
@@ -152,7 +153,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     }
   }
 
-  /** Learns from a call's end what to do before the next one. */
+  /** Decides by the result of a call whether the channel and the known protocol can be kept. */
   function judge(it: Channel, code: number, wasNotSent: boolean): void {
     if (code === status.OK) known = it.protocol;
     else if (wasNotSent || OF_ANOTHER.has(code)) known = undefined;
@@ -199,7 +200,11 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     const deadline = clock.now() + deadlineMs;
     const it = await connected();
     if (path === METHODS.report && mayWrite?.() === false) {
-      throw new CallError(status.CANCELLED, "this replica may not write any more", NOT_SENT);
+      throw new CallError(
+        status.CANCELLED,
+        "this replica does not hold the lease any more",
+        NOT_SENT,
+      );
     }
     it.users++;
     try {
@@ -210,13 +215,6 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     }
   }
 
-  const named = (trialName: string): GetRequest => ({
-    trialName,
-    metricName: "",
-    startTime: "",
-    endTime: "",
-  });
-
   return {
     async report(trialName, rows, signal) {
       await call(METHODS.report, encodeReport({ trialName, rows }), signal);
@@ -226,11 +224,14 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
       try {
         return decodeLogReply(reply);
       } catch (error) {
-        throw new CallError(status.INTERNAL, `the reply is no log: ${messageOf(error)}`);
+        throw new CallError(
+          status.INTERNAL,
+          `the reply is not an observation log: ${messageOf(error)}`,
+        );
       }
     },
     async delete(trialName, signal) {
-      await call(METHODS.delete, encodeGet(named(trialName)), signal);
+      await call(METHODS.delete, encodeGet(wholeLog(trialName)), signal);
     },
     close() {
       closed = true;

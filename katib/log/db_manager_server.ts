@@ -1,4 +1,4 @@
-/** Serves Katib's DBManager service over a store, for as long as it is not stopped. */
+/** gRPC server of Katib's DBManager service over a store. */
 import { Buffer } from "node:buffer";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { type ConnectionLimits, connectionsInAll } from "../../http/limits/server_limits.ts";
@@ -20,11 +20,11 @@ export interface ServerTls {
 /** Options of {@link startObservationServer}. */
 export interface ObservationServerOptions {
   readonly hostname: string;
-  /** 0 takes one that is free. */
+  /** 0 takes a free port. */
   readonly port: number;
-  /** Undefined: plaintext alone, and nobody may write. */
+  /** Undefined for plaintext only, where nobody may write. */
   readonly tls?: ServerTls | undefined;
-  /** Stays the caller's. */
+  /** The caller closes it. */
   readonly store: LogStore;
   readonly clock: Clock;
   /** Default: 1000, of one peer too. */
@@ -35,17 +35,17 @@ export interface ObservationServerOptions {
 export interface ObservationServer {
   readonly port: number;
   /**
-   * New TLS connections use these; those that are there are asked to come again. Throws where
-   * certificate and key do not fit: then nothing changes.
+   * Uses these for new TLS connections, and asks clients to renew the open ones. If certificate and key do
+   * not fit it throws, and changes nothing.
    */
   updateTls(tls: ServerTls): void;
-  /** Ends calls that are under way within `drainMs`; what was taken is stored. */
+  /** Stops within `drainMs`, in which open calls may end; stores all rows that were accepted. */
   stop(drainMs: number): Promise<void>;
 }
 
-/** Between commits of its only work: time to read the calls that go into the next one. */
+/** Time between commits, as a multiple of their duration, to read the calls that go into the next one. */
 const PAUSE_PER_COMMIT = 0.3;
-/** In milliseconds. A ping comes sooner than a connection counts as idle. */
+/** In milliseconds. Pings come sooner than a connection counts as idle. */
 const TIMES_MS = { firstByte: 5_000, ping: 30_000, pong: 20_000, idle: 90_000 } as const;
 const CHANNEL = {
   "grpc.max_receive_message_length": 16 * 1024 * 1024,
@@ -62,7 +62,7 @@ function credentialsOf({ cert, key, clientCa }: ServerTls): ServerCredentials {
   return ServerCredentials.createSsl(Buffer.from(clientCa), [pair], true);
 }
 
-/** Starts it. Rejects where the port cannot be had, and where certificate and key do not fit. */
+/** Starts a server. Rejects if the port is taken, or if certificate and key do not fit. */
 export async function startObservationServer(
   options: ObservationServerOptions,
 ): Promise<ObservationServer> {

@@ -1,4 +1,4 @@
-/** What Katib's DBManager service does, over a store of ours: who may write, and what each call answers. */
+/** Methods of Katib's DBManager service over a store, and the check of who may write. */
 import { Buffer } from "node:buffer";
 import { type handleUnaryCall, type Server, type ServerUnaryCall, status } from "@grpc/grpc-js";
 import { KATIB } from "../../crds/katib_names.ts";
@@ -21,13 +21,13 @@ import {
   type WireRow,
 } from "./wire.ts";
 
-/** What the service is made of. */
+/** Options of {@link addObservationService}. */
 export interface ServiceParts {
   readonly store: Pick<LogStore, "read" | "delete" | "check">;
   readonly writer: Pick<StoreWriter, "append">;
 }
 
-/** A call that is not done, by gRPC's status code. */
+/** A call that is refused with a status code of gRPC. */
 class CallRefused extends Error {
   readonly code: status;
 
@@ -37,14 +37,14 @@ class CallRefused extends Error {
   }
 }
 
-/** The time of the one row that Katib's controller writes itself, where a trial reported nothing. */
+/** The time of the row that Katib's controller writes if a trial reported nothing. */
 const UNAVAILABLE_AT = "0001-01-01T00:00:00.000000Z";
 const MAX_NAME = 255;
-/** Services that may be asked for their health, as Katib's DB manager has them. */
+/** Services whose health can be queried, as in Katib's DB manager. */
 const HEALTHY: ReadonlySet<string> = new Set(["", "grpc.health.v1.Health"]);
 const never = new AbortController().signal;
 
-/** TLS is there for clients with a certificate alone, so that who speaks it has one. */
+/** Whether the client has a certificate, which TLS requires here. */
 const hasCertificate = (call: ServerUnaryCall<unknown, Buffer>) =>
   call.getAuthContext().transportSecurityType === "ssl";
 
@@ -58,7 +58,7 @@ function trialNameOf(name: string): string {
 
 function rowOf({ time, metric }: WireRow): KnownRow {
   if (metric === undefined) {
-    throw new CallRefused(status.INVALID_ARGUMENT, "a row has no metric");
+    throw new CallRefused(status.INVALID_ARGUMENT, "each row must have a metric");
   }
   try {
     return knownRow({ time, ...metric });
@@ -67,15 +67,15 @@ function rowOf({ time, metric }: WireRow): KnownRow {
   }
 }
 
-/** A bound of a range; undefined for none. */
+/** Parses a bound of a range. Returns undefined if there is none. */
 function boundOf(field: string, text: string): string | undefined {
   if (text === "") return undefined;
   const at = sortableTime(text);
   if (at !== undefined) return at;
-  throw new CallRefused(status.INVALID_ARGUMENT, `${field}: "${text}" is no RFC 3339 time`);
+  throw new CallRefused(status.INVALID_ARGUMENT, `${field}: "${text}" is not an RFC 3339 time`);
 }
 
-/** Whether it is the row that says that a trial has no metrics. */
+/** Whether a row says that a trial has no metrics. */
 const isUnavailableRow = ({ at, wire }: KnownRow) =>
   at === UNAVAILABLE_AT && wire.metric.value === KATIB.unavailable;
 
@@ -85,18 +85,18 @@ function createCalls({ store, writer }: ServiceParts) {
     call: ServerUnaryCall<unknown, Buffer>,
   ): Promise<Buffer> {
     const log = trialNameOf(trialName);
-    // As Katib's own does: a row without a time is left out.
+    // Rows without a time are ignored, as in Katib's DB manager.
     const known = rows.filter(({ time }) => time !== "").map(rowOf);
     const isKatibs = known.length === 1 && known.every(isUnavailableRow);
     if (!isKatibs && !hasCertificate(call)) {
       throw new CallRefused(
         status.PERMISSION_DENIED,
-        "writing takes TLS with a client certificate of the manager's; without one only " +
-          `a row "${KATIB.unavailable}" of year 1 is taken`,
+        "writing requires TLS with a client certificate of the manager; without one only " +
+          `a row "${KATIB.unavailable}" of year 1 is accepted`,
       );
     }
     if (known.length > 0) {
-      // No trial's name has a slash: these are logs of jobs without one.
+      // No name of a trial contains a slash: these are logs of jobs without a trial.
       await writer.append({ log, isPlain: log.includes("/"), rows: known }, never);
     }
     return EMPTY;
@@ -136,7 +136,7 @@ function statusOf(error: unknown): { code: status; details: string } {
 
 const identity = (bytes: Buffer) => bytes;
 
-/** Adds the service, and the health check, to a server. */
+/** Adds the service, and gRPC's health check, to a server. */
 export function addObservationService(server: Server, parts: ServiceParts): void {
   const calls = createCalls(parts);
 

@@ -1,8 +1,8 @@
 /**
- * Keeps a peer's GOAWAY from ending this process. Deno 2.9.6 frees an HTTP/2 session at once where its
- * JavaScript side calls `destroy()`, also while nghttp2 is still at work on the frame that led to it: a
- * GOAWAY on a session without streams, which every peer sends that shuts down (denoland/deno#36788).
- * Here sessions are destroyed a turn of the event loop later, when nobody is inside them.
+ * Workaround for HTTP/2 sessions that a GOAWAY ends (denoland/deno#36788). Deno 2.9.6 frees a session at once
+ * when JavaScript calls `destroy()`, even while nghttp2 still processes the frame that led to the call: a
+ * GOAWAY on a session without streams, which every peer sends when it shuts down. That ends the process. Here
+ * sessions are destroyed one turn of the event loop later.
  */
 import http2 from "node:http2";
 import { type Clock, systemClock } from "../../kube/clock.ts";
@@ -11,7 +11,7 @@ type Method = (this: object, ...args: unknown[]) => unknown;
 
 const isMethod = (value: unknown): value is Method => typeof value === "function";
 
-/** The prototype that client and server sessions share; undefined where the runtime names none. */
+/** Returns the prototype of client and server sessions, or undefined if the runtime does not expose it. */
 function sessionPrototype(): object | undefined {
   const Session: unknown = Reflect.get(http2, "Http2Session");
   const prototype: unknown = typeof Session === "function"
@@ -23,23 +23,23 @@ function sessionPrototype(): object | undefined {
 const delayed = new WeakSet<object>();
 
 /**
- * Makes `destroy()` of the prototype happen later, once for each session. Answers whether it could; a
- * second call changes nothing.
+ * Delays `destroy()` of the prototype's sessions, once for each session. Returns false if there is no such
+ * method. Idempotent.
  */
-export function destroyLater(prototype: object, clock: Clock): boolean {
+function destroyLater(prototype: object, clock: Clock): boolean {
   const destroy: unknown = Reflect.get(prototype, "destroy");
   if (!isMethod(destroy) || delayed.has(prototype)) return isMethod(destroy);
   delayed.add(prototype);
-  const going = new WeakSet<object>();
+  const ending = new WeakSet<object>();
   function destroySoon(this: object, ...args: unknown[]): void {
-    if (going.has(this) || !isMethod(destroy)) return;
-    going.add(this);
+    if (ending.has(this) || !isMethod(destroy)) return;
+    ending.add(this);
     clock.sleep(0).then(() => destroy.apply(this, args));
   }
   return Reflect.set(prototype, "destroy", destroySoon);
 }
 
-/** Does so for every HTTP/2 session of this process. To be called before the first one is made. */
+/** Applies the workaround to all sessions of this process. To be called before the first one is created. */
 export function guardSessions(): boolean {
   const prototype = sessionPrototype();
   return prototype !== undefined && destroyLater(prototype, systemClock);

@@ -1,29 +1,28 @@
 /**
- * The writes of one log that wait, and which rows may be in it without our knowing. A row whose write
- * has an unknown outcome is looked for before it is sent again, and no sooner than a late write of it
- * must have shown.
+ * Pending writes of one log, and its rows of unknown outcome. Such a row is looked for before it is sent
+ * again, once an abandoned write of it must have appeared.
  */
 import type { KnownRow } from "./known_row.ts";
 import type { SinkError } from "./sink.ts";
 
-/** Rows of unknown outcome that are remembered of a log; with more, every row is looked for. */
+/** Most rows of unknown outcome that are remembered; with more, every row is looked for. */
 const MAX_UNCERTAIN = 500;
-/** How often it is looked whether a call has ended, in milliseconds. */
-const LOOK_EVERY_MS = 20;
+/** Interval between checks whether an abandoned call has ended, in milliseconds. */
+const CHECK_EVERY_MS = 20;
 
 /** An append that waits, is under way, or is over. */
 export interface PendingAppend {
   readonly rows: readonly KnownRow[];
-  /** To be tried without others, since with them it failed. */
+  /** Whether it is sent without others, since it failed with them. */
   alone: boolean;
-  /** Rows of it may have reached the peer. */
+  /** Whether its rows may have reached the peer. */
   mayBeSent: boolean;
-  /** Its caller has its answer. */
+  /** Whether its caller has been answered. */
   isOver: boolean;
   readonly settle: (error: SinkError | undefined) => void;
 }
 
-/** What is known of one log. */
+/** The writes of one log. */
 export class LogWrites {
   readonly trialName: string;
   /** When a retry may begin, by the monotonic clock. */
@@ -32,16 +31,16 @@ export class LogWrites {
   #underWay: readonly PendingAppend[] = [];
   readonly #uncertain = new Set<string>();
   #lostTrack: boolean;
-  /** When every write that was given up has shown itself or never will, by the monotonic clock. */
+  /** When every abandoned write has appeared or never will, by the monotonic clock. */
   #settledAt = 0;
 
-  /** @param lostTrack Whether rows may be in it of which nothing is known. */
+  /** @param lostTrack Whether the log may have rows of which nothing is known. */
   constructor(trialName: string, lostTrack: boolean) {
     this.trialName = trialName;
     this.#lostTrack = lostTrack;
   }
 
-  /** Whether there is nothing to do, and nothing to remember. */
+  /** Whether there is nothing to write, and nothing to remember. */
   get isIdle(): boolean {
     return this.#waiting.length === 0 && this.#uncertain.size === 0 && !this.#lostTrack;
   }
@@ -50,7 +49,7 @@ export class LogWrites {
     return this.#waiting.some(({ isOver }) => !isOver);
   }
 
-  /** Whether a batch was taken, and neither written nor given back. */
+  /** Whether a batch was taken and neither written nor given back. */
   get isUnderWay(): boolean {
     return this.#underWay.length > 0;
   }
@@ -59,14 +58,14 @@ export class LogWrites {
     this.#waiting.push(append);
   }
 
-  /** Forgets those whose callers have gone. */
-  dropOver(): void {
+  /** Forgets appends whose callers have been answered. */
+  #dropOver(): void {
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
   }
 
-  /** Takes the oldest appends, `maxRows` rows or one append at least; puts them back with {@link giveBack}. */
+  /** Takes the oldest appends, up to `maxRows` rows but at least one append. See {@link giveBack}. */
   takeBatch(maxRows: number): PendingAppend[] {
-    this.dropOver();
+    this.#dropOver();
     let rows = 0;
     let count = 0;
     for (const { alone, rows: { length } } of this.#waiting) {
@@ -78,42 +77,42 @@ export class LogWrites {
     return this.#underWay = this.#waiting.splice(0, count);
   }
 
-  /** Puts a batch that failed back to the front. */
+  /** Puts a failed batch back to the front. */
   giveBack(batch: readonly PendingAppend[]): void {
     this.#underWay = [];
     this.#waiting.unshift(...batch.filter(({ isOver }) => !isOver));
   }
 
-  /** Ends all that wait. */
+  /** Rejects all appends that wait. */
   endAll(error: SinkError): void {
     for (const append of this.#waiting.splice(0)) append.settle(error);
   }
 
-  /** Those that may be in the log: to be looked for before they are sent. */
+  /** Returns those rows that may be in the log, and must be looked for before they are sent. */
   doubtful(rows: readonly KnownRow[]): readonly KnownRow[] {
     return this.#lostTrack ? rows : rows.filter(({ id }) => this.#uncertain.has(id));
   }
 
-  /** Whether a row that is not in the log now will not come into it any more. */
+  /** Whether rows that are not in the log now will not come into it any more. */
   isSettled(now: number): boolean {
     return now >= this.#settledAt;
   }
 
-  /** Milliseconds until {@link isSettled}. */
+  /** Returns the milliseconds until {@link isSettled}. */
   unsettledMs(now: number): number {
     return Math.max(0, this.#settledAt - now);
   }
 
   /**
-   * How long to wait before the log is read, in milliseconds, and then to ask again: what a caller gave up
-   * may still come into it, and who reads now would not know of it.
+   * Returns the milliseconds to wait before this is asked again; the log can be read if 0. An abandoned write
+   * may still come into the log, and a read before that would miss it.
    */
   unreadableMs(now: number): number {
     const isGivenUp = this.#underWay.some(({ isOver }) => isOver);
-    return isGivenUp ? LOOK_EVERY_MS : this.unsettledMs(now);
+    return isGivenUp ? CHECK_EVERY_MS : this.unsettledMs(now);
   }
 
-  /** The rows are about to be sent. Answers what takes that back where they were not. */
+  /** Marks rows that are about to be sent. Returns a function that undoes this if they were not sent. */
   sending(rows: readonly KnownRow[]): () => void {
     const fresh = rows.filter(({ id }) => !this.#uncertain.has(id));
     for (const { id } of fresh) this.#uncertain.add(id);
@@ -122,13 +121,13 @@ export class LogWrites {
     };
   }
 
-  /** Nobody knows what came of a write; it shows itself until `settledAt`. */
+  /** Notes a write of unknown outcome, whose rows may appear until `settledAt`. */
   unknownUntil(settledAt: number): void {
     this.#settledAt = Math.max(this.#settledAt, settledAt);
     this.#bound();
   }
 
-  /** The batch is in the log. What waits, or went to a caller who is gone, may be the same rows again. */
+  /** Notes that a batch is in the log. Rows that wait again, or whose caller gave up, stay uncertain. */
   written(batch: readonly PendingAppend[]): void {
     this.#underWay = [];
     const again = new Set(this.#waiting.flatMap(({ rows }) => rows.map(({ id }) => id)));
@@ -140,8 +139,8 @@ export class LogWrites {
     this.#bound();
   }
 
-  /** The log is empty again. */
-  emptied(): void {
+  /** Notes that the log was deleted. */
+  deleted(): void {
     this.#uncertain.clear();
     this.#lostTrack = false;
   }

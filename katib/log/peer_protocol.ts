@@ -1,19 +1,19 @@
-/** Finds out whether a peer speaks TLS, before gRPC is spoken to it. */
+/** Probe for TLS, before gRPC connects to a peer. */
 import { connect as connectTcp } from "node:net";
 import { connect } from "node:tls";
 import type { Clock } from "../../kube/clock.ts";
 
-/** By what the manager shows who it is, and knows its peer; all PEM. */
+/** The manager's certificate, and the CA of its peer; all PEM. */
 export interface ClientTls {
   readonly cert: string;
   readonly key: string;
-  /** Every CA that is trusted. */
+  /** All CAs that are trusted. */
   readonly ca: string;
   /** The name that the peer's certificate must carry. */
   readonly serverName: string;
 }
 
-/** Where, how long, and until when. */
+/** Options of {@link probeProtocol}. */
 export interface ProbeOptions {
   readonly host: string;
   readonly port: number;
@@ -25,13 +25,13 @@ export interface ProbeOptions {
 
 type Outcome = "tls" | "plaintext" | { readonly problem: string };
 
-/** What came of a handshake on a connection that stands: its end or an error mean that it is no TLS. */
+/** Tries a TLS handshake. A peer that closes an open connection, or breaks it, does not speak TLS. */
 function shakeHands({ host, port, tls }: ProbeOptions, settle: (outcome: Outcome) => void) {
   const tcp = connectTcp({ host, port });
   tcp.on("error", (error) => settle({ problem: error.message }));
   tcp.once("connect", () => {
     const { cert, key, ca, serverName: servername } = tls;
-    // Whom it trusts is decided when gRPC connects; here only the protocol is asked for.
+    // The certificate is verified when gRPC connects; only the protocol matters here.
     const options = { cert, key, ca, servername, rejectUnauthorized: false };
     const secure = connect({ ...options, socket: tcp, ALPNProtocols: ["h2"] });
     secure.once("secureConnect", () => settle("tls"));
@@ -42,8 +42,8 @@ function shakeHands({ host, port, tls }: ProbeOptions, settle: (outcome: Outcome
 }
 
 /**
- * Whether the peer takes a TLS handshake. One that ends the connection at it speaks plaintext. Rejects
- * with an Error where nobody listens or nothing is answered in time.
+ * Resolves with the peer's protocol: one that closes the connection at a TLS handshake speaks plaintext.
+ * Rejects with an Error if nobody listens or answers in time.
  */
 export async function probeProtocol(options: ProbeOptions): Promise<"tls" | "plaintext"> {
   const { clock, deadlineMs, host, port } = options;

@@ -1,6 +1,6 @@
 /**
- * One port for TLS and plaintext: the first byte of a connection tells which. Katib's clients know
- * plaintext only; whoever speaks TLS shows a certificate.
+ * Listener for TLS and plaintext on one port, distinguished by the first byte of a connection. Katib's
+ * clients speak plaintext only; clients that speak TLS must show a certificate.
  */
 import { createServer, type Socket } from "node:net";
 import { admitConnections } from "../../http/admission.ts";
@@ -33,7 +33,7 @@ export interface SharedPortOptions {
 /** A listener. */
 export interface SharedPort {
   readonly port: number;
-  /** Takes no more connections, and ends those that are there. */
+  /** Stops listening, and closes all connections. */
   close(): Promise<void>;
 }
 

@@ -1,47 +1,46 @@
-/** Observation sink: the interface of every log of observations, and its errors. */
+/** Interface of observation sinks, and their errors. */
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 
 /** Names of the kinds of sinks. */
 export type SinkName = "katib" | "grpc" | "sqlite" | "memory";
 
-/** Keeps observation logs. Safe for calls at the same time, also for one log. */
+/** Stores observation logs. Calls may overlap, also for one log. */
 export interface ObservationSink {
-  /** Name in metrics and logs; what the sink can do is said by its other fields. */
+  /** Its name in metrics and logs; the other fields say what the sink can do. */
   readonly name: SinkName;
-  /** Whether it also keeps logs of jobs that ask for nothing. */
+  /** Whether it keeps logs of jobs with neither trial nor annotation, too. */
   readonly keepsPlainJobs: boolean;
-  /** Whether another owner, or the next start, reads what this one wrote. */
+  /** Whether other owners, or this one after a restart, can read what this one wrote. */
   readonly isShared: boolean;
   /**
-   * Whether it knows trials by their names alone, as Katib's clients do: Trials of one name in two
-   * namespaces share a log, and Katib deletes the log of a Trial that is gone.
+   * Whether it knows trials by their names alone, as Katib does: Trials of one name in two namespaces share a
+   * log, and Katib deletes the log of a Trial that is deleted.
    */
   readonly knowsTrialsByNameAlone: boolean;
   /**
-   * Resolves when the rows are in the log, each exactly once and in their order; a write whose outcome
-   * is not known is checked before it is tried again. Rejects with a {@link SinkError}, at the
-   * latest when `signal` aborts: then rows may be in the log or not, and the same rows given again are
-   * not doubled.
+   * Resolves when the rows are in the log, each exactly once and in their order; after a write of unknown
+   * outcome the log is checked before a retry. Rejects with a {@link SinkError}, at the latest when `signal`
+   * aborts: rows may then be in the log or not, and the same rows appended again are not doubled.
    */
   append(key: LogKey, rows: readonly ObservationRow[], signal: AbortSignal): Promise<void>;
   /**
-   * The rows of the log from `since` on, an RFC 3339 time (absent: every row), by time, ties in the order
-   * of writing. No append that was rejected before comes into the log after it was read. Rejects with a
-   * {@link SinkError}.
+   * Resolves with the rows of the log from `since` on, an RFC 3339 time, or with all rows; sorted by time,
+   * ties in the order of writing. No append that was rejected before comes into the log after the read.
+   * Rejects with a {@link SinkError}.
    */
   read(key: LogKey, signal: AbortSignal, since?: string): Promise<readonly ObservationRow[]>;
-  /** Deletes a log. One that does not exist is no error. Rejects with a {@link SinkError}. */
+  /** Deletes a log, if there is one. Rejects with a {@link SinkError}. */
   delete(key: LogKey, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The reason why a call to a sink failed, in words for a log line. */
+/** A failure of a sink, with a message for a line of log. */
 export class SinkError extends Error {
-  /** `unavailable`: down, slow or saturated; try again. `refused`: these rows will never be accepted. */
+  /** `unavailable`: down, slow or saturated, to be retried. `refused`: these rows will never be accepted. */
   readonly kind: "unavailable" | "refused";
-  /** When a client may come again, in milliseconds. */
+  /** When clients should retry, in milliseconds. */
   readonly retryAfterMs: number;
-  /** Whether an append has sent nothing: the log is, and will be, as it was before it. */
+  /** Whether an append has sent nothing, so that the log stays as it was. */
   readonly wroteNothing: boolean;
 
   constructor(

@@ -1,4 +1,4 @@
-/** Logs in an SQLite file of this machine, or in memory for the life of this process. */
+/** Observation sink over a log store: in an SQLite file, or in memory. */
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { knownRow } from "./known_row.ts";
@@ -8,17 +8,17 @@ import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
 import { logKeyText } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
-/** What makes a sink of a store. */
+/** Options of {@link createStoreSink}. */
 export interface StoreSinkOptions {
   readonly name: SinkName;
   /** Whether the store is a file. */
   readonly isDurable: boolean;
-  /** Closed with the sink. */
+  /** The sink closes it. */
   readonly store: LogStore;
   readonly clock: Clock;
 }
 
-/** A file's commits have half of the time at most. */
+/** Commits to a file take at most half of the time. */
 const PAUSE_PER_COMMIT = 1;
 
 /** Creates a sink that keeps its logs in the store. */
@@ -31,10 +31,10 @@ export function createStoreSink(
     pausePerCommit: isDurable ? PAUSE_PER_COMMIT : 0,
   });
 
-  /** Answers what `work` does; any error of the database is said as a SinkError. */
-  const answer = <T>(signal: AbortSignal, work: () => T): Promise<T> =>
+  /** Runs `work`, and turns any error of the database into a SinkError. */
+  const attempt = <T>(signal: AbortSignal, work: () => T): Promise<T> =>
     new Promise((resolve) => {
-      if (signal.aborted) throw new SinkError("unavailable", "no time left for the log");
+      if (signal.aborted) throw new SinkError("unavailable", "there is no time left for the log");
       try {
         resolve(work());
       } catch (cause) {
@@ -57,18 +57,11 @@ export function createStoreSink(
       if (rows.length > 0) await writer.append(append, signal);
     },
     read: (key, signal, since) =>
-      answer(
-        signal,
-        () =>
-          store.read(logKeyText(key), { from: since && sortableTime(since) }).map((
-            { at, name, value },
-          ) => ({
-            time: shortTime(at),
-            name,
-            value,
-          })),
-      ),
-    delete: (key, signal) => answer(signal, () => store.delete(logKeyText(key))),
+      attempt(signal, () => {
+        const rows = store.read(logKeyText(key), { from: since && sortableTime(since) });
+        return rows.map(({ at, name, value }) => ({ time: shortTime(at), name, value }));
+      }),
+    delete: (key, signal) => attempt(signal, () => store.delete(logKeyText(key))),
     close() {
       writer.close();
       store.close();
@@ -78,8 +71,8 @@ export function createStoreSink(
 }
 
 /**
- * A sink that keeps its logs in the file, which is made where it is missing and belongs to one process
- * at a time. Throws an Error that names the file where it cannot be used.
+ * Creates a sink with its logs in a file, which is created if it does not exist, and belongs to one process
+ * at a time. Throws an Error that names the file if it cannot be used.
  */
 export function createSqliteSink(path: string, clock: Clock): ObservationSink {
   return createStoreSink({ name: "sqlite", isDurable: true, store: openLogStore({ path }), clock });

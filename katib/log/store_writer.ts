@@ -1,4 +1,4 @@
-/** Appends to a store: those that come together are one commit, and commits leave time for the rest. */
+/** Group commits to a log store, with pauses between them. */
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { LogStore, StoreAppend } from "./log_store.ts";
@@ -9,19 +9,19 @@ export interface StoreWriterOptions {
   readonly store: Pick<LogStore, "append">;
   readonly clock: Clock;
   /**
-   * Time after a commit in which there is none, as a multiple of its duration: a commit that waits for
-   * the disk holds up everything else of the process.
+   * Pause after a commit, as a multiple of its duration: a commit that waits for the disk blocks everything
+   * else in the process.
    */
   readonly pausePerCommit: number;
-  /** Rows that wait; more are refused as unavailable. Default 50000. */
+  /** Most rows that wait; more are refused as unavailable. Default 50000. */
   readonly maxWaitingRows?: number;
 }
 
-/** Writes to a store. */
+/** Writer to a store. */
 export interface StoreWriter {
   /** Resolves when the rows are stored. Rejects with a SinkError, at the latest when `signal` aborts. */
   append(append: StoreAppend, signal: AbortSignal): Promise<void>;
-  /** Writes what waits; later appends are refused. */
+  /** Writes all rows that wait, and refuses later appends. */
   close(): void;
 }
 
@@ -30,7 +30,7 @@ interface Waiting {
   readonly settle: (error: SinkError | undefined) => void;
 }
 
-/** Creates a writer; the store stays the caller's. */
+/** Creates a writer. The caller closes the store. */
 export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   const { store, clock, pausePerCommit, maxWaitingRows = 50_000 } = options;
   const waiting = new Set<Waiting>();
@@ -72,7 +72,9 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
       new Promise((resolve, reject) => {
         const rows = append.rows.length;
         if (stop.signal.aborted) throw new SinkError("unavailable", "the log is closed");
-        if (signal.aborted) throw new SinkError("unavailable", "no time left to write the log");
+        if (signal.aborted) {
+          throw new SinkError("unavailable", "there is no time left to write the log");
+        }
         if (waitingRows > 0 && waitingRows + rows > maxWaitingRows) {
           throw new SinkError("unavailable", `${waitingRows} rows wait to be written already`);
         }
@@ -81,7 +83,9 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
         const own: Waiting = {
           append,
           settle: (error) => {
-            if (!waiting.delete(own)) return;
+            if (!waiting.delete(own)) {
+              return;
+            }
             waitingRows -= rows;
             signal.removeEventListener("abort", late);
             if (error === undefined) resolve();

@@ -1,4 +1,7 @@
-/** Messages of Katib's DBManager service and of gRPC's health check, as protobuf has them (contract katib.md 6). */
+/**
+ * Protobuf messages of Katib's DBManager service (kubeflow/katib: pkg/apis/manager/v1beta1/api.proto) and of
+ * gRPC's health check.
+ */
 import { Buffer } from "node:buffer";
 import protobuf from "protobufjs/minimal.js";
 
@@ -6,9 +9,9 @@ const { Reader, Writer } = protobuf;
 type Reader = protobuf.Reader;
 type Writer = protobuf.Writer;
 
-/** A row as it is on the wire; a peer may leave parts out. */
+/** A row on the wire; a peer may omit parts of it. */
 export interface WireRow {
-  /** RFC 3339; empty where none was sent. */
+  /** RFC 3339; empty if absent. */
   readonly time: string;
   readonly metric: { readonly name: string; readonly value: string } | undefined;
 }
@@ -19,7 +22,7 @@ export interface ReportRequest {
   readonly rows: readonly WireRow[];
 }
 
-/** `GetObservationLogRequest`; an empty text means no limit. */
+/** `GetObservationLogRequest`; an empty string sets no limit. */
 export interface GetRequest {
   readonly trialName: string;
   readonly metricName: string;
@@ -27,7 +30,12 @@ export interface GetRequest {
   readonly endTime: string;
 }
 
-/** Number of a field that holds a text, bytes or a message, with how it is written. */
+/** Returns the request for all rows of a log. */
+export function wholeLog(trialName: string): GetRequest {
+  return { trialName, metricName: "", startTime: "", endTime: "" };
+}
+
+/** Returns the tag of a length-delimited field: a string, bytes or a message. */
 const tag = (field: number) => (field << 3) | 2;
 const VARINT = 0;
 
@@ -35,7 +43,7 @@ function putText(writer: Writer, field: number, text: string): void {
   if (text !== "") writer.uint32(tag(field)).string(text);
 }
 
-/** Writes a message in a field; empty ones too. */
+/** Writes a message in a field, also an empty one. */
 function putMessage(writer: Writer, field: number, fill: () => void): void {
   writer.uint32(tag(field)).fork();
   fill();
@@ -43,8 +51,8 @@ function putMessage(writer: Writer, field: number, fill: () => void): void {
 }
 
 /**
- * Reads a message: `take` is called with each field of text, bytes or messages and reads it, or answers
- * false to have it skipped. Throws where the bytes are no message.
+ * Reads a message. `take` is called with the number of each length-delimited field, and reads it or returns
+ * false to skip it. Throws if the bytes are not a message.
  */
 function readMessage(
   reader: Reader,
@@ -57,7 +65,7 @@ function readMessage(
   }
 }
 
-/** Reads a message that stands in a field. */
+/** Reads a message in a field. */
 function readInner(reader: Reader, take: (field: number) => boolean): void {
   const length = reader.uint32();
   readMessage(reader, reader.pos + length, take);
@@ -119,7 +127,7 @@ export function encodeReport({ trialName, rows }: ReportRequest): Buffer {
   return finish(writer);
 }
 
-/** Decodes {@link ReportRequest}. Throws where the bytes are none. */
+/** Decodes {@link ReportRequest}. Throws if the bytes are not one. */
 export function decodeReport(bytes: Uint8Array): ReportRequest {
   const reader = Reader.create(bytes);
   let trialName = "";
@@ -143,7 +151,7 @@ export function encodeGet(request: GetRequest): Buffer {
   return finish(writer);
 }
 
-/** Decodes {@link GetRequest}. Throws where the bytes are none. */
+/** Decodes {@link GetRequest}. Throws if the bytes are not one. */
 export function decodeGet(bytes: Uint8Array): GetRequest {
   const reader = Reader.create(bytes);
   const texts = ["", "", "", "", ""];
@@ -163,7 +171,7 @@ export function encodeLogReply(rows: readonly WireRow[]): Buffer {
   return finish(writer);
 }
 
-/** Decodes `GetObservationLogReply`. Throws where the bytes are none. */
+/** Decodes `GetObservationLogReply`. Throws if the bytes are not one. */
 export function decodeLogReply(bytes: Uint8Array): WireRow[] {
   const reader = Reader.create(bytes);
   const rows: WireRow[] = [];
@@ -179,8 +187,8 @@ export function decodeLogReply(bytes: Uint8Array): WireRow[] {
 export const EMPTY = Buffer.alloc(0);
 
 /**
- * Decodes `HealthCheckRequest`. Throws where the bytes are none. An object, since grpc-js takes an empty
- * text for no message.
+ * Decodes `HealthCheckRequest`. Throws if the bytes are not one. Returns an object, since grpc-js takes an
+ * empty string for a missing message.
  */
 export function decodeHealthRequest(bytes: Uint8Array): { readonly service: string } {
   return { service: decodeGet(bytes).trialName };
@@ -189,7 +197,7 @@ export function decodeHealthRequest(bytes: Uint8Array): { readonly service: stri
 /** `HealthCheckResponse` that says SERVING. */
 export const SERVING = finish(Writer.create().uint32((1 << 3) | VARINT).int32(1));
 
-/** Where calls go. */
+/** Paths of the methods. */
 export const METHODS = {
   report: "/api.v1.beta1.DBManager/ReportObservationLog",
   get: "/api.v1.beta1.DBManager/GetObservationLog",

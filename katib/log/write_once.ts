@@ -1,6 +1,6 @@
 /**
- * Writes rows to a DBManager service so that none comes into its log twice, although Katib's table takes
- * a row as often as it is reported: what may be there already is looked for first.
+ * Idempotent writes to a DBManager service: rows that may be in the log already are looked for first, since
+ * Katib's table stores a row as often as it is reported.
  */
 import { status } from "@grpc/grpc-js";
 import type { Clock } from "../../kube/clock.ts";
@@ -9,28 +9,28 @@ import type { KnownRow } from "./known_row.ts";
 import type { LogWrites } from "./log_writes.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import type { GetRequest, WireRow } from "./wire.ts";
+import { type GetRequest, wholeLog, type WireRow } from "./wire.ts";
 
-/** What it writes with. */
+/** Options of {@link writeOnce}. */
 export interface WriteOnceParts {
   readonly client: Pick<DbManagerClient, "report" | "get">;
   readonly clock: Clock;
-  /** How long after a write of unknown outcome it may still show, in milliseconds. */
+  /** How long after a write of unknown outcome its rows may still appear, in milliseconds. */
   readonly settleMs: number;
 }
 
-/** Rows of one call at most: a statement of Katib's takes four values a row, and 65,535 in all. */
+/** Most rows of one call: Katib's statement takes four values for each row, and 65,535 in all. */
 const ROWS_PER_CALL = 5000;
-/** Errors about the rows themselves: they will not be taken later either. */
+/** Errors of the rows themselves: they will not be accepted later either. */
 export const REFUSALS: ReadonlySet<number> = new Set([
   status.INVALID_ARGUMENT,
   status.OUT_OF_RANGE,
 ]);
 
-/** What is not in the log yet may still come, from a write that was given up. */
+/** Rows of an abandoned write may still come into the log. */
 export class Unsettled extends Error {}
 
-/** Rows as they come from a peer, sorted, each once; what is no row is left out. */
+/** Returns a peer's rows sorted, each once, without invalid ones. */
 export function rowsOf(wire: readonly WireRow[]): ObservationRow[] {
   const rows = new Map<string, { at: string; name: string; value: string }>();
   for (const { time, metric } of wire) {
@@ -42,26 +42,17 @@ export function rowsOf(wire: readonly WireRow[]): ObservationRow[] {
     .map(({ at, name, value }) => ({ time: shortTime(at), name, value }));
 }
 
-/** The question for all of a log. */
-export const wholeLog = (trialName: string): GetRequest => ({
-  trialName,
-  metricName: "",
-  startTime: "",
-  endTime: "",
-});
-
-/** The part of a log in which the rows would be. */
+/** Returns a request for the part of a log in which the rows would be. */
 function rangeOf(trialName: string, rows: readonly KnownRow[]): GetRequest {
   const times = rows.map(({ at }) => at).sort();
   return {
-    trialName,
-    metricName: "",
+    ...wholeLog(trialName),
     startTime: shortTime(times[0] ?? ""),
     endTime: shortTime(times.at(-1) ?? ""),
   };
 }
 
-/** Those that are not in the log: known without looking, except after a write of unknown outcome. */
+/** Returns the rows that are not in the log, which is read only after a write of unknown outcome. */
 async function missingOf(
   { client, clock }: WriteOnceParts,
   writes: LogWrites,
@@ -70,7 +61,7 @@ async function missingOf(
 ): Promise<readonly KnownRow[]> {
   const doubtful = writes.doubtful(rows);
   if (doubtful.length === 0) return rows;
-  // What was settled before the look is told by the look.
+  // Whatever was settled before this read is seen by it.
   const isSettled = writes.isSettled(clock.monotonic());
   const found = await client.get(rangeOf(writes.trialName, doubtful), signal);
   const there = new Set(
@@ -82,8 +73,8 @@ async function missingOf(
 }
 
 /**
- * Writes rows of which none is twice in the list, and none comes twice into the log. Rejects with a
- * CallError; with {@link Unsettled} where it is too soon to know what became of an earlier write.
+ * Writes distinct rows, none of which comes into the log twice. Rejects with a CallError, or with
+ * {@link Unsettled} if it is too soon to know the outcome of an earlier write.
  */
 export async function writeOnce(
   parts: WriteOnceParts,

@@ -1,0 +1,61 @@
+/** SQL of the log store: tables, settings of a file, and prepared statements. */
+import type { DatabaseSync } from "node:sqlite";
+
+const PAGE_BYTES = 4096;
+
+/** `at` is in microseconds since 1970; `place` is the order of rows with the same time. */
+export const TABLES = `
+  CREATE TABLE IF NOT EXISTS logs (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, is_plain INTEGER NOT NULL,
+    row_count INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL DEFAULT 0
+  );
+  CREATE TABLE IF NOT EXISTS entries (
+    log INTEGER NOT NULL, at INTEGER NOT NULL, metric TEXT NOT NULL, value TEXT NOT NULL,
+    place INTEGER NOT NULL, PRIMARY KEY (log, at, metric, value)
+  ) WITHOUT ROWID;
+`;
+
+/** A commit returns when it is on the disk; the lock keeps other processes out. */
+export const FILE_PRAGMAS = `
+  PRAGMA locking_mode = EXCLUSIVE;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+`;
+
+/** Returns the settings for a database of at most so many bytes. */
+export function sizePragmas(maxBytes: number): string {
+  return `
+    PRAGMA page_size = ${PAGE_BYTES};
+    PRAGMA max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)};
+  `;
+}
+
+/** Prepares the statements of a database that has its tables. */
+export function prepareStatements(database: DatabaseSync) {
+  const prepare = (text: string) => database.prepare(text);
+  return {
+    log: prepare("SELECT id, row_count FROM logs WHERE name = ?"),
+    addLog: prepare("INSERT OR IGNORE INTO logs (name, is_plain) VALUES (?, ?)"),
+    addEntry: prepare(`
+      INSERT OR IGNORE INTO entries
+      SELECT :log, a.at, :metric, :value,
+        (SELECT COUNT(*) FROM entries e WHERE e.log = :log AND e.at = a.at)
+      FROM (SELECT :seconds * 1000000 + :micros AS at) a`),
+    count: prepare(`
+      UPDATE logs SET row_count = row_count + ?,
+        touched = (SELECT MAX(touched) + 1 FROM logs) WHERE id = ?`),
+    trim: prepare(`
+      DELETE FROM entries WHERE log = :log AND at <
+        (SELECT at FROM entries WHERE log = :log ORDER BY at DESC LIMIT 1 OFFSET :keep)`),
+    entries: prepare(`
+      SELECT (at - micros) / 1000000 AS seconds, micros, metric, value FROM (
+        SELECT at, (at % 1000000 + 1000000) % 1000000 AS micros, metric, value, place
+        FROM entries WHERE log = :log AND (:metric IS NULL OR metric = :metric)
+          AND (:fromSeconds IS NULL OR at >= :fromSeconds * 1000000 + :fromMicros)
+          AND (:toSeconds IS NULL OR at <= :toSeconds * 1000000 + :toMicros))
+      ORDER BY at, place`),
+    deleteEntries: prepare("DELETE FROM entries WHERE log = ?"),
+    deleteLog: prepare("DELETE FROM logs WHERE id = ?"),
+    oldestPlain: prepare("SELECT name FROM logs WHERE is_plain = 1 ORDER BY touched LIMIT 1"),
+  };
+}
