@@ -7,7 +7,7 @@ import { type ControlPlane, startControlPlane } from "../../app/standalone/contr
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { statusPath } from "../../crds/job_kind.ts";
-import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
@@ -66,6 +66,7 @@ function jumping(): { clock: Clock; jump: (ms: number) => void } {
 
 /** How to start a replica. */
 export interface ReplicaOptions {
+  readonly kinds?: JobKinds;
   readonly flags?: Readonly<Record<string, string>>;
   readonly certificatePolicy?: CertificatePolicy;
   /** Listens to its calls. */
@@ -75,7 +76,7 @@ export interface ReplicaOptions {
 async function startReplica(
   plane: ControlPlane,
   name: string,
-  { flags = {}, certificatePolicy, wrap = (it) => it }: ReplicaOptions,
+  { kinds, flags = {}, certificatePolicy, wrap = (it) => it }: ReplicaOptions,
 ): Promise<Replica> {
   const { client, cut } = cuttable(wrap(plane.managerClient));
   const { clock, jump } = jumping();
@@ -94,6 +95,7 @@ async function startReplica(
       clock,
       metrics,
       host: "127.0.0.1",
+      ...(kinds && { kinds }),
       environment: { POD_NAME: name, POD_UID: `uid-${name}` },
       ...(certificatePolicy === undefined ? {} : { certificatePolicy }),
     },

@@ -1,7 +1,7 @@
 /** A reader of observations: a service account with a token for them, and the right to get TrainJobs. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { observationPath } from "../../crds/job_kind.ts";
+import { type JobKind, observationPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -45,15 +45,15 @@ async function post(client: KubeClient, path: string, body: unknown): Promise<vo
   assert.ok(answer.ok, text);
 }
 
-/** Gives the service account the right to get TrainJobs of its namespace. */
-async function allow(client: KubeClient, name: string): Promise<void> {
+/** Gives the service account the right to get jobs of a kind in its namespace. */
+async function allow(client: KubeClient, name: string, jobs: JobKind): Promise<void> {
   const apiVersion = "rbac.authorization.k8s.io/v1";
   const group = "rbac.authorization.k8s.io";
   await post(client, `${RBAC}/roles`, {
     apiVersion,
     kind: "Role",
     metadata: { name },
-    rules: [{ apiGroups: ["trainer.kubeflow.org"], resources: ["trainjobs"], verbs: ["get"] }],
+    rules: [{ apiGroups: [jobs.group], resources: [jobs.plural], verbs: ["get"] }],
   });
   await post(client, `${RBAC}/rolebindings`, {
     apiVersion,
@@ -83,21 +83,25 @@ export async function readObservation(
 }
 
 /** Makes one, in the namespace `default`. */
-export async function observer(client: KubeClient, name = "observer"): Promise<Observer> {
+export async function observer(
+  client: KubeClient,
+  name = "observer",
+  kind: JobKind = TRAINJOB,
+): Promise<Observer> {
   const account = { namespace: "default", name };
   const metadata = account;
   await client.create(KINDS.serviceAccount, { apiVersion: "v1", kind: "ServiceAccount", metadata });
-  await allow(client, name);
+  await allow(client, name, kind);
   const token = await requestToken(client, account, { audience: OBSERVATION_AUDIENCE });
   return {
     token,
     read: (at, job, how = {}) =>
-      readObservation(at, observationPath(TRAINJOB, "default", job) + (how.query ?? ""), {
+      readObservation(at, observationPath(kind, "default", job) + (how.query ?? ""), {
         token,
         ...how,
       }),
     watch: (at, job, query = "") =>
-      openEvents(`${at.status}${observationPath(TRAINJOB, "default", job)}?watch=true${query}`, {
+      openEvents(`${at.status}${observationPath(kind, "default", job)}?watch=true${query}`, {
         token,
         ca: at.caBundle(),
       }),

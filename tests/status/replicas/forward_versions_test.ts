@@ -1,0 +1,152 @@
+/** Versions of the messages between replicas: the exact bytes of the first, and an owner that knows no other. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import { defineJobKind, type JobRef } from "../../../crds/job_kind.ts";
+import { createJobKinds, JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { jobMessage } from "../../../crds/job_message.ts";
+import { systemClock } from "../../../kube/clock.ts";
+import type { Push } from "../../../status/chain/exchange.ts";
+import { askPath, changesPath, encodeAsk } from "../../../status/replicas/forward_asks.ts";
+import { createForwardClient } from "../../../status/replicas/forward_client.ts";
+import { encodeRead, readPath } from "../../../status/replicas/forward_reading.ts";
+import {
+  createPushDecoder,
+  encodeForwardedPush,
+  forwardPath,
+} from "../../../status/replicas/forwarding.ts";
+import {
+  createAuthority,
+  issueServingCertificate,
+} from "../../../webhook/certificate_authority.ts";
+
+const OTHER = defineJobKind({
+  ...TRAINJOB,
+  group: "example.com",
+  version: "v1",
+  kind: "Other",
+  plural: "others",
+});
+const BOTH = createJobKinds(TRAINJOB, OTHER);
+
+const job: JobRef = { uid: "uid-1", kind: TRAINJOB, name: "job", namespace: "team" };
+const push: Push = {
+  receivedMs: 17,
+  sequence: 4,
+  trainerStatus: { progressPercentage: 5, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+  pod: { uid: "uid-pod", name: "pod" },
+  job,
+};
+const earlier = [{ lastUpdatedTime: "2025-12-31T00:00:00Z" }];
+const textOf = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+/** What replicas of earlier versions send, and read: not one byte of it may change. */
+const MESSAGES: Record<string, { bytes: Uint8Array; want: string }> = {
+  "a push": {
+    bytes: encodeForwardedPush(BOTH, { transitions: 3, push }),
+    want: '{"transitions":3,"job":{"namespace":"team","name":"job","uid":"uid-1"},' +
+      '"pod":{"name":"pod","uid":"uid-pod"},"receivedMs":17,"push":{"trainerStatus":' +
+      '{"progressPercentage":5,"lastUpdatedTime":"2026-01-01T00:00:00Z"},"sequence":4}}',
+  },
+  "a history": {
+    bytes: encodeForwardedPush(BOTH, {
+      transitions: 3,
+      push: { ...push, earlier, sentTimes: [undefined, "2026-01-02T00:00:00Z"] },
+    }),
+    want: '{"transitions":3,"job":{"namespace":"team","name":"job","uid":"uid-1"},' +
+      '"pod":{"name":"pod","uid":"uid-pod"},"receivedMs":17,' +
+      '"sentTimes":[null,"2026-01-02T00:00:00Z"],"history":{"samples":[' +
+      '{"lastUpdatedTime":"2025-12-31T00:00:00Z"},' +
+      '{"progressPercentage":5,"lastUpdatedTime":"2026-01-01T00:00:00Z"}]}}',
+  },
+  "a read": {
+    bytes: encodeRead(BOTH, {
+      transitions: 3,
+      waitMs: 10,
+      entries: [{ job, cursor: "t.4" }, { job }],
+    }),
+    want: '{"transitions":3,"waitMs":10,"entries":[' +
+      '{"job":{"namespace":"team","name":"job","uid":"uid-1"},"cursor":"t.4"},' +
+      '{"job":{"namespace":"team","name":"job","uid":"uid-1"}}]}',
+  },
+  "a question": {
+    bytes: encodeAsk({ transitions: 3, ask: { job: jobMessage(BOTH, job), limit: 5 } }),
+    want: '{"transitions":3,"ask":{"job":{"namespace":"team","name":"job","uid":"uid-1"},' +
+      '"limit":5}}',
+  },
+};
+for (const [what, { bytes, want }] of Object.entries(MESSAGES)) {
+  Deno.test(`${what} of a TrainJob keeps its bytes`, () => assert.equal(textOf(bytes), want));
+}
+
+Deno.test("the calls of the first version keep their paths", () => {
+  assert.deepEqual([forwardPath, readPath, askPath, changesPath].map((path) => path("v1")), [
+    "/forward/v1/pushes",
+    "/forward/v1/read",
+    "/forward/v1/observation",
+    "/forward/v1/observation/changes",
+  ]);
+});
+
+Deno.test("another kind is named in its messages, and read by who knows it alone", () => {
+  const other = { ...push, job: { ...job, kind: OTHER } };
+  const bytes = encodeForwardedPush(BOTH, { transitions: 3, push: other });
+  assert.match(textOf(bytes), /"job":\{"kind":"others\.example\.com","namespace":"team",/);
+  assert.equal(createPushDecoder(BOTH)(bytes)?.push.job.kind, OTHER);
+  assert.equal(createPushDecoder(JOB_KINDS)(bytes), undefined);
+});
+
+Deno.test("an owner that knows the first version only has clients of other kinds come again", async () => {
+  const now = Date.now();
+  const authority = await createAuthority(now);
+  const pair = await issueServingCertificate(authority, ["owner"], now);
+  const tls = { cert: pair.certificate, key: pair.key, ca: authority.certificate };
+  const paths: string[] = [];
+  const owner = createServer(tls, (message, response) => {
+    paths.push(message.url ?? "");
+    message.resume();
+    response.writeHead(message.url?.startsWith("/forward/v1/") ? 200 : 404, {
+      "content-type": "application/json",
+    });
+    response.end('{"answers":[{"ok":true}]}');
+  });
+  owner.listen(0, "127.0.0.1");
+  await once(owner, "listening");
+  const address = owner.address();
+  assert.ok(typeof address === "object" && address !== null);
+  const { port } = address;
+  const client = createForwardClient({
+    kinds: BOTH,
+    tls,
+    serverName: "owner",
+    clock: systemClock,
+  });
+  try {
+    const target = { address: `127.0.0.1:${port}`, transitions: 3 };
+    const bounds = { deadlineMs: 10_000, signal: new AbortController().signal };
+    assert.deepEqual(await client.forward(target, push, bounds), {
+      outcome: "accepted",
+      acceptance: { ok: true },
+    });
+    const other = { ...push, job: { ...job, kind: OTHER } };
+    const { outcome, acceptance } = await client.forward(target, other, bounds);
+    assert.equal(outcome, "older_owner");
+    assert.ok(acceptance && !acceptance.ok);
+    assert.match(acceptance.reason, /an older version that does not know this kind of job/);
+    assert.ok(acceptance.retryAfterMs > 0);
+    assert.equal(await client.ask(target, { job: other.job }, bounds), undefined);
+    const read = await client.read(target, { entries: [{ job: other.job }], waitMs: 0 }, bounds);
+    assert.equal(read, undefined);
+    assert.deepEqual(paths, [
+      "/forward/v1/pushes",
+      "/forward/v2/pushes",
+      "/forward/v2/observation",
+      "/forward/v2/read",
+    ]);
+  } finally {
+    client.close();
+    owner.closeAllConnections();
+    owner.close();
+    await once(owner, "close");
+  }
+});
