@@ -1,11 +1,6 @@
 /** Refusals: fields of a pod that this kubelet does not support, by their paths. Pure. */
+import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts";
 import type { Container, Pod, PodSpec, Volume } from "../../crds/kubernetes.ts";
-
-/** A field that cannot be honoured, and why. */
-export interface Refusal {
-  readonly field: string;
-  readonly why: string;
-}
 
 /** Volume sources that become files in the pod's folder. */
 const VOLUME_SOURCES = new Set(["configMap", "secret", "emptyDir", "projected", "downwardAPI"]);
@@ -40,7 +35,7 @@ function present(object: object): string[] {
 const NO_NAMESPACES = "processes share the machine's namespaces";
 const NO_USERS = "processes run as the user of the kubelet";
 
-/** Fields of the pod, with the reason why each is refused when it is set. */
+/** Fields of the pod, with the message about each if it is set. */
 const POD_FIELDS: Readonly<Partial<Record<keyof PodSpec, string>>> = {
   hostNetwork: "pods have a loopback address of their own",
   hostPID: NO_NAMESPACES,
@@ -56,34 +51,34 @@ const POD_FIELDS: Readonly<Partial<Record<keyof PodSpec, string>>> = {
 };
 
 /** Refusals of the pod's own fields. */
-function podRefusals(spec: PodSpec): Refusal[] {
-  const found: Refusal[] = [];
+function podRefusals(spec: PodSpec): FieldProblem[] {
+  const found: FieldProblem[] = [];
   const values = new Map<string, unknown>(Object.entries(spec));
-  for (const [field, why] of Object.entries(POD_FIELDS)) {
-    if (isSet(values.get(field))) found.push({ field: `spec.${field}`, why });
+  for (const [field, message] of Object.entries(POD_FIELDS)) {
+    if (isSet(values.get(field))) found.push({ field: `spec.${field}`, message });
   }
   for (const field of present(spec.securityContext ?? {})) {
     if (HARMLESS_POD_SECURITY.has(field)) continue;
-    found.push({ field: `spec.securityContext.${field}`, why: NO_USERS });
+    found.push({ field: `spec.securityContext.${field}`, message: NO_USERS });
   }
-  if (spec.hostUsers === false) found.push({ field: "spec.hostUsers", why: NO_NAMESPACES });
+  if (spec.hostUsers === false) found.push({ field: "spec.hostUsers", message: NO_NAMESPACES });
   if (spec.os?.name && spec.os.name !== "linux") {
-    found.push({ field: "spec.os.name", why: "this machine runs Linux" });
+    found.push({ field: "spec.os.name", message: "this machine runs Linux" });
   }
   return found;
 }
 
 /** Refusals of one volume. */
-function volumeRefusals(volume: Volume, path: string): Refusal[] {
+function volumeRefusals(volume: Volume, path: string): FieldProblem[] {
   const sources = present(volume).filter((key) => key !== "name");
   const found = sources.filter((source) => !VOLUME_SOURCES.has(source)).map((source) => ({
     field: `${path}.${source}`,
-    why: `volumes can be ${[...VOLUME_SOURCES].join(", ")}`,
+    message: `volumes can be ${[...VOLUME_SOURCES].join(", ")}`,
   }));
   for (const [index, part] of (volume.projected?.sources ?? []).entries()) {
     for (const source of present(part).filter((key) => !PROJECTIONS.has(key))) {
       const field = `${path}.projected.sources[${index}].${source}`;
-      found.push({ field, why: `projected sources can be ${[...PROJECTIONS].join(", ")}` });
+      found.push({ field, message: `projected sources can be ${[...PROJECTIONS].join(", ")}` });
     }
   }
   return found;
@@ -91,10 +86,11 @@ function volumeRefusals(volume: Volume, path: string): Refusal[] {
 
 /** Refusals of a container's mounts. */
 function mountRefusals(container: Container, volumes: ReadonlySet<string>, path: string) {
-  const found: Refusal[] = [];
+  const found: FieldProblem[] = [];
   for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const at = `${path}.volumeMounts[${index}]`;
-    const add = (field: string, why: string) => found.push({ field: `${at}.${field}`, why });
+    const add = (field: string, message: string) =>
+      found.push({ field: `${at}.${field}`, message });
     if (!volumes.has(mount.name)) add("name", `there is no volume "${mount.name}"`);
     if (!mount.mountPath.startsWith("/")) add("mountPath", "must begin with a slash");
     if (/^\/*$/.test(mount.mountPath)) add("mountPath", "the root folder cannot be replaced");
@@ -110,31 +106,35 @@ function mountRefusals(container: Container, volumes: ReadonlySet<string>, path:
 }
 
 /** Refusals of a container's probes and hooks. */
-function handlerRefusals(container: Container, path: string): Refusal[] {
-  const found: Refusal[] = [];
+function handlerRefusals(container: Container, path: string): FieldProblem[] {
+  const found: FieldProblem[] = [];
   for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"] as const) {
     if (container[probe]?.httpGet?.scheme === "HTTPS") {
-      found.push({ field: `${path}.${probe}.httpGet.scheme`, why: "use HTTP, exec or tcpSocket" });
+      found.push({
+        field: `${path}.${probe}.httpGet.scheme`,
+        message: "use HTTP, exec or tcpSocket",
+      });
     }
     if (container[probe]?.grpc) {
-      found.push({ field: `${path}.${probe}.grpc`, why: "use exec, httpGet or tcpSocket" });
+      found.push({ field: `${path}.${probe}.grpc`, message: "use exec, httpGet or tcpSocket" });
     }
   }
   const { postStart, preStop, stopSignal } = container.lifecycle ?? {};
   if (postStart) {
-    found.push({ field: `${path}.lifecycle.postStart`, why: "only preStop.exec runs" });
+    found.push({ field: `${path}.lifecycle.postStart`, message: "only preStop.exec runs" });
   }
-  if (stopSignal) found.push({ field: `${path}.lifecycle.stopSignal`, why: "SIGTERM is sent" });
+  if (stopSignal) found.push({ field: `${path}.lifecycle.stopSignal`, message: "SIGTERM is sent" });
   for (const hook of present(preStop ?? {}).filter((key) => key !== "exec" && key !== "sleep")) {
-    found.push({ field: `${path}.lifecycle.preStop.${hook}`, why: "only exec and sleep run" });
+    found.push({ field: `${path}.lifecycle.preStop.${hook}`, message: "only exec and sleep run" });
   }
   return found;
 }
 
 /** Refusals of one container. */
 function containerRefusals(container: Container, volumes: ReadonlySet<string>, path: string) {
-  const found: Refusal[] = [];
-  const add = (field: string, why: string) => found.push({ field: `${path}.${field}`, why });
+  const found: FieldProblem[] = [];
+  const add = (field: string, message: string) =>
+    found.push({ field: `${path}.${field}`, message });
   if (!container.command?.length) {
     add(
       "command",
@@ -169,9 +169,9 @@ function containerRefusals(container: Container, volumes: ReadonlySet<string>, p
 }
 
 /** All unsupported fields of the pod; empty if it can run. */
-export function refusalsOf(pod: Pod): Refusal[] {
+export function refusalsOf(pod: Pod): FieldProblem[] {
   const spec = pod.spec;
-  if (!spec) return [{ field: "spec", why: "is missing" }];
+  if (!spec) return [{ field: "spec", message: "is missing" }];
   const found = podRefusals(spec);
   const volumes = new Set((spec.volumes ?? []).map((volume) => volume.name));
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
@@ -181,21 +181,21 @@ export function refusalsOf(pod: Pod): Refusal[] {
     const path = `spec.initContainers[${index}]`;
     found.push(...containerRefusals(container, volumes, path));
     if (container.restartPolicy && container.restartPolicy !== "Always") {
-      found.push({ field: `${path}.restartPolicy`, why: "can only be Always (a sidecar)" });
+      found.push({ field: `${path}.restartPolicy`, message: "can only be Always (a sidecar)" });
     }
   }
   for (const [index, container] of spec.containers.entries()) {
     const path = `spec.containers[${index}]`;
     found.push(...containerRefusals(container, volumes, path));
     if (container.restartPolicy) {
-      found.push({ field: `${path}.restartPolicy`, why: "use the pod's restartPolicy" });
+      found.push({ field: `${path}.restartPolicy`, message: "use the pod's restartPolicy" });
     }
   }
   return found;
 }
 
 /** One message for all refusals. */
-export function refusalMessage(refusals: readonly Refusal[]): string {
-  const list = refusals.map(({ field, why }) => `${field}: ${why}`).join("; ");
+export function refusalMessage(refusals: readonly FieldProblem[]): string {
+  const list = problemsSummary(refusals);
   return `This node runs containers as plain processes and cannot run this pod: ${list}`;
 }

@@ -1,8 +1,9 @@
 /** Parser of Katib's Experiments: template of the trials, search parameters and objective. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
 import { mappingOf } from "./trial_template.ts";
-import type { TemplateKind, TemplateProblem, TrialMapping } from "./trial_mapping.ts";
+import type { TemplateKind, TrialMapping } from "./trial_mapping.ts";
 
 const texts = z.array(z.string());
 
@@ -90,7 +91,7 @@ const DISTRIBUTION = "uniform";
  */
 export function experimentOf(
   value: unknown,
-): { ok: true; experiment: Experiment } | { ok: false; problems: readonly TemplateProblem[] } {
+): { ok: true; experiment: Experiment } | { ok: false; problems: readonly FieldProblem[] } {
   const parsed = experimentSchema.safeParse(value);
   if (!parsed.success) {
     const problems = parsed.error.issues

@@ -1,4 +1,5 @@
 /** Types of trial templates: the primary pod and container of a job, and the tests of its end. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { KatibDefaults } from "../../crds/job_kind.ts";
 import type { GjsonPath } from "../gjson/path.ts";
 
@@ -30,18 +31,13 @@ export interface TrialMapping {
   readonly retain: boolean;
 }
 
-/** A problem of one field of a template. */
-export interface TemplateProblem {
-  /** Its path, such as `primaryPodLabels.role`; empty for the template as a whole. */
-  readonly field: string;
-  /** For GJSON with the position, counted in characters from 1. */
-  readonly message: string;
-}
-
-/** A parsed template, or all its problems. */
+/**
+ * A parsed template, or all its problems. Their fields are paths in the template, such as
+ * `primaryPodLabels.role`; a problem of GJSON names the position, counted in characters from 1.
+ */
 export type MappingResult =
   | { readonly ok: true; readonly mapping: TrialMapping }
-  | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
 /** The outcome of a job by its trial's template. */
 export type JobOutcome =

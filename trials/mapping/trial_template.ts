@@ -1,14 +1,9 @@
 /** Parser of trial templates, in KEP-1214's spelling or in Katib's, with Katib's defaults by kind. */
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import { z } from "zod";
 import { conditionTest, defaultsOf, isFormerDefault } from "./kind_defaults.ts";
 import { parsePath } from "../gjson/path.ts";
-import type {
-  JobTest,
-  MappingResult,
-  TemplateKind,
-  TemplateProblem,
-  TrialMapping,
-} from "./trial_mapping.ts";
+import type { JobTest, MappingResult, TemplateKind, TrialMapping } from "./trial_mapping.ts";
 
 /** The fields of both spellings, unparsed; `Trial.spec` has `retainRun` where templates have `retain`. */
 const templateSchema = z.looseObject({
@@ -44,7 +39,7 @@ export function mappingOf(template: unknown, job: TemplateKind): MappingResult {
 
 /** Parses one template and collects its problems. */
 class TemplateReader {
-  readonly problems: TemplateProblem[] = [];
+  readonly problems: FieldProblem[] = [];
   readonly #template: Template;
   readonly #job: TemplateKind;
   readonly #defaults: ReturnType<typeof defaultsOf>;
