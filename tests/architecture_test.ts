@@ -1,5 +1,6 @@
 /** The house: an import goes down, never up and never sideways; names are spelled once. */
 import assert from "node:assert/strict";
+import { importsOf, type Source } from "./support/imports.ts";
 
 const root = new URL("../", import.meta.url);
 
@@ -21,11 +22,6 @@ const FLOORS: Readonly<Record<string, number>> = {
 /** Folders that stand beside the house and may use all of it. */
 const BESIDE = new Set(["tests", "bench", "build", "examples", "deploy", "docs"]);
 
-interface Source {
-  path: string;
-  text: string;
-}
-
 /** Every TypeScript file of the house, with its path from the root. */
 async function* sources(folder = ""): AsyncGenerator<Source> {
   for await (const entry of Deno.readDir(new URL(folder, root))) {
@@ -37,37 +33,6 @@ async function* sources(folder = ""): AsyncGenerator<Source> {
       yield { path, text: await Deno.readTextFile(new URL(path, root)) };
     }
   }
-}
-
-/** A file that is taken in as text, such as an example, is no code and stands beside the house. */
-const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\b([^;]*?)\bfrom\s+"([^"]+)"(?! with \{ type: "text" \})|\bimport\(\s*"([^"]+)"/g;
-
-interface Import {
-  /** As it is written; relative ones as a path from the root. */
-  readonly target: string;
-  /** The import names types alone, so that nothing of it is there when the program runs. */
-  readonly typesOnly: boolean;
-}
-
-/** Says whether the clause between `import` and `from` names types alone. */
-function namesTypesOnly(clause: string): boolean {
-  if (/^type\b/.test(clause)) return true;
-  const names = /^\{([^}]*)\}$/.exec(clause)?.[1]?.split(",").map((name) => name.trim());
-  return names?.filter((name) => name !== "").every((name) => name.startsWith("type ")) ?? false;
-}
-
-/** The imports of a file. */
-function importsOf({ path, text }: Source): Import[] {
-  return [...text.matchAll(IMPORT)].map((match) => {
-    const target = match[2] ?? match[3] ?? "";
-    return {
-      target: target.startsWith(".")
-        ? new URL(target, new URL(path, "file:///")).pathname.slice(1)
-        : target,
-      typesOnly: namesTypesOnly(match[1]?.trim() ?? ""),
-    };
-  });
 }
 
 function roomOf(path: string): string {
