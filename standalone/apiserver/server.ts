@@ -1,12 +1,12 @@
-/** The embedded Kubernetes API server: HTTPS, its store, its controllers, from start to close. */
+/** Embedded Kubernetes API server: starts and stops the store, the controllers and the HTTPS listener. */
 import { createAccess } from "./access/access.ts";
 import type { StaticToken } from "./access/authenticator.ts";
-import { createAdmission, type ResolveService } from "./admission/admit.ts";
+import { createAdmission, type ResolveService } from "./admission/admission.ts";
 import { createRegistry } from "./kinds/registry.ts";
 import { bootstrap } from "./lifecycle/bootstrap.ts";
-import { startContentControllers } from "./lifecycle/content_controllers.ts";
 import { startEventExpiry } from "./lifecycle/event_expiry.ts";
 import { startGarbageCollector } from "./lifecycle/garbage_collector.ts";
+import { startContentControllers } from "./lifecycle/namespace_and_crd_controllers.ts";
 import { servingCertificate } from "./lifecycle/serving_certificate.ts";
 import type { Context } from "./operations/context.ts";
 import type { PodLogs } from "./operations/pod_logs.ts";
@@ -15,23 +15,23 @@ import { openStore } from "./storage/sqlite_store.ts";
 
 /** Options of {@link startApiServer}. */
 export interface ApiServerOptions {
-  /** Folder of the database, mode 0700; in memory where left out. */
+  /** Folder of the database, created with mode 0700; without it the database is in memory. */
   readonly dataDir?: string;
-  /** 0 takes one that is free. */
+  /** 0 picks a free port. */
   readonly port: number;
   /** Address to listen on. */
   readonly hostname: "127.0.0.1";
-  /** Who has the logs of pods. */
+  /** Source of pod logs; without it, requests for logs fail with 501. */
   readonly podLogs?: PodLogs;
-  /** Users with fixed tokens, besides the administrator: the kubelet, controllers. */
+  /** Users with fixed tokens besides the administrator, such as the kubelet. */
   readonly users?: readonly StaticToken[];
-  /** Where Services that webhooks name can be reached; without it such webhooks fail. */
+  /** Resolves the Services that webhooks name; without it such webhooks fail. */
   readonly resolveService?: ResolveService;
-  /** Namespaces made at the first start, besides Kubernetes' own. */
+  /** Namespaces to create at the first start, besides those of Kubernetes itself. */
   readonly namespaces?: readonly string[];
-  /** Changes kept for watches that start in the past. */
+  /** Number of changes that are kept for watches that start in the past. */
   readonly historyLimit?: number;
-  /** Milliseconds since the epoch. */
+  /** Current time in milliseconds since the epoch. */
   readonly now?: () => number;
 }
 
@@ -43,11 +43,11 @@ export interface ApiServer {
   readonly caCertificate: string;
   /** Bearer token of the administrator (group `system:masters`); the same after a restart. */
   readonly adminToken: string;
-  /** Ends watches, waits for requests in hand, closes the database. Idempotent. */
+  /** Ends watches, waits for requests in flight and closes the database. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Requests in hand get this long when the server closes. */
+/** How long requests in flight may take when the server closes. */
 const CLOSE_TIMEOUT_MS = 2000;
 const ADMIN_TOKEN_SETTING = "admin-token";
 
@@ -56,7 +56,7 @@ function randomToken(): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Listens. Throws with the address where that is taken. */
+/** Starts listening. Throws an error that names the address if it is in use. */
 function listen(
   options: Deno.ServeTcpOptions & Deno.TlsCertifiedKeyPem,
   handler: (request: Request) => Promise<Response>,
@@ -70,7 +70,7 @@ function listen(
   }
 }
 
-/** Waits for requests in hand; cuts off those that take too long. */
+/** Waits for requests in flight and aborts those that take too long. */
 async function shutDown(server: Deno.HttpServer, cut: AbortController): Promise<void> {
   const timer = setTimeout(() => cut.abort(), CLOSE_TIMEOUT_MS);
   await server.shutdown();
@@ -78,8 +78,8 @@ async function shutDown(server: Deno.HttpServer, cut: AbortController): Promise<
 }
 
 /**
- * Starts the API server. Throws with a clear message where the port is taken, or the data folder
- * cannot be used.
+ * Starts the API server. Throws an error that says what to do if the port is in use or the data
+ * folder cannot be used.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { dataDir, historyLimit, hostname, port, now = Date.now } = options;

@@ -1,4 +1,4 @@
-/** RBAC: who may do what, and asking about it. */
+/** Conformance of RBAC and access reviews. */
 import assert from "node:assert/strict";
 import { until } from "../support/until.ts";
 import type { Answer, Case } from "./api.ts";

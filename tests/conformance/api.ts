@@ -1,4 +1,4 @@
-/** What a conformance case works with: a server, a namespace of the case's own, and its clean-up. */
+/** Sandbox of a conformance case: a server, a namespace, and its clean-up. */
 import assert from "node:assert/strict";
 import { until } from "../support/until.ts";
 import type { Connections, Target } from "./connections.ts";

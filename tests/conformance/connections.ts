@@ -1,4 +1,4 @@
-/** How a server under test is reached. */
+/** Connections to a server under test. */
 
 /** A server under test. */
 export interface Target {

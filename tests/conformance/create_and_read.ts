@@ -1,4 +1,4 @@
-/** Creating objects and reading them back: what the server adds, keeps and refuses. */
+/** Conformance of creation and reads: what the server adds, keeps and refuses. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
 import { configMap, object } from "./objects.ts";

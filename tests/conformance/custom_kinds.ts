@@ -1,4 +1,4 @@
-/** Custom kinds for cases: a group of the case's own, so that cases do not meet. */
+/** Custom kinds for conformance cases, in a group for each case. */
 import assert from "node:assert/strict";
 import type { Answer, Sandbox } from "./api.ts";
 

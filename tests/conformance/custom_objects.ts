@@ -1,4 +1,4 @@
-/** Objects of custom kinds: what holds for built-in ones holds for them. */
+/** Conformance of custom objects. */
 import assert from "node:assert/strict";
 import { until } from "../support/until.ts";
 import { type Answer, type Case, JSON_PATCH, MERGE } from "./api.ts";

@@ -1,4 +1,4 @@
-/** Rules in CEL: on creation, on update, their messages and where they stand. */
+/** Conformance of CEL rules: creation, update, messages, positions. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Sandbox } from "./api.ts";
 import { define, definition, DEFINITIONS, thing } from "./custom_kinds.ts";

@@ -1,4 +1,4 @@
-/** Schemas of custom kinds: pruning, defaults, validation. */
+/** Conformance of custom schemas: pruning, defaults, validation. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 import { define, thing } from "./custom_kinds.ts";

@@ -1,4 +1,4 @@
-/** What the server fills in where a pod, a Job or a Service says nothing. */
+/** Conformance of defaults of pods, Jobs and Services. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
 import { job, pod, service } from "./objects.ts";

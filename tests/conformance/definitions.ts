@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions: their life, versions, subresources, columns, what is refused. */
+/** Conformance of CustomResourceDefinitions: lifecycle, versions, subresources, columns, validation. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 import { define, definition, DEFINITIONS, thing, things } from "./custom_kinds.ts";

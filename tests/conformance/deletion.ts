@@ -1,4 +1,4 @@
-/** Deleting: at once, with grace, behind finalizers, many at a time, and what may be asked of it. */
+/** Conformance of deletion: grace periods, finalizers, collections, options. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 import { configMap, job, object, pod } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Discovery, OpenAPI, version and health: what clients read before anything else. */
+/** Conformance of discovery, OpenAPI, version and health. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 

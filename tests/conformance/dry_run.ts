@@ -1,4 +1,4 @@
-/** Dry runs, generated names, and how strictly fields are read. */
+/** Conformance of dry runs, generated names and field validation. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
 import { configMap, job, object, pod } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Requests that make no sense, and what their answers look like. */
+/** Conformance of error responses. */
 import assert from "node:assert/strict";
 import type { Case, RequestOptions } from "./api.ts";
 import { configMap, object, pod } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Nobody grants more than they have; and acting as somebody else. */
+/** Conformance of privilege escalation checks and impersonation. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Sandbox } from "./api.ts";
 import { object } from "./objects.ts";

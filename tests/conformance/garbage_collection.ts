@@ -1,4 +1,4 @@
-/** Owners and dependents: who goes with whom, and who waits for whom. */
+/** Conformance of garbage collection: owners, dependents, propagation. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Sandbox } from "./api.ts";
 import { configMap, job, ownedBy, pod } from "./objects.ts";

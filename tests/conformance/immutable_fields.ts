@@ -1,4 +1,4 @@
-/** What of an object cannot change once it is there. */
+/** Conformance of immutable fields. */
 import assert from "node:assert/strict";
 import { type Case, MERGE } from "./api.ts";
 import { configMap, job, object, pod, service } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Lists: selectors, paging, resource versions. */
+/** Conformance of lists: selectors, paging, resource versions. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Sandbox } from "./api.ts";
 import { configMap, job, object, pod } from "./objects.ts";

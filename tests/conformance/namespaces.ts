@@ -1,4 +1,4 @@
-/** Namespaces: their life, and what each is born with. */
+/** Conformance of namespaces: lifecycle and default contents. */
 import assert from "node:assert/strict";
 import type { Case, Sandbox } from "./api.ts";
 import { configMap, object, pod } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Nodes and what a kubelet does with them: registration, status, leases, its pods. */
+/** Conformance of nodes: registration, status, leases, pods of the kubelet. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 import { object, pod } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Objects that cases make: the smallest that are valid, with what a case adds. */
+/** Minimal valid objects for conformance cases. */
 import type { Answer } from "./api.ts";
 
 type Fields = Record<string, unknown>;

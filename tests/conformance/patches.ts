@@ -1,4 +1,4 @@
-/** JSON, merge and strategic merge patches. */
+/** Conformance of JSON, merge and strategic merge patches. */
 import assert from "node:assert/strict";
 import { type Case, JSON_PATCH, MERGE, STRATEGIC } from "./api.ts";
 import { configMap, pod } from "./objects.ts";

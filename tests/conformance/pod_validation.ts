@@ -1,4 +1,4 @@
-/** What is wrong with a pod, and which field is at fault. */
+/** Conformance of the validation of pods. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 import { pod } from "./objects.ts";

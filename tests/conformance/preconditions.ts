@@ -1,4 +1,4 @@
-/** Preconditions of writes: UID and resource version, in deletions, updates and patches. */
+/** Conformance of preconditions of writes: UID and resource version, in deletions, updates and patches. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
 import { configMap } from "./objects.ts";

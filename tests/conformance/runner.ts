@@ -1,4 +1,4 @@
-/** Runs the cases against a server, several at a time, and reports each as a step. */
+/** Runner of conformance cases: several at a time, each reported as a step. */
 import { type Case, Sandbox } from "./api.ts";
 import { Connections, type Target } from "./connections.ts";
 

@@ -1,4 +1,4 @@
-/** Each case that a server need not pass is told of. */
+/** Tests of the skips: each skipped case is reported. */
 import assert from "node:assert/strict";
 import { suite } from "./suite.ts";
 

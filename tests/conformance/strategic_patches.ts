@@ -1,4 +1,4 @@
-/** Strategic merge patches: lists that merge by a key. */
+/** Conformance of strategic merge patches. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
 import { configMap, podTemplate } from "./objects.ts";

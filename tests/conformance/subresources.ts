@@ -1,4 +1,4 @@
-/** Subresources: status and scale of built-in kinds, binding, what is not there. */
+/** Conformance of subresources: status, scale, binding, unknown ones. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
 import { configMap, deployment, job, object, pod } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Answers as tables, which `kubectl get` prints, and as metadata alone. */
+/** Conformance of responses as tables, as `kubectl get` prints them, and as metadata only. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Sandbox } from "./api.ts";
 import { configMap, deployment, job, object, pod, service } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Tokens of service accounts: asking for them, their claims, reviewing them, their keys. */
+/** Conformance of service-account tokens: requests, claims, reviews, keys. */
 import assert from "node:assert/strict";
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
 import { until } from "../support/until.ts";

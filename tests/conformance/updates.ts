@@ -1,4 +1,4 @@
-/** Replacing objects: conflicts, what cannot change, generations. */
+/** Conformance of updates: conflicts, immutable fields, generations. */
 import assert from "node:assert/strict";
 import type { Case } from "./api.ts";
 import { configMap, deployment, job, object, pod } from "./objects.ts";

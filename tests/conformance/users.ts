@@ -1,4 +1,4 @@
-/** A user of the case's own, without rights until it is given some. */
+/** User of a conformance case, without permissions at first. */
 import { until } from "../support/until.ts";
 import type { Answer, RequestOptions, Sandbox } from "./api.ts";
 import { object } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** What is wrong with jobs, services, config and metadata, and which field is at fault. */
+/** Conformance of the validation of Jobs, Services, ConfigMaps, Secrets and metadata. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Sandbox } from "./api.ts";
 import { configMap, deployment, job, object, podTemplate, service } from "./objects.ts";

@@ -1,4 +1,4 @@
-/** Watches: events, bookmarks, initial events, selections, what is too old. */
+/** Conformance of watches: events, bookmarks, initial events, selectors, expired versions. */
 import assert from "node:assert/strict";
 import type { Answer, Case, Line, Sandbox } from "./api.ts";
 import { configMap, object, pod } from "./objects.ts";

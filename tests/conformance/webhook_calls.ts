@@ -1,4 +1,4 @@
-/** Which requests reach a webhook, and what it means when the call fails. */
+/** Conformance of webhook calls: matching of requests, and failures of calls. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 import { configMap } from "./objects.ts";

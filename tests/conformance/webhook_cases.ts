@@ -1,4 +1,4 @@
-/** Admission webhooks for cases: a live HTTPS server, registered for the case's namespace alone. */
+/** Admission webhooks of conformance cases: an HTTPS server, registered only for the case's namespace. */
 import { makeCertificates } from "../standalone/apiserver/admission/webhook_server.ts";
 import { until } from "../support/until.ts";
 import type { Answer, Sandbox } from "./api.ts";

@@ -1,4 +1,4 @@
-/** Admission webhooks: what they see, change and refuse, and what their failure means. */
+/** Conformance of admission webhooks: requests, changes, refusals, failures. */
 import assert from "node:assert/strict";
 import type { Answer, Case } from "./api.ts";
 import { configMap, object } from "./objects.ts";

@@ -1,9 +1,9 @@
-/** Who sends a request: static tokens and service-account tokens. */
+/** Authentication of requests by static tokens and service-account tokens. */
 import { createHash } from "node:crypto";
 import type { ServiceAccountTokens, Verdict } from "./service_account_tokens.ts";
 import type { User } from "./user.ts";
 
-/** A token of a fixed user. */
+/** A static token and its user. */
 export interface StaticToken {
   readonly token: string;
   readonly user: { readonly name: string; readonly uid?: string; readonly groups: string[] };
@@ -18,29 +18,29 @@ export interface AuthenticatorOptions {
   readonly audiences: readonly string[];
 }
 
-/** Tells who a token or a request belongs to. */
+/** Authenticates requests and tokens. */
 export interface Authenticator {
-  /** The user of an `Authorization` header; undefined when there is none, or none known. */
+  /** Returns the user of an `Authorization` header; undefined if the header is missing or its token is unknown. */
   authenticate(authorizationHeader: string | undefined): Promise<User | undefined>;
-  /** The user of a token for any of the audiences; a static token is for the server's own. */
+  /** Returns the user of a token for any of the audiences; static tokens are valid for the server's own. */
   authenticateToken(token: string, audiences: readonly string[]): Promise<Verdict>;
 }
 
 const BEARER = /^Bearer +([^\s,]+) *$/i;
 const AUTHENTICATED = "system:authenticated";
 
-/** Tokens are compared by hash, so that the time of a comparison tells nothing. */
+/** Tokens are compared by hash, so that the duration of a comparison reveals nothing. */
 function hashOf(token: string): string {
   return createHash("sha256").update(token).digest("base64");
 }
 
-/** Creates an authenticator. Throws RangeError for an empty or doubled static token. */
+/** Creates an authenticator. Throws a RangeError for an empty or duplicate static token. */
 export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
   const users = new Map<string, User>();
   for (const { token, user } of options.staticTokens) {
     if (token === "") throw new RangeError(`the static token of ${user.name} must not be empty`);
     const hash = hashOf(token);
-    if (users.has(hash)) throw new RangeError(`the static token of ${user.name} is used twice`);
+    if (users.has(hash)) throw new RangeError(`the static token of ${user.name} must be unique`);
     users.set(hash, { ...user, groups: [...new Set([...user.groups, AUTHENTICATED])] });
   }
 

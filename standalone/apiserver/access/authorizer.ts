@@ -1,4 +1,4 @@
-/** Who may do what: system:masters, the node's own rights, and RBAC. */
+/** Authorization by the group system:masters, the node authorizer and RBAC. */
 import { asObjects, at, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { KEYS } from "../storage/resource_keys.ts";
@@ -7,21 +7,21 @@ import { nodeMay } from "./node_authorizer.ts";
 import { parseRules, type PolicyRule, ruleAllows } from "./policy_rules.ts";
 import type { Attributes, User } from "./user.ts";
 
-/** Group that may do everything. */
+/** Group whose members may do everything. */
 const MASTERS_GROUP = "system:masters";
 
-/** An answer of the authorizer; the reason is for people. */
+/** Decision about a request; the reason is meant for people. */
 export interface Decision {
   readonly allowed: boolean;
   readonly reason: string;
 }
 
-/** Decides over requests, by the roles and bindings that exist now. */
+/** Authorizes requests by the roles and bindings in the store. */
 export interface Authorizer {
   authorize(user: User, attributes: Attributes): Decision;
-  /** Every rule that the user has in the namespace; undefined: cluster-wide only. */
+  /** Returns every rule that the user has in the namespace; without a namespace, the cluster-wide ones. */
   rulesOf(user: User, namespace: string | undefined): PolicyRule[];
-  /** The rules of a role that a binding in the namespace refers to; undefined: there is no such role. */
+  /** Returns the rules of a role that a binding in the namespace refers to; undefined if there is no such role. */
   roleRules(roleRef: unknown, namespace: string | undefined): PolicyRule[] | undefined;
 }
 
@@ -30,7 +30,7 @@ const ALL: PolicyRule[] = [
   { verbs: ["*"], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ["*"] },
 ];
 
-/** Whether the subject of a binding is the user. */
+/** Says if the subject of a binding is the user. */
 function isSubject(subject: unknown, user: User, namespace: string | undefined): boolean {
   const name = textAt(subject, "name") ?? "";
   switch (textAt(subject, "kind")) {
@@ -66,7 +66,7 @@ export function createAuthorizer(options: { store: ObjectReader }): Authorizer {
     return role === undefined ? undefined : parseRules(role.rules);
   }
 
-  /** The bindings that count for the user, cluster-wide ones first. */
+  /** Yields the bindings that name the user, cluster-wide ones first. */
   function* bindingsOf(user: User, namespace: string | undefined): Generator<ApiObject> {
     const cluster = store.list(KEYS.clusterRoleBindings);
     const local = namespace ? store.list(KEYS.roleBindings, namespace) : [];

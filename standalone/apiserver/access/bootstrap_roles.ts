@@ -1,4 +1,4 @@
-/** Roles and bindings that are there from the first start, under Kubernetes' names. */
+/** Default roles and bindings, created at the first start under the names that Kubernetes gives them. */
 import { JOBSET_GROUP, TRAINER_GROUP } from "../../../crds/names.ts";
 import { RBAC_GROUP } from "../storage/resource_keys.ts";
 
@@ -13,7 +13,7 @@ export interface RbacObject {
 const API_VERSION = `${RBAC_GROUP}/v1`;
 const LABELS = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 const COORDINATION = "coordination.k8s.io";
-/** Groups of ours that people work with as they do with Jobs. */
+/** Milepost's groups, which users work with as with Jobs. */
 const TRAINING_GROUPS = [TRAINER_GROUP, JOBSET_GROUP];
 const READ = ["get", "list", "watch"];
 const CHANGE = ["create", "delete", "deletecollection", "patch", "update"];
@@ -171,7 +171,7 @@ function controller(role: string): Subject {
   return { kind: "ServiceAccount", name: role.split(":").at(-1) ?? "" };
 }
 
-/** Who has each role; controllers have theirs as service accounts in `kube-system`. */
+/** Subjects of each role; controllers are service accounts in `kube-system`. */
 const BINDINGS: Readonly<Record<string, readonly Subject[]>> = {
   "cluster-admin": [group("system:masters")],
   "system:discovery": [group("system:authenticated")],
@@ -191,7 +191,7 @@ function subject({ kind, name }: Subject): Record<string, string> {
     : { kind, name, namespace: "kube-system" };
 }
 
-/** Every role and binding of the bootstrap, roles first. */
+/** Returns every default role and binding, roles first. */
 export function bootstrapRbac(): RbacObject[] {
   const roles = Object.entries(ROLES).map(([name, rules]): RbacObject => ({
     apiVersion: API_VERSION,

@@ -1,4 +1,4 @@
-/** Nobody grants more than they have: what writers of roles and bindings may write. */
+/** Prevention of privilege escalation: nobody may grant permissions that they do not have. */
 import { at, objectAt, sameJson, textAt } from "../../../crds/json.ts";
 import { forbidden, notFound } from "../objects/status_error.ts";
 import { RBAC_GROUP } from "../storage/resource_keys.ts";
@@ -9,7 +9,7 @@ import type { User } from "./user.ts";
 /** A write of an RBAC object. */
 export interface RbacWrite {
   readonly kind: string;
-  /** Plural. */
+  /** Plural name. */
   readonly resource: string;
   readonly namespace: string | undefined;
   readonly object: unknown;
@@ -21,9 +21,9 @@ const ROLES = new Set(["Role", "ClusterRole"]);
 const BINDINGS = new Set(["RoleBinding", "ClusterRoleBinding"]);
 
 /**
- * Checks that a role gives only what its writer has (or the writer may `escalate`), and that a
- * binding's role does too (or the writer may `bind`). Throws StatusError 403, or 404 for a binding
- * whose role does not exist. Other kinds pass.
+ * Checks that a role, or the role of a binding, grants only permissions that its writer has, unless
+ * the writer may `escalate` or `bind`. Throws a StatusError: 403, or 404 for a binding whose role
+ * does not exist. Other kinds pass.
  */
 export function checkEscalation(write: RbacWrite, authorizer: Authorizer): void {
   if (ROLES.has(write.kind)) checkRole(write, authorizer);
@@ -47,7 +47,7 @@ function mayBypass(
   }).allowed;
 }
 
-/** Says whether a write changes owners and finalizers alone: the garbage collector may. */
+/** Says if a write changes only owners and finalizers, as the garbage collector does. */
 function changesOwnersOnly({ object, oldObject }: RbacWrite): boolean {
   if (oldObject === undefined) return false;
   const others = (value: unknown) => {

@@ -1,4 +1,4 @@
-/** `kubectl --as`: acting as another user, for those who may. */
+/** Impersonation (`kubectl --as`): requests on behalf of another user. */
 import { badRequest, StatusError } from "../objects/status_error.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { User } from "./user.ts";
@@ -26,14 +26,14 @@ function check(authorizer: Authorizer, user: User, resource: string, name: strin
   throw new StatusError(403, "Forbidden", message, { name, kind: resource });
 }
 
-/** The user that a request is to be answered as: its own, or the one it names. Throws 400 and 403. */
+/** Returns the user to act as: the one that the headers name, or else the sender. Throws 400 and 403. */
 export function effectiveUser(authorizer: Authorizer, user: User, headers: Headers): User {
   const name = headers.get("impersonate-user");
   const groups = (headers.get("impersonate-group") ?? "").split(",")
     .map((group) => group.trim()).filter((group) => group !== "");
   if (name === null || name === "") {
     if (groups.length === 0) return user;
-    throw badRequest("Impersonate-Group needs Impersonate-User beside it");
+    throw badRequest("Impersonate-Group requires Impersonate-User");
   }
   check(authorizer, user, "users", name);
   for (const group of groups) check(authorizer, user, "groups", group);

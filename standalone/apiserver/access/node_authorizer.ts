@@ -1,4 +1,4 @@
-/** What a kubelet may do: its node, the pods on it, and what those pods refer to. */
+/** Node authorizer: a kubelet may use its node, the pods on it, and what those pods refer to. */
 import { textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { KEYS } from "../storage/resource_keys.ts";
@@ -10,7 +10,7 @@ const NODE_USER = "system:node:";
 const READ = ["get", "list", "watch"];
 const WRITE = ["create", "update", "patch"];
 
-/** Name of the node that the user is; undefined for anybody else. */
+/** Returns the name of the node that the user is; undefined for any other user. */
 function nodeNameOf(user: User): string | undefined {
   if (!user.groups.includes(NODES_GROUP) || !user.name.startsWith(NODE_USER)) return undefined;
   return user.name.slice(NODE_USER.length);
@@ -18,7 +18,7 @@ function nodeNameOf(user: User): string | undefined {
 
 type ResourceAttributes = Exclude<Attributes, { path: string }>;
 
-/** Rights of every node, whatever runs on it: `group/resource/subresource` to verbs. */
+/** Permissions of every node, whatever runs on it: verbs by `group/resource/subresource`. */
 const ALWAYS: Readonly<Record<string, readonly string[]>> = {
   "/pods/": READ,
   "/services/": READ,
@@ -34,7 +34,7 @@ const ALWAYS: Readonly<Record<string, readonly string[]>> = {
   "storage.k8s.io/csidrivers/": READ,
 };
 
-/** Whether the user is a node and the request is one of its own. */
+/** Says if the user is a node that may send the request. */
 export function nodeMay(user: User, attributes: Attributes, store: ObjectReader): boolean {
   const node = nodeNameOf(user);
   if (node === undefined || "path" in attributes) return false;
@@ -82,7 +82,7 @@ function runsHere(pod: ApiObject | undefined, node: string): boolean {
   return pod !== undefined && textAt(pod, "spec", "nodeName") === node;
 }
 
-/** The node's pods in one namespace; none when the request names no namespace. */
+/** Returns the node's pods in one namespace; no pods if the request names no namespace. */
 function podsHere(store: ObjectReader, namespace: string | undefined, node: string): ApiObject[] {
   if (!namespace) return [];
   return store.list(KEYS.pods, namespace).filter((pod) => runsHere(pod, node));

@@ -1,4 +1,4 @@
-/** RBAC rules: whether one allows a request, and whether some cover another. */
+/** RBAC policy rules: matching of requests, and coverage of one rule by others. */
 import { asObjects, asTexts } from "../../../crds/json.ts";
 import type { Attributes } from "./user.ts";
 
@@ -11,7 +11,7 @@ export interface PolicyRule {
   readonly nonResourceURLs: readonly string[];
 }
 
-/** Reads the rules of a role; what is missing is empty. */
+/** Reads the rules of a role; missing lists are empty. */
 export function parseRules(rules: unknown): PolicyRule[] {
   return asObjects(rules).map((rule) => ({
     verbs: asTexts(rule.verbs),
@@ -33,7 +33,7 @@ function includesResource(list: readonly string[], resource: string): boolean {
     (slash >= 0 && list.includes(`*${resource.slice(slash)}`));
 }
 
-/** A pattern such as `/healthz/*` fits everything below it. */
+/** A pattern such as `/healthz/*` matches everything below it. */
 function includesPath(patterns: readonly string[], path: string): boolean {
   return patterns.some((pattern) =>
     pattern === "*" || pattern === path ||
@@ -41,7 +41,7 @@ function includesPath(patterns: readonly string[], path: string): boolean {
   );
 }
 
-/** Whether the rule allows the request. */
+/** Says if the rule allows the request. */
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!includes(rule.verbs, attributes.verb)) return false;
   if ("path" in attributes) return includesPath(rule.nonResourceURLs, attributes.path);
@@ -51,7 +51,7 @@ export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
     (rule.resourceNames.length === 0 || rule.resourceNames.includes(name));
 }
 
-/** A rule cut into rules of one verb, one group, one resource and at most one name each. */
+/** Splits a rule into rules of one verb, one group, one resource and at most one name each. */
 function simpleRules(rule: PolicyRule): PolicyRule[] {
   const names = rule.resourceNames.length === 0 ? [[]] : rule.resourceNames.map((name) => [name]);
   const empty = { apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [] };
@@ -84,7 +84,7 @@ function coversSimple(owner: PolicyRule, wanted: PolicyRule): boolean {
   return includes(owner.apiGroups, group) && includesResource(owner.resources, resource) && named;
 }
 
-/** The parts of the wanted rules that no rule of the owner allows. */
+/** Returns the parts of the wanted rules that none of the owner's rules allows. */
 export function uncovered(
   owned: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
@@ -94,7 +94,7 @@ export function uncovered(
   );
 }
 
-/** A rule in the form that Kubernetes shows: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
+/** Formats a rule as Kubernetes does: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`. */
 export function ruleText(rule: PolicyRule): string {
   const parts = [
     ["NonResourceURLs", rule.nonResourceURLs],

@@ -1,4 +1,4 @@
-/** Reviews: who has this token, and may somebody do this. */
+/** Token reviews, access reviews and rules reviews. */
 import { asTexts, at, isObject, objectAt, textAt } from "../../../crds/json.ts";
 import * as field from "../objects/field_errors.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
@@ -10,19 +10,19 @@ import type { User } from "./user.ts";
 export interface ReviewOptions {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Audiences of this API server: what a TokenReview without audiences asks for. */
+  /** Audiences of this API server, used for a TokenReview that names none. */
   readonly audiences: readonly string[];
 }
 
-/** Answers a review; `resource` is its plural, such as `tokenreviews`. */
+/** Carries out a review; `resource` is its plural, such as `tokenreviews`. */
 export type CreateReview = (resource: string, body: unknown, user: User) => Promise<unknown>;
 
 const AUTHENTICATION = "authentication.k8s.io/v1";
 const AUTHORIZATION = "authorization.k8s.io/v1";
 
-/** A function that answers every kind of review. It throws StatusError: 400 or 404. */
+/** Creates a function that carries out every kind of review. It throws a StatusError: 400 or 404. */
 export function createReviews(options: ReviewOptions): CreateReview {
-  const answers: Readonly<Record<string, (body: unknown, user: User) => unknown>> = {
+  const reviews: Readonly<Record<string, (body: unknown, user: User) => unknown>> = {
     tokenreviews: (body) => reviewToken(body, options),
     selfsubjectreviews: (_body, user) => ({
       kind: "SelfSubjectReview",
@@ -37,11 +37,11 @@ export function createReviews(options: ReviewOptions): CreateReview {
     selfsubjectrulesreviews: (body, user) => reviewRules(body, user, options),
   };
   return async (resource, body, user) => {
-    const answer = answers[resource];
-    if (answer === undefined) {
-      throw new StatusError(404, "NotFound", `there is no review called ${resource}`);
+    const review = reviews[resource];
+    if (review === undefined) {
+      throw new StatusError(404, "NotFound", `the server has no review ${resource}`);
     }
-    return await answer(body, user);
+    return await review(body, user);
   };
 }
 
@@ -66,7 +66,7 @@ async function reviewToken(body: unknown, options: ReviewOptions): Promise<unkno
     kind: "TokenReview",
     apiVersion: AUTHENTICATION,
     metadata: {},
-    // The token itself is not sent back: whoever asks has it.
+    // The token itself is not sent back: the client has it.
     spec: requested.length > 0 ? { audiences: requested } : {},
     status: verdict.ok
       ? { authenticated: true, user: userInfo(verdict.user), audiences: verdict.audiences }

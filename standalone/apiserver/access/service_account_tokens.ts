@@ -1,4 +1,4 @@
-/** Service-account tokens: issue, and verify against what exists now. */
+/** Service-account tokens: issuing, and verification against the objects that exist. */
 import { importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import type { ApiObject } from "../objects/api_object.ts";
@@ -7,11 +7,11 @@ import type { ObjectReader } from "../storage/store.ts";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
 import type { User } from "./user.ts";
 
-/** How long after its deletion time an object still counts as there, in milliseconds. */
+/** How long after its deletion time an object still counts as existing. */
 const DELETION_LEEWAY_MS = 60_000;
-/** Tokens longer than this are not looked at. */
+/** Longest token that is verified. */
 const TOKEN_MAX_LENGTH = 16_384;
-/** What the default volume of pods asks for: such a token lives a year, with a warning after this. */
+/** Lifetime that the default volume of pods requests: such a token is valid for a year, with a warning after this. */
 const LEGACY_EXPIRATION_SECONDS = 3607;
 const YEAR_SECONDS = 365 * 24 * 3600;
 const EXTRA = "authentication.kubernetes.io";
@@ -33,7 +33,7 @@ const claimsSchema = z.looseObject({
 /** An object by name and UID. */
 export type BoundReference = z.infer<typeof referenceSchema>;
 
-/** What a token is issued for. */
+/** Subject of a token: a service account, and the object that the token is bound to. */
 export interface TokenSubject {
   readonly namespace: string;
   readonly serviceAccount: BoundReference;
@@ -42,21 +42,21 @@ export interface TokenSubject {
   readonly secret?: BoundReference;
 }
 
-/** A token was verified, or was not, and why: a closed set of reasons. */
+/** Result of a verification: the user, or the reason why the token is not valid. */
 export type Verdict =
   | { readonly ok: true; readonly user: User; readonly audiences: string[] }
   | { readonly ok: false; readonly reason: string };
 
 /** Issues and verifies tokens. */
 export interface ServiceAccountTokens {
-  /** A signed token, and when it expires in ms since the epoch. */
+  /** Returns a signed token and when it expires, in milliseconds since the epoch. */
   issue(
     subject: TokenSubject,
     options: { audiences: string[]; expirationSeconds: number },
   ): Promise<{ token: string; expiresAtMs: number }>;
   /**
-   * Verifies signature, issuer, times, that one of the audiences is the token's, and that every
-   * object it names still exists with its UID.
+   * Verifies signature, issuer and times, that one of the audiences is the token's, and that every
+   * object that it names still exists with its UID.
    */
   verify(token: string, audiences: readonly string[]): Promise<Verdict>;
 }
@@ -69,11 +69,11 @@ export interface ServiceAccountTokensOptions {
   readonly issuer: string;
   /** Audiences of this API server itself. */
   readonly audiences: readonly string[];
-  /** Time in ms since the epoch. */
+  /** Current time in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Creates issuer and verifier over one key. */
+/** Creates an issuer and verifier over one key. */
 export function createServiceAccountTokens(
   options: ServiceAccountTokensOptions,
 ): ServiceAccountTokens {
@@ -126,12 +126,12 @@ export function createServiceAccountTokens(
       }
       const parsed = claimsSchema.safeParse(payload);
       if (!parsed.success) return { ok: false, reason: "not_a_service_account_token" };
-      return judge(parsed.data, payload.sub, audiences, store, now());
+      return checkClaims(parsed.data, payload.sub, audiences, store, now());
     },
   };
 }
 
-/** jose's code without its prefix, in lower case: `jwt_expired`, `jws_invalid` … */
+/** Returns jose's error code without its prefix, in lower case, such as `jwt_expired`. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && "code" in error && typeof error.code === "string") {
     return error.code.replace(/^ERR_/, "").toLowerCase();
@@ -141,7 +141,7 @@ function reasonOf(error: unknown): string {
 
 type Claims = z.infer<typeof claimsSchema>;
 
-/** Whether an object is there with this UID, or was until a moment ago. */
+/** Says if an object exists with this UID, or did until a moment ago. */
 function exists(object: ApiObject | undefined, uid: string, now: number): boolean {
   if (object === undefined || object.metadata.uid !== uid) return false;
   const { deletionTimestamp } = object.metadata;
@@ -149,7 +149,7 @@ function exists(object: ApiObject | undefined, uid: string, now: number): boolea
     Date.parse(deletionTimestamp) + DELETION_LEEWAY_MS > now;
 }
 
-function judge(
+function checkClaims(
   claims: Claims,
   subject: string | undefined,
   audiences: readonly string[],
@@ -170,7 +170,7 @@ function judge(
     secret !== undefined &&
     !exists(store.get(KEYS.secrets, namespace, secret.name), secret.uid, now)
   ) return { ok: false, reason: "secret_gone" };
-  // A pod's token outlives the node's object: only a token bound to the node itself dies with it.
+  // A pod's token outlives the Node object: only a token bound to the node itself becomes invalid with it.
   if (
     node !== undefined && pod === undefined &&
     !exists(store.get(KEYS.nodes, undefined, node.name), node.uid, now)

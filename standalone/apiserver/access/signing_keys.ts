@@ -1,4 +1,4 @@
-/** The RSA key that signs service-account tokens, and its public half. */
+/** RSA key that signs service-account tokens. */
 import {
   calculateJwkThumbprint,
   type CryptoKey,
@@ -14,13 +14,13 @@ import { createPublicKey } from "node:crypto";
 export const SIGNING_ALGORITHM = "RS256";
 const SETTING = "service-account-signing-key";
 
-/** What keeps the key between two runs of the server. */
+/** Settings in which the key outlives the process. */
 export interface KeySettings {
   setting(name: string): string | undefined;
   setSetting(name: string, value: string): void;
 }
 
-/** A signing key with its public half. */
+/** A signing key and its public key. */
 export interface SigningKeys {
   readonly privateKey: CryptoKey;
   /** Public key as JWK with `kid`, `alg` and `use`. */
@@ -30,8 +30,8 @@ export interface SigningKeys {
 }
 
 /**
- * The server's signing key: read from the settings, or made and written there (PEM, PKCS #8).
- * The settings are as secret as the key. Throws when what is stored is no RSA key.
+ * Returns the server's signing key: read from the settings, or generated and stored there (PEM,
+ * PKCS #8). The settings are as secret as the key. Throws if the stored value is not an RSA key.
  */
 export async function loadSigningKeys(settings: KeySettings): Promise<SigningKeys> {
   let pem = settings.setting(SETTING);

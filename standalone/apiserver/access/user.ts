@@ -1,6 +1,6 @@
-/** Who sends a request, and what the request asks to do. */
+/** User and attributes of a request, as authorization sees them. */
 
-/** Who sends a request. */
+/** Sender of a request. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
@@ -8,7 +8,7 @@ export interface User {
   readonly extra?: Record<string, string[]>;
 }
 
-/** What somebody wants to do. */
+/** What a request asks to do. */
 export type Attributes =
   | {
     readonly verb: string;

@@ -1,7 +1,7 @@
-/** A request as admission sees it: `AdmissionRequest` of admission.k8s.io. */
+/** Admission request, as `AdmissionRequest` of admission.k8s.io. */
 import type { User } from "../access/user.ts";
 
-/** A request on its way to the store. */
+/** A request before it reaches the store. */
 export interface AdmissionRequest {
   readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
   readonly kind: { group: string; version: string; kind: string };

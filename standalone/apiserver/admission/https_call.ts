@@ -1,31 +1,31 @@
-/** POST over HTTPS with a pinned authority, a deadline and a bounded answer. */
+/** HTTPS POST with a pinned certificate authority, a deadline and a bounded response. */
 import { request as httpsRequest } from "node:https";
 import { Buffer } from "node:buffer";
 
-/** Largest answer of a webhook that is read, in bytes. */
+/** Largest response of a webhook, in bytes. */
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 
-/** One call. */
+/** A call. */
 export interface HttpsCall {
   readonly url: string;
   readonly body: string;
-  /** PEM of the only authorities to trust; the system's when left out. */
+  /** PEM of the certificate authorities to trust; those of the system by default. */
   readonly ca?: string;
-  /** Name that the certificate must have, where it is not the URL's host. */
+  /** Name that the certificate must have; the URL's host by default. */
   readonly serverName?: string;
   readonly timeoutMs: number;
 }
 
-/** What came back. */
+/** A response. */
 export interface HttpsAnswer {
   readonly status: number;
   readonly body: string;
 }
 
-/** Makes a call. Rejects with an Error that says why there is no answer. */
+/** Makes a call. Rejects with an Error that says why there is no response. */
 export type CallHttps = (call: HttpsCall) => Promise<HttpsAnswer>;
 
-/** {@link CallHttps} over node's client, a connection for each call. */
+/** {@link CallHttps} over Node's client, with a connection for each call. */
 export const callHttps: CallHttps = (call) => {
   const { promise, resolve, reject } = Promise.withResolvers<HttpsAnswer>();
   const controller = new AbortController();
@@ -36,7 +36,7 @@ export const callHttps: CallHttps = (call) => {
   const fail = (error: Error) => {
     const { reason } = controller.signal;
     reject(reason instanceof Error ? reason : error);
-    // Nothing is left open for a server that goes on talking.
+    // Closes the connection, even if the server continues to send.
     request.destroy();
   };
   const request = httpsRequest(call.url, {
@@ -57,7 +57,7 @@ export const callHttps: CallHttps = (call) => {
     response.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > ANSWER_MAX_BYTES) {
-        fail(new Error(`the answer is over ${ANSWER_MAX_BYTES} bytes`));
+        fail(new Error(`the response is larger than ${ANSWER_MAX_BYTES} bytes`));
       } else chunks.push(chunk);
     });
     response.on("error", fail);

@@ -1,29 +1,29 @@
-/** One call of one webhook: the AdmissionReview that goes out and what its answer means. */
+/** Call of one admission webhook: the AdmissionReview and the interpretation of the response. */
 import { z } from "zod";
 import { isObject } from "../../../crds/json.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import type { CallHttps } from "./https_call.ts";
-import type { Webhook } from "./webhook_match.ts";
+import type { Webhook } from "./webhook_matching.ts";
 
-/** Where a Service of the cluster can be reached from this server. */
+/** Address at which this server reaches a Service. */
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** What calling webhooks needs. */
+/** What is needed to call webhooks. */
 export interface CallOptions {
   readonly call: CallHttps;
-  /** Looks a Service up; undefined where it cannot be reached. */
+  /** Resolves a Service; returns undefined if it cannot be reached. */
   readonly resolveService?: (
     service: { namespace: string; name: string; port: number },
   ) => ServiceAddress | undefined;
-  /** Ids of requests. */
+  /** Returns a new UID for a request. */
   readonly newUid: () => string;
 }
 
-/** What a webhook said. */
+/** Outcome of a call. */
 export type WebhookAnswer =
   | { readonly outcome: "allowed"; readonly object: unknown; readonly warnings: string[] }
   | {
@@ -62,7 +62,7 @@ const OPTIONS: Readonly<Partial<Record<AdmissionRequest["operation"], string>>> 
   DELETE: "DeleteOptions",
 };
 
-/** The options of the request, with the kind that they are of. */
+/** Returns the options of the request with their kind. */
 function optionsOf({ operation, options, dryRun }: AdmissionRequest): unknown {
   const kind = OPTIONS[operation];
   if (kind === undefined) return null;
@@ -109,7 +109,7 @@ interface Target {
   readonly serverName?: string;
 }
 
-/** Where the webhook is; a text says why nobody knows. */
+/** Returns the webhook's URL, or a text that says why it is unknown. */
 function targetOf(webhook: Webhook, options: CallOptions): Target | string {
   const { url, service } = webhook.clientConfig;
   const timeout = `timeout=${webhook.timeoutSeconds}s`;
@@ -136,8 +136,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Calls the webhook. Never rejects: whatever keeps it from answering is the outcome `failed`.
- * `mutating` says that a patch is applied; elsewhere it is a failure to send one.
+ * Calls the webhook. Never rejects: every failure is the outcome `failed`. A patch is applied if
+ * `mutating` is true; otherwise it counts as a failure.
  */
 export async function callWebhook(
   webhook: Webhook,

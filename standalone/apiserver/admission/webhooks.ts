@@ -1,4 +1,4 @@
-/** The mutating and the validating webhooks that configurations name. */
+/** Mutating and validating admission webhooks. */
 import { getLogger } from "@logtape/logtape";
 import { asList, sameJson } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
@@ -7,21 +7,21 @@ import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import { type CallOptions, callWebhook, type WebhookAnswer } from "./webhook_call.ts";
-import { matchWebhook, type Webhook, webhookSchema } from "./webhook_match.ts";
+import { matchWebhook, type Webhook, webhookSchema } from "./webhook_matching.ts";
 
 const log = getLogger(["milepost", "apiserver"]);
 
-/** What the webhooks made of a request. */
+/** Object and warnings after the webhooks. */
 export interface WebhooksResult {
   readonly object: unknown;
   readonly warnings: string[];
 }
 
-/** Webhook configurations could stop their own repair, so webhooks never see them. */
+/** Webhooks never see webhook configurations: they could prevent their own repair. */
 const EXEMPT_GROUP = "admissionregistration.k8s.io";
 const EXEMPT_REVIEWS = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
 
-/** Throws where a stored configuration cannot be read: to skip it could let through what it refuses. */
+/** Throws if a stored configuration cannot be read: skipping it could admit what it refuses. */
 function webhooksOf(store: ObjectReader, key: ResourceKey): Webhook[] {
   return store.list(key).flatMap((configuration) =>
     asList(configuration.webhooks).map((webhook) => readWebhook(webhook, configuration))
@@ -64,7 +64,7 @@ function denied(
   return new StatusError(answer.code, answer.reason, message);
 }
 
-/** Whether the webhook is to be called. Throws where its conditions fail and so must the request. */
+/** Says if the webhook must be called. Throws if its conditions fail and its policy is `Fail`. */
 function isCalled(webhook: Webhook, request: AdmissionRequest, store: ObjectReader): boolean {
   const match = matchWebhook(webhook, request, store);
   if (match.outcome === "failed") {
@@ -82,7 +82,7 @@ function isCalled(webhook: Webhook, request: AdmissionRequest, store: ObjectRead
   return true;
 }
 
-/** Calls one webhook and settles what its failure means. Throws when the request is refused. */
+/** Calls one webhook and applies its failure policy. Throws if the request is refused. */
 async function settle(
   webhook: Webhook,
   request: AdmissionRequest,
@@ -97,7 +97,7 @@ async function settle(
       throw denied(webhook, answer);
     case "failed":
       if (webhook.failurePolicy === "Fail") throw internal(webhook, answer.message);
-      log.warn("A webhook failed and its policy is to go on", {
+      log.warn("A webhook failed and its failure policy is Ignore", {
         webhook: webhook.name,
         problem: answer.message,
       });
@@ -107,8 +107,8 @@ async function settle(
 
 /**
  * Sends the request through the mutating webhooks, in the order of their configurations' names.
- * One with `reinvocationPolicy: IfNeeded` is called once more when a later one changed the object.
- * Throws StatusError when one refuses, or fails and must not.
+ * A webhook with `reinvocationPolicy: IfNeeded` is called once more if a later one changed the object.
+ * Throws a StatusError if a webhook refuses, or fails with the policy `Fail`.
  */
 export async function mutate(
   request: AdmissionRequest,
@@ -118,7 +118,7 @@ export async function mutate(
   if (isExempt(request)) return { object: request.object, warnings: [] };
   const warnings: string[] = [];
   let { object } = request;
-  /** What each webhook has left behind, to see whether a later one changed it. */
+  /** The object after each webhook, to detect changes by later ones. */
   const seen = new Map<Webhook, unknown>();
   const webhooks = webhooksOf(store, KEYS.mutatingWebhooks);
   const run = async (webhook: Webhook) => {
@@ -137,7 +137,7 @@ export async function mutate(
   return { object, warnings };
 }
 
-/** Asks the validating webhooks, all at once. Throws StatusError when one refuses. */
+/** Calls the validating webhooks in parallel. Throws a StatusError if one refuses. */
 export async function validate(
   request: AdmissionRequest,
   store: ObjectReader,

@@ -1,4 +1,4 @@
-/** Table of the built-in kinds; custom kinds join them through `registry.ts`. */
+/** Table of the built-in kinds; `registry.ts` adds the custom ones. */
 import type { Resource, ScalePaths } from "./resource.ts";
 
 type Extras = Partial<Omit<Resource, "group" | "version" | "kind" | "resource" | "custom">>;
@@ -105,7 +105,7 @@ const WORKLOADS = [
   kind("networking.k8s.io", "NetworkPolicy", ["netpol"], { generation: true }),
 ];
 
-/** Every built-in kind, groups in the order of discovery. */
+/** Every built-in kind, with groups in the order of discovery. */
 export const BUILT_IN: readonly Resource[] = [
   ...CORE,
   ...WORKLOADS,

@@ -1,19 +1,19 @@
-/** CustomResourceDefinitions: what must hold between their fields, so that their kind can be served. */
+/** Defaults and validation of CustomResourceDefinitions. */
 import { isObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject, SentObject } from "../objects/api_object.ts";
 import { type Cause, invalid, required } from "../objects/field_errors.ts";
-import { compileSchema } from "../schemas/engine.ts";
 import { dnsLabel1035 } from "../schemas/rules/names.ts";
-import { structuralProblems } from "../schemas/structural.ts";
+import { compileSchema } from "../schemas/schema.ts";
+import { structuralProblems } from "../schemas/structural_rules.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
 import type { Resource } from "./resource.ts";
 
-/** Says whether a kind is CustomResourceDefinition. */
+/** Says if a kind is CustomResourceDefinition. */
 export function isDefinition({ group, kind }: Pick<Resource, "group" | "kind">): boolean {
   return group === "apiextensions.k8s.io" && kind === "CustomResourceDefinition";
 }
 
-/** A definition with the names and the conversion that it need not say. */
+/** Fills in default names and the default conversion. */
 export function definitionDefaults(sent: SentObject): SentObject {
   const spec = objectAt(sent, "spec");
   const names = objectAt(spec, "names");
@@ -24,7 +24,7 @@ export function definitionDefaults(sent: SentObject): SentObject {
   return { ...sent, spec: { ...spec, names: { ...names, singular, listKind }, conversion } };
 }
 
-/** What is wrong with a version's schema: it says what each field is, and its rules compile. */
+/** Returns the problems of a version's schema. */
 function schemaProblem(version: unknown, index: number): Cause[] {
   const { openAPIV3Schema } = objectAt(version, "schema");
   const path = `spec.versions[${index}].schema.openAPIV3Schema`;
@@ -38,7 +38,7 @@ function schemaProblem(version: unknown, index: number): Cause[] {
   }
 }
 
-/** What is wrong with a definition besides its form. */
+/** Returns the problems of a definition that its own schema does not find. */
 export function definitionProblems({ metadata, spec }: ApiObject): Cause[] {
   const group = textAt(spec, "group") ?? "";
   const plural = textAt(objectAt({ spec }, "spec").names, "plural") ?? "";
@@ -54,9 +54,9 @@ export function definitionProblems({ metadata, spec }: ApiObject): Cause[] {
     ]),
     ...(new Set(names).size === names.length
       ? []
-      : [invalid("spec.versions", names, "must have each version once")]),
+      : [invalid("spec.versions", names, "must not repeat a version")]),
     ...(BUILT_IN.some((kind) => kind.group === group)
-      ? [invalid("spec.group", group, "is a group of Kubernetes' own")]
+      ? [invalid("spec.group", group, "must not be a group of Kubernetes itself")]
       : []),
     ...dnsLabel1035(plural).map((problem) => invalid("spec.names.plural", plural, problem)),
     ...versions.flatMap(schemaProblem),

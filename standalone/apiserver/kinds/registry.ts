@@ -1,15 +1,15 @@
-/** The kinds that are served now: the built-in ones and those of CustomResourceDefinitions. */
+/** Registry of served kinds: the built-in ones and those of CustomResourceDefinitions. */
 import { z } from "zod";
 import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { compileSchema, type Schema } from "../schemas/engine.ts";
-import { kubernetesKindSchema } from "../schemas/kubernetes.ts";
+import { kubernetesKindSchema } from "../schemas/kubernetes_schemas.ts";
+import { compileSchema, type Schema } from "../schemas/schema.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { ResourceKey, Store } from "../storage/store.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
 import type { Column, Resource } from "./resource.ts";
 
-/** Looks kinds up. */
+/** Registry of kinds. */
 export interface Registry {
   /** Every kind in every served version. */
   all(): readonly Resource[];
@@ -17,9 +17,9 @@ export interface Registry {
   byPath(group: string, version: string, resource: string): Resource | undefined;
   /** By `apiVersion` and `kind` as an object has them, for owner references. */
   byKind(apiVersion: string, kind: string): Resource | undefined;
-  /** Any version of what a store key keeps. */
+  /** By store key, in any version. */
   byKey(key: ResourceKey): Resource | undefined;
-  /** The resource with the schema that checks its objects, compiled on first use. */
+  /** Returns the schema of a kind, compiled on first use; undefined if it has none. */
   schemaOf(resource: Resource): Schema | undefined;
 }
 
@@ -53,7 +53,7 @@ function strings(value: unknown): string[] {
   return z.array(z.string()).catch([]).parse(value);
 }
 
-/** The kinds that a definition serves, one for each served version. */
+/** Returns the kinds that a definition serves, one for each served version. */
 function resourcesOfDefinition(definition: ApiObject): Resource[] {
   const group = textAt(definition.spec, "group") ?? "";
   const names = objectAt(definition.spec, "names");
@@ -139,7 +139,7 @@ class StoreRegistry implements Registry {
   }
 }
 
-/** A registry that follows the definitions in the store. */
+/** Creates a registry that follows the definitions in the store. */
 export function createRegistry(store: Store): Registry {
   return new StoreRegistry(store);
 }

@@ -1,13 +1,13 @@
 /** Kind in one version, as the server serves it: names, scope, subresources, columns. */
 
-/** How a scale subresource reads a kind: JSON paths such as `.spec.replicas`. */
+/** Fields that a scale subresource reads and writes, as JSON paths such as `.spec.replicas`. */
 export interface ScalePaths {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
   readonly labelSelectorPath?: string;
 }
 
-/** A column of `kubectl get`. Priority over 0 shows with `-o wide` only. */
+/** A column of `kubectl get`. A priority above 0 shows with `-o wide` only. */
 export interface Column {
   readonly name: string;
   readonly type: string;
@@ -23,33 +23,33 @@ export interface Resource {
   readonly version: string;
   readonly kind: string;
   readonly listKind: string;
-  /** Plural, as in paths. */
+  /** Plural name, as in paths. */
   readonly resource: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** Writes of the main resource leave `status` alone; `/status` writes nothing else. */
+  /** The kind has a status subresource: writes of the main resource do not change `status`. */
   readonly status: boolean;
   readonly scale?: ScalePaths;
   /** Other subresources: `log`, `binding`, … */
   readonly subresources: readonly string[];
-  /** `metadata.generation` counts changes of what is wanted. */
+  /** `metadata.generation` counts changes of the desired state. */
   readonly generation: boolean;
-  /** Only POST, answered at once, nothing stored: `tokenreviews`. */
+  /** A review such as `tokenreviews`: it can only be created, and is not stored. */
   readonly review: boolean;
   readonly custom: boolean;
   /** Version in which a custom kind is stored. */
   readonly storageVersion: string;
-  /** Columns of a custom kind; built-in kinds have theirs in `printers.ts`. */
+  /** Columns of a custom kind; those of built-in kinds are in `presentation/printer_columns.ts`. */
   readonly columns?: readonly Column[];
-  /** Fields of a custom kind by which it may be selected, such as `spec.colour`. */
+  /** Fields of a custom kind that field selectors may use, such as `spec.colour`. */
   readonly selectableFields?: readonly string[];
   /** OpenAPI schema of a custom kind's version. */
   readonly openApi?: unknown;
 }
 
-/** Verbs of a kind that is stored. */
+/** Verbs of stored kinds. */
 export const STORED_VERBS = [
   "create",
   "delete",
@@ -61,7 +61,7 @@ export const STORED_VERBS = [
   "watch",
 ] as const;
 
-/** `v1`, or `batch/v1`. */
+/** Returns the `apiVersion`, such as `v1` or `batch/v1`. */
 export function apiVersionOf({ group, version }: { group: string; version: string }): string {
   return group === "" ? version : `${group}/${version}`;
 }

@@ -1,4 +1,4 @@
-/** What is there from the first start: namespaces, roles and bindings, priority classes. */
+/** Bootstrap objects: namespaces, roles and bindings, and priority classes. */
 import { textAt } from "../../../crds/json.ts";
 import { NODES } from "../../../crds/pod_names.ts";
 import { bootstrapRbac } from "../access/bootstrap_roles.ts";
@@ -25,7 +25,7 @@ async function ensure(
   }
 }
 
-/** Creates what is not there yet. */
+/** Creates the bootstrap objects that are missing. */
 export async function bootstrap(context: Context, namespaces: readonly string[]): Promise<void> {
   for (const name of new Set([...NAMESPACES, ...namespaces])) {
     await ensure(context, "", "namespaces", { metadata: { name } });

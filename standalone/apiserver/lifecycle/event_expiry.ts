@@ -1,4 +1,4 @@
-/** Events do not stay: the old ones go, and there are never more than a bound. */
+/** Expiry of events by age and number. */
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Context } from "../operations/context.ts";
 import { KEYS } from "../storage/resource_keys.ts";
@@ -12,7 +12,7 @@ function timeOf({ lastTimestamp, eventTime, metadata }: ApiObject): number {
   return Date.parse(typeof time === "string" ? time : metadata.creationTimestamp) || 0;
 }
 
-/** Removes events that nobody has repeated for an hour, and the oldest beyond the bound. */
+/** Removes events that were not repeated for an hour, and the oldest ones beyond the limit. */
 function expireEvents({ store, now }: Pick<Context, "store" | "now">): void {
   const newest = store.list(KEYS.events).sort((a, b) => timeOf(b) - timeOf(a));
   newest.forEach((event, index) => {
@@ -21,7 +21,7 @@ function expireEvents({ store, now }: Pick<Context, "store" | "now">): void {
   });
 }
 
-/** Expires events every minute; the result ends it. */
+/** Starts removing old events every minute and returns a function that stops it. */
 export function startEventExpiry(context: Context): () => Promise<void> {
   const timer = setInterval(() => expireEvents(context), SWEEP_INTERVAL_MS);
   return () => {

@@ -1,13 +1,13 @@
-/** Garbage collection: objects whose owners are gone go, as the owners' deletion says. */
+/** Garbage collector: deletes objects whose owners are gone, by the owners' deletion propagation. */
 import type { Resource } from "../kinds/resource.ts";
 import type { ApiObject, OwnerReference } from "../objects/api_object.ts";
 import { StatusError } from "../objects/status_error.ts";
 import { type Context, inVersion, systemCall } from "../operations/context.ts";
 import { deleteObject, type DeleteOptions } from "../operations/deletions.ts";
-import { FINALIZERS } from "../operations/strategies.ts";
+import { FINALIZERS } from "../operations/strategy.ts";
 import { updateObject } from "../operations/writes.ts";
 import type { Change, ResourceKey } from "../storage/store.ts";
-import { createWorkLoop, type WorkLoop } from "./work_queue.ts";
+import { createWorkQueue, type WorkQueue } from "./work_queue.ts";
 
 const CONTROLLER = "generic-garbage-collector";
 
@@ -26,7 +26,7 @@ function itemOf(id: string): Item {
   return { key: { group, resource }, namespace: namespace || undefined, name };
 }
 
-/** Objects by the UIDs of their owners. */
+/** Index of objects by the UIDs of their owners. */
 class OwnerIndex {
   readonly #dependents = new Map<string, Set<string>>();
 
@@ -49,7 +49,7 @@ class OwnerIndex {
   }
 }
 
-/** What becomes of the dependents of a dependent: as its finalizers say, else they go. */
+/** Returns the propagation policy of a dependent by its finalizers; Background by default. */
 function policyOf({ metadata: { finalizers = [] } }: ApiObject) {
   if (finalizers.includes(FINALIZERS.orphan)) return "Orphan";
   return finalizers.includes(FINALIZERS.foreground) ? "Foreground" : "Background";
@@ -61,11 +61,11 @@ function ignoreGone(error: unknown): void {
 
 class GarbageCollector {
   readonly #index = new OwnerIndex();
-  readonly #loop: WorkLoop;
+  readonly #queue: WorkQueue;
   readonly #unsubscribe: () => void;
 
   constructor(readonly context: Context) {
-    this.#loop = createWorkLoop("garbage collection", (id) => this.#handle(id));
+    this.#queue = createWorkQueue("garbage collection", (id) => this.#handle(id));
     for (const key of context.store.keys()) {
       for (const object of context.store.list(key)) this.#note({ type: "ADDED", key, object });
     }
@@ -77,27 +77,27 @@ class GarbageCollector {
     const { key, object, type } = change;
     const { metadata } = object;
     if (type !== "DELETED" && (metadata.ownerReferences || metadata.deletionTimestamp)) {
-      this.#loop.add(idOf(key, object));
+      this.#queue.add(idOf(key, object));
     }
     const waits = metadata.deletionTimestamp !== undefined;
     if (type === "DELETED" || waits) {
-      for (const id of this.#index.of(metadata.uid)) this.#loop.add(id);
+      for (const id of this.#index.of(metadata.uid)) this.#queue.add(id);
     }
     if (type === "DELETED") {
       for (const owner of metadata.ownerReferences ?? []) this.#wakeOwner(owner, object);
     }
   }
 
-  /** An owner that waits for its dependents looks again when one is gone. */
+  /** Enqueues an owner that waits for its dependents when one of them is gone. */
   #wakeOwner(owner: OwnerReference, dependent: ApiObject): void {
     const found = this.#ownerOf(owner, dependent);
     if (found && found !== "unknown" && found.metadata.deletionTimestamp !== undefined) {
       const resource = this.context.registry.byKind(owner.apiVersion, owner.kind);
-      if (resource) this.#loop.add(idOf(resource, found));
+      if (resource) this.#queue.add(idOf(resource, found));
     }
   }
 
-  /** The owner that a reference means; undefined where it is gone, `unknown` where its kind is. */
+  /** Returns the owner of a reference; undefined if it is gone, `unknown` if its kind is not served. */
   #ownerOf(owner: OwnerReference, { metadata }: ApiObject): ApiObject | "unknown" | undefined {
     const resource = this.context.registry.byKind(owner.apiVersion, owner.kind);
     if (!resource) return "unknown";
@@ -167,17 +167,17 @@ class GarbageCollector {
     await this.#dropFinalizer(resource, owner, FINALIZERS.orphan);
   }
 
-  /** Foreground: dependents that block the owner's deletion go first. */
+  /** Foreground deletion: dependents that block the owner's deletion are deleted first. */
   async #awaitDependents(resource: Resource, owner: ApiObject): Promise<void> {
     const blocking = this.#index.of(owner.metadata.uid).filter((id) => {
       const references = this.#read(id)?.object.metadata.ownerReferences ?? [];
       return references.some((one) => one.uid === owner.metadata.uid && one.blockOwnerDeletion);
     });
     if (blocking.length === 0) await this.#dropFinalizer(resource, owner, FINALIZERS.foreground);
-    else for (const id of blocking) this.#loop.add(id);
+    else for (const id of blocking) this.#queue.add(id);
   }
 
-  /** Deletes an object none of whose owners lives on; drops references to owners that are gone. */
+  /** Deletes an object if none of its owners remains; else drops references to owners that are gone. */
   async #checkOwners(id: string): Promise<void> {
     const found = this.#read(id);
     if (!found) return;
@@ -213,17 +213,17 @@ class GarbageCollector {
 
   async stop(): Promise<void> {
     this.#unsubscribe();
-    await this.#loop.stop();
+    await this.#queue.stop();
   }
 }
 
-/** An owner that is being deleted in the foreground. */
+/** Says if an owner is being deleted in the foreground. */
 function isWaiting({ metadata }: ApiObject): boolean {
   return metadata.deletionTimestamp !== undefined &&
     (metadata.finalizers?.includes(FINALIZERS.foreground) ?? false);
 }
 
-/** Starts the garbage collector; the result stops it. */
+/** Starts the garbage collector and returns a function that stops it. */
 export function startGarbageCollector(context: Context): () => Promise<void> {
   const collector = new GarbageCollector(context);
   return () => collector.stop();

@@ -1,10 +1,10 @@
-/** The API server's own certificate authority and serving certificate. */
+/** Serving certificate of the API server, and the certificate authority that issues it. */
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
 import { z } from "zod";
 import type { Store } from "../storage/store.ts";
 
-/** PEM texts for serving, and for those who trust the server. */
+/** Certificate and key of the server, and the CA that clients trust, as PEM. */
 export interface ServingCertificate {
   readonly ca: string;
   readonly cert: string;
@@ -14,7 +14,7 @@ export interface ServingCertificate {
 const KEY_ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
 const YEAR_MS = 365 * 24 * 3600 * 1000;
 const CA_YEARS = 10;
-/** A serving certificate with less than this to live is made anew at start. */
+/** A serving certificate that expires within this time is renewed at start. */
 const RENEW_BEFORE_MS = YEAR_MS / 12;
 const SETTING = "serving-certificate";
 const DNS_NAMES = [
@@ -95,7 +95,7 @@ async function make(now: number, hostname: string): Promise<Saved> {
   return { ca: ca.toString("pem"), caKey, cert: cert.toString("pem"), key, notAfter };
 }
 
-/** The certificate in the store, made on first use and when it is about to expire. */
+/** Returns the certificate in the store; it is created on first use and before it expires. */
 export async function servingCertificate(
   store: Store,
   options: { now: number; hostname: string },

@@ -1,24 +1,24 @@
-/** A loop that handles keys one after the other, each once however often it was asked for. */
+/** Work queue of keys with per-key back-off; a key that is added several times is handled once. */
 import { getLogger } from "@logtape/logtape";
 
 const logger = getLogger(["milepost", "standalone"]);
-/** Wait before a failed key is tried again; doubled up to 64 times, with jitter. */
+/** Delay before a failed key is retried; it doubles up to 64-fold, with jitter. */
 const RETRY_MS = 50;
 const RETRY_DOUBLINGS = 6;
 
-/** Work by key. */
-export interface WorkLoop {
-  /** Asks for a key to be handled soon. */
+/** A work queue. */
+export interface WorkQueue {
+  /** Adds a key. */
   add(key: string): void;
-  /** Stops; resolves when the key in hand is done. */
+  /** Stops the queue. Resolves when the current key is handled. */
   stop(): Promise<void>;
 }
 
-/** A loop over keys. A key whose handling throws is tried again, later each time. */
-export function createWorkLoop(
+/** Creates a queue that handles one key at a time. A key whose handler throws is retried with back-off. */
+export function createWorkQueue(
   name: string,
   handle: (key: string) => Promise<void>,
-): WorkLoop {
+): WorkQueue {
   const waiting = new Set<string>();
   const failures = new Map<string, number>();
   const timers = new Set<ReturnType<typeof setTimeout>>();

@@ -1,4 +1,4 @@
-/** What the API server knows of every object: its metadata, whatever the rest is. */
+/** API object: metadata with its schema, and whatever other fields a kind has. */
 import { z } from "zod";
 import { compact, isObject } from "../../../crds/json.ts";
 import { badRequest } from "./status_error.ts";
@@ -22,7 +22,7 @@ function orAbsent<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-/** The fields of metadata that a client may send; what else it sends is dropped. */
+/** Fields of metadata that a client may send; others are dropped. */
 const sentMetadata = z.object({
   name: orAbsent(z.string()),
   generateName: orAbsent(z.string()),
@@ -42,7 +42,7 @@ const sentMetadata = z.object({
 /** Metadata as a client sends it. */
 export type SentMetadata = Partial<z.infer<typeof sentMetadata>>;
 
-/** Owner of an object. */
+/** Reference to an owner of an object. */
 export type OwnerReference = z.infer<typeof ownerReference>;
 
 /** Metadata as the server stores it. */
@@ -53,7 +53,7 @@ export interface Metadata extends SentMetadata {
   creationTimestamp: string;
 }
 
-/** A stored object. Shared by all who read it: never change one, copy it. */
+/** A stored object. It is shared by all readers: copy it to change it. */
 export interface ApiObject {
   apiVersion: string;
   kind: string;
@@ -69,7 +69,7 @@ export interface SentObject {
   [field: string]: unknown;
 }
 
-/** Reads an object off the wire. Throws 400 where it is none, or its metadata has wrong types. */
+/** Parses an object that a client sent. Throws 400 if it is not an object, or its metadata has wrong types. */
 export function parseSent(value: unknown): SentObject {
   if (!isObject(value)) throw badRequest("the body must be a JSON object of a Kubernetes kind");
   const metadata = sentMetadata.safeParse(value.metadata ?? {});

@@ -1,27 +1,27 @@
-/** Field errors with Kubernetes' reasons and texts (apimachinery, `util/validation/field`). */
+/** Field errors with the reasons and texts of Kubernetes (apimachinery, `util/validation/field`). */
 
-/** One thing that is wrong with one field, as in `details.causes` of a Status. */
+/** A problem of one field, as in `details.causes` of a Status. */
 export interface Cause {
   /** Path of the field, such as `spec.containers[0].name`; empty for the object itself. */
   readonly field: string;
-  /** Kubernetes' reason, such as `FieldValueRequired`. */
+  /** Reason, such as `FieldValueRequired`. */
   readonly reason: string;
-  /** What is wrong, without the field: `Required value`. */
+  /** Message without the field: `Required value`. */
   readonly message: string;
 }
 
-/** The cause with its field before it: `spec.x: Required value`. */
+/** Returns field and message: `spec.x: Required value`. */
 export function causeText(cause: Cause): string {
   return cause.field === "" ? cause.message : `${cause.field}: ${cause.message}`;
 }
 
-/** A value as Kubernetes prints it in a field error, cut to a bounded length. */
+/** Formats a value as Kubernetes does in a field error, cut to a bounded length. */
 export function shown(value: unknown): string {
   const text = value === undefined ? "null" : JSON.stringify(value);
   return text.length > 512 ? `${text.slice(0, 512)}…` : text;
 }
 
-/** `Required value`, with what is required where that says more. */
+/** `Required value`, or `Required value: detail`. */
 export function required(field: string, detail = ""): Cause {
   const message = detail === "" ? "Required value" : `Required value: ${detail}`;
   return { field, reason: "FieldValueRequired", message };
@@ -84,7 +84,7 @@ export function notFound(field: string, value: unknown): Cause {
   return { field, reason: "FieldValueNotFound", message: `Not found: ${shown(value)}` };
 }
 
-/** The path of a key under a path: `spec` and `x` → `spec.x`; unusual keys stand in brackets. */
+/** Returns the path of a key: `spec` and `x` give `spec.x`; unusual keys are put in brackets. */
 export function under(path: string, key: string | number): string {
   if (typeof key === "number" || !/^[A-Za-z_$][\w$-]*$/.test(key)) return `${path}[${key}]`;
   return path === "" ? key : `${path}.${key}`;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
 import { badRequest, StatusError } from "./status_error.ts";
 
-/** Operations of one JSON patch at most, as the real server has it. */
+/** Largest number of operations in a JSON patch, as in the real server. */
 const OPERATIONS_MAX = 10_000;
 
 const pointer = z.string().regex(/^(\/.*)?$/s, "must be a JSON pointer such as /spec/replicas");
@@ -31,7 +31,9 @@ function tokens(path: string): string[] {
 function indexOf(list: unknown[], token: string, operation: Operation, end: number): number {
   if (token === "-") return list.length;
   const index = /^(0|[1-9]\d*)$/.test(token) ? Number(token) : NaN;
-  if (!(index < end)) throw wrong(operation, `${token} is no index of a list of ${list.length}`);
+  if (!(index < end)) {
+    throw wrong(operation, `${token} is not an index of a list of ${list.length}`);
+  }
   return index;
 }
 
@@ -43,7 +45,7 @@ function read(root: unknown, path: string, operation: Operation): unknown {
   }, root);
 }
 
-/** Calls `change` with the container of the path's last part, and that part. */
+/** Calls `change` with the container of the path's last part and that part. */
 function at(
   root: unknown,
   path: string,
@@ -56,7 +58,7 @@ function at(
   );
   const container = read(root, parent.join(""), operation);
   if (!Array.isArray(container) && !isObject(container)) {
-    throw wrong(operation, "its parent is no object or list");
+    throw wrong(operation, "its parent is not an object or a list");
   }
   change(container, parts.at(-1) ?? "");
 }
@@ -100,7 +102,7 @@ function apply(root: unknown, operation: Operation): unknown {
       return root;
     case "test":
       if (sameJson(read(root, operation.path, operation), operation.value)) return root;
-      throw wrong(operation, "the test failed: the value is another");
+      throw wrong(operation, "the test failed: the value differs");
     case "copy": {
       const value = structuredClone(read(root, operation.from, operation));
       return add(root, operation.path, value, operation);
@@ -114,8 +116,8 @@ function apply(root: unknown, operation: Operation): unknown {
 }
 
 /**
- * A copy of the document after a JSON patch. As on the real server, replacing a member that is not
- * there adds it. Throws 400 or 422 naming the operation.
+ * Returns a copy of the document after a JSON patch. As in the real server, replacing a missing member
+ * adds it. Throws 400 or 422 with the operation that fails.
  */
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   const parsed = operations.safeParse(patch);
@@ -128,7 +130,7 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   return parsed.data.reduce(apply, structuredClone(document));
 }
 
-/** The document after a merge patch: `null` removes a member, lists are replaced. Changes neither. */
+/** Returns the document after a merge patch: `null` removes a member, lists are replaced. Changes neither argument. */
 export function applyMergePatch(document: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const merged: JsonObject = isObject(document) ? { ...document } : {};

@@ -1,4 +1,4 @@
-/** The part of Kubernetes' JSONPath that printer columns use: fields, indexes, `[*]`, filters. */
+/** JSONPath as printer columns use it: fields, indexes, `[*]`, filters. */
 import { isObject } from "../../../crds/json.ts";
 
 type Step = (values: unknown[]) => unknown[];
@@ -41,8 +41,8 @@ function stepOf(match: RegExpExecArray): Step {
 }
 
 /**
- * Compiles a path such as `.status.conditions[?(@.type=="Ready")].status`; braces around it are
- * allowed. A path that cannot be read finds nothing.
+ * Compiles a path such as `.status.conditions[?(@.type=="Ready")].status`, with or without braces.
+ * An invalid path finds nothing.
  */
 export function jsonPath(path: string): (root: unknown) => unknown[] {
   const text = path.replace(/^\{|\}$/g, "");

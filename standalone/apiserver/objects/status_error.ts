@@ -1,6 +1,6 @@
-/** Errors of the API server: each becomes a `metav1.Status` with a code, a reason and a message. */
+/** Errors of the API server, which become a `metav1.Status` with a code, a reason and a message. */
 
-/** One thing wrong with a request, by field. */
+/** A problem of one field of a request. */
 export interface StatusCause {
   readonly field?: string;
   readonly reason?: string;
@@ -20,11 +20,11 @@ export interface StatusDetails {
 /** The resource that an error is about. */
 export interface ErrorSubject {
   readonly group: string;
-  /** Plural, such as `pods`. */
+  /** Plural name, such as `pods`. */
   readonly resource: string;
 }
 
-/** A refusal that the client is told of as it is. */
+/** An error that is sent to the client as it is. */
 export class StatusError extends Error {
   /**
    * @param code HTTP status code.
@@ -56,7 +56,7 @@ export class StatusError extends Error {
   }
 }
 
-/** `pods`, or `jobs.batch`. */
+/** Returns the qualified resource, such as `pods` or `jobs.batch`. */
 export function qualifiedResource({ group, resource }: ErrorSubject): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
@@ -65,13 +65,13 @@ function about(subject: ErrorSubject, name: string): StatusDetails {
   return { name, ...(subject.group && { group: subject.group }), kind: subject.resource };
 }
 
-/** 404: no such object. */
+/** 404: the object does not exist. */
 export function notFound(subject: ErrorSubject, name: string): StatusError {
   const message = `${qualifiedResource(subject)} "${name}" not found`;
   return new StatusError(404, "NotFound", message, about(subject, name));
 }
 
-/** 404: no such path. */
+/** 404: the path does not exist. */
 export function noSuchPath(): StatusError {
   return new StatusError(404, "NotFound", "the server could not find the requested resource");
 }
@@ -82,7 +82,7 @@ export function alreadyExists(subject: ErrorSubject, name: string): StatusError 
   return new StatusError(409, "AlreadyExists", message, about(subject, name));
 }
 
-/** What optimistic concurrency says to who wrote over an old version. */
+/** Message of a conflict with another write. */
 export const MODIFIED =
   "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -93,14 +93,16 @@ export function conflict(subject: ErrorSubject, name: string, cause: string): St
   return new StatusError(409, "Conflict", message, about(subject, name));
 }
 
-/** 422: fields are wrong; each cause names one. */
+/** 422: fields are invalid; each cause names one. */
 export function invalid(
   kind: { group: string; kind: string },
   name: string,
   causes: readonly StatusCause[],
 ): StatusError {
-  const told = causes.map(({ field, message }) => field ? `${field}: ${message}` : `${message}`);
-  const list = told.length === 1 ? told[0] : `[${told.join(", ")}]`;
+  const problems = causes.map(({ field, message }) =>
+    field ? `${field}: ${message}` : `${message}`
+  );
+  const list = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
   const title = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
   return new StatusError(422, "Invalid", `${title} "${name}" is invalid: ${list}`, {
     name,
@@ -110,30 +112,30 @@ export function invalid(
   });
 }
 
-/** 422: a parameter of the request is wrong, as `ListOptions` or another kind of options has it. */
+/** 422: a parameter of the request is invalid; `kind` is `ListOptions` or another kind of options. */
 export function invalidOptions(kind: string, field: string, detail: string): StatusError {
   const cause = { field, reason: "FieldValueInvalid", message: detail };
   return invalid({ group: "meta.k8s.io", kind }, "", [cause]);
 }
 
-/** 400: the request cannot be understood. */
+/** 400: the request is malformed. */
 export function badRequest(message: string): StatusError {
   return new StatusError(400, "BadRequest", message);
 }
 
-/** 401: nobody known sent this. */
+/** 401: the request is not authenticated. */
 export function unauthorized(): StatusError {
   return new StatusError(401, "Unauthorized", "Unauthorized");
 }
 
-/** 403: known, and not allowed. */
+/** 403: the request is not allowed. */
 export function forbidden(subject: ErrorSubject, name: string, cause: string): StatusError {
   const object = name === "" ? "" : ` "${name}"`;
   const message = `${qualifiedResource(subject)}${object} is forbidden: ${cause}`;
   return new StatusError(403, "Forbidden", message, about(subject, name));
 }
 
-/** 405: the resource does not know this verb. */
+/** 405: the resource does not support this verb. */
 export function methodNotAllowed(): StatusError {
   return new StatusError(
     405,
@@ -142,24 +144,24 @@ export function methodNotAllowed(): StatusError {
   );
 }
 
-/** 406: none of the media types that the client takes can be made. */
+/** 406: the server supports none of the media types that the client accepts. */
 export function notAcceptable(accepted: string): StatusError {
   const message = `only the following media types are accepted: ${accepted}`;
   return new StatusError(406, "NotAcceptable", message);
 }
 
-/** 410: the resource version is no longer in the history. */
+/** 410: the history does not reach back to the resource version. */
 export function expired(message: string): StatusError {
   return new StatusError(410, "Expired", message);
 }
 
-/** 413: the body is over the limit. */
+/** 413: the body is larger than the limit. */
 export function tooLarge(limitBytes: number): StatusError {
   const message = `Request entity too large: limit is ${limitBytes}`;
   return new StatusError(413, "RequestEntityTooLarge", message);
 }
 
-/** 415: the body is of a media type that this server does not read. */
+/** 415: the server does not support the body's media type. */
 export function unsupportedMediaType(message: string): StatusError {
   return new StatusError(415, "UnsupportedMediaType", message);
 }

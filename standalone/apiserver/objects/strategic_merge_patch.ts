@@ -1,4 +1,4 @@
-/** Strategic merge patch: a merge patch whose lists merge by the key that the schema names. */
+/** Strategic merge patch: lists merge by the key that the schema names. */
 import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
 import { badRequest } from "./status_error.ts";
@@ -36,7 +36,7 @@ function mergeByKey(list: unknown[], patch: unknown[], key: string, items: JsonO
   const merged = [...list];
   const added: unknown[] = [];
   for (const entry of patch) {
-    if (!isObject(entry)) throw badRequest(`strategic merge patch: a list item is no object`);
+    if (!isObject(entry)) throw badRequest(`strategic merge patch: a list item is not an object`);
     if (entry[DIRECTIVE] === "replace") {
       return patch.filter((one) => one !== entry);
     }
@@ -49,7 +49,7 @@ function mergeByKey(list: unknown[], patch: unknown[], key: string, items: JsonO
     } else if (index >= 0) merged[index] = mergeObject(merged[index], entry, items);
     else added.push(mergeObject({}, entry, items));
   }
-  // What is new stands first, as on the real server; `$setElementOrder` says otherwise.
+  // New items come first, as in the real server, unless `$setElementOrder` says otherwise.
   return [...added, ...merged];
 }
 
@@ -61,7 +61,7 @@ function mergeList(list: unknown, patch: unknown[], schema: JsonObject): unknown
   return [...current, ...patch.filter((item) => !current.some((one) => sameJson(one, item)))];
 }
 
-/** Puts the items that the patch orders into its order; others stay behind the one before them. */
+/** Sorts the items that the patch orders; other items keep their positions. */
 function ordered(list: unknown, order: unknown, schema: JsonObject): unknown {
   if (!Array.isArray(list) || !Array.isArray(order)) return list;
   const key = schema["x-kubernetes-patch-merge-key"];
@@ -74,7 +74,7 @@ function ordered(list: unknown, order: unknown, schema: JsonObject): unknown {
   return result;
 }
 
-/** Applies the directives that stand beside a list: what to delete, in which order to stand. */
+/** Applies the directives beside a list: items to delete, and the order of items. */
 function applyDirective(
   merged: JsonObject,
   directive: string,
@@ -130,11 +130,11 @@ function mergeObject(document: unknown, patch: JsonObject, schema: JsonObject): 
 }
 
 /**
- * A copy of the document after a strategic merge patch. Lists whose schema has the strategy
- * `merge` merge by their key, others are replaced; `$patch`, `$setElementOrder`,
- * `$deleteFromPrimitiveList` and `$retainKeys` are obeyed. Throws 400.
- * @param schemaName Name of the kind's schema in `crds/kubernetes_schemas.json`; without one it is
- * a merge patch.
+ * Returns a copy of the document after a strategic merge patch. Lists whose schema has the strategy
+ * `merge` merge by their key, others are replaced; the directives `$patch`, `$setElementOrder`,
+ * `$deleteFromPrimitiveList` and `$retainKeys` are supported. Throws 400.
+ * @param schemaName Name of the kind's schema in `crds/kubernetes_schemas.json`; without
+ * it the patch is a merge patch.
  */
 export function applyStrategicPatch(
   document: unknown,

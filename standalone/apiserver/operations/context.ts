@@ -1,15 +1,15 @@
-/** What every operation of the API server works with. */
+/** Context of operations: the parts of the server, and the call that an operation serves. */
 import { isObject, sameJson } from "../../../crds/json.ts";
 import type { Access } from "../access/access.ts";
 import type { User } from "../access/user.ts";
-import type { Admit } from "../admission/admit.ts";
+import type { Admit } from "../admission/admission.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Store } from "../storage/store.ts";
 import type { PodLogs } from "./pod_logs.ts";
 
-/** The server's own things. */
+/** Parts of the server that operations use. */
 export interface Context {
   readonly store: Store;
   readonly registry: Registry;
@@ -18,13 +18,13 @@ export interface Context {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly podLogs?: PodLogs;
-  /** PEM; every namespace has it in the ConfigMap `kube-root-ca.crt`. */
+  /** PEM of the CA; every namespace has it in the ConfigMap `kube-root-ca.crt`. */
   readonly caCertificate: string;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }
 
-/** Which object a request is about, who sends it, and how it is to be done. */
+/** Call of an operation: the object, the user and the options. */
 export interface Call {
   readonly resource: Resource;
   readonly subresource?: string;
@@ -35,11 +35,11 @@ export interface Call {
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
   /** Paths of the fields that the client sent more than once. */
   readonly duplicateFields?: () => string[];
-  /** Where warnings to the client are put. */
+  /** Collects warnings to the client. */
   readonly warnings: string[];
 }
 
-/** The user that the server's own controllers act as. */
+/** Returns the user as which one of the server's own controllers acts. */
 function systemUser(controller: string): User {
   const groups = [
     "system:serviceaccounts",
@@ -50,7 +50,7 @@ function systemUser(controller: string): User {
   return { name: `system:serviceaccount:kube-system:${controller}`, groups };
 }
 
-/** A call of one of the server's own controllers. */
+/** Returns a call of one of the server's own controllers. */
 export function systemCall(
   controller: string,
   resource: Resource,
@@ -67,12 +67,12 @@ export function systemCall(
   };
 }
 
-/** Objects as they are served, by the stored ones and the schema that was asked. */
+/** Cache of served objects, by stored object. */
 const served = new WeakMap<ApiObject, { schema: unknown; version: string; object: ApiObject }>();
 
 /**
- * A stored object as its kind serves it now: in the version of the resource, and for custom kinds
- * with the defaults that their schema has come to have since. Equal objects stay the same.
+ * Returns a stored object as its kind serves it: in the version of the resource, and for custom kinds
+ * with the defaults that were added to their schema since. Returns the stored object itself if nothing differs.
  */
 export function asServed({ registry }: Context, stored: ApiObject, resource: Resource): ApiObject {
   const object = inVersion(stored, resource);
@@ -89,7 +89,7 @@ export function asServed({ registry }: Context, stored: ApiObject, resource: Res
   return now;
 }
 
-/** A stored object as one version of its kind has it. */
+/** Returns a stored object in one version of its kind. */
 export function inVersion(object: ApiObject, resource: Resource): ApiObject {
   const apiVersion = apiVersionOf(resource);
   return object.apiVersion === apiVersion ? object : { ...object, apiVersion };

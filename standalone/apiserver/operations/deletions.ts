@@ -1,4 +1,4 @@
-/** Delete: preconditions, finalizers, propagation, and the grace that pods are given. */
+/** Deletion of objects: preconditions, finalizers, propagation, and grace periods of pods. */
 import { z } from "zod";
 import { compact, numberAt, objectAt, textAt } from "../../../crds/json.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
@@ -6,7 +6,7 @@ import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, conflict, invalidOptions } from "../objects/status_error.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { Call, Context } from "./context.ts";
-import { FINALIZERS, holdsOf } from "./strategies.ts";
+import { FINALIZERS, namespaceFinalizers } from "./strategy.ts";
 import { admissionRequest, existing } from "./writes.ts";
 
 const optionsSchema = z.looseObject({
@@ -20,13 +20,13 @@ const optionsSchema = z.looseObject({
   dryRun: z.array(z.string()).nullish(),
 });
 
-/** How an object is to be deleted. */
+/** Options of a deletion. */
 export type DeleteOptions = z.infer<typeof optionsSchema>;
 
-/** What became of a deletion. */
+/** Result of a deletion. */
 export interface Deletion {
   readonly object: ApiObject;
-  /** False: it waits for finalizers, or for its grace to end. */
+  /** False while the object waits for finalizers, or for its grace period to end. */
   readonly removed: boolean;
 }
 
@@ -47,7 +47,7 @@ function checked(options: DeleteOptions): DeleteOptions {
   return options;
 }
 
-/** Reads DeleteOptions from the body, or else from the query. Throws 400 and 422. */
+/** Parses DeleteOptions from the body, or else from the query. Throws 400 and 422. */
 export function deleteOptions(body: unknown, query: URLSearchParams): DeleteOptions {
   const grace = query.get("gracePeriodSeconds");
   const fromQuery = compact({
@@ -77,14 +77,14 @@ function checkPreconditions(options: DeleteOptions, { metadata }: ApiObject, cal
   }
 }
 
-/** Finalizers after a deletion with this propagation. */
+/** Returns the finalizers after a deletion with the given propagation. */
 function finalizersFor(options: DeleteOptions, { metadata }: ApiObject, call: Call): string[] {
   const present = metadata.finalizers ?? [];
   const { propagationPolicy, orphanDependents } = options;
   const own: string[] = [FINALIZERS.foreground, FINALIZERS.orphan];
   const said = propagationPolicy || typeof orphanDependents === "boolean" ||
     present.some((finalizer) => own.includes(finalizer));
-  // The default of batch/v1 jobs is an old promise.
+  // Orphan is the default of batch/v1 Jobs for compatibility.
   const isJob = sameKey(call.resource, KEYS.jobs);
   const policy = propagationPolicy ?? (orphanDependents || (!said && isJob) ? "Orphan" : undefined);
   if (policy === undefined && typeof orphanDependents !== "boolean") return present;
@@ -93,7 +93,7 @@ function finalizersFor(options: DeleteOptions, { metadata }: ApiObject, call: Ca
   return policy === "Orphan" ? [...others, FINALIZERS.orphan] : others;
 }
 
-/** Seconds that a pod is given to stop: none where no kubelet has it, or it has ended. */
+/** Returns the grace period of a pod in seconds; 0 if the pod has no node or has ended. */
 function graceOf(options: DeleteOptions, object: ApiObject, call: Call): number {
   if (!sameKey(call.resource, KEYS.pods)) return 0;
   const phase = textAt(object.status, "phase");
@@ -104,7 +104,7 @@ function graceOf(options: DeleteOptions, object: ApiObject, call: Call): number 
   return running === undefined ? wanted : Math.min(wanted, running);
 }
 
-/** The object marked as being deleted; the same where it already was, so. */
+/** Returns the object marked for deletion. */
 function marked(
   context: Context,
   call: Call,
@@ -133,7 +133,7 @@ function marked(
   };
 }
 
-/** Deletes an object, or begins to. Throws 404 and 409. */
+/** Deletes an object, or marks it for deletion. Throws 404 and 409. */
 export async function deleteObject(
   context: Context,
   call: Call,
@@ -152,7 +152,7 @@ export async function deleteObject(
   const finalizers = finalizersFor(options, object, call);
   const grace = graceOf(options, object, call);
   const { namespace, name } = object.metadata;
-  if (finalizers.length === 0 && grace === 0 && holdsOf(object) === 0) {
+  if (finalizers.length === 0 && grace === 0 && namespaceFinalizers(object) === 0) {
     if (!call.dryRun) store.remove(call.resource, namespace, name);
     return { object, removed: true };
   }

@@ -1,4 +1,4 @@
-/** Lists: selected, in pages, of one moment. */
+/** Lists of objects: selection, pages, and consistency between pages. */
 import { z } from "zod";
 import type { Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
@@ -17,7 +17,7 @@ export interface Page {
   };
 }
 
-/** Where the next page begins: after an object, in the state of a revision. */
+/** Continue token: the revision, and the object after which the next page begins. */
 const tokenSchema = z.object({ revision: z.number().int(), after: z.string() });
 
 function encodeToken(token: z.infer<typeof tokenSchema>): string {
@@ -31,17 +31,17 @@ function decodeToken(token: string): z.infer<typeof tokenSchema> {
     if (
       cause instanceof SyntaxError || cause instanceof DOMException || cause instanceof z.ZodError
     ) {
-      throw badRequest("continue key is not valid: take it from the page before");
+      throw badRequest("continue key is not valid: use the one of the previous page");
     }
     throw cause;
   }
 }
 
-function place({ metadata }: ApiObject): string {
+function orderKey({ metadata }: ApiObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-/** Reads a query parameter that is a revision. Throws 400. */
+/** Parses the query parameter `resourceVersion`. Throws 400. */
 export function revisionOf(query: URLSearchParams): number | undefined {
   const given = query.get("resourceVersion") ?? "";
   if (given === "") return undefined;
@@ -56,7 +56,7 @@ function limitOf(query: URLSearchParams): number {
   throw badRequest(`Invalid value: "${given}": limit must be a whole number`);
 }
 
-/** The revision that the client wants the list of: undefined means now. */
+/** Returns the revision that the client asks for; undefined for the current one. */
 function wantedRevision({ store }: Context, query: URLSearchParams): number | undefined {
   const revision = revisionOf(query);
   const match = query.get("resourceVersionMatch");
@@ -81,8 +81,8 @@ function wantedRevision({ store }: Context, query: URLSearchParams): number | un
 }
 
 /**
- * A page of the objects of a kind. Every page of one list shows the same moment; a token that is
- * older than the history gets 410.
+ * Returns a page of the objects of a kind. Every page of a list shows the same revision. Throws 410
+ * for a continue token that is older than the history.
  */
 export function listObjects(
   context: Context,
@@ -98,7 +98,7 @@ export function listObjects(
     ? store.list(resource, namespace)
     : store.listAt(resource, namespace, at);
   const selects = selectorOf(query, resource);
-  const rest = all.filter((object) => token === undefined || place(object) > token.after);
+  const rest = all.filter((object) => token === undefined || orderKey(object) > token.after);
   const selected = selects ? rest.filter(selects) : rest;
   const items = selected.slice(0, limitOf(query));
   const remaining = selected.length - items.length;
@@ -107,7 +107,7 @@ export function listObjects(
     items: items.map((object) => asServed(context, object, resource)),
     metadata: {
       resourceVersion: `${revision}`,
-      ...(remaining > 0 && last && { continue: encodeToken({ revision, after: place(last) }) }),
+      ...(remaining > 0 && last && { continue: encodeToken({ revision, after: orderKey(last) }) }),
       ...(remaining > 0 && !selects && { remainingItemCount: remaining }),
     },
   };

@@ -1,7 +1,7 @@
 /** Source of pod logs: the interface by which the server reaches the kubelet. */
 import type { ApiObject } from "../objects/api_object.ts";
 
-/** What a client wants of a pod's log. */
+/** Request for a pod's log. */
 export interface PodLogRequest {
   readonly pod: ApiObject;
   readonly namespace: string;
@@ -15,9 +15,9 @@ export interface PodLogRequest {
   readonly sinceSeconds?: number;
   /** RFC 3339. */
   readonly sinceTime?: string;
-  /** Aborted when the client goes away or the server closes. */
+  /** Aborted when the client disconnects or the server closes. */
   readonly signal: AbortSignal;
 }
 
-/** Answers with the log as a stream of text. May throw `StatusError`-like errors. */
+/** Returns the log as a stream of text. May throw a `StatusError`. */
 export type PodLogs = (request: PodLogRequest) => Promise<Response>;

@@ -5,7 +5,7 @@ import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest } from "../objects/status_error.ts";
 import type { ResourceKey } from "../storage/store.ts";
 
-/** Says whether an object is selected. */
+/** Says if an object is selected. */
 export type Selects = (object: ApiObject) => boolean;
 
 const SET = /^\s*([^\s!=,()]+)\s+(in|notin)\s*\(([^)]*)\)\s*$/;
@@ -35,18 +35,18 @@ function requirementOf(clause: string): LabelRequirement {
     return { key, operator: not === "!" ? "DoesNotExist" : "Exists" };
   }
   throw badRequest(
-    `unable to parse requirement: "${clause.trim()}" is no label selector; write key=value, ` +
+    `unable to parse requirement: "${clause.trim()}" is not a label selector; write key=value, ` +
       "key!=value, key in (a,b), key notin (a,b), key or !key",
   );
 }
 
-/** Reads a label selector such as `app=web,tier in (a,b),!old`. Throws 400. */
+/** Parses a label selector such as `app=web,tier in (a,b),!old`. Throws 400. */
 function parseLabelSelector(selector: string): Selects {
   const matchExpressions = clauses(selector).map(requirementOf);
   return ({ metadata }) => meetsSelector(metadata.labels ?? {}, { matchExpressions });
 }
 
-/** Fields by which kinds may be selected, besides `metadata.name` and `metadata.namespace`. */
+/** Fields that field selectors may use, besides `metadata.name` and `metadata.namespace`. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "/pods": [
     "spec.nodeName",
@@ -77,16 +77,16 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   "batch/jobs": ["status.successful"],
 };
 
-/** Fields that stand elsewhere in the object than they are called. */
+/** Fields whose path in the object differs from their name. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "/events source": "source.component",
   "batch/jobs status.successful": "status.succeeded",
 };
 
-/** Fields that are numbers: what is not there is 0. */
+/** Numeric fields: a missing one counts as 0. */
 const COUNTED = new Set(["status.succeeded"]);
 
-/** The text of a field; what is not there is empty. */
+/** Returns the text of a field; empty if it is missing. */
 function fieldText(object: ApiObject, path: string): string {
   let value: unknown = object;
   for (const part of path.split(".")) value = isObject(value) ? value[part] : undefined;
@@ -94,7 +94,7 @@ function fieldText(object: ApiObject, path: string): string {
   return `${value}`;
 }
 
-/** Reads a field selector such as `metadata.name=x,status.phase!=Running`. Throws 400. */
+/** Parses a field selector such as `metadata.name=x,status.phase!=Running`. Throws 400. */
 function parseFieldSelector(
   selector: string,
   key: ResourceKey & { readonly selectableFields?: readonly string[] },
@@ -120,7 +120,7 @@ function parseFieldSelector(
   return (object) => tests.every((test) => test(object));
 }
 
-/** Both selectors of a request's query; undefined where it selects everything. */
+/** Parses both selectors of a query; undefined if they select everything. Throws 400. */
 export function selectorOf(
   query: URLSearchParams,
   key: Parameters<typeof parseFieldSelector>[1],

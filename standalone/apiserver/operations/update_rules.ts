@@ -1,4 +1,4 @@
-/** Where updates differ by kind: those that create, those that need a version, what patches keep. */
+/** Rules of updates that differ by kind: create on update, required resource versions, and UIDs in patches. */
 import { isObject, objectAt, textAt } from "../../../crds/json.ts";
 import type { Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
@@ -6,7 +6,7 @@ import * as field from "../objects/field_errors.ts";
 import { invalid } from "../objects/status_error.ts";
 import type { Call, Context } from "./context.ts";
 
-/** Kinds that an update makes where they are missing. */
+/** Kinds that an update creates if they are missing. */
 const CREATED_ON_UPDATE = new Set([
   "/endpoints",
   "/events",
@@ -17,7 +17,7 @@ const CREATED_ON_UPDATE = new Set([
   "rbac.authorization.k8s.io/roles",
 ]);
 
-/** Says whether an update is to create: nothing is there, and the sender expects nothing and may. */
+/** Says if an update may create the object: it is missing, the client expects none, and may create it. */
 export function mayCreate(context: Context, call: Call, body: unknown): boolean {
   const { resource: kind, namespace, name = "", subresource } = call;
   const { group, version, resource } = kind;
@@ -29,7 +29,7 @@ export function mayCreate(context: Context, call: Call, body: unknown): boolean 
   return context.access.authorizer.authorize(call.user, attributes).allowed;
 }
 
-/** Built-in kinds that, like custom ones, are never overwritten unseen. */
+/** Built-in kinds whose updates, like those of custom ones, must name a resource version. */
 const VERSIONED = new Set([
   "coordination.k8s.io/leases",
   "apiextensions.k8s.io/customresourcedefinitions",
@@ -38,14 +38,14 @@ const VERSIONED = new Set([
   "admissionregistration.k8s.io/validatingwebhookconfigurations",
 ]);
 
-/** Says whether an update must name the version that it replaces. */
+/** Says if an update must name the resource version that it replaces. */
 export function needsVersion({ custom, group, resource }: Resource): boolean {
   return custom || VERSIONED.has(`${group}/${resource}`);
 }
 
 /**
- * A patch does not touch the UID: unlike that of an update it is no precondition, and a patch of a
- * custom kind's status does not even look at it. Throws 422.
+ * Checks that a patch does not change the UID. Unlike in an update the UID is not a precondition, and a
+ * patch of a custom kind's status ignores it. Throws 422.
  */
 export function sameUid(next: unknown, current: ApiObject, { resource, subresource }: Call) {
   const { kind, apiVersion, metadata } = current;

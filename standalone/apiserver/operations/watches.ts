@@ -1,4 +1,4 @@
-/** Watches: what is there, then what changes, as a stream of JSON lines. */
+/** Watches: initial objects and later changes, as a stream of JSON lines. */
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
@@ -8,34 +8,34 @@ import { asServed, type Context } from "./context.ts";
 import { revisionOf } from "./lists.ts";
 import { selectorOf } from "./selectors.ts";
 
-/** One line of a watch. */
+/** An event of a watch. */
 export interface WatchEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
   readonly object: unknown;
 }
 
-/** Makes of an object what the client asked for: itself, its metadata, a table. */
-export type Presents = (object: ApiObject, type: WatchEvent["type"]) => unknown;
+/** Converts an object to what the client asked for: itself, its metadata or a table. */
+export type Present = (object: ApiObject, type: WatchEvent["type"]) => unknown;
 
-/** A slow client is cut off when so many events wait for it. */
+/** A watch ends when this many events wait for a slow client. */
 const QUEUE_MAX = 20_000;
-/** A bookmark at least so often, where the client allows them. */
+/** Interval of bookmarks, if the client allows them. */
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** Watches end after this time where the client does not say when. */
+/** Time after which watches end if the client does not set one. */
 const DEFAULT_TIMEOUT_SECONDS = 3600;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
-/** What a watch is of. */
+/** Options of a watch. */
 export interface WatchOptions {
   readonly resource: Resource;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly query: URLSearchParams;
-  readonly present: Presents;
+  readonly present: Present;
 }
 
 interface Start {
-  /** Objects to tell of first. */
+  /** Objects to send first. */
   readonly objects: ApiObject[];
   readonly changes: Change[];
   /** A bookmark ends the initial events. */
@@ -74,8 +74,8 @@ function startOf({ store }: Context, { resource, namespace, query }: WatchOption
   return { objects: [], changes: store.changesSince(resource, since), announced: false };
 }
 
-/** What a change is to somebody who sees only what is selected. */
-function seen(
+/** Returns the type of a change for a client that sees only selected objects; undefined if it sees none of it. */
+function eventTypeOf(
   change: Change,
   selects: (object: ApiObject) => boolean,
 ): WatchEvent["type"] | undefined {
@@ -85,7 +85,7 @@ function seen(
   return was ? "DELETED" : undefined;
 }
 
-/** Says whether a change is the end of a custom kind. */
+/** Says if a change removes a custom kind. */
 function endsService({ type, key, object }: Change, { custom, resource, group }: Resource) {
   return custom && type === "DELETED" && sameKey(key, KEYS.customResourceDefinitions) &&
     object.metadata.name === `${resource}.${group}`;
@@ -108,9 +108,9 @@ function bookmark(resource: Resource, revision: number, annotations?: Record<str
 }
 
 /**
- * Starts a watch. Throws 400, and 410 where the history does not reach back to the resource
- * version. The stream ends at its timeout, when the client or the server goes, when its kind is
- * no longer served, or when the client is too slow (with an ERROR event).
+ * Starts a watch. Throws 400, and 410 if the history does not reach back to the resource version. The
+ * stream ends at its timeout, when the client disconnects, when the server closes, when the kind is no
+ * longer served, or with an ERROR event when the client is too slow.
  */
 export function watchObjects(context: Context, options: WatchOptions): ReadableStream<Uint8Array> {
   const { store, closing } = context;
@@ -135,14 +135,14 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
         stop();
         if (error) send({ type: "ERROR", object: error.toStatus() });
         else if (allowBookmarks) send(bookmark(resource, store.revision));
-        if (ended) return; // To send can find the client gone, which cancels the stream.
+        if (ended) return; // Sending may find the client gone, which cancels the stream.
         ended = true;
         controller.close();
       };
-      const tell = (change: Change) => {
+      const notify = (change: Change) => {
         if (endsService(change, resource)) return end();
         if (!sameKey(change.key, resource)) return;
-        const type = seen(change, selects);
+        const type = eventTypeOf(change, selects);
         if (!type) return;
         if (-(controller.desiredSize ?? 0) > QUEUE_MAX) {
           return end(expired("the client reads too slowly; list again"));
@@ -153,14 +153,14 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
           : change.object;
         show(type, object);
       };
-      const unsubscribe = store.subscribe(tell);
-      const mark = () => allowBookmarks && send(bookmark(resource, store.revision));
-      const marking = setInterval(mark, BOOKMARK_INTERVAL_MS);
+      const unsubscribe = store.subscribe(notify);
+      const sendBookmark = () => allowBookmarks && send(bookmark(resource, store.revision));
+      const bookmarks = setInterval(sendBookmark, BOOKMARK_INTERVAL_MS);
       const timeout = setTimeout(() => end(), Math.min(seconds * 1000, 2 ** 31 - 1));
       const leave = () => end();
       stop = () => {
         unsubscribe();
-        clearInterval(marking);
+        clearInterval(bookmarks);
         clearTimeout(timeout);
         closing.removeEventListener("abort", leave);
         stop = () => {};
@@ -170,10 +170,10 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
       if (start.announced) {
         send(bookmark(resource, store.revision, { [INITIAL_EVENTS_END]: "true" }));
       }
-      for (const change of start.changes) tell(change);
+      for (const change of start.changes) notify(change);
     },
     cancel: () => {
-      // The stream is closed by now: an abort that is being told must not close it again.
+      // The stream is already closed: an abort in progress must not close it again.
       ended = true;
       stop();
     },

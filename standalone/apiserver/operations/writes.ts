@@ -1,4 +1,4 @@
-/** Create and update: decode, default, admit, validate, store. */
+/** Creation and update of objects: decoding, defaults, admission, validation, storage. */
 import { compact, sameJson } from "../../../crds/json.ts";
 import { randomSuffix } from "../../../crds/random_suffix.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
@@ -19,20 +19,20 @@ import {
 } from "../objects/status_error.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import { asServed, type Call, type Context, inVersion } from "./context.ts";
-import { checkKind, holdsOf, newObject, nextObject } from "./strategies.ts";
+import { checkKind, namespaceFinalizers, newObject, nextObject } from "./strategy.ts";
 import { needsVersion } from "./update_rules.ts";
 
-/** Times that a patch without a resource version is tried again after somebody else's write. */
+/** Attempts of an update without a resource version when others write the object meanwhile. */
 const CONFLICT_RETRIES = 5;
-/** Length of a name with room for a generated end. */
+/** Longest prefix of a generated name. */
 const GENERATED_PREFIX_MAX = 58;
 
-/** A name made of a prefix and a random end. */
+/** Returns a name of a prefix and a random suffix. */
 function generatedName(prefix: string): string {
   return prefix.slice(0, GENERATED_PREFIX_MAX) + randomSuffix(Math.random);
 }
 
-/** What admission is told of a call. */
+/** Returns the admission request of a call. */
 export function admissionRequest(
   call: Call,
   operation: AdmissionRequest["operation"],
@@ -52,7 +52,7 @@ export function admissionRequest(
   };
 }
 
-/** Reads a body: unknown fields go, or are told of, as `fieldValidation` says; defaults come. */
+/** Decodes a body: handles unknown fields as `fieldValidation` says, drops them, and fills in defaults. */
 function decode(context: Context, call: Call, body: unknown): SentObject {
   const sent = parseSent(body);
   checkKind(sent, call.resource);
@@ -60,24 +60,24 @@ function decode(context: Context, call: Call, body: unknown): SentObject {
   if (!schema) return sent;
   const whole = { ...sent, apiVersion: apiVersionOf(call.resource), kind: call.resource.kind };
   if (call.fieldValidation !== "Ignore") {
-    const told = [
+    const problems = [
       ...(call.duplicateFields?.() ?? []).map((path) => `duplicate field "${path}"`),
       ...schema.unknownFields(whole).map((path) => `unknown field "${path}"`),
     ];
-    if (call.fieldValidation === "Strict" && told.length > 0) {
+    if (call.fieldValidation === "Strict" && problems.length > 0) {
       const { kind } = call.resource;
       throw badRequest(
         `${kind} in version "${call.resource.version}" cannot be handled as a ${kind}: ` +
-          `strict decoding error: ${told.join(", ")}`,
+          `strict decoding error: ${problems.join(", ")}`,
       );
     }
-    call.warnings.push(...told);
+    call.warnings.push(...problems);
   }
   const filled = parseSent(schema.applyDefaults(schema.prune(whole)));
   return isDefinition(call.resource) ? definitionDefaults(filled) : filled;
 }
 
-/** The object after admission, with the metadata that is the server's own put back. */
+/** Returns the object after admission, with the server's own metadata restored. */
 function readmitted(context: Context, object: unknown, before: ApiObject, resource: Resource) {
   if (object === before) return before;
   const schema = context.registry.schemaOf(resource);
@@ -92,7 +92,7 @@ function validate(context: Context, resource: Resource, object: ApiObject, old?:
     ...context.registry.schemaOf(resource)?.validate(object, old) ?? [],
     ...(isDefinition(resource) ? definitionProblems(object) : []),
   ];
-  // What Go could not decode is no object of a built-in kind at all.
+  // Built-in kinds with fields of a wrong type are refused like Go refuses to decode them.
   const undecodable = causes.find(({ reason }) => reason === "FieldValueTypeInvalid");
   if (!resource.custom && undecodable) {
     const { kind, version } = resource;
@@ -131,7 +131,7 @@ function nameOf(sent: SentObject, call: Call): string {
     );
   }
   if (resourceVersion !== undefined && resourceVersion !== "") {
-    // The code of the real server, which takes it for a bug of its caller.
+    // The real server returns this code too.
     throw new StatusError(
       500,
       "InternalError",
@@ -145,7 +145,7 @@ function nameOf(sent: SentObject, call: Call): string {
   ]);
 }
 
-/** Creates an object; answers with what was stored. */
+/** Creates an object and returns it as stored. */
 export async function createObject(
   context: Context,
   call: Call,
@@ -158,10 +158,10 @@ export async function createObject(
   checkNamespace(context, call, name);
   const now = rfc3339(context.now());
   const namespace = resource.namespaced ? call.namespace : undefined;
-  const born = newObject(sent, resource, { name, namespace, uid: crypto.randomUUID(), now });
-  const request = admissionRequest({ ...call, name }, "CREATE", { object: born });
+  const created = newObject(sent, resource, { name, namespace, uid: crypto.randomUUID(), now });
+  const request = admissionRequest({ ...call, name }, "CREATE", { object: created });
   const { object, warnings } = await admit(request, (changed) => {
-    const finished = readmitted(context, changed, born, resource);
+    const finished = readmitted(context, changed, created, resource);
     validate(context, resource, finished);
     return finished;
   });
@@ -173,15 +173,15 @@ export async function createObject(
   return inVersion(store.put(resource, inVersion(object, version)), resource);
 }
 
-/** Says whether a deletion has only waited for this update. */
-function isGone(object: ApiObject): boolean {
+/** Says if an update completes a pending deletion. */
+function completesDeletion(object: ApiObject): boolean {
   const { metadata } = object;
-  return holdsOf(object) === 0 && metadata.deletionTimestamp !== undefined &&
+  return namespaceFinalizers(object) === 0 && metadata.deletionTimestamp !== undefined &&
     !metadata.finalizers?.length &&
     (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 }
 
-/** Reads the object that a call names. Throws 404. */
+/** Returns the object that a call names. Throws 404. */
 export function existing(context: Context, { resource, namespace, name = "" }: Call): ApiObject {
   const found = context.store.get(resource, resource.namespaced ? namespace : undefined, name);
   if (!found) throw notFound(resource, name);
@@ -201,7 +201,7 @@ function checkVersion(sent: SentObject, current: ApiObject, resource: Resource):
   }
 }
 
-/** One attempt of an update; undefined where somebody else wrote meanwhile. */
+/** Attempts an update once. Returns undefined if the object was written meanwhile. */
 async function tryUpdate(
   context: Context,
   call: Call,
@@ -225,7 +225,7 @@ async function tryUpdate(
   call.warnings.push(...warnings);
   if (call.dryRun || sameJson(object, current)) return object;
   const { namespace, name } = object.metadata;
-  if (isGone(object)) {
+  if (completesDeletion(object)) {
     store.remove(resource, namespace, name);
     return object;
   }
@@ -234,8 +234,8 @@ async function tryUpdate(
 }
 
 /**
- * Updates the main resource, or its `status`, to what `change` makes of the current object. What
- * changes nothing writes nothing. Throws 404, 409, 422.
+ * Updates the main resource, or its `status`, to what `change` makes of the current object. Writes
+ * nothing if nothing changes. Throws 404, 409 and 422.
  */
 export async function updateObject(
   context: Context,

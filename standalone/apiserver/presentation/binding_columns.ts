@@ -2,7 +2,7 @@
 import { objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 
-/** Who is bound, of one kind; service accounts with their namespaces. */
+/** Returns a column of the bound subjects of one kind; service accounts have their namespaces. */
 export function boundSubjects(kind: string): (binding: ApiObject) => string {
   return (binding) =>
     objectsAt(binding, "subjects").filter((one) => one.kind === kind).map((one) => {

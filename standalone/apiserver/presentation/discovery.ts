@@ -1,13 +1,13 @@
-/** Documents that are not stored: versions, groups, resources, OpenAPI, keys of tokens. */
+/** Discovery documents: version, groups, resources, OpenAPI and OpenID. */
 import type { JsonObject } from "../../../crds/json.ts";
-import { JWKS_PATH } from "../access/discovery.ts";
+import { JWKS_PATH } from "../access/openid_discovery.ts";
 import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/resource.ts";
 import { methodNotAllowed } from "../objects/status_error.ts";
 import type { Context } from "../operations/context.ts";
 import { mediaTypes } from "./media_types.ts";
 import { openApiIndex, openApiV2, openApiV3 } from "./openapi.ts";
 
-/** The version that this server is compatible with. */
+/** Kubernetes version that this server is compatible with. */
 const GIT_VERSION = "v1.36.3";
 
 function versionInfo(): JsonObject {
@@ -36,7 +36,7 @@ interface Subresource {
   readonly verbs: readonly string[];
 }
 
-/** What the other subresources take: their kind and verbs. */
+/** Kinds and verbs of the other subresources. */
 const SUBRESOURCES: Readonly<Record<string, Omit<Subresource, "name">>> = {
   log: { group: "", version: "v1", kind: "Pod", verbs: ["get"] },
   binding: { group: "", version: "v1", kind: "Binding", verbs: ["create"] },
@@ -95,7 +95,7 @@ function resourceList(resources: readonly Resource[], groupVersion: string): Jso
   };
 }
 
-/** Versions by group, both in the order of discovery. */
+/** Returns the versions of each group, both in the order of discovery. */
 function groupsOf(resources: readonly Resource[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const { group, version } of resources) {
@@ -146,7 +146,7 @@ function aggregated(resources: readonly Resource[], apiVersion: string): JsonObj
   return { kind: "APIGroupDiscoveryList", apiVersion, metadata: {}, items };
 }
 
-/** The version of aggregated discovery that the client takes, before plain JSON. */
+/** Returns the version of aggregated discovery that the client prefers to plain JSON. */
 function aggregatedVersion(request: Request): string | undefined {
   for (const { type, parameters } of mediaTypes(request.headers.get("accept") ?? "")) {
     if (type !== "application/json") continue;
@@ -157,57 +157,61 @@ function aggregatedVersion(request: Request): string | undefined {
   return undefined;
 }
 
-function answer(body: unknown, type = "application/json"): Response {
+function documentResponse(body: unknown, type = "application/json"): Response {
   return new Response(JSON.stringify(body), { headers: { "content-type": type } });
 }
 
-function aggregatedAnswer(resources: readonly Resource[], version: string): Response {
+function aggregatedResponse(resources: readonly Resource[], version: string): Response {
   const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-  return answer(aggregated(resources, `apidiscovery.k8s.io/${version}`), type);
+  return documentResponse(aggregated(resources, `apidiscovery.k8s.io/${version}`), type);
 }
 
 function apiRoot(resources: readonly Resource[], request: Request): Response {
   const core = resources.filter((one) => one.group === "");
   const version = aggregatedVersion(request);
-  if (version) return aggregatedAnswer(core, version);
-  return answer({ kind: "APIVersions", apiVersion: "v1", versions: ["v1"] });
+  if (version) return aggregatedResponse(core, version);
+  return documentResponse({ kind: "APIVersions", apiVersion: "v1", versions: ["v1"] });
 }
 
 function apisRoot(resources: readonly Resource[], request: Request): Response {
   const named = resources.filter((one) => one.group !== "");
   const version = aggregatedVersion(request);
-  if (version) return aggregatedAnswer(named, version);
+  if (version) return aggregatedResponse(named, version);
   const groups = [...groupsOf(named)].map(([group, versions]) => groupDocument(group, versions));
-  return answer({ kind: "APIGroupList", apiVersion: "v1", groups });
+  return documentResponse({ kind: "APIGroupList", apiVersion: "v1", groups });
 }
 
-/** `/apis/GROUP` and `/apis/GROUP/VERSION`. */
+/** Serves `/apis/GROUP` and `/apis/GROUP/VERSION`. */
 function ofGroup(resources: readonly Resource[], group: string, version?: string) {
   const all = resources.filter((one) => one.group === group);
   const first = all[0];
   if (!first) return undefined;
   if (version === undefined) {
     const versions = groupsOf(all).get(group) ?? [];
-    return answer({ kind: "APIGroup", apiVersion: "v1", ...groupDocument(group, versions) });
+    return documentResponse({
+      kind: "APIGroup",
+      apiVersion: "v1",
+      ...groupDocument(group, versions),
+    });
   }
   const served = all.filter((one) => one.version === version);
   if (served.length === 0) return undefined;
-  return answer(resourceList(served, apiVersionOf({ group, version })));
+  return documentResponse(resourceList(served, apiVersionOf({ group, version })));
 }
 
 function openApi(context: Context, parts: string[], request: Request): Response | undefined {
   const [, version, root, group, apiVersion] = parts;
   if (version === "v2") return openApiV2(request);
   if (version !== "v3") return undefined;
-  if (root === undefined) return answer(openApiIndex(context.registry));
+  if (root === undefined) return documentResponse(openApiIndex(context.registry));
   const groupVersion = root === "api"
     ? { group: "", version: group ?? "" }
     : { group: group ?? "", version: apiVersion ?? "" };
   const document = openApiV3(context.registry, groupVersion);
-  return document && answer(document);
+  return document && documentResponse(document);
 }
 
-/** Answers a request for a document; undefined where there is none at its path. Throws 405. */
+/** Serves a document; undefined if there is none at the path. Throws 405. */
 export function discoveryDocument(
   context: Context,
   request: Request,
@@ -219,13 +223,13 @@ export function discoveryDocument(
   if (request.method !== "GET" && request.method !== "HEAD") throw methodNotAllowed();
   if (root === "openapi") return openApi(context, parts, request);
   if (url.pathname === "/.well-known/openid-configuration") {
-    return answer(context.access.openIdConfiguration());
+    return documentResponse(context.access.openIdConfiguration());
   }
   if (url.pathname === JWKS_PATH) {
-    return answer(context.access.jwks(), "application/jwk-set+json");
+    return documentResponse(context.access.jwks(), "application/jwk-set+json");
   }
   if (more.length > 0) return undefined;
-  if (root === "version") return answer(versionInfo());
+  if (root === "version") return documentResponse(versionInfo());
   if (root === "api") {
     return first === undefined ? apiRoot(resources, request) : ofGroup(resources, "", first);
   }

@@ -1,7 +1,7 @@
 /** Media types that a client accepts, and the form of the response that they ask for. */
 import { notAcceptable } from "../objects/status_error.ts";
 
-/** How an answer is to be shown. */
+/** Form of a response. */
 export type Form = "json" | "table" | "metadata";
 
 interface MediaType {
@@ -9,7 +9,7 @@ interface MediaType {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** Reads an Accept header, in the client's order. */
+/** Parses an Accept header; keeps its order. */
 export function mediaTypes(header: string): MediaType[] {
   return header.split(",").map((entry) => {
     const [type = "", ...parameters] = entry.split(";").map((part) => part.trim());
@@ -22,7 +22,7 @@ export function mediaTypes(header: string): MediaType[] {
 
 const JSON_TYPES = new Set(["application/json", "application/*", "*/*"]);
 
-/** The first form that the client takes and this server makes. Throws 406. */
+/** Returns the first form that the client accepts and this server supports. Throws 406. */
 export function acceptedForm(header: string | null): Form {
   if (!header) return "json";
   for (const { type, parameters } of mediaTypes(header)) {

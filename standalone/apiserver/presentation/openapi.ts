@@ -1,9 +1,9 @@
-/** OpenAPI documents, as far as kubectl reads them: explain, and who checks unknown fields. */
+/** OpenAPI documents, as far as kubectl needs them for `explain` and validation. */
 import { isObject, type JsonObject } from "../../../crds/json.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
-import { KUBERNETES_DEFINITIONS } from "../schemas/engine.ts";
-import { kubernetesSchemaName } from "../schemas/kubernetes.ts";
+import { kubernetesSchemaName } from "../schemas/kubernetes_schemas.ts";
+import { KUBERNETES_DEFINITIONS } from "../schemas/schema.ts";
 
 const REF = "#/components/schemas/";
 const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -27,7 +27,7 @@ function hash(text: string): string {
   return value.toString(16).toUpperCase();
 }
 
-/** `/openapi/v3`: where the document of each group and version is. */
+/** Returns the document at `/openapi/v3`: the paths of each group and version's document. */
 export function openApiIndex(registry: Registry): JsonObject {
   const contents = new Map<string, unknown[]>();
   for (const resource of registry.all()) {
@@ -47,14 +47,14 @@ function gvkOf({ group, version, kind }: Resource): JsonObject {
   return { group, version, kind };
 }
 
-/** Name of a custom kind's schema: its group turned round, as upstream names them. */
+/** Returns the name of a kind's schema; that of a custom kind begins with its reversed group, as upstream. */
 function schemaNameOf(resource: Resource): string {
   const { group, version, kind } = resource;
   return kubernetesSchemaName(group, version, kind) ??
     [...group.split(".").reverse(), version, kind].filter((part) => part !== "").join(".");
 }
 
-/** The schemas that a schema leads to, by name. */
+/** Collects the schemas that a schema refers to, by name. */
 function closure(schema: unknown, found: JsonObject): void {
   if (Array.isArray(schema)) schema.forEach((item) => closure(item, found));
   if (!isObject(schema)) return;
@@ -116,7 +116,7 @@ function pathsOf(resource: Resource): JsonObject {
   };
 }
 
-/** `/openapi/v3/…`: paths and schemas of one group and version; undefined where it has no kinds. */
+/** Returns paths and schemas of one group and version; undefined if it has no kinds. */
 export function openApiV3(registry: Registry, groupVersion: GroupVersion): JsonObject | undefined {
   const resources = registry.all().filter((one) => pathOf(one) === pathOf(groupVersion));
   if (resources.length === 0) return undefined;
@@ -138,8 +138,8 @@ export function openApiV3(registry: Registry, groupVersion: GroupVersion): JsonO
 }
 
 /**
- * `/openapi/v2`: nothing but a head, since kubectl finds what it needs in version 3. Clients that
- * want it in protobuf get the same head: fields 1 (swagger) and 2 (info: title, version).
+ * Serves `/openapi/v2`: only a header, since kubectl finds what it needs in version 3. Clients that ask
+ * for protobuf get the same header: fields 1 (swagger) and 2 (info: title, version).
  */
 export function openApiV2(request: Request): Response {
   const accepted = request.headers.get("accept") ?? "";

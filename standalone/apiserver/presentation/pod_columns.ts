@@ -1,15 +1,15 @@
-/** What `kubectl get pods` says of a pod: ready containers, status, restarts. */
+/** Columns of pods in `kubectl get`: ready containers, status, restarts. */
 import { type JsonObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { humanDuration } from "./duration.ts";
+import { humanDuration } from "./human_duration.ts";
 
-/** `1/2`: ready containers of all. */
+/** Returns ready and all containers, such as `1/2`. */
 export function readyContainers(pod: ApiObject): string {
   const ready = objectsAt(pod.status, "containerStatuses").filter((one) => one.ready === true);
   return `${ready.length}/${objectsAt(pod.spec, "containers").length}`;
 }
 
-/** Why a container waits or has ended; undefined while it runs. */
+/** Returns why a container waits or has ended; undefined while it runs. */
 function stateReason(status: JsonObject): string | undefined {
   const waiting = textAt(status, "state", "waiting", "reason");
   if (waiting) return waiting;
@@ -34,7 +34,7 @@ function initStatus(pod: ApiObject): string | undefined {
   return reason && reason !== "PodInitializing" ? `Init:${reason}` : `Init:${index}/${total}`;
 }
 
-/** The status column: the phase, or the most telling reason. */
+/** Returns the status column: the phase, or the most specific reason. */
 export function podStatus(pod: ApiObject): string {
   const phase = textAt(pod.status, "phase") ?? "Unknown";
   const finished = phase === "Succeeded" || phase === "Failed";
@@ -54,7 +54,7 @@ export function podStatus(pod: ApiObject): string {
   return found ?? reason;
 }
 
-/** The restarts column: `2 (3m ago)`. */
+/** Returns the restarts column, such as `2 (3m ago)`. */
 export function podRestarts(pod: ApiObject, now: number): string {
   const statuses = objectsAt(pod.status, "containerStatuses");
   const restarts = statuses.reduce((sum, one) => sum + (numberAt(one, "restartCount") ?? 0), 0);

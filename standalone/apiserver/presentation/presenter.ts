@@ -1,9 +1,9 @@
-/** How objects and lists are shown: whole, as metadata only, as a table. */
+/** Presentation of objects and lists: whole, as metadata only, or as a table. */
 import type { JsonObject } from "../../../crds/json.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";
-import type { Presents } from "../operations/watches.ts";
+import type { Present } from "../operations/watches.ts";
 import type { Form } from "./media_types.ts";
 import { tableOf } from "./table.ts";
 
@@ -13,26 +13,26 @@ function metadataOnly({ metadata }: ApiObject): JsonObject {
   return { kind: "PartialObjectMetadata", apiVersion: META, metadata };
 }
 
-/** What a client wants to see of the objects of a kind. */
+/** View of the objects of a kind that a client asks for. */
 export interface View {
   readonly resource: Resource;
   readonly form: Form;
-  /** What a row of a table has of its object: `None`, `Metadata` or `Object`. */
+  /** Part of its object that a row of a table has: `None`, `Metadata` or `Object`. */
   readonly includeObject: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Shows one object as the client wants it. */
+/** Presents one object. */
 export function presentObject(view: View, object: ApiObject): unknown {
   return presenter(view)(object, "ADDED");
 }
 
 /**
- * Shows objects of a watch, or a single one. Of a watch of tables only the first has column
+ * Returns a function that presents the objects of a watch. Of a watch of tables only the first has column
  * definitions.
  */
-export function presenter({ resource, form, includeObject, now }: View): Presents {
+export function presenter({ resource, form, includeObject, now }: View): Present {
   if (form === "json") return (object) => object;
   if (form === "metadata") return metadataOnly;
   let first = true;
@@ -49,7 +49,7 @@ export function presenter({ resource, form, includeObject, now }: View): Present
   };
 }
 
-/** Shows a page of a list. */
+/** Presents a page of a list. */
 export function presentList(view: View, { items, metadata }: Page): unknown {
   const { resource, form, includeObject, now } = view;
   if (form === "table") {
@@ -76,7 +76,7 @@ export function presentList(view: View, { items, metadata }: Page): unknown {
   };
 }
 
-/** Items of built-in lists have no `apiVersion` and `kind`, as the real server has it. */
+/** Items of built-in lists have no `apiVersion` and `kind`, as in the real server. */
 function withoutKind({ apiVersion: _apiVersion, kind: _kind, ...rest }: ApiObject): JsonObject {
   return rest;
 }

@@ -1,12 +1,12 @@
-/** Columns of the built-in kinds in `kubectl get`: a table. */
+/** Printer columns of the built-in kinds in `kubectl get`. */
 import { isObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { boundSubjects } from "./binding_columns.ts";
-import { age, humanDuration } from "./duration.ts";
+import { age, humanDuration } from "./human_duration.ts";
 import { podRestarts, podStatus, readyContainers } from "./pod_columns.ts";
 
-/** A column and what it shows of an object. */
+/** A column with its cell for an object. */
 export interface PrinterColumn {
   readonly name: string;
   readonly type: string;
@@ -39,7 +39,7 @@ function integer(name: string, cell: Cell): PrinterColumn {
 
 const AGE = column("Age", ({ metadata }, now) => age(metadata.creationTimestamp, now));
 
-/** A cell that shows the text of a field of spec or status. */
+/** Returns a cell with the text of a field of spec or status. */
 function of(part: "spec" | "status", field: string, otherwise = NONE): Cell {
   return (object) => textAt(object[part], field) || otherwise;
 }
@@ -259,10 +259,10 @@ const COLUMNS: Readonly<Record<string, readonly PrinterColumn[]>> = {
   ],
 };
 
-/** Columns of a built-in kind; name and age where it has none of its own. */
+/** Returns the columns of a built-in kind; name and age by default. */
 export function printersOf({ group, resource }: Resource): readonly PrinterColumn[] {
   const columns = COLUMNS[`${group}/${resource}`] ?? [AGE];
-  // Events are told apart by what happened, not by their names.
+  // The names of events say nothing, so that they come last.
   if (group === "" && resource === "events") {
     return [...columns, { ...NAME_COLUMN, format: undefined, priority: 1 }];
   }

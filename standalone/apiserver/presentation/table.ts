@@ -1,12 +1,12 @@
-/** `kubectl get` as the server prints it: `meta.k8s.io/v1` Table. */
+/** Tables for `kubectl get` (`meta.k8s.io/v1` Table). */
 import type { JsonObject } from "../../../crds/json.ts";
 import type { Column, Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { jsonPath } from "../objects/json_path.ts";
-import { age } from "./duration.ts";
+import { age } from "./human_duration.ts";
 import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
 
-/** How a table is made. */
+/** Options of {@link tableOf}. */
 export interface TableOptions {
   /** Milliseconds since the epoch, for ages. */
   readonly now: number;
@@ -16,7 +16,7 @@ export interface TableOptions {
   readonly withColumns: boolean;
 }
 
-/** A cell of a custom kind's column: what its path finds, in the column's type. */
+/** Returns the cell of a custom kind's column: what its path finds, in the column's type. */
 function customCell(column: Column): PrinterColumn["cell"] {
   const find = jsonPath(column.jsonPath);
   return (object, now) => {
@@ -69,7 +69,7 @@ function included(object: ApiObject, include: string): unknown {
   return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
 }
 
-/** A table of objects of one kind. */
+/** Returns a table of objects of one kind. */
 export function tableOf(
   resource: Resource,
   objects: ApiObject[],

@@ -7,12 +7,12 @@ import { decodeProtobuf, PROTOBUF } from "./protobuf.ts";
 /** The largest body of a request, as on the real server. */
 const BODY_MAX_BYTES = 3 * 1024 * 1024;
 
-/** Media type of a body, without its parameters. */
+/** Returns the media type of a body, without its parameters. */
 export function contentType(request: Request): string {
   return (request.headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
-/** Reads a body of at most 3 MiB, whatever its header says. Throws 413. */
+/** Reads a body of at most 3 MiB, whatever its Content-Length says. Throws 413. */
 async function readBytes(request: Request): Promise<Uint8Array> {
   const length = Number(request.headers.get("content-length") ?? "0");
   if (length > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
@@ -39,12 +39,12 @@ export async function readText(request: Request): Promise<string> {
 
 const YAML = "application/yaml";
 
-/** Parses YAML: its first document. Throws 400. */
+/** Parses the first document of a YAML text. Throws 400. */
 function readYaml(text: string): unknown {
   try {
     return parseYaml(text, { maxAliasCount: 0 }) ?? undefined;
   } catch (cause) {
-    if (cause instanceof Error) throw badRequest(`the body is not YAML: ${cause.message}`);
+    if (cause instanceof Error) throw badRequest(`the body is not valid YAML: ${cause.message}`);
     throw cause;
   }
 }
@@ -54,7 +54,9 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    if (cause instanceof SyntaxError) throw badRequest(`the body is not JSON: ${cause.message}`);
+    if (cause instanceof SyntaxError) {
+      throw badRequest(`the body is not valid JSON: ${cause.message}`);
+    }
     throw cause;
   }
 }

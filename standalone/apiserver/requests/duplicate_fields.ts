@@ -1,17 +1,17 @@
-/** Fields that stand twice in one object of a JSON text: JSON.parse keeps the last in silence. */
+/** Duplicate fields of a JSON text, of which JSON.parse silently keeps the last. */
 import { under } from "../objects/field_errors.ts";
 
-/** An object or list that is being read. */
+/** An object or list while it is read. */
 interface Frame {
   readonly path: string;
   /** Members so far; undefined in a list. */
   readonly keys: Set<string> | undefined;
-  /** The member whose value comes next. */
+  /** Name of the member whose value follows. */
   key: string | undefined;
   index: number;
 }
 
-/** Texts, brackets, commas and colons; what stands between them tells nothing here. */
+/** Texts, brackets, commas and colons; other tokens do not matter here. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
 
 function placeOf(frame: Frame | undefined): string {
@@ -19,7 +19,7 @@ function placeOf(frame: Frame | undefined): string {
   return under(frame.path, frame.keys === undefined ? frame.index : frame.key ?? "");
 }
 
-/** Paths of the fields that stand twice, such as `data.x`. The text must be valid JSON. */
+/** Returns the paths of duplicate fields, such as `data.x`. The text must be valid JSON. */
 export function duplicateFields(text: string): string[] {
   const found: string[] = [];
   const frames: Frame[] = [];

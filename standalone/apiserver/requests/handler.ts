@@ -1,4 +1,4 @@
-/** One request: authenticate, authorize, route, answer; every failure ends in a `Status`. */
+/** Request handler: authentication, authorization, routing, and errors as `Status`. */
 import { getLogger } from "@logtape/logtape";
 import { effectiveUser } from "../access/impersonation.ts";
 import type { Attributes, User } from "../access/user.ts";
@@ -16,7 +16,7 @@ import { jsonResponse } from "./response.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
-/** Paths that say whether the server lives; they tell nothing else and need no authentication. */
+/** Health paths: they need no authentication. */
 const HEALTH_PATHS = new Set(["/healthz", "/livez", "/readyz"]);
 
 function attributesOf(info: RequestInfo): Attributes {
@@ -47,14 +47,14 @@ function refusal(user: User, info: RequestInfo, reason: string): StatusError {
   });
 }
 
-/** Headers that some refusals carry. */
+/** Returns the extra headers of an error. */
 function refusalHeaders({ code, details }: StatusError): HeadersInit {
   if (code === 401) return { "www-authenticate": "Bearer" };
   if (details.retryAfterSeconds === undefined) return {};
   return { "retry-after": `${details.retryAfterSeconds}` };
 }
 
-/** The answer to a failure. What is no `StatusError` is a bug, or a disk that is full: 500. */
+/** Returns the response to an error. Errors other than `StatusError` are bugs, or a full disk: 500. */
 function failure(error: unknown, info: RequestInfo): Response {
   if (error instanceof StatusError) {
     return jsonResponse(error.toStatus(), error.code, refusalHeaders(error));
@@ -64,7 +64,7 @@ function failure(error: unknown, info: RequestInfo): Response {
   return jsonResponse(new StatusError(500, "InternalError", message).toStatus(), 500);
 }
 
-async function answer(
+async function serve(
   context: Context,
   request: Request,
   url: URL,
@@ -85,13 +85,13 @@ async function answer(
   return document;
 }
 
-/** Answers one request; never throws. */
+/** Handles one request; never throws. */
 export async function handle(context: Context, request: Request): Promise<Response> {
   const url = new URL(request.url);
   if (HEALTH_PATHS.has(url.pathname)) return new Response("ok");
   const info = requestInfo(request.method, url);
   try {
-    return await answer(context, request, url, info);
+    return await serve(context, request, url, info);
   } catch (error) {
     return failure(error, info);
   }

@@ -13,7 +13,7 @@ export interface Incoming {
   readonly user: User;
 }
 
-/** A call with the request that it came by. */
+/** A call with its request. */
 export interface Operation {
   readonly context: Context;
   readonly incoming: Incoming;
@@ -21,12 +21,12 @@ export interface Operation {
   readonly form: Form;
 }
 
-/** A response in JSON with the warnings of its call. */
+/** Returns a JSON response with the warnings of the call. */
 export function respond({ call }: Operation, body: unknown, status = 200): Response {
   const headers = new Headers();
   for (const warning of new Set(call.warnings)) {
     const quoted = warning.replace(/[\r\n]+/g, " ").replace(/[\\"]/g, "\\$&");
-    // Header values are bytes; what is no ASCII is sent as a question mark.
+    // Header values are ASCII; other characters are sent as question marks.
     headers.append("warning", `299 - "${quoted.replace(/[^\x20-\x7e]/g, "?").slice(0, 4096)}"`);
   }
   return jsonResponse(body, status, headers);

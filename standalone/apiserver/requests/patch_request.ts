@@ -1,10 +1,10 @@
-/** PATCH: the three kinds of patch, by media type. */
+/** Patch requests: the kind of patch by media type. */
 import type { ApiObject } from "../objects/api_object.ts";
 import { applyJsonPatch, applyMergePatch } from "../objects/json_patch.ts";
 import { unsupportedMediaType } from "../objects/status_error.ts";
 import { applyStrategicPatch } from "../objects/strategic_merge_patch.ts";
 import type { Call } from "../operations/context.ts";
-import { kubernetesSchemaName } from "../schemas/kubernetes.ts";
+import { kubernetesSchemaName } from "../schemas/kubernetes_schemas.ts";
 import { contentType, parseJson, readText } from "./body.ts";
 
 /** Media types of patches. */
@@ -15,7 +15,7 @@ const PATCH_TYPES = {
   apply: "application/apply-patch+yaml",
 } as const;
 
-/** Makes the new object of the current one. */
+/** Returns the patched object. */
 export type Change = (current: ApiObject) => unknown;
 
 const SUPPORTED = [PATCH_TYPES.json, PATCH_TYPES.merge, PATCH_TYPES.strategic];
@@ -33,7 +33,7 @@ function refuse(type: string, supported: string[]): never {
   );
 }
 
-/** Reads a patch request. Throws 400, 413 and 415. */
+/** Reads a patch request and returns its change. Throws 400, 413 and 415. */
 export async function readPatch(request: Request, { resource }: Call): Promise<Change> {
   const type = contentType(request);
   const supported = resource.custom ? SUPPORTED.slice(0, 2) : SUPPORTED;

@@ -1,4 +1,4 @@
-/** `pods/log`: checks what the client asks for, and hands it to who has the logs. */
+/** Requests for `pods/log`. */
 import { compact, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, methodNotAllowed, StatusError } from "../objects/status_error.ts";
@@ -8,7 +8,7 @@ import type { Operation } from "./operation.ts";
 
 const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 
-/** The container that is meant; with several, the client or an annotation must say which. */
+/** Returns the container's name; a pod with several needs it from the client or an annotation. */
 function containerOf(pod: ApiObject, asked: string | null): string {
   const main = objectsAt(pod.spec, "containers").map((one) => textAt(one, "name") ?? "");
   const all = [
@@ -53,8 +53,12 @@ function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal)
   });
 }
 
-/** The same stream; it aborts `left` when the client goes, and ends when the server closes. */
-function untilLeft(body: ReadableStream<Uint8Array>, left: AbortController, signal: AbortSignal) {
+/** Returns the same stream; it aborts `left` when the client disconnects, and ends when the server closes. */
+function untilDisconnected(
+  body: ReadableStream<Uint8Array>,
+  left: AbortController,
+  signal: AbortSignal,
+) {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -63,7 +67,7 @@ function untilLeft(body: ReadableStream<Uint8Array>, left: AbortController, sign
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
-        // Who has the log may end it with an error when it is told that nobody reads on.
+        // The source may end the stream with an error after the abort.
         if (!signal.aborted) throw error;
         controller.close();
       }
@@ -75,7 +79,7 @@ function untilLeft(body: ReadableStream<Uint8Array>, left: AbortController, sign
   });
 }
 
-/** Answers with the log of one container. Throws 400 and 404. */
+/** Serves the log of one container. Throws 400, 404 and 501. */
 export async function podLog({ context, incoming, call }: Operation): Promise<Response> {
   if (incoming.info.verb !== "get") throw methodNotAllowed();
   const pod = existing(context, call);
@@ -87,5 +91,5 @@ export async function podLog({ context, incoming, call }: Operation): Promise<Re
     throw new StatusError(501, "NotImplemented", message);
   }
   const { body, status, headers } = await context.podLogs(request);
-  return new Response(body && untilLeft(body, left, signal), { status, headers });
+  return new Response(body && untilDisconnected(body, left, signal), { status, headers });
 }

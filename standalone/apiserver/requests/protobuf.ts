@@ -1,14 +1,14 @@
 /**
- * Bodies in Kubernetes' protobuf, of the kinds that kubectl creates by typed commands (`create
- * namespace`, `create token`, `auth can-i`): kubectl sends those in no other form.
+ * Decoder of Kubernetes' protobuf bodies, for the kinds that kubectl sends in no other form (`create
+ * namespace`, `create token`, `auth can-i`).
  */
 import type { JsonObject } from "../../../crds/json.ts";
 import { badRequest, unsupportedMediaType } from "../objects/status_error.ts";
 
-/** The media type. */
+/** Media type of protobuf bodies. */
 export const PROTOBUF = "application/vnd.kubernetes.protobuf";
 
-/** Fields of a message by number: name and type. */
+/** Name and type of the fields of a message, by number. */
 type Message = Readonly<Record<number, readonly [name: string, type: FieldType]>>;
 type FieldType =
   | "text"
@@ -135,9 +135,9 @@ const KINDS: Readonly<Record<string, Message>> = {
   },
 };
 
-/** Four bytes before every message: `k8s` and a zero. */
+/** Magic number of four bytes before every message: `k8s` and a zero byte. */
 const MAGIC = [0x6b, 0x38, 0x73, 0];
-/** Reads numbers and stretches of bytes one after the other. Throws 400 beyond the end. */
+/** Reader of numbers and byte strings. Throws 400 beyond the end. */
 class Reader {
   #at = 0;
   constructor(readonly bytes: Uint8Array) {}
@@ -164,7 +164,7 @@ class Reader {
     return part;
   }
 
-  /** The value of a field of this wire type. */
+  /** Reads the value of a field of a wire type. */
   value(wireType: number): number | Uint8Array {
     if (wireType === 0) return this.varint();
     if (wireType === 1) return this.take(8);
@@ -182,7 +182,7 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value of a field after one more occurrence of it. */
+/** Returns the value of a field after another occurrence of it. */
 function combined(type: FieldType, value: number | Uint8Array, before: unknown): unknown {
   if (typeof value === "number") return type === "boolean" ? value !== 0 : value;
   if (type === "text") return new TextDecoder().decode(value);
@@ -208,12 +208,12 @@ function decodeMessage(bytes: Uint8Array, message: Message): JsonObject {
   return withoutEmptyTexts(decoded);
 }
 
-/** Kubernetes writes empty texts for fields that are not set. */
+/** Drops empty texts, which Kubernetes writes for unset fields. */
 function withoutEmptyTexts(message: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== ""));
 }
 
-/** Decodes a body. Throws 400 where it is broken, 415 where its kind is not among those above. */
+/** Decodes a body. Throws 400 if it is malformed, and 415 for other kinds. */
 export function decodeProtobuf(bytes: Uint8Array): JsonObject | undefined {
   if (bytes.length === 0) return undefined;
   if (!MAGIC.every((byte, index) => bytes[index] === byte)) {
@@ -232,7 +232,7 @@ export function decodeProtobuf(bytes: Uint8Array): JsonObject | undefined {
     if (field === 2) raw = value;
   }
   const { apiVersion, kind } = head;
-  // Every group has delete options of its own name.
+  // Every group has its own DeleteOptions.
   const name = kind === "DeleteOptions" ? "v1 DeleteOptions" : `${apiVersion} ${kind}`;
   const message = KINDS[name];
   if (!message) {

@@ -1,11 +1,11 @@
-/** Reads a request's path: which verb on which resource, or which other path. */
+/** Request info: verb and resource, or another path, by method and URL. */
 
 /** A request for a resource. */
 export interface ResourceRequest {
   readonly kind: "resource";
   readonly group: string;
   readonly version: string;
-  /** Plural. */
+  /** Plural name. */
   readonly resource: string;
   readonly subresource?: string;
   readonly namespace?: string;
@@ -13,14 +13,14 @@ export interface ResourceRequest {
   readonly verb: string;
 }
 
-/** A request for anything else: discovery, health. */
+/** A request for another path, such as discovery. */
 export interface PathRequest {
   readonly kind: "path";
   readonly path: string;
   readonly verb: string;
 }
 
-/** What a request asks for. */
+/** A request by its method and URL. */
 export type RequestInfo = ResourceRequest | PathRequest;
 
 const VERBS: Readonly<Record<string, string>> = {
@@ -39,16 +39,16 @@ function verbOf(method: string, name: string | undefined, watch: boolean): strin
   return VERBS[method] ?? method.toLowerCase();
 }
 
-/** Subresources of a namespace; what else follows its name is a resource in it. */
+/** Subresources of a namespace; anything else after its name is a resource in it. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
-interface Place {
+interface ScopedPath {
   namespace?: string;
   parts: string[];
 }
 
 /** Splits `namespaces/NS/pods/…` into namespace and the rest. */
-function placeOf(parts: string[]): Place {
+function scopedPathOf(parts: string[]): ScopedPath {
   const [first, namespace, next] = parts;
   if (first !== "namespaces" || namespace === undefined || next === undefined) return { parts };
   if (NAMESPACE_SUBRESOURCES.has(next)) return { namespace, parts };
@@ -63,7 +63,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Reads method and URL. Never throws: what is no resource path is a path. */
+/** Parses method and URL. Never throws: paths that are not of a resource are other paths. */
 export function requestInfo(method: string, url: URL): RequestInfo {
   const path: PathRequest = { kind: "path", path: url.pathname, verb: method.toLowerCase() };
   const parts = url.pathname.split("/").filter((part) => part !== "").map(decoded);
@@ -73,8 +73,8 @@ export function requestInfo(method: string, url: URL): RequestInfo {
   const [group, version, ...tail] = isCore ? ["", ...rest] : rest;
   if (group === undefined || version === undefined || tail.length === 0) return path;
   const deprecatedWatch = tail[0] === "watch";
-  const place = placeOf(deprecatedWatch ? tail.slice(1) : tail);
-  const [resource, name, subresource, ...more] = place.parts;
+  const scoped = scopedPathOf(deprecatedWatch ? tail.slice(1) : tail);
+  const [resource, name, subresource, ...more] = scoped.parts;
   if (resource === undefined || more.length > 0) return path;
   const watch = deprecatedWatch || /^(1|true)$/i.test(url.searchParams.get("watch") ?? "");
   const selected = /(?:^|,)metadata\.name==?([^,]+)/.exec(
@@ -87,7 +87,7 @@ export function requestInfo(method: string, url: URL): RequestInfo {
     version,
     resource,
     subresource,
-    namespace: place.namespace ?? (resource === "namespaces" ? name : undefined),
+    namespace: scoped.namespace ?? (resource === "namespaces" ? name : undefined),
     name: name ?? (verb === "list" || verb === "watch" ? selected : undefined),
     verb,
   };

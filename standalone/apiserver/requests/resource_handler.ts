@@ -1,4 +1,4 @@
-/** Requests for resources: which operation a method on a path is. */
+/** Handler of requests for resources. */
 import { isObject, textAt } from "../../../crds/json.ts";
 import type { Resource } from "../kinds/resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
@@ -99,8 +99,8 @@ function list(operation: Operation): Response {
   return respond(operation, presentList(viewOf(operation), page));
 }
 
-/** What a deletion is answered with: the object while it waits, else that it is gone. */
-function deletionAnswer(resource: Resource, { object, removed }: Deletion): unknown {
+/** Returns the body of a deletion's response: the object while it remains, else a `Status`. */
+function deletionBody(resource: Resource, { object, removed }: Deletion): unknown {
   const returnsObject = !removed || sameKey(resource, KEYS.pods);
   if (returnsObject) return inVersion(object, resource);
   const { name, uid } = object.metadata;
@@ -131,7 +131,7 @@ async function remove(operation: Operation): Promise<Response> {
   const { context, call } = operation;
   const options = await readDeleteOptions(operation);
   const deletion = await deleteObject(context, withDryRun(call, options), options);
-  return respond(operation, deletionAnswer(call.resource, deletion));
+  return respond(operation, deletionBody(call.resource, deletion));
 }
 
 async function removeCollection(operation: Operation): Promise<Response> {
@@ -182,7 +182,7 @@ async function create(operation: Operation): Promise<Response> {
   return respondObject(operation, await createSent(operation, body), 201);
 }
 
-/** A local review is about the namespace of its path. */
+/** Sets the namespace of a local review to that of its path. Throws 400 for another one. */
 function withNamespace(body: unknown, { namespace }: Call): unknown {
   if (namespace === undefined || !isObject(body)) return body;
   const metadata = isObject(body.metadata) ? body.metadata : {};
@@ -215,7 +215,7 @@ async function patch(operation: Operation): Promise<Response> {
   return respondObject(operation, patched);
 }
 
-/** The operations of a kind that is stored, by verb. */
+/** Operations of stored kinds, by verb. */
 const OPERATIONS: Readonly<Record<string, (operation: Operation) => Response | Promise<Response>>> =
   {
     get: (operation) => respondObject(operation, existing(operation.context, operation.call)),
@@ -228,7 +228,7 @@ const OPERATIONS: Readonly<Record<string, (operation: Operation) => Response | P
     deletecollection: removeCollection,
   };
 
-/** Answers a request for a resource. Throws `StatusError`. */
+/** Handles a request for a resource. Throws a `StatusError`. */
 export async function handleResource(context: Context, incoming: Incoming): Promise<Response> {
   const { info } = incoming;
   const call = callOf(context, incoming);

@@ -1,6 +1,6 @@
 /** Responses in JSON. */
 
-/** A response with a JSON body. */
+/** Returns a response with a JSON body. */
 export function jsonResponse(body: unknown, status = 200, headers: HeadersInit = {}): Response {
   const all = new Headers(headers);
   if (!all.has("content-type")) all.set("content-type", "application/json");

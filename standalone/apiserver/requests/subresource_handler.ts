@@ -1,4 +1,4 @@
-/** Subresources besides `status`: scale, log, binding, eviction, token, finalize. */
+/** Handler of subresources besides `status`: scale, log, binding, eviction, token, finalize. */
 import {
   isObject,
   type JsonObject,
@@ -26,7 +26,7 @@ import { type Operation, respond } from "./operation.ts";
 import { readPatch } from "./patch_request.ts";
 import { podLog } from "./pod_log.ts";
 
-/** Subresources of pods that this server refuses by name. */
+/** Subresources of pods that this server does not support. */
 const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
   "exec",
   "attach",
@@ -42,7 +42,7 @@ function success(code = 201): JsonObject {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code };
 }
 
-/** A copy with the value at a path such as `.spec.replicas`. */
+/** Returns a copy with the value at a path such as `.spec.replicas`. */
 function withValue(object: JsonObject, path: string, value: unknown): JsonObject {
   const [head = "", ...rest] = path.split(".").filter((part) => part !== "");
   const next = rest.length === 0 ? value : withValue(objectAt(object, head), rest.join("."), value);
@@ -64,7 +64,7 @@ function scaleOf(object: ApiObject, paths: NonNullable<Operation["call"]["resour
     kind: "Scale",
     apiVersion: "autoscaling/v1",
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    // No replicas are left out, as Go leaves out zeros.
+    // Zero replicas are left out, as Go does.
     spec: { ...(read(paths.specReplicasPath) ? { replicas: read(paths.specReplicasPath) } : {}) },
     status: {
       replicas: read(paths.statusReplicasPath) ?? 0,
@@ -103,7 +103,7 @@ async function scale(operation: Operation): Promise<Response> {
   return respond(operation, scaleOf(updated, paths));
 }
 
-/** Gives an unassigned pod its node, as a scheduler does. */
+/** Binds an unassigned pod to a node, for a scheduler. */
 async function bind(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
   if (incoming.info.verb !== "create") throw methodNotAllowed();
@@ -172,7 +172,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   finalize,
 };
 
-/** Answers a request for a subresource. Throws `StatusError`. */
+/** Handles a request for a subresource. Throws a `StatusError`. */
 export async function handleSubresource(operation: Operation): Promise<Response> {
   const { resource, subresource = "" } = operation.call;
   if (subresource === "scale") return await scale(operation);

@@ -1,7 +1,7 @@
 /**
- * Functions that Kubernetes adds to CEL: lists, regular expressions, URLs, quantities, and the
- * optional `oldSelf`. A quantity and an optional are maps with one key that JSON objects of a
- * schema do not have.
+ * Kubernetes' CEL libraries: lists, regular expressions, URLs, quantities, and the optional
+ * `oldSelf`. A quantity and an optional are maps with one key that JSON objects of a schema cannot
+ * have.
  */
 import {
   type CelFunc,
@@ -27,7 +27,7 @@ const LIST = listType(DYN);
 const QUANTITY = "\u0000quantity";
 const OPTIONAL = "\u0000optional";
 
-/** The value that `oldSelf` is under a rule with `optionalOldSelf`. */
+/** Returns the value of `oldSelf` under a rule with `optionalOldSelf`. */
 export function optionalValue(value: CelInput | undefined): CelInput {
   return new Map<string, CelInput>([[OPTIONAL, value === undefined ? [] : [value]]]);
 }
@@ -70,7 +70,7 @@ function comparables(list: Iterable<CelValue>): Comparable[] {
   });
 }
 
-/** The item of a list that comes first by `before`. */
+/** Returns the item of a list that comes first by `before`. */
 function extreme(list: Iterable<CelValue>, before: (a: Comparable, b: Comparable) => boolean) {
   const [first, ...rest] = comparables(list);
   if (first === undefined) throw new Error("min and max of an empty list");
@@ -97,11 +97,11 @@ function findAll(text: string, pattern: string, most = Infinity): string[] {
 }
 
 function quantity(text: string): CelInput {
-  if (!isQuantity(text)) throw new Error(`"${text}" is no quantity`);
+  if (!isQuantity(text)) throw new Error(`"${text}" is not a quantity`);
   return new Map<string, CelInput>([[QUANTITY, text]]);
 }
 
-/** All of them, for the environment of rules and conditions. */
+/** All functions, for the environment of rules and conditions. */
 export const KUBERNETES_FUNCTIONS: CelFunc[] = [
   celMethod("isSorted", LIST, [], BOOL, function () {
     const items = comparables(this);

@@ -1,4 +1,4 @@
-/** `x-kubernetes-validations`: rules in CEL, with `self` and for transitions `oldSelf`. */
+/** CEL validation rules (`x-kubernetes-validations`), with `self` and for transitions `oldSelf`. */
 import {
   type CelEnv,
   celEnv,
@@ -19,7 +19,7 @@ export type CelProgram = (variables: Record<string, CelInput>) => CelResult;
 
 const environment: { value?: CelEnv } = {};
 
-/** Compiles an expression. Throws with CEL's message when it does not parse. */
+/** Compiles an expression. Throws an error with CEL's message if it does not parse. */
 export function compileCel(expression: string): CelProgram {
   environment.value ??= celEnv({ funcs: [...strings, ...KUBERNETES_FUNCTIONS] });
   const run = plan(environment.value, parse(expression));
@@ -38,7 +38,7 @@ interface Rule {
   readonly optionalOldSelf: boolean;
 }
 
-/** Names that CEL reserves: as properties they are written `__name__` in rules. */
+/** Reserved words of CEL, which are written `__name__` as properties in rules. */
 const RESERVED = new Set(
   ("true false null in as break const continue else for function if import let loop package " +
     "namespace return var void while").split(" "),
@@ -50,7 +50,7 @@ function escapedName(name: string): string {
     .replaceAll("-", "__dash__").replaceAll("/", "__slash__");
 }
 
-/** A JSON value as CEL sees it under the schema: integers as int, objects as maps. */
+/** Converts a JSON value to CEL under the schema: integers as int, objects as maps. */
 export function toCel(value: unknown, structure?: Structure): CelInput {
   if (Array.isArray(value)) return value.map((item) => toCel(item, structure?.items()));
   if (isObject(value)) {
@@ -109,8 +109,8 @@ function compiledRules(structure: Structure): readonly Rule[] {
 }
 
 /**
- * What the rules at any depth of the value refuse. `old` is undefined on creation; a transition
- * rule runs only where the old value has a counterpart.
+ * Returns the problems that the rules at any depth of the value find. `old` is undefined on creation; a
+ * transition rule runs only if the old value has a counterpart.
  */
 export function checkRules(value: unknown, old: unknown, structure: Structure, path = ""): Cause[] {
   const own = compiledRules(structure).flatMap((rule) =>
@@ -135,7 +135,7 @@ function checkChildren(value: unknown, old: unknown, structure: Structure, path:
   });
 }
 
-/** The old item that an item of a map-like list continues; other lists have none. */
+/** Returns the old item with the keys of an item of a map-like list; other lists have none. */
 function counterpart(item: unknown, old: unknown, structure: Structure): unknown {
   if (structure.listType !== "map" || !isObject(item)) return undefined;
   return asList(old).find((other) =>

@@ -1,8 +1,8 @@
-/** Filling in the defaults of a structural schema. */
+/** Defaults of a structural schema. */
 import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
 import type { Structure } from "./structure.ts";
 
-/** A copy of the value with defaults where a field is missing (or null and not nullable). */
+/** Returns a copy of the value with defaults for fields that are missing, or null and not nullable. */
 export function applyDefaults(value: unknown, structure: Structure): unknown {
   if (Array.isArray(value)) {
     const items = structure.items();

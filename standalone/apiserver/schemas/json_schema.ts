@@ -1,4 +1,4 @@
-/** Checking values against OpenAPI keywords with ajv, and ajv's errors in Kubernetes' words. */
+/** JSON schema validation with ajv, with errors in the words of Kubernetes. */
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { RE2JS } from "re2js";
 import { asList, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
@@ -14,7 +14,7 @@ import {
   wrongType,
 } from "../objects/field_errors.ts";
 
-/** A linear-time regular expression engine for ajv: patterns come from whoever writes CRDs. */
+/** Linear-time regular expressions for ajv, since patterns come from the authors of CRDs. */
 function regExp(pattern: string) {
   const compiled = RE2JS.compile(pattern);
   return { test: (text: string) => compiled.matcher(text).find() };
@@ -28,7 +28,7 @@ function between(least: number, most: number) {
   return (value: number) => Number.isInteger(value) && value >= least && value <= most;
 }
 
-/** A checker with its formats; `definitions` become reachable as `kubernetes#/components/schemas/…`. */
+/** Creates an ajv instance with formats; `definitions` are at `kubernetes#/components/schemas/…`. */
 function createAjv(definitions: JsonObject): Ajv {
   const ajv = new Ajv({
     strict: false,
@@ -36,7 +36,7 @@ function createAjv(definitions: JsonObject): Ajv {
     validateSchema: false,
     verbose: true,
     logger: false,
-    // What the optimiser saves in runs it costs many times over in compiling.
+    // The optimizer costs far more in compilation than it saves in validation.
     code: { regExp, optimize: false },
   });
   ajv.addFormat("int32", { type: "number", validate: between(-(2 ** 31), 2 ** 31 - 1) });
@@ -51,14 +51,14 @@ const FORMATS = new Set(["int32", "int64", "date-time", "byte"]);
 const NESTED = ["items", "additionalProperties"];
 const NESTED_LISTS = ["allOf", "anyOf", "oneOf"];
 
-/** Gives a schema another form that means the same. */
+/** Replaces a schema by an equivalent one. */
 type Rewrite = (schema: unknown) => unknown;
 
 const asIs: Rewrite = (schema) => schema;
 
 /**
- * An OpenAPI 3.0 schema as JSON schema that ajv reads the same way. `share` may replace the schemas
- * of properties and items by references.
+ * Converts an OpenAPI 3.0 schema to a JSON schema for ajv. `share` may replace the schemas of
+ * properties and items by references.
  */
 function toJsonSchema(schema: unknown, share: Rewrite = asIs): unknown {
   if (!isObject(schema)) return schema;
@@ -79,7 +79,7 @@ function toJsonSchema(schema: unknown, share: Rewrite = asIs): unknown {
   for (const key of NESTED) {
     if (isObject(rest[key])) result[key] = share(toJsonSchema(rest[key], share));
   }
-  // An error in a branch is known by its path in this very schema: nothing in it is shared.
+  // Errors in branches are recognized by their path in this schema, so that branches are not shared.
   if (isObject(rest.not)) result.not = toJsonSchema(rest.not);
   for (const key of NESTED_LISTS) {
     if (Array.isArray(rest[key])) result[key] = asList(rest[key]).map((it) => toJsonSchema(it));
@@ -102,12 +102,12 @@ function mapValues(schemas: JsonObject, share: Rewrite = asIs): JsonObject {
   return Object.fromEntries(entries.map(([key, it]) => [key, share(toJsonSchema(it, share))]));
 }
 
-/** Smaller schemas compile as fast where they stand. */
+/** Smaller schemas compile as fast in place. */
 const SHARED_MIN_LENGTH = 400;
 
 /**
- * Replaces large schemas by references, the same for the same schema: definitions repeat whole pod
- * templates, and each is compiled once.
+ * Replaces large schemas by references, so that each is compiled once: definitions repeat whole pod
+ * templates.
  */
 function createSharing(ajv: Ajv): Rewrite {
   const ids = new Map<string, string>();
@@ -126,8 +126,8 @@ function createSharing(ajv: Ajv): Rewrite {
 }
 
 /**
- * A function that tells what JSON-schema validation finds. Definitions are those that the schema
- * refers to as `#/components/schemas/…`. Throws when the schema cannot be compiled.
+ * Returns a function that validates values against a JSON schema. Definitions are those that the schema
+ * refers to as `#/components/schemas/…`. Throws if the schema cannot be compiled.
  */
 export function createChecker(
   definitions: JsonObject,
@@ -149,8 +149,8 @@ function asSchema(value: unknown): JsonObject | boolean {
 }
 
 /**
- * Errors inside the branches of a combination say less than the combination's own, but for a field
- * that its first branch misses.
+ * Errors in the branches of a combination are dropped in favour of the combination's own, except for a
+ * field that its first branch requires.
  */
 function isInsideCombination(error: ErrorObject): boolean {
   if (/\/(anyOf|oneOf)\/0\/required$/.test(error.schemaPath)) return false;
@@ -163,7 +163,7 @@ function causesOf(errors: readonly ErrorObject[], value: unknown): Cause[] {
     .filter((cause) => cause !== undefined);
 }
 
-/** `/spec/containers/0/name` → `spec.containers[0].name`. */
+/** Converts `/spec/containers/0/name` to `spec.containers[0].name`. */
 function fieldPath(pointer: string, value: unknown): string {
   let path = "";
   let here = value;
@@ -186,7 +186,7 @@ function limitOf(error: ErrorObject): number {
   return Number(at(error.params, "limit"));
 }
 
-/** Each keyword's text; `undefined` says that the error is only an echo of another one. */
+/** Problem of each keyword; `undefined` if the error only repeats another one. */
 const TEXTS: Readonly<Record<string, (error: ErrorObject, field: string) => Cause | undefined>> = {
   required: (error, field) => required(under(field, String(at(error.params, "missingProperty")))),
   type: (error, field) => {

@@ -1,27 +1,27 @@
-/** A structural schema: OpenAPI with its references resolved, as pruning, defaults and rules walk it. */
+/** Structural schema: OpenAPI with resolved references, for pruning, defaults and CEL rules. */
 import { asList, asObject, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
 
-/** One level of a structural schema. References resolve when asked, so it may be recursive. */
+/** A level of a structural schema. References resolve on demand, so that it may be recursive. */
 export interface Structure {
-  /** JSON type, or undefined where several are allowed. */
+  /** JSON type; undefined if several are allowed. */
   readonly type: string | undefined;
-  /** The keywords of this level, references merged in. */
+  /** The keywords of this level, with references resolved. */
   readonly keywords: JsonObject;
-  /** The schema of a named property; undefined when there is none. */
+  /** Returns the schema of a property; undefined if there is none. */
   property(name: string): Structure | undefined;
   /** Names of the properties, in the schema's order. */
   readonly propertyNames: readonly string[];
-  /** The schema of values under other keys; undefined when no other keys are known. */
+  /** The schema of values under other keys; undefined if only named properties are known. */
   additional(): Structure | undefined;
   /** The schema of a list's items. */
   items(): Structure | undefined;
-  /** Whether unknown keys stay. */
+  /** Unknown keys are kept. */
   readonly preserves: boolean;
-  /** Whether the object carries apiVersion, kind and metadata of its own. */
+  /** The object has its own apiVersion, kind and metadata. */
   readonly embedded: boolean;
   readonly nullable: boolean;
   readonly intOrString: boolean;
-  /** A Kubernetes quantity: numbers become texts. */
+  /** A Kubernetes quantity: numbers become text. */
   readonly quantity: boolean;
   readonly listType: "atomic" | "set" | "map" | undefined;
   readonly mapKeys: readonly string[];
@@ -29,13 +29,13 @@ export interface Structure {
   readonly default: unknown;
 }
 
-/** How a schema document is read. */
+/** Options of {@link createStructure}. */
 export interface StructureOptions {
   /** Schemas by the last part of their `$ref`. */
   readonly definitions: Readonly<Record<string, unknown>>;
   /**
-   * Kubernetes' own published OpenAPI: objects without properties are free-form and defaults that
-   * are Go's zero values say nothing.
+   * The document is Kubernetes' published OpenAPI: objects without properties are free-form, and defaults
+   * that are Go's zero values are ignored.
    */
   readonly native: boolean;
 }
@@ -48,7 +48,7 @@ function isZero(value: unknown): boolean {
     (isObject(value) && Object.keys(value).length === 0);
 }
 
-/** Reads an OpenAPI schema as a structure. Throws RangeError for a reference to nothing. */
+/** Reads an OpenAPI schema as a structure. Throws a RangeError for an unknown reference. */
 export function createStructure(root: unknown, options: StructureOptions): Structure {
   const known = new Map<unknown, Structure>();
 

@@ -1,4 +1,4 @@
-/** The SQLite file behind the store: one row an object, one for the revision, a few settings. */
+/** SQLite database of the store: one row for each object, and settings such as the revision. */
 import { DatabaseSync } from "node:sqlite";
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -6,13 +6,13 @@ import { z } from "zod";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { ResourceKey } from "./store.ts";
 
-/** A row as it is read at start. */
+/** An object as it is loaded at start. */
 export interface SavedObject {
   readonly key: ResourceKey;
   readonly object: ApiObject;
 }
 
-/** What the store needs of its file. */
+/** Database of the store. */
 export interface Database {
   readonly revision: number;
   load(): SavedObject[];
@@ -23,7 +23,7 @@ export interface Database {
   close(): void;
 }
 
-/** WAL survives `kill -9`; the exclusive lock keeps a second server out of the folder. */
+/** WAL survives `kill -9`; the exclusive lock prevents a second server on the same folder. */
 const SCHEMA = `
   PRAGMA locking_mode = EXCLUSIVE;
   PRAGMA journal_mode = WAL;
@@ -40,9 +40,9 @@ const settingRow = z.object({ value: z.string() }).optional();
 const savedBody = z.custom<ApiObject>((value) =>
   z.looseObject({
     metadata: z.looseObject({ name: z.string(), uid: z.string(), resourceVersion: z.string() }),
-  }).safeParse(value).success, { error: "the database holds something that is no object" });
+  }).safeParse(value).success, { error: "the database holds a row that is not an object" });
 
-/** Makes folder and file readable by their owner alone, before anything is written. */
+/** Creates folder and file with permissions for their owner only, before anything is written. */
 function prepareFile(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   chmodSync(dataDir, 0o700);

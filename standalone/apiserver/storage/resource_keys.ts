@@ -31,7 +31,7 @@ export const KEYS = {
   },
 } as const satisfies Record<string, ResourceKey>;
 
-/** Says whether two keys name the same kind. */
+/** Says if two keys name the same kind. */
 export function sameKey(one: ResourceKey, other: ResourceKey): boolean {
   return one.group === other.group && one.resource === other.resource;
 }

@@ -1,6 +1,6 @@
 /**
- * Store over SQLite: a database for durability, a map for reading, a bounded history for watches.
- * Every call is synchronous, so a check and the write after it are one step.
+ * SQLite-backed store: a database for durability, a map for reads, a bounded history for watches.
+ * Every call is synchronous, so that a check and the following write are atomic.
  */
 import type { ApiObject } from "../objects/api_object.ts";
 import { expired } from "../objects/status_error.ts";
@@ -9,9 +9,9 @@ import type { Change, ResourceKey, Store } from "./store.ts";
 
 /** Options of {@link openStore}. */
 export interface StoreOptions {
-  /** Folder for the database, made with mode 0700; in memory where left out. */
+  /** Folder for the database, created with mode 0700; without it the database is in memory. */
   readonly dataDir?: string;
-  /** Changes kept at least for watches that start in the past; at most twice as many. */
+  /** Least number of changes that are kept for watches that start in the past; at most twice as many are. */
   readonly historyLimit?: number;
 }
 
@@ -39,17 +39,17 @@ class SqliteStore implements Store {
   readonly #listeners = new Set<(change: Change) => void>();
   readonly #history: Change[] = [];
   readonly #pending: Change[] = [];
-  #telling = false;
+  #notifying = false;
   #revision: number;
-  /** Changes up to this revision are forgotten. */
-  #forgotten: number;
+  /** The history has no changes up to this revision. */
+  #droppedRevision: number;
 
   constructor(
     readonly database: ReturnType<typeof openDatabase>,
     readonly historyLimit: number,
   ) {
     this.#revision = database.revision;
-    this.#forgotten = database.revision;
+    this.#droppedRevision = database.revision;
     for (const saved of database.load()) this.#remember(saved);
   }
 
@@ -116,28 +116,28 @@ class SqliteStore implements Store {
     this.#history.push(change);
     if (this.#history.length > this.historyLimit * 2) {
       const dropped = this.#history.splice(0, this.#history.length - this.historyLimit);
-      this.#forgotten = dropped.at(-1)?.revision ?? this.#forgotten;
+      this.#droppedRevision = dropped.at(-1)?.revision ?? this.#droppedRevision;
     }
     this.#pending.push(change);
-    this.#tell();
+    this.#notify();
   }
 
-  /** A listener may write: what it writes is told to all after the change that it was told of. */
-  #tell(): void {
-    if (this.#telling) return;
-    this.#telling = true;
+  /** Notifies listeners in order. A listener may write: that change is notified after the current one. */
+  #notify(): void {
+    if (this.#notifying) return;
+    this.#notifying = true;
     try {
       for (let change = this.#pending.shift(); change; change = this.#pending.shift()) {
         for (const listener of this.#listeners) listener(change);
       }
     } finally {
-      this.#telling = false;
+      this.#notifying = false;
     }
   }
 
   #since(revision: number): Change[] {
-    if (revision < this.#forgotten) {
-      throw expired(`too old resource version: ${revision} (${this.#forgotten})`);
+    if (revision < this.#droppedRevision) {
+      throw expired(`too old resource version: ${revision} (${this.#droppedRevision})`);
     }
     const start = this.#history.findLastIndex((change) => change.revision <= revision) + 1;
     return this.#history.slice(start);
@@ -186,7 +186,7 @@ class SqliteStore implements Store {
 }
 
 /**
- * Opens the store. Throws with a clear message where the folder cannot be used, or another process
+ * Opens the store. Throws an error that says what to do if the folder cannot be used, or another process
  * has it open.
  */
 export function openStore({ dataDir, historyLimit = 5_000 }: StoreOptions = {}): Store {

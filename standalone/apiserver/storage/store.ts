@@ -1,50 +1,50 @@
-/** Storage of objects: what the rest of the server reads and writes, and what changes. */
+/** Store of objects: reads, writes, history and change notifications. */
 import type { ApiObject } from "../objects/api_object.ts";
 
-/** Where the objects of one kind are kept, whatever their version: `{group: "batch", resource: "jobs"}`. */
+/** Key of a kind's objects, whatever their version: `{group: "batch", resource: "jobs"}`. */
 export interface ResourceKey {
   readonly group: string;
-  /** Plural. */
+  /** Plural name. */
   readonly resource: string;
 }
 
-/** A change that was made, in the order of resource versions. */
+/** A change of an object. */
 export interface Change {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly key: ResourceKey;
   /** Monotonic over all resources. */
   readonly revision: number;
-  /** The object after the change; of a deletion, its last state with the deletion's revision. */
+  /** The object after the change; for a deletion its last state, with the deletion's revision. */
   readonly object: ApiObject;
   /** The object before the change. */
   readonly previous?: ApiObject;
 }
 
-/** What the parts of the API server may read. */
+/** Read access to objects. */
 export interface ObjectReader {
-  /** One object, or undefined. Namespace `undefined` means cluster scope. */
+  /** Returns one object, or undefined. The namespace of cluster-scoped objects is `undefined`. */
   get(key: ResourceKey, namespace: string | undefined, name: string): ApiObject | undefined;
-  /** Every object of a kind, or of one namespace, ordered by namespace and name. */
+  /** Returns every object of a kind, or those of one namespace, ordered by namespace and name. */
   list(key: ResourceKey, namespace?: string): ApiObject[];
 }
 
-/** Objects, their history, and small secrets of the server. */
+/** Store of objects, their history, and settings of the server. */
 export interface Store extends ObjectReader {
   /** The revision of the last write. */
   readonly revision: number;
-  /** Writes an object that replaces `previous`; gives it the next resource version. Durable when it returns. */
+  /** Writes an object and returns it with the next resource version. The write is durable on return. */
   put(key: ResourceKey, object: ApiObject): ApiObject;
-  /** Removes an object; false where there is none. Durable when it returns. */
+  /** Removes an object; returns false if there is none. The removal is durable on return. */
   remove(key: ResourceKey, namespace: string | undefined, name: string): boolean;
-  /** The objects as they were at a revision. Throws 410 where the history does not reach back. */
+  /** Returns the objects as they were at a revision. Throws 410 if the history does not reach back. */
   listAt(key: ResourceKey, namespace: string | undefined, revision: number): ApiObject[];
-  /** Changes of a kind after a revision. Throws 410 where the history does not reach back. */
+  /** Returns the changes of a kind after a revision. Throws 410 if the history does not reach back. */
   changesSince(key: ResourceKey, revision: number): Change[];
-  /** Calls `listener` after each change, in order; the result ends it. */
+  /** Calls `listener` after each change, in order. Returns a function that ends the subscription. */
   subscribe(listener: (change: Change) => void): () => void;
-  /** Kinds that have objects. */
+  /** Returns the kinds that have objects. */
   keys(): ResourceKey[];
-  /** A value that outlives the process, such as a signing key. */
+  /** Returns a value that outlives the process, such as a signing key. */
   setting(name: string): string | undefined;
   setSetting(name: string, value: string): void;
   close(): void;

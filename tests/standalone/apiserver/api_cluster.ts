@@ -1,4 +1,4 @@
-/** An API server in memory behind real HTTPS, and a small client for its tests. */
+/** In-memory API server behind HTTPS, with a client for its tests. */
 import assert from "node:assert/strict";
 import {
   type ApiServer,

@@ -1,4 +1,4 @@
-/** A store of objects that tests write down. */
+/** Object reader over a list of objects. */
 import type { ApiObject, Metadata } from "../../../standalone/apiserver/objects/api_object.ts";
 import type { ObjectReader, ResourceKey } from "../../../standalone/apiserver/storage/store.ts";
 

@@ -1,4 +1,4 @@
-/** The API server through real HTTPS: objects from create to delete. */
+/** Tests of the API server over HTTPS: objects from creation to deletion. */
 import assert from "node:assert/strict";
 import { CONFIG_MAPS, configMap, pod, PODS, type TestServer, testServer } from "./api_cluster.ts";
 
@@ -109,7 +109,7 @@ const refusals: Record<string, Refusal> = {
     method: "POST",
     path: CONFIG_MAPS,
     body: "{",
-    want: [400, "BadRequest", /not JSON/],
+    want: [400, "BadRequest", /not valid JSON/],
   },
   "labels that are no texts: 400": {
     method: "POST",
@@ -181,7 +181,7 @@ const refusals: Record<string, Refusal> = {
   "a label selector that is none: 400": {
     method: "GET",
     path: `${PODS}?labelSelector=a%3D%3D%3Db`,
-    want: [400, "BadRequest", /is no label selector/],
+    want: [400, "BadRequest", /is not a label selector/],
   },
   "a field that selects nothing: 400": {
     method: "GET",

@@ -1,4 +1,4 @@
-/** ConfigMaps and Secrets: keys, size, and the immutable flag. */
+/** Validation of ConfigMaps and Secrets: keys, size, and the immutable flag. */
 import { at, objectAt, sameJson, textAt } from "../../../../crds/json.ts";
 import { type Cause, forbidden, invalid, required, tooLong } from "../../objects/field_errors.ts";
 import { byteLength, checkMetadata } from "./metadata.ts";
@@ -21,7 +21,7 @@ function checkSize(object: unknown, fields: readonly string[]): Cause[] {
   return bytes > MAX_BYTES ? [tooLong(fields[0] ?? "", MAX_BYTES)] : [];
 }
 
-/** What an object marked immutable refuses. */
+/** Returns the changes that an immutable object refuses. */
 function checkImmutable(object: unknown, old: unknown, fields: readonly string[]): Cause[] {
   if (at(old, "immutable") !== true) return [];
   const causes = at(object, "immutable") === true
@@ -49,7 +49,7 @@ export function checkConfigMap(object: unknown, old?: unknown): Cause[] {
   ];
 }
 
-/** Keys without which a Secret of a type means nothing. */
+/** Required keys of Secrets, by type. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/tls": ["tls.crt", "tls.key"],
   "kubernetes.io/dockercfg": [".dockercfg"],

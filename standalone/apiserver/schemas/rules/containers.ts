@@ -1,4 +1,4 @@
-/** Containers of a pod: names, variables, ports, mounts, resources, probes. */
+/** Validation of containers: names, variables, ports, mounts, resources, probes. */
 import { asObjects, at, type JsonObject, objectAt, textAt } from "../../../../crds/json.ts";
 import { compareQuantities, isQuantity, parseQuantity } from "../../../../crds/quantity.ts";
 import {
@@ -108,7 +108,7 @@ function checkValueFrom(variable: JsonObject, path: string): Cause[] {
   return [invalid(here, field, "error converting fieldPath: field label not supported")];
 }
 
-/** Fields of a pod that variables can have. */
+/** Fields of a pod that variables may refer to. */
 const ENV_FIELDS = new RegExp(
   "^(metadata\\.(name|namespace|uid)|metadata\\.(labels|annotations)\\['.+'\\]|" +
     "spec\\.(nodeName|serviceAccountName)|status\\.(hostIPs?|podIPs?))$",

@@ -1,4 +1,4 @@
-/** Jobs: bounds of the spec, and what of a Job may change (Kubernetes, batch/v1 validation). */
+/** Validation of Jobs: limits of the spec, and immutable fields (Kubernetes, `pkg/apis/batch/validation`). */
 import {
   asObjects,
   at,
@@ -22,10 +22,10 @@ const NOT_NEGATIVE = [
   "ttlSecondsAfterFinished",
 ];
 const IMMUTABLE = "field is immutable";
-/** Bound of completions and parallelism of an Indexed job. */
+/** Limit of completions and parallelism of an Indexed Job. */
 const INDEXED_MAX = 100_000;
 
-/** Checks a Job's spec at the path; also that of a template, which has no selector yet. */
+/** Checks a Job's spec at the path, also that of a template, which has no selector yet. */
 function checkJobSpec(spec: unknown, path: string): Cause[] {
   const template = under(path, "template");
   return [
@@ -42,7 +42,7 @@ function checkJobSpec(spec: unknown, path: string): Cause[] {
   ];
 }
 
-/** Who executes the Job instead of Kubernetes: a name with a domain before it. */
+/** Checks `managedBy`: a domain-prefixed name. */
 function checkManager(spec: unknown, path: string): Cause[] {
   const manager = at(spec, "managedBy");
   if (typeof manager !== "string") return [];
@@ -82,7 +82,7 @@ function checkIndexed(spec: unknown, path: string): Cause[] {
   return causes;
 }
 
-/** The name of an Indexed job is part of its pods' hostnames. */
+/** Checks the name of an Indexed Job, which is part of its pods' hostnames. */
 function checkHostname(job: unknown): Cause[] {
   const completions = at(job, "spec", "completions");
   const name = at(job, "metadata", "name");
@@ -107,7 +107,7 @@ function checkSelector(job: unknown): Cause[] {
   ];
 }
 
-/** What of the template may change while a job is suspended and has not started. */
+/** Returns the template without the fields that may change while a Job is suspended and has not started. */
 function withoutScheduling(template: JsonObject): JsonObject {
   const { nodeSelector: _1, tolerations: _2, affinity: _3, schedulingGates: _4, ...spec } =
     objectAt(
@@ -150,7 +150,7 @@ function checkJobUpdate(job: unknown, old: unknown): Cause[] {
   return [...causes, ...checkCompletions(spec, before)];
 }
 
-/** Completions are fixed, but for an elastic Indexed job, which scales both numbers together. */
+/** Checks that completions do not change, except for an elastic Indexed Job, which scales with its parallelism. */
 function checkCompletions(spec: JsonObject, before: JsonObject): Cause[] {
   if (spec.completions === before.completions) return [];
   if (before.completionMode === "Indexed") {

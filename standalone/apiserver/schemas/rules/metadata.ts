@@ -1,4 +1,4 @@
-/** Metadata of any object: names, labels, annotations, finalizers, owners. */
+/** Validation of metadata: names, labels, annotations, finalizers, owners. */
 import { asObjects, asTexts, at, objectAt, textAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, tooLong, under } from "../../objects/field_errors.ts";
 import { dnsSubdomain, labelValue, qualifiedName, type Syntax } from "./names.ts";
@@ -24,7 +24,7 @@ export function checkMetadata(
   ];
 }
 
-/** Finalizers of Kubernetes' own, which need no domain. */
+/** Finalizers of Kubernetes, which need no domain. */
 const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
 function finalizerProblems(finalizer: string): string[] {
@@ -32,7 +32,7 @@ function finalizerProblems(finalizer: string): string[] {
   if (problems.length > 0 || finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)) {
     return problems;
   }
-  // Definitions carry one without a slash, which their own kind of finalizer allows.
+  // Definitions have a finalizer without a slash.
   return finalizer.includes(".")
     ? []
     : ["name is neither a standard finalizer name nor is it fully qualified"];
@@ -43,7 +43,7 @@ function checkName(metadata: unknown, syntax: Syntax, path: string): Cause[] {
   const generateName = textAt(metadata, "generateName") ?? "";
   const causes: Cause[] = [];
   if (generateName !== "") {
-    // A generated name ends in a random part, so a trailing dash is fine.
+    // A generated name ends in a random suffix, so that a trailing dash is valid.
     const sample = generateName.replace(/-$/, "a");
     causes.push(
       ...syntax(sample).map((problem) =>
@@ -80,7 +80,7 @@ function checkAnnotations(annotations: unknown, path: string): Cause[] {
 
 const encoder = new TextEncoder();
 
-/** Length of a text in UTF-8; 0 for anything else. */
+/** Returns the length of a text in UTF-8; 0 for other values. */
 export function byteLength(value: unknown): number {
   return typeof value === "string" ? encoder.encode(value).length : 0;
 }

@@ -1,4 +1,4 @@
-/** Syntax of names, label keys and values, and quantities (apimachinery, `util/validation`). */
+/** Syntax of names, label keys and label values (apimachinery, `util/validation`). */
 
 const LABEL_1123 = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN = `${LABEL_1123}(\\.${LABEL_1123})*`;
@@ -6,7 +6,7 @@ const LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE = `(${QUALIFIED})?`;
 
-/** One syntax: the problems of a text, none when it fits. */
+/** A syntax: returns the problems of a text, none if it is valid. */
 export type Syntax = (text: string) => string[];
 
 function syntax(pattern: string, most: number, explanation: string): Syntax {
@@ -14,13 +14,13 @@ function syntax(pattern: string, most: number, explanation: string): Syntax {
   return (text) => {
     const problems: string[] = [];
     if (text.length > most) problems.push(`must be no more than ${most} characters`);
-    // A text far over the bound is not matched: the answer is known.
+    // A text far above the limit is not matched against the pattern.
     else if (!whole.test(text)) problems.push(explanation);
     return problems;
   };
 }
 
-/** DNS subdomain: the names of most objects. */
+/** DNS subdomain, the syntax of most names. */
 export const dnsSubdomain = syntax(
   SUBDOMAIN,
   253,
@@ -28,7 +28,7 @@ export const dnsSubdomain = syntax(
     "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for " +
     `validation is '${SUBDOMAIN}')`,
 );
-/** DNS label as of RFC 1123: containers, volumes, namespaces. */
+/** DNS label of RFC 1123: containers, volumes, namespaces. */
 export const dnsLabel = syntax(
   LABEL_1123,
   63,
@@ -36,7 +36,7 @@ export const dnsLabel = syntax(
     "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for " +
     `validation is '${LABEL_1123}')`,
 );
-/** DNS label as of RFC 1035: Services. */
+/** DNS label of RFC 1035: Services. */
 export const dnsLabel1035 = syntax(
   LABEL_1035,
   63,
@@ -106,7 +106,7 @@ export const qualifiedName: Syntax = (text) => {
   return problems;
 };
 
-/** Names of RBAC objects: anything that can stand in a path. */
+/** Names of RBAC objects: any path segment. */
 export const pathSegment: Syntax = (text) => {
   if (text === "." || text === "..") return [`may not be '${text}'`];
   return ["/", "%"].filter((sign) => text.includes(sign)).map((sign) =>

@@ -1,4 +1,4 @@
-/** Pods and pod templates, and what of a pod may change. */
+/** Validation of pods and pod templates, and the immutable fields of pods. */
 import {
   asObjects,
   at,
@@ -68,7 +68,7 @@ function checkScalars(spec: unknown, path: string): Cause[] {
   return causes;
 }
 
-/** Checks a template: labels and spec. */
+/** Checks the labels and spec of a template. */
 export function checkPodTemplate(template: unknown, path: string): Cause[] {
   return [
     ...checkLabels(at(template, "metadata", "labels"), under(under(path, "metadata"), "labels")),
@@ -79,7 +79,7 @@ export function checkPodTemplate(template: unknown, path: string): Cause[] {
 const CHANGES_ALLOWED =
   "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/** The spec without what may change. */
+/** Returns the spec without its mutable fields. */
 function fixedPart(spec: JsonObject): JsonObject {
   const withoutImage = (list: unknown) =>
     list === undefined ? undefined : asObjects(list).map((it) => ({ ...it, image: "" }));
@@ -104,7 +104,7 @@ function checkPodUpdate(pod: unknown, old: unknown): Cause[] {
   if (!sameJson(fixedPart(spec), fixedPart(before))) {
     causes.push(forbidden("spec", CHANGES_ALLOWED));
   }
-  // The binding of a pod is set once, by the scheduler or by who creates the pod.
+  // A pod is bound once, by the scheduler or by its creator.
   if ((before.nodeName ?? "") !== "" && before.nodeName !== spec.nodeName) {
     causes.push(forbidden("spec", CHANGES_ALLOWED));
   }
@@ -117,13 +117,13 @@ export function checkPod(pod: unknown, old?: unknown): Cause[] {
   return old === undefined ? causes : [...causes, ...checkPodUpdate(pod, old)];
 }
 
-/** The restart policy of a Job's pods. */
+/** Checks the restart policy of a Job's pods. */
 export function checkJobRestartPolicy(template: unknown, path: string): Cause[] {
   const field = under(under(path, "spec"), "restartPolicy");
   const policy = textAt(template, "spec", "restartPolicy") ?? "";
   if (policy === "") return [required(field, 'valid values: "OnFailure", "Never"')];
   if (policy === "OnFailure" || policy === "Never") return [];
-  // Always is what a template without a policy is given: nothing was said.
+  // Always is the default of a template without a policy.
   return policy === "Always"
     ? [required(field, 'valid values: "OnFailure", "Never"')]
     : [unsupported(field, policy, ["OnFailure", "Never"])];

@@ -1,4 +1,4 @@
-/** Roles and bindings: rules that say something, and a reference that stays. */
+/** Validation of roles and bindings: complete rules, and an immutable role reference. */
 import { asObjects, asTexts, at, sameJson, textAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, under, unsupported } from "../../objects/field_errors.ts";
 import { checkMetadata } from "./metadata.ts";

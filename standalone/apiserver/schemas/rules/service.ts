@@ -1,4 +1,4 @@
-/** Services: ports, addresses, selectors. */
+/** Validation of Services: ports, addresses, selectors. */
 import { asObjects, at, objectAt, textAt } from "../../../../crds/json.ts";
 import {
   type Cause,

@@ -1,4 +1,4 @@
-/** Volumes of a pod: unique names, and one source each. */
+/** Validation of volumes: unique names, and one source each. */
 import { asObjects, at, type JsonObject, textAt } from "../../../../crds/json.ts";
 import {
   type Cause,
@@ -24,7 +24,7 @@ export function checkVolumes(list: unknown, path: string, names: Set<string>): C
   });
 }
 
-/** The one field without which a source means nothing. */
+/** Required field of each source. */
 const NEEDED: Readonly<Record<string, string>> = {
   configMap: "name",
   secret: "secretName",
@@ -85,7 +85,7 @@ function checkToken(token: unknown, path: string): Cause[] {
       ),
     );
   }
-  // The real server names the field of the volume, not that of the source.
+  // The real server reports the field of the volume, not that of the source.
   if ((textAt(token, "path") ?? "") === "") {
     causes.push(required(`${path.replace(/\.sources\[.*$/, "")}.path`));
   }

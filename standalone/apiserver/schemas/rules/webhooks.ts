@@ -1,4 +1,4 @@
-/** Webhook configurations: names, addresses, deadlines, conditions that compile. */
+/** Validation of webhook configurations: names, addresses, timeouts, match conditions. */
 import { asObjects, asTexts, at, type JsonObject, textAt } from "../../../../crds/json.ts";
 import {
   type Cause,

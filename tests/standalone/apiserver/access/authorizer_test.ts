@@ -1,15 +1,15 @@
-/** RBAC, the node's rights, reviews of access, and escalation. */
-import { at } from "../../../../crds/json.ts";
+/** Tests of RBAC, the node authorizer, access reviews, and escalation. */
 import assert from "node:assert/strict";
-import { bootstrapRbac } from "../../../../standalone/apiserver/access/bootstrap_roles.ts";
+import { at } from "../../../../crds/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
+import { bootstrapRbac } from "../../../../standalone/apiserver/access/bootstrap_roles.ts";
 import { checkEscalation } from "../../../../standalone/apiserver/access/escalation.ts";
 import { createReviews } from "../../../../standalone/apiserver/access/reviews.ts";
 import type { Attributes, User } from "../../../../standalone/apiserver/access/user.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
-import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes.ts";
-import { tokenFixture } from "./token_fixture.ts";
+import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes_schemas.ts";
 import { memoryStore, stored } from "../memory_store.ts";
+import { tokenFixture } from "./token_fixture.ts";
 
 const ANN: User = { name: "ann", groups: ["staff", "system:authenticated"] };
 const ROBOT: User = {

@@ -1,10 +1,10 @@
-/** Service-account tokens: claims, verification, forgeries. */
+/** Tests of service-account tokens: claims, verification, forgeries. */
 import assert from "node:assert/strict";
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import {
   jwksDocument,
   openIdConfiguration,
-} from "../../../../standalone/apiserver/access/discovery.ts";
+} from "../../../../standalone/apiserver/access/openid_discovery.ts";
 import { loadSigningKeys } from "../../../../standalone/apiserver/access/signing_keys.ts";
 import { AUDIENCES, ISSUER, memorySettings, START, tokenFixture } from "./token_fixture.ts";
 

@@ -1,8 +1,8 @@
-/** An issuer with a service account, a pod and a node, at a time that tests move. */
+/** Fixture: a token issuer with a service account, a pod, a node and a settable clock. */
 import { createAuthenticator } from "../../../../standalone/apiserver/access/authenticator.ts";
 import { createServiceAccountTokens } from "../../../../standalone/apiserver/access/service_account_tokens.ts";
 import { loadSigningKeys } from "../../../../standalone/apiserver/access/signing_keys.ts";
-import { createTokenRequests } from "../../../../standalone/apiserver/access/token_request.ts";
+import { createTokenRequests } from "../../../../standalone/apiserver/access/token_requests.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 

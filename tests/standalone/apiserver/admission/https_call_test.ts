@@ -1,10 +1,10 @@
-/** Webhooks over real TLS on loopback. */
-import { at } from "../../../../crds/json.ts";
+/** Tests of webhook calls over TLS on loopback. */
 import assert from "node:assert/strict";
-import { callHttps } from "../../../../standalone/apiserver/admission/https_call.ts";
-import { createAdmission } from "../../../../standalone/apiserver/admission/admit.ts";
+import { at } from "../../../../crds/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
+import { createAdmission } from "../../../../standalone/apiserver/admission/admission.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/admission/admission_request.ts";
+import { callHttps } from "../../../../standalone/apiserver/admission/https_call.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 import { makeCertificates, withWebhook } from "./webhook_server.ts";
 
@@ -124,7 +124,7 @@ Deno.test("`callHttps()` reads no endless answer", async () => {
       ca: server.ca,
       timeoutMs: 10_000,
     });
-    await assert.rejects(call, /the answer is over 8388608 bytes/);
+    await assert.rejects(call, /the response is larger than 8388608 bytes/);
   });
 });
 

@@ -1,7 +1,7 @@
-/** A real HTTPS webhook on loopback, with an authority of its own. */
-import { at } from "../../../../crds/json.ts";
+/** HTTPS webhook on loopback, with its own certificate authority. */
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
+import { at } from "../../../../crds/json.ts";
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 

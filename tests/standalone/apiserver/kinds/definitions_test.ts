@@ -1,4 +1,4 @@
-/** CustomResourceDefinitions that cannot be served are refused, with the field. */
+/** Tests of `kinds/definitions.ts`: invalid CustomResourceDefinitions. */
 import assert from "node:assert/strict";
 import { testServer, widget, widgetDefinition, WIDGETS } from "../api_cluster.ts";
 
@@ -23,7 +23,7 @@ const wrong: Record<string, { change: (definition: Definition) => unknown; want:
       const [first, second] = spec.versions;
       return { ...d, spec: { ...spec, versions: [first, { ...second, name: first?.name }] } };
     },
-    want: /must have each version once/,
+    want: /must not repeat a version/,
   },
   "no schema": {
     change: ({ spec, ...d }) => ({
@@ -38,7 +38,7 @@ const wrong: Record<string, { change: (definition: Definition) => unknown; want:
       metadata: { name: "widgets.batch" },
       spec: { ...spec, group: "batch" },
     }),
-    want: /is a group of Kubernetes' own/,
+    want: /must not be a group of Kubernetes itself/,
   },
 };
 

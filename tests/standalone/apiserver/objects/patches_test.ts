@@ -1,15 +1,15 @@
-/** Patches, selectors, JSON paths and durations: pure, by tables. */
-import { sameJson } from "../../../../crds/json.ts";
+/** Tests of patches, JSON paths, durations and request info. */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { humanDuration } from "../../../../standalone/apiserver/presentation/duration.ts";
-import { jsonPath } from "../../../../standalone/apiserver/objects/json_path.ts";
+import { sameJson } from "../../../../crds/json.ts";
 import {
   applyJsonPatch,
   applyMergePatch,
 } from "../../../../standalone/apiserver/objects/json_patch.ts";
-import { requestInfo } from "../../../../standalone/apiserver/requests/request_info.ts";
+import { jsonPath } from "../../../../standalone/apiserver/objects/json_path.ts";
 import { applyStrategicPatch } from "../../../../standalone/apiserver/objects/strategic_merge_patch.ts";
+import { humanDuration } from "../../../../standalone/apiserver/presentation/human_duration.ts";
+import { requestInfo } from "../../../../standalone/apiserver/requests/request_info.ts";
 
 const POD = "io.k8s.api.core.v1.Pod";
 
@@ -64,7 +64,7 @@ const jsonRefusals: Record<string, [unknown[], RegExp]> = {
   "a path that is none": [[{ op: "remove", path: "a" }], /JSON pointer/],
   "removing what is not there": [[{ op: "remove", path: "/z" }], /"\/z" does not exist/],
   "replacing in what is not there": [[{ op: "replace", path: "/z/y", value: 1 }], /does not exist/],
-  "an index beyond the list": [[{ op: "add", path: "/l/9", value: 1 }], /9 is no index/],
+  "an index beyond the list": [[{ op: "add", path: "/l/9", value: 1 }], /9 is not an index/],
   "a test that fails": [[{ op: "test", path: "/a", value: 2 }], /the test failed/],
 };
 for (const [sentence, [patch, want]] of Object.entries(jsonRefusals)) {

@@ -1,4 +1,4 @@
-/** Discovery, OpenAPI, health, who one is: what clients ask before they work. */
+/** Tests of discovery, OpenAPI, health and SelfSubjectReview. */
 import assert from "node:assert/strict";
 import { decodeProtobuf } from "../../../../standalone/apiserver/requests/protobuf.ts";
 import { type Answer, pod, PODS, testServer, widgetDefinition } from "../api_cluster.ts";

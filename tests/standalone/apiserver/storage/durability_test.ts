@@ -1,4 +1,4 @@
-/** What is acknowledged is there after `kill -9`; what is not for others' eyes is not readable. */
+/** Tests of durability: acknowledged writes survive `kill -9`, and files are readable by their owner only. */
 import assert from "node:assert/strict";
 import { startApiServer } from "../../../../standalone/apiserver/server.ts";
 import { openStore } from "../../../../standalone/apiserver/storage/sqlite_store.ts";

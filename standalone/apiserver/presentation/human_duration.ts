@@ -1,4 +1,4 @@
-/** Durations for people, as kubectl prints them: `45s`, `3m12s`, `5h`, `2d3h`. */
+/** Human-readable durations, as kubectl prints them: `45s`, `3m12s`, `5h`, `2d3h`. */
 
 const [MINUTE, HOUR, DAY, YEAR] = [60, 3600, 86_400, 365 * 86_400];
 
@@ -7,7 +7,7 @@ function two(seconds: number, unit: number, name: string, part: number, partName
   return `${Math.floor(seconds / unit)}${name}${rest > 0 ? `${rest}${partName}` : ""}`;
 }
 
-/** A duration of `ms` milliseconds with two units at most (apimachinery, `util/duration`). */
+/** Formats a duration of `ms` milliseconds with at most two units (apimachinery, `util/duration`). */
 export function humanDuration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < -1) return "<invalid>";
@@ -23,7 +23,7 @@ export function humanDuration(ms: number): string {
   return `${Math.floor(seconds / YEAR)}y`;
 }
 
-/** Time since an RFC 3339 time; `<unknown>` where there is none. */
+/** Formats the time since an RFC 3339 time; `<unknown>` if it is missing. */
 export function age(time: unknown, now: number): string {
   const then = typeof time === "string" ? Date.parse(time) : NaN;
   return Number.isNaN(then) ? "<unknown>" : humanDuration(now - then);

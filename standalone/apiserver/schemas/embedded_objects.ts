@@ -1,9 +1,9 @@
-/** Objects inside objects that are of a kind themselves. */
+/** Embedded objects: objects inside objects that have a kind themselves. */
 import { isObject, textAt } from "../../../crds/json.ts";
 import { type Cause, required, under } from "../objects/field_errors.ts";
 import type { Structure } from "./structure.ts";
 
-/** Embedded objects that do not say of which kind they are, at any depth. */
+/** Returns the embedded objects at any depth that do not say their kind. */
 export function checkEmbedded(value: unknown, structure: Structure, path = ""): Cause[] {
   if (Array.isArray(value)) {
     const items = structure.items();

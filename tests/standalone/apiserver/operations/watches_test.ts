@@ -1,4 +1,4 @@
-/** Lists in pages and watches of the API server. */
+/** Tests of paged lists and watches. */
 import assert from "node:assert/strict";
 import {
   CONFIG_MAPS,

@@ -1,4 +1,4 @@
-/** Deletion: finalizers, grace, propagation, namespaces and definitions. */
+/** Tests of deletion: finalizers, grace periods, propagation, namespaces and definitions. */
 import assert from "node:assert/strict";
 import {
   CONFIG_MAPS,

@@ -3,7 +3,7 @@ import { isObject } from "../../../crds/json.ts";
 import { type Cause, duplicate, under } from "../objects/field_errors.ts";
 import type { Structure } from "./structure.ts";
 
-/** What is doubled in the lists of the value, at any depth. */
+/** Returns the duplicates in the lists of the value, at any depth. */
 export function checkLists(value: unknown, structure: Structure, path = ""): Cause[] {
   if (Array.isArray(value)) {
     const items = structure.items();
@@ -33,7 +33,7 @@ function checkList(list: unknown[], structure: Structure, path: string): Cause[]
   return causes;
 }
 
-/** By what an item of a set or map is known; undefined when it has the wrong form altogether. */
+/** Returns the identity of an item of a set or map; undefined if the item is malformed. */
 function listKey(
   item: unknown,
   structure: Structure,

@@ -1,8 +1,8 @@
-/** Admission: what is about to be stored passes the server's own rules and the webhooks. */
+/** Admission chain: built-in admission and webhooks. */
 import type { Authorizer } from "../access/authorizer.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
-import { applyBuiltIn, checkBuiltIn } from "./built_in.ts";
+import { applyBuiltIn, checkBuiltIn } from "./built_in_admission.ts";
 import { type CallHttps, callHttps } from "./https_call.ts";
 import type { CallOptions } from "./webhook_call.ts";
 import { mutate, validate } from "./webhooks.ts";
@@ -10,20 +10,20 @@ import { mutate, validate } from "./webhooks.ts";
 /** Options of {@link createAdmission}. */
 export interface AdmissionOptions {
   readonly store: ObjectReader;
-  /** Decides what writers of roles may grant. */
+  /** Decides which permissions the writer of a role may grant. */
   readonly authorizer: Authorizer;
-  /** Where Services that webhooks name can be reached; without it such webhooks fail. */
+  /** Resolves the Services that webhooks name; without it such webhooks fail. */
   readonly resolveService?: ResolveService;
-  /** How webhooks are called; over HTTPS when left out. */
+  /** Calls webhooks; over HTTPS by default. */
   readonly call?: CallHttps;
 }
 
-/** Finds where a Service that a webhook names can be reached. */
+/** Resolves a Service to an address; undefined if it cannot be reached. */
 export type ResolveService = NonNullable<CallOptions["resolveService"]>;
 
 /**
- * Changes or refuses what is about to be stored; see {@link createAdmission}. `finish` makes of the
- * changed object what will be stored (pruning, defaults, validation); it may throw.
+ * Changes or refuses an object before it is stored; see {@link createAdmission}. `finish` turns the
+ * changed object into the one to store (pruning, defaults, validation); it may throw.
  */
 export type Admit = <T>(
   request: AdmissionRequest,
@@ -31,10 +31,10 @@ export type Admit = <T>(
 ) => Promise<{ object: T; warnings: string[] }>;
 
 /**
- * A function that admits requests: built-in defaults that need other objects, then the mutating
- * webhooks, `finish`, the built-in refusals and the validating webhooks, which see what `finish`
- * made. It gets the request's own object when nothing changed it. The request's object must have
- * its UID. Throws StatusError when the request is refused.
+ * Creates a function that admits requests: built-in defaults that depend on other objects, then the
+ * mutating webhooks, `finish`, the built-in checks and the validating webhooks, which see the result
+ * of `finish`. `finish` receives the request's own object if nothing changed it. The request's object
+ * must have its UID. The function throws a StatusError if the request is refused.
  */
 export function createAdmission(options: AdmissionOptions): Admit {
   const { store, authorizer, resolveService } = options;

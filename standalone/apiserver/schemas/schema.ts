@@ -1,42 +1,42 @@
-/** A schema of a kind: pruning, defaults and validation as an API server does them. */
+/** Schema of a kind: pruning, defaults and validation. */
 import { at, type JsonObject } from "../../../crds/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
 import type { Cause } from "../objects/field_errors.ts";
 import { checkRules } from "./cel_rules.ts";
 import { applyDefaults } from "./defaults.ts";
-import { checkEmbedded } from "./embedded.ts";
+import { checkEmbedded } from "./embedded_objects.ts";
 import { createChecker } from "./json_schema.ts";
-import { checkLists } from "./lists.ts";
-import { prune } from "./prune.ts";
+import { checkLists } from "./list_uniqueness.ts";
+import { prune } from "./pruning.ts";
 import { checkMetadata } from "./rules/metadata.ts";
 import { createStructure } from "./structure.ts";
 
 export { type Cause, causeText } from "../objects/field_errors.ts";
 
-/** What an API server does with an object of a kind. No method changes the value it is given. */
+/** Compiled schema of a kind. No method changes its argument. */
 export interface Schema {
-  /** A copy without the fields that the schema does not know. */
+  /** Returns a copy without the fields that the schema does not know. */
   prune(value: unknown): unknown;
-  /** A copy with defaults filled in. */
+  /** Returns a copy with defaults filled in. */
   applyDefaults(value: unknown): unknown;
-  /** What is wrong; `old` is the stored object on update, for transition rules and immutability. */
+  /** Returns the problems of a value; `old` is the stored object on update, for transition rules and immutability. */
   validate(value: unknown, old?: unknown): Cause[];
-  /** Paths of the fields that `prune` would drop, such as `spec.containers[0].imge`. */
+  /** Returns the paths of the fields that `prune` would drop, such as `spec.containers[0].imge`. */
   unknownFields(value: unknown): string[];
 }
 
-/** How a schema document is read. */
+/** Options of {@link compileSchema}. */
 export interface SchemaOptions {
-  /** Schemas by name for `$ref`s of the form `#/components/schemas/<name>`; Kubernetes' by default. */
+  /** Schemas by name for `$ref`s of the form `#/components/schemas/<name>`; those of Kubernetes by default. */
   readonly definitions?: Record<string, unknown>;
   /**
-   * The document is Kubernetes' own published OpenAPI: free-form objects stay whole, zero values
-   * are no defaults, null is absent, and `status` may be partial.
+   * The document is Kubernetes' published OpenAPI: free-form objects are kept, zero values are not
+   * defaults, null means absent, and `status` may be partial.
    */
   readonly native?: boolean;
 }
 
-/** Kubernetes' own OpenAPI schemas by name. */
+/** OpenAPI schemas of Kubernetes by name. */
 export const KUBERNETES_DEFINITIONS: Readonly<JsonObject> = kubernetesSchemas;
 
 const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -51,8 +51,8 @@ function checkerOf(definitions: Record<string, unknown> | undefined) {
 }
 
 /**
- * Compiles an OpenAPI v3 schema (a CRD's `openAPIV3Schema`, or one of Kubernetes' own). ajv
- * compiles at the first validation. Throws RangeError when the schema refers to nothing.
+ * Compiles an OpenAPI v3 schema: a CRD's `openAPIV3Schema`, or a schema of Kubernetes. ajv compiles at
+ * the first validation. Throws a RangeError if the schema has an unknown reference.
  */
 export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Schema {
   const native = options.native ?? false;
@@ -92,7 +92,7 @@ export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Sc
   };
 }
 
-/** Kubernetes' own validation lets a status be partial: Go fills in zero values. */
+/** In the built-in kinds a status may be partial: Go fills in zero values. */
 function isPartialStatus(cause: Cause): boolean {
   return cause.reason === "FieldValueRequired" && /^status\b/.test(cause.field);
 }

@@ -1,8 +1,8 @@
-/** Kubernetes' own kinds: form, defaults, and the rules beyond OpenAPI. */
-import { at, type JsonObject } from "../../../../crds/json.ts";
+/** Tests of the built-in kinds' schemas: defaults, and rules beyond OpenAPI. */
 import assert from "node:assert/strict";
-import { causeText } from "../../../../standalone/apiserver/schemas/engine.ts";
-import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes.ts";
+import { at, type JsonObject } from "../../../../crds/json.ts";
+import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes_schemas.ts";
+import { causeText } from "../../../../standalone/apiserver/schemas/schema.ts";
 
 function schemaOf(apiVersion: string, kind: string) {
   const [version = "", group = ""] = apiVersion.split("/").reverse();

@@ -1,4 +1,4 @@
-/** What the server itself sets and protects in objects: metadata, status, what a kind is born with. */
+/** Create and update strategy: the fields of an object that the server sets and protects. */
 import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../crds/json.ts";
 import { apiVersionOf, type Resource } from "../kinds/resource.ts";
 import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
@@ -6,18 +6,18 @@ import * as field from "../objects/field_errors.ts";
 import { badRequest, conflict, invalid } from "../objects/status_error.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 
-/** Finalizers of the server's own making. */
+/** Finalizers that the server itself sets. */
 export const FINALIZERS = {
   foreground: "foregroundDeletion",
   orphan: "orphan",
   customResources: "customresourcecleanup.apiextensions.k8s.io",
 } as const;
 
-/** Label that every namespace carries. */
+/** Label of every namespace with its name. */
 const NAMESPACE_LABEL = "kubernetes.io/metadata.name";
 
-/** What the server decides about a new object. */
-export interface Birth {
+/** Metadata that the server assigns to a new object. */
+export interface AssignedMetadata {
   readonly name: string;
   readonly namespace: string | undefined;
   readonly uid: string;
@@ -25,7 +25,7 @@ export interface Birth {
   readonly now: string;
 }
 
-/** Custom objects always say what they are, and are held to it by validation. Throws 400 and 422. */
+/** Checks that a custom object says its kind. Throws 400 and 422. */
 function checkCustomKind({ kind, metadata }: SentObject, resource: Resource): void {
   if (!kind) throw badRequest("Object 'Kind' is missing in the body");
   if (kind === resource.kind) return;
@@ -33,7 +33,7 @@ function checkCustomKind({ kind, metadata }: SentObject, resource: Resource): vo
   throw invalid({ group: resource.group, kind }, metadata.name ?? "", [cause]);
 }
 
-/** Checks that the body is of the kind that the path names. Throws 400, and 422 for custom kinds. */
+/** Checks that the body has the kind that the path names. Throws 400, and 422 for custom kinds. */
 export function checkKind(sent: SentObject, resource: Resource): void {
   const expected = apiVersionOf(resource);
   if (sent.apiVersion !== undefined && sent.apiVersion !== expected) {
@@ -49,7 +49,7 @@ export function checkKind(sent: SentObject, resource: Resource): void {
   }
 }
 
-/** Requests equal limits for cpu and memory everywhere: Guaranteed; none at all: BestEffort. */
+/** Returns Guaranteed if requests equal limits for cpu and memory everywhere, BestEffort if there are none, else Burstable. */
 function qosClass(pod: SentObject): string {
   const containers = [
     ...objectsAt(pod.spec, "containers"),
@@ -69,8 +69,10 @@ function qosClass(pod: SentObject): string {
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/** What a kind is born with, beyond its schema's defaults. */
-const BORN_WITH: Readonly<Record<string, (object: SentObject, birth: Birth) => void>> = {
+/** Sets the initial fields of a kind, beyond the defaults of its schema. */
+const INITIAL_FIELDS: Readonly<
+  Record<string, (object: SentObject, assigned: AssignedMetadata) => void>
+> = {
   "/pods": (pod) => void (pod.status = { phase: "Pending", qosClass: qosClass(pod) }),
   "/namespaces": (namespace, { name }) => {
     namespace.spec = { finalizers: ["kubernetes"] };
@@ -106,8 +108,12 @@ function definitionStatus({ spec }: SentObject, now: string) {
   };
 }
 
-/** The object as it is stored first: metadata of the server's making, no status of the client's. */
-export function newObject(sent: SentObject, resource: Resource, birth: Birth): ApiObject {
+/** Returns a new object as it is first stored: with the server's metadata, and without the client's status. */
+export function newObject(
+  sent: SentObject,
+  resource: Resource,
+  assigned: AssignedMetadata,
+): ApiObject {
   const { labels, annotations, finalizers, ownerReferences, generateName } = sent.metadata;
   const object: SentObject = {
     ...sent,
@@ -116,32 +122,32 @@ export function newObject(sent: SentObject, resource: Resource, birth: Birth): A
     metadata: { labels, annotations, finalizers, ownerReferences, generateName },
   };
   if (resource.status) delete object.status;
-  BORN_WITH[`${resource.group}/${resource.resource}`]?.(object, birth);
+  INITIAL_FIELDS[`${resource.group}/${resource.resource}`]?.(object, assigned);
   const metadata: Metadata = compact({
     ...object.metadata,
-    name: birth.name,
-    namespace: birth.namespace,
-    uid: birth.uid,
+    name: assigned.name,
+    namespace: assigned.namespace,
+    uid: assigned.uid,
     resourceVersion: "",
-    creationTimestamp: birth.now,
+    creationTimestamp: assigned.now,
     generation: resource.generation ? 1 : undefined,
   });
   return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
 }
 
-/** How many holders in its `spec.finalizers` keep a namespace: its content, until that is gone. */
-export function holdsOf(object: ApiObject): number {
+/** Returns the number of `spec.finalizers` of a namespace, which keep it while it has content; 0 for other kinds. */
+export function namespaceFinalizers(object: ApiObject): number {
   const holders = object.kind === "Namespace" ? objectAt(object, "spec").finalizers : undefined;
   return Array.isArray(holders) ? holders.length : 0;
 }
 
-/** What counts for `generation`: all but metadata and, where it is a subresource, status. */
+/** Returns what `generation` counts changes of: all but metadata and, if it is a subresource, status. */
 function wanted(object: SentObject, resource: Resource): unknown {
   const { metadata: _metadata, apiVersion: _version, status, ...rest } = object;
   return resource.status ? rest : { ...rest, status };
 }
 
-/** Throws where the client's idea of the object is an old or another one, or of another name. */
+/** Checks that name, namespace and UID that the client sent are those of the object. Throws 400 and 409. */
 function checkIdentity(sent: SentObject, current: ApiObject, resource: Resource): void {
   const { name, namespace, uid } = sent.metadata;
   if (name !== undefined && name !== current.metadata.name) {
@@ -174,7 +180,7 @@ function checkFinalizers(sent: SentObject, current: ApiObject, resource: Resourc
   throw invalid(resource, current.metadata.name, [cause]);
 }
 
-/** Metadata after an update: the client's where it may write, the server's elsewhere. */
+/** Returns metadata after an update: the client's fields where it may write, else the server's. */
 function nextMetadata(sent: SentObject, { metadata: current }: ApiObject): Metadata {
   const { labels, annotations, finalizers, ownerReferences } = sent.metadata;
   const own = { ...current, labels, annotations, finalizers, ownerReferences };
@@ -184,8 +190,8 @@ function nextMetadata(sent: SentObject, { metadata: current }: ApiObject): Metad
 }
 
 /**
- * The object after a client's update of the main resource or of `subresource`: each writes only
- * what is its own. `generation` counts changes of what is wanted.
+ * Returns the object after a client's update of the main resource or of `subresource`, which each write
+ * only their own fields. `generation` counts changes of the desired state. Throws 400, 409 and 422.
  */
 export function nextObject(
   sent: SentObject,

@@ -1,4 +1,4 @@
-/** Admission that is part of the server: what it sets and refuses before and after webhooks. */
+/** Built-in admission: service accounts, Job selectors, Service addresses, namespaces and escalation. */
 import {
   asObjects,
   isObject,
@@ -15,21 +15,21 @@ import { forbidden, invalid } from "../objects/status_error.ts";
 import { KEYS, RBAC_GROUP, sameKey } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
-import { unservedWarning } from "./unserved.ts";
+import { unservedWarning } from "./inert_kinds.ts";
 
-/** Folder in which Kubernetes' clients look for a pod's own token. */
+/** Folder where Kubernetes clients look for a pod's own token. */
 const TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
 const ROOT_CA = "kube-root-ca.crt";
 const IMMORTAL_NAMESPACES = new Set(["default", "kube-system", "kube-public"]);
 
-/** Changes a copy of the object in place; what it returns are warnings. */
+/** Changes a copy of the object in place and returns warnings. */
 type Mutator = (object: JsonObject, request: AdmissionRequest, store: ObjectReader) => string[];
 
 function subject({ resource }: AdmissionRequest) {
   return { group: resource.group, resource: resource.resource };
 }
 
-/** A pod runs as a service account that exists; the token is mounted where it is asked for. */
+/** Sets the pod's service account, which must exist, and mounts its token if the pod asks for it. */
 const servicePod: Mutator = (pod, request, store) => {
   const { spec } = pod;
   if (!isObject(spec)) return [];
@@ -46,7 +46,7 @@ const servicePod: Mutator = (pod, request, store) => {
   spec.serviceAccount = name;
   const secrets = asObjects(account.imagePullSecrets);
   if (spec.imagePullSecrets === undefined && secrets.length > 0) spec.imagePullSecrets = secrets;
-  // Pods are processes here, so the token is mounted only where somebody asks for it by name.
+  // Pods are processes here, so the token is mounted only on request.
   if ((spec.automountServiceAccountToken ?? account.automountServiceAccountToken) === true) {
     mountToken(spec);
   }
@@ -92,7 +92,7 @@ function mountToken(spec: JsonObject): void {
   }];
 }
 
-/** A Job selects its pods by its own UID, unless it says that it brings a selector. */
+/** Makes a Job select its pods by its own UID, unless it sets `manualSelector`. */
 const jobSelector: Mutator = (job, request) => {
   const { spec } = job;
   if (!isObject(spec) || spec.manualSelector === true) return [];
@@ -125,7 +125,7 @@ const jobSelector: Mutator = (job, request) => {
 
 const ADDRESSED_TYPES = new Set(["NodePort", "LoadBalancer", "ExternalName"]);
 
-/** Services have no virtual address here: names lead to pods. Types that need one are refused. */
+/** Makes Services headless: they have no virtual address here. Types that need one are refused. */
 const serviceAddress: Mutator = (service, request) => {
   const { spec } = service;
   if (!isObject(spec)) return [];
@@ -144,7 +144,9 @@ const serviceAddress: Mutator = (service, request) => {
   spec.clusterIP = before ?? "None";
   spec.clusterIPs = [spec.clusterIP];
   if (before !== undefined) return [];
-  return ["this server gives Services no virtual address: this one is headless (clusterIP: None)"];
+  return [
+    "this server gives Services no virtual address: this Service is headless (clusterIP: None)",
+  ];
 };
 
 const ON_CREATE: Readonly<Record<string, Mutator>> = {
@@ -154,7 +156,7 @@ const ON_CREATE: Readonly<Record<string, Mutator>> = {
 };
 const ON_UPDATE: Readonly<Record<string, Mutator>> = { "/services": serviceAddress };
 
-/** What the server sets before any webhook. The request's own object is left alone. */
+/** Sets the server's own defaults before any webhook. Does not change the request's object. */
 export function applyBuiltIn(
   request: AdmissionRequest,
   store: ObjectReader,
@@ -174,7 +176,7 @@ export function applyBuiltIn(
   return { object, warnings };
 }
 
-/** What the server refuses after the mutating webhooks. Throws StatusError. */
+/** Checks the server's own rules after the mutating webhooks. Throws a StatusError. */
 export function checkBuiltIn(request: AdmissionRequest, authorizer: Authorizer): void {
   const { operation, resource, name = "" } = request;
   if (operation === "DELETE") {

@@ -1,12 +1,12 @@
-/** TokenRequests and TokenReviews. */
-import { at } from "../../../../crds/json.ts";
+/** Tests of TokenRequests and TokenReviews. */
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
+import { at } from "../../../../crds/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { createReviews } from "../../../../standalone/apiserver/access/reviews.ts";
 import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";
-import { AUDIENCES, tokenFixture } from "./token_fixture.ts";
 import { stored } from "../memory_store.ts";
+import { AUDIENCES, tokenFixture } from "./token_fixture.ts";
 
 const POD_REF = { apiVersion: "v1", kind: "Pod", name: "p", uid: "uid-p" };
 

@@ -1,17 +1,17 @@
-/** Which rules each of Kubernetes' kinds has beyond its OpenAPI schema. */
+/** Table of validation rules of the built-in kinds beyond their OpenAPI schemas. */
 import { at } from "../../../../crds/json.ts";
 import type { Cause } from "../../objects/field_errors.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
 import { checkJob } from "./job.ts";
 import { checkMetadata } from "./metadata.ts";
 import { dnsLabel, dnsSubdomain, type Syntax } from "./names.ts";
+import { checkEvent, checkLease, checkWorkload } from "./other_kinds.ts";
 import { checkPod } from "./pod.ts";
 import { checkBinding, checkRole } from "./rbac.ts";
 import { checkService } from "./service.ts";
-import { checkEvent, checkLease, checkWorkload } from "./small_kinds.ts";
 import { checkWebhooks } from "./webhooks.ts";
 
-/** What is wrong with an object, besides its form; `old` is the stored one on update. */
+/** Returns the problems of an object; `old` is the stored one on update. */
 export type KindRules = (object: unknown, old?: unknown) => Cause[];
 
 function metadataOnly(name: Syntax): KindRules {
@@ -43,10 +43,10 @@ const RULES: Readonly<Record<string, KindRules>> = {
   [`${RBAC}/ClusterRoleBinding`]: checkBinding(["ClusterRole"]),
 };
 
-/** Kinds that are sent but never stored: they have no name. */
+/** Kinds that are never stored and have no name. */
 const UNNAMED = /Review$|^TokenRequest$|Options$|^Binding$|^Eviction$|^Scale$|List$/;
 
-/** The rules of a kind; of most kinds only those of metadata. */
+/** Returns the rules of a kind; most kinds only have those of metadata. */
 export function kindRules(group: string, kind: string): KindRules {
   const rules = RULES[`${group}/${kind}`];
   if (rules !== undefined) return rules;

@@ -1,4 +1,4 @@
-/** `serviceaccounts/NAME/token`: a token for an audience, bound to an object. */
+/** Token requests (`serviceaccounts/NAME/token`): tokens for an audience, bound to an object. */
 import { asTexts, at, isObject, textAt } from "../../../crds/json.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
 import type { ApiObject } from "../objects/api_object.ts";
@@ -24,12 +24,12 @@ export interface TokenRequestOptions {
   readonly audiences: readonly string[];
 }
 
-/** Answers TokenRequests; see {@link createTokenRequests}. */
+/** Issues the token of a TokenRequest; see {@link createTokenRequests}. */
 export type CreateToken = (serviceAccount: ApiObject, body: unknown) => Promise<unknown>;
 
 /**
- * A function that answers a TokenRequest for a service account. It throws StatusError: 422 for a
- * lifetime out of bounds, 404 or 409 for a bound object that is missing or another one, 400 for a
+ * Creates a function that issues tokens for TokenRequests. It throws a StatusError: 422 for a lifetime
+ * out of bounds, 404 for a bound object that is missing, 409 if that has another UID, and 400 for a
  * pod of another service account.
  */
 export function createTokenRequests(options: TokenRequestOptions): CreateToken {
@@ -75,7 +75,7 @@ function secondsOf(body: unknown): number {
   return seconds;
 }
 
-/** The object with the UID that the reference names, if it names one. */
+/** Returns name and UID of a bound object. Throws if it is missing or has another UID than the reference. */
 function referenced(
   object: ApiObject | undefined,
   reference: unknown,

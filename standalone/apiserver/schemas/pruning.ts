@@ -1,21 +1,21 @@
-/** Removing what a schema does not know, and telling what that was. */
+/** Pruning of fields that a schema does not know. */
 import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
 import { under } from "../objects/field_errors.ts";
 import type { Structure } from "./structure.ts";
 
-/** How to prune. */
+/** Options of {@link prune}. */
 export interface PruneOptions {
   /** Structure of the metadata of the root and of embedded objects. */
   readonly metadata: Structure;
-  /** Go's reading of Kubernetes' own kinds: null is absent, a number given as quantity is text. */
+  /** Decodes as Go does for built-in kinds: null means absent, a number given as a quantity becomes text. */
   readonly native: boolean;
-  /** Called with the path of each field that is dropped because the schema does not know it. */
+  /** Called with the path of each dropped field. */
   readonly onUnknown?: (path: string) => void;
 }
 
 const KEPT_AT_ROOT = new Set(["apiVersion", "kind"]);
 
-/** A copy of the value with only what the structure knows. The value itself is left alone. */
+/** Returns a copy of the value with only the fields that the structure knows. */
 export function prune(value: unknown, structure: Structure, options: PruneOptions): unknown {
   return pruneValue(value, structure, options, "", true);
 }

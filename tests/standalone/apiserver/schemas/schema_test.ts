@@ -1,9 +1,9 @@
-/** Pruning, defaults, validation and rules of CRD schemas. */
-import { isObject } from "../../../../crds/json.ts";
+/** Tests of CRD schemas: pruning, defaults, validation and CEL rules. */
 import assert from "node:assert/strict";
+import { isObject } from "../../../../crds/json.ts";
 import { crdManifests } from "../../../../crds/manifests.ts";
 import { compileCel } from "../../../../standalone/apiserver/schemas/cel_rules.ts";
-import { causeText, compileSchema } from "../../../../standalone/apiserver/schemas/engine.ts";
+import { causeText, compileSchema } from "../../../../standalone/apiserver/schemas/schema.ts";
 
 /** A schema whose `spec` has these properties. */
 function specSchema(properties: Record<string, unknown>, more: Record<string, unknown> = {}) {

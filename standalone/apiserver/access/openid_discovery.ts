@@ -1,10 +1,10 @@
-/** How others verify service-account tokens: OpenID configuration and key set. */
+/** OpenID discovery of service-account tokens: configuration and key set. */
 import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
 
 /** Path of the key set. */
 export const JWKS_PATH = "/openid/v1/jwks";
 
-/** The document at `/.well-known/openid-configuration`; `server` is the base URL of the API server. */
+/** Returns the document at `/.well-known/openid-configuration`; `server` is the base URL of the API server. */
 export function openIdConfiguration(issuer: string, server: string): Record<string, unknown> {
   return {
     issuer,
@@ -15,7 +15,7 @@ export function openIdConfiguration(issuer: string, server: string): Record<stri
   };
 }
 
-/** The document at {@link JWKS_PATH}. */
+/** Returns the document at {@link JWKS_PATH}. */
 export function jwksDocument(keys: SigningKeys): { keys: unknown[] } {
   return { keys: [keys.publicJwk] };
 }

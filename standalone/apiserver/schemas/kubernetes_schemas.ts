@@ -1,9 +1,9 @@
-/** Schemas of Kubernetes' own kinds, with the rules that its API server checks beyond OpenAPI. */
+/** Schemas of the built-in kinds, with the rules that the API server checks beyond OpenAPI. */
 import { asList, at, isObject } from "../../../crds/json.ts";
 import type { Cause } from "../objects/field_errors.ts";
-import { compileSchema, KUBERNETES_DEFINITIONS, type Schema } from "./engine.ts";
-import { applyNativeDefaults } from "./native_defaults.ts";
-import { kindRules } from "./rules/registry.ts";
+import { applyNativeDefaults } from "./kubernetes_defaults.ts";
+import { kindRules } from "./rules/kind_rules.ts";
+import { compileSchema, KUBERNETES_DEFINITIONS, type Schema } from "./schema.ts";
 
 const SCHEMAS = "#/components/schemas/";
 
@@ -12,7 +12,7 @@ function indexKinds(): ReadonlyMap<string, string> {
   const index = new Map<string, string>();
   for (const [name, schema] of Object.entries(KUBERNETES_DEFINITIONS)) {
     const kinds = asList(at(schema, "x-kubernetes-group-version-kind"));
-    // Schemas that every group shares, such as DeleteOptions, are no kinds of their own.
+    // Schemas that all groups share, such as DeleteOptions, are not kinds of one group.
     const [first] = kinds;
     if (kinds.length !== 1 || !isObject(first)) continue;
     index.set(`${first.group}/${first.version}/${first.kind}`, name);
@@ -24,7 +24,7 @@ const cache: { names?: ReadonlyMap<string, string>; readonly schemas: Map<string
   schemas: new Map(),
 };
 
-/** Name of the OpenAPI schema of a kind, such as `io.k8s.api.batch.v1.Job`; undefined if unknown. */
+/** Returns the name of the OpenAPI schema of a kind, such as `io.k8s.api.batch.v1.Job`; undefined if unknown. */
 export function kubernetesSchemaName(
   group: string,
   version: string,
@@ -34,22 +34,21 @@ export function kubernetesSchemaName(
   return cache.names.get(`${group}/${version}/${kind}`);
 }
 
-/** The real server names the field of the volume where a source of it lacks its path. */
+/** The real server reports a missing path of a volume's source at the volume. */
 function renamed(cause: Cause): Cause {
   const match = /^(.*\.projected)\.sources\[\d+\]\.serviceAccountToken(\.path)$/.exec(cause.field);
   return match ? { ...cause, field: `${match[1]}${match[2]}` } : cause;
 }
 
-/** The causes, and others about other fields. */
+/** Adds the causes that are about other fields. */
 function withOthers(causes: readonly Cause[], others: readonly Cause[]): Cause[] {
   const known = new Set(causes.map(({ field }) => field));
   return [...causes, ...others.filter(({ field }) => !known.has(field))];
 }
 
 /**
- * The schema of one of Kubernetes' own kinds, compiled at first use and kept; undefined for a kind
- * that Kubernetes does not have. `validate` also checks names, labels, references between fields
- * and what may not change.
+ * Returns the schema of a built-in kind, compiled on first use and cached; undefined for an unknown
+ * kind. `validate` also checks names, labels, references between fields and immutable fields.
  */
 export function kubernetesKindSchema(
   group: string,
@@ -68,7 +67,7 @@ export function kubernetesKindSchema(
     validate(value, old) {
       const causes = base.validate(value, old).map(renamed);
       if (causes.length === 0) return rules(value, old);
-      // What is missing keeps nobody from looking at the rest.
+      // A missing field does not prevent the other checks.
       const missing = causes.every(({ reason }) => reason === "FieldValueRequired");
       return missing ? withOthers(causes, rules(value, old)) : causes;
     },

@@ -1,4 +1,4 @@
-/** Kinds with one or two rules of their own: leases, events, deployments and their like. */
+/** Validation of kinds with few rules: Leases, Events, Deployments and similar kinds. */
 import { asTexts, at, textAt, textMapAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, under } from "../../objects/field_errors.ts";
 import { checkMetadata } from "./metadata.ts";
@@ -20,12 +20,12 @@ export function checkLease(lease: unknown): Cause[] {
   ];
 }
 
-/** Rules of kind Event of the core group: it lives where the object is that it tells of. */
+/** Rules of kind Event of the core group: its namespace is that of the object. */
 export function checkEvent(event: unknown): Cause[] {
   const causes = checkMetadata(at(event, "metadata"));
   const about = textAt(event, "involvedObject", "namespace") ?? "";
   const own = textAt(event, "metadata", "namespace") ?? "";
-  // Events of what has no namespace are kept in `default`.
+  // Events of cluster-scoped objects are in `default`.
   const where = about === "" ? "default" : about;
   if (where === own || (about === "" && own === "kube-system")) return causes;
   return [
@@ -34,7 +34,7 @@ export function checkEvent(event: unknown): Cause[] {
   ];
 }
 
-/** Whether labels fit `matchLabels`; expressions are looked at by who selects. */
+/** Says if labels match `matchLabels`; a selector with expressions is not checked. */
 function fits(selector: Record<string, string>, labels: Record<string, string>): boolean {
   return Object.entries(selector).every(([key, value]) => labels[key] === value);
 }

@@ -1,11 +1,11 @@
-/** What a definition's schema must say before a kind can be served by it. */
+/** Structural-schema rules that the schema of a definition must meet. */
 import { asList, at, isObject, textAt } from "../../../crds/json.ts";
 import { type Cause, invalid, required } from "../objects/field_errors.ts";
 import { compileCel } from "./cel_rules.ts";
 
 /**
- * What is wrong with an OpenAPI schema: a field without a type, a list without its items, a rule
- * that does not parse. Rules are not checked against the types of the fields that they name.
+ * Returns the problems of an OpenAPI schema: fields without a type, lists without items, CEL rules that
+ * do not parse. CEL rules are not type-checked.
  */
 export function structuralProblems(schema: unknown, path: string): Cause[] {
   if (!isObject(schema)) return [];

@@ -1,4 +1,4 @@
-/** Defaults of Kubernetes' own kinds that its OpenAPI does not tell (core/v1, batch/v1 …). */
+/** Defaults of the built-in kinds that OpenAPI does not describe. */
 import { asObjects, at, isObject, type JsonObject, objectAt, textAt } from "../../../crds/json.ts";
 
 /** Fills defaults into a copy that may be changed in place. */
@@ -20,7 +20,7 @@ function probeDefaults(probe: unknown): void {
   if (isObject(probe.httpGet)) fill(probe.httpGet, { path: "/", scheme: "HTTP" });
 }
 
-/** Images without a tag, or with `latest`, are pulled always. */
+/** Images without a tag, or with `latest`, are always pulled. */
 function pullPolicy(image: string): string {
   const name = image.split("/").at(-1) ?? "";
   if (name.includes("@")) return "IfNotPresent";
@@ -81,7 +81,7 @@ function podSpecDefaults(spec: JsonObject): void {
     schedulerName: "default-scheduler",
     securityContext: {},
   });
-  // The old name of the field goes with the new one.
+  // The deprecated field has the same value.
   const account = textAt(spec, "serviceAccountName") || textAt(spec, "serviceAccount");
   if (account) fill(spec, { serviceAccountName: account, serviceAccount: account });
   each(spec.containers, containerDefaults);
@@ -89,7 +89,7 @@ function podSpecDefaults(spec: JsonObject): void {
   each(spec.volumes, volumeDefaults);
 }
 
-/** Requests that are not given follow the limits. */
+/** Sets missing requests to the limits. */
 function requestsFromLimits(container: JsonObject): void {
   const limits = at(container, "resources", "limits");
   if (!isObject(limits) || !isObject(container.resources)) return;
@@ -145,7 +145,7 @@ function toBase64(text: string): string {
   return btoa(binary);
 }
 
-/** `stringData` is a way to write `data`; it is never stored. */
+/** Moves `stringData`, which is write-only, to `data`. */
 function secretDefaults(secret: JsonObject): void {
   fill(secret, { type: "Opaque" });
   const { stringData } = secret;
@@ -202,7 +202,7 @@ const FILLS: Readonly<Record<string, Fill>> = {
   [`${RBAC}/ClusterRoleBinding`]: bindingDefaults,
 };
 
-/** A copy of the object with the defaults of its kind; other kinds come back as they are. */
+/** Returns a copy of the object with the defaults of its kind; other kinds are returned unchanged. */
 export function applyNativeDefaults(group: string, kind: string, object: unknown): unknown {
   const change = FILLS[`${group}/${kind}`];
   if (change === undefined || !isObject(object)) return object;

@@ -1,10 +1,10 @@
-/** Matching, order, failure and answers of webhooks; what the server itself sets and refuses. */
-import { at } from "../../../../crds/json.ts";
+/** Tests of admission: matching, order, failures and responses of webhooks, and built-in admission. */
 import assert from "node:assert/strict";
-import { createAdmission } from "../../../../standalone/apiserver/admission/admit.ts";
-import type { HttpsCall } from "../../../../standalone/apiserver/admission/https_call.ts";
+import { at } from "../../../../crds/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
+import { createAdmission } from "../../../../standalone/apiserver/admission/admission.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/admission/admission_request.ts";
+import type { HttpsCall } from "../../../../standalone/apiserver/admission/https_call.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
 import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";
 import { memoryStore, stored } from "../memory_store.ts";
@@ -483,14 +483,16 @@ Deno.test("`admit()` shows validating webhooks what will be stored, and stops wh
   assert.deepEqual(calls, ["one", "two", "one"]);
 });
 
-Deno.test("`admit()` warns who makes what nothing here acts upon", async () => {
+Deno.test("`admit()` warns about a kind without a controller", async () => {
   const about = request({
     kind: { group: "apps", version: "v1", kind: "Deployment" },
     resource: { group: "apps", version: "v1", resource: "deployments" },
     object: { metadata: { name: "d" } },
   });
   const { warnings } = await world({}).admit(about);
-  assert.deepEqual(warnings, ["this server stores deployments only: no pods are made of it"]);
+  assert.deepEqual(warnings, [
+    "this server only stores deployments: no controller creates its pods",
+  ]);
   const update = await world({}).admit({ ...about, operation: "UPDATE" });
   assert.deepEqual(update.warnings, []);
 });

@@ -1,21 +1,21 @@
-/** What holds objects goes after them: namespaces and CustomResourceDefinitions. */
+/** Controllers of namespaces and CustomResourceDefinitions: both go only after the objects that they hold. */
 import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { Resource } from "../kinds/resource.ts";
 import { StatusError } from "../objects/status_error.ts";
 import { type Context, systemCall } from "../operations/context.ts";
 import { deleteObject } from "../operations/deletions.ts";
-import { FINALIZERS, holdsOf } from "../operations/strategies.ts";
+import { FINALIZERS, namespaceFinalizers } from "../operations/strategy.ts";
 import { createObject, updateObject } from "../operations/writes.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { Change, ResourceKey } from "../storage/store.ts";
-import { createWorkLoop } from "./work_queue.ts";
+import { createWorkQueue } from "./work_queue.ts";
 
 const { namespaces: NAMESPACES, customResourceDefinitions: DEFINITIONS } = KEYS;
 const NAMESPACE_CONTROLLER = "namespace-controller";
 const CRD_CONTROLLER = "customresourcedefinition-controller";
 
-/** Begins to delete what is not yet being deleted; true where nothing is left. */
-async function empty(
+/** Deletes the objects of a kind, in a namespace or everywhere. Returns true if none is left. */
+async function deleteObjects(
   context: Context,
   controller: string,
   resource: Resource,
@@ -34,7 +34,7 @@ async function empty(
   return store.list(resource, namespace).length === 0;
 }
 
-/** Each stored kind once, whatever its versions. */
+/** Returns each stored kind once, whatever its versions. */
 function storedKinds({ registry }: Context): Resource[] {
   const kinds = new Map<string, Resource>();
   for (const one of registry.all()) {
@@ -47,23 +47,25 @@ async function finishNamespace(context: Context, name: string): Promise<void> {
   const { store } = context;
   const namespace = store.get(NAMESPACES, undefined, name);
   if (!namespace) return;
-  if (namespace.metadata.deletionTimestamp === undefined) return await furnish(context, name);
+  if (namespace.metadata.deletionTimestamp === undefined) {
+    return await createDefaults(context, name);
+  }
   let isEmpty = true;
   for (const resource of storedKinds(context)) {
     if (!resource.namespaced) continue;
-    if (!await empty(context, NAMESPACE_CONTROLLER, resource, name)) isEmpty = false;
+    if (!await deleteObjects(context, NAMESPACE_CONTROLLER, resource, name)) isEmpty = false;
   }
   if (!isEmpty) return;
   const now = store.get(NAMESPACES, undefined, name);
   if (!now || now.metadata.uid !== namespace.metadata.uid) return;
   if (!now.metadata.finalizers?.length) store.remove(NAMESPACES, undefined, name);
-  else if (holdsOf(now) > 0) {
+  else if (namespaceFinalizers(now) > 0) {
     store.put(NAMESPACES, { ...now, spec: { ...objectAt(now, "spec"), finalizers: [] } });
   }
 }
 
-/** What every namespace has: the service account `default`, and the CA by which pods know the server. */
-async function furnish(context: Context, namespace: string): Promise<void> {
+/** Creates what every namespace has: the service account `default`, and the CA by which pods verify the server. */
+async function createDefaults(context: Context, namespace: string): Promise<void> {
   const data = { "ca.crt": context.caCertificate };
   const wanted = [
     { resource: "serviceaccounts", name: "default", object: {} },
@@ -95,7 +97,7 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
     resource: textAt(definition.spec, "names", "plural") ?? "",
   };
   const resource = registry.byKey(key);
-  if (resource && !await empty(context, CRD_CONTROLLER, resource)) return;
+  if (resource && !await deleteObjects(context, CRD_CONTROLLER, resource)) return;
   const crd = registry.byKey(DEFINITIONS);
   if (!crd) return;
   await updateObject(context, systemCall(CRD_CONTROLLER, crd, definition.metadata), (current) => ({
@@ -107,7 +109,7 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
   }));
 }
 
-/** Keeps the status of a definition in step with its names and versions. */
+/** Updates the status of a definition from its names and versions. */
 async function refreshDefinition(context: Context, name: string): Promise<void> {
   const definition = context.store.get(DEFINITIONS, undefined, name);
   const crd = context.registry.byKey(DEFINITIONS);
@@ -129,10 +131,10 @@ async function refreshDefinition(context: Context, name: string): Promise<void> 
   });
 }
 
-/** Starts the controllers of namespaces and definitions; the result stops them. */
+/** Starts both controllers and returns a function that stops them. */
 export function startContentControllers(context: Context): () => Promise<void> {
   const { store } = context;
-  const loop = createWorkLoop("namespaces and definitions", async (key) => {
+  const queue = createWorkQueue("namespaces and definitions", async (key) => {
     const [kind, name = ""] = key.split(" ");
     if (kind === "namespace") return await finishNamespace(context, name);
     await finishDefinition(context, name);
@@ -142,15 +144,15 @@ export function startContentControllers(context: Context): () => Promise<void> {
     store.get(key, undefined, name)?.metadata.deletionTimestamp !== undefined;
   const note = ({ key, object, type }: Pick<Change, "key" | "object" | "type">) => {
     const { name, namespace } = object.metadata;
-    if (sameKey(key, NAMESPACES)) loop.add(`namespace ${name}`);
-    if (sameKey(key, DEFINITIONS)) loop.add(`crd ${name}`);
+    if (sameKey(key, NAMESPACES)) queue.add(`namespace ${name}`);
+    if (sameKey(key, DEFINITIONS)) queue.add(`crd ${name}`);
     if (type !== "DELETED") return;
-    const furniture = name === "default" || name === "kube-root-ca.crt";
-    if (namespace !== undefined && (furniture || terminating(NAMESPACES, namespace))) {
-      loop.add(`namespace ${namespace}`);
+    const isDefault = name === "default" || name === "kube-root-ca.crt";
+    if (namespace !== undefined && (isDefault || terminating(NAMESPACES, namespace))) {
+      queue.add(`namespace ${namespace}`);
     }
     const definition = `${key.resource}.${key.group}`;
-    if (terminating(DEFINITIONS, definition)) loop.add(`crd ${definition}`);
+    if (terminating(DEFINITIONS, definition)) queue.add(`crd ${definition}`);
   };
   for (const key of [NAMESPACES, DEFINITIONS]) {
     for (const object of store.list(key)) note({ key, object, type: "ADDED" });
@@ -158,6 +160,6 @@ export function startContentControllers(context: Context): () => Promise<void> {
   const unsubscribe = store.subscribe(note);
   return async () => {
     unsubscribe();
-    await loop.stop();
+    await queue.stop();
   };
 }

@@ -1,4 +1,4 @@
-/** Which webhooks a request goes to: rules, selectors, conditions. */
+/** Matching of requests with webhooks: rules, selectors and conditions. */
 import { isCelError } from "@bufbuild/cel";
 import { z } from "zod";
 import { textMapAt } from "../../../crds/json.ts";
@@ -26,7 +26,7 @@ const selectorSchema = z.object({
   })).optional(),
 }).default({});
 
-/** One webhook of a configuration, with Kubernetes' defaults. */
+/** Schema of a webhook of a configuration, with the defaults of Kubernetes. */
 export const webhookSchema = z.object({
   name: z.string(),
   clientConfig: z.object({
@@ -51,7 +51,7 @@ export const webhookSchema = z.object({
 /** One webhook of a configuration. */
 export type Webhook = z.infer<typeof webhookSchema>;
 
-/** Whether a webhook is called; `failed` says that a condition could not be evaluated. */
+/** Says if a webhook is called; `failed` means that a condition could not be evaluated. */
 export type Match =
   | { readonly outcome: "call" | "skip" }
   | { readonly outcome: "failed"; readonly message: string };
@@ -62,7 +62,7 @@ function includes(list: readonly string[], value: string): boolean {
   return list.includes("*") || list.includes(value);
 }
 
-/** `pods`, `pods/status`, `pods/*`, `*`, a star with a subresource, or a star for both. */
+/** Matches `pods`, `pods/status`, `pods/*`, `*`, a star with a subresource, or a star for both. */
 function resourceMatches(list: readonly string[], request: AdmissionRequest): boolean {
   const { resource } = request.resource;
   const { subresource } = request;
@@ -75,7 +75,7 @@ function resourceMatches(list: readonly string[], request: AdmissionRequest): bo
 
 function scopeMatches(scope: string, request: AdmissionRequest): boolean {
   if (scope === "*") return true;
-  // A namespace is an object of the cluster, although its requests carry a namespace.
+  // Namespaces are cluster-scoped, although their requests carry a namespace.
   const cluster = !request.namespace || request.resource.resource === "namespaces";
   return scope === (cluster ? "Cluster" : "Namespaced");
 }
@@ -143,13 +143,13 @@ function evaluate(
   try {
     const result = compileCel(expression)(variables);
     if (isCelError(result)) return result.message;
-    return typeof result === "boolean" ? result : "is no boolean";
+    return typeof result === "boolean" ? result : "is not a boolean";
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
 
-/** Whether the request goes to the webhook. */
+/** Says if the request goes to the webhook. */
 export function matchWebhook(
   webhook: Webhook,
   request: AdmissionRequest,
