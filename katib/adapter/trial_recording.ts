@@ -38,9 +38,9 @@ export interface TrialRecordingOptions extends Pick<PlanCacheOptions, "trials" |
   readonly sink: ObservationSink;
 }
 
-/** What records the pushes of one term. */
+/** Recorder of the pushes of one term. */
 export interface TermRecorder extends Pick<Adapter, "accept"> {
-  /** The job is gone; `object` is its last state. */
+  /** Forgets a job that was deleted; `object` is its last state. */
   forget(job: JobRef, object: AnyJob): void;
   /** Records and stops trials until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -54,9 +54,9 @@ export interface TrialRecording {
   readonly observations: ObservationSource | undefined;
   /** Number of jobs that may be stopped by their rules. */
   openTrials(): number;
-  /** The job has ended by itself; see {@link Adapter.settle}. */
+  /** Settles the log of a job that has ended by itself; see {@link Adapter.settle}. */
   settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
-  /** The Trial whose metrics the job's pods push. Rejects if that is not known now. */
+  /** Resolves with the name of the Trial whose metrics the job's pods push. Rejects if not known now. */
   trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
   /** Reports JobSets that do not fit their trials' templates, until `signal` aborts. */
   check(signal: AbortSignal): Promise<void>;
@@ -71,12 +71,12 @@ const WRITE_MS = 5_000;
 /** Annotations by which a job asks to be recorded. */
 const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
 
-/** The Trial, or the job without one, as an event names it. */
+/** Returns the Trial, or the job without one, as the subject of an event. */
 function aboutPlan({ key, job }: ObservationPlan): EventSubject {
   return key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob(job);
 }
 
-/** Events about a log. */
+/** Returns callbacks that record events about a log. */
 function logEvents(events: Pick<EventRecorder, "record">) {
   const warn = (plan: ObservationPlan, reason: string, message: string) =>
     events.record(aboutPlan(plan), { type: "Warning", reason, message });
@@ -85,18 +85,18 @@ function logEvents(events: Pick<EventRecorder, "record">) {
       warn(
         plan,
         EVENT_REASONS.observationRefused,
-        `the observation log refuses a push: ${problem}`,
+        `the observation log refused a push: ${problem}`,
       ),
     onUnreported: (plan, names) =>
       warn(
         plan,
         EVENT_REASONS.ruleMetricMissing,
-        `the job has ended, and never pushed what its rules name: ${names.join(", ")}`,
+        `the job has ended without pushing metrics that its rules name: ${names.join(", ")}`,
       ),
   } satisfies Partial<AdapterOptions>;
 }
 
-/** Creates {@link TrialRecording}; nothing is recorded before a term begins. */
+/** Creates {@link TrialRecording}. Nothing is recorded before a term begins. */
 export function createTrialRecording(options: TrialRecordingOptions): TrialRecording {
   const { client, jobs, trials, clock, events, leadership, sink } = options;
   const leading = () => leadership.leading;

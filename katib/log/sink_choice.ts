@@ -1,10 +1,10 @@
-/** Choice of the observation sink by the manager's settings. What a sink needs is loaded with it. */
+/** Choice of the observation sink by the manager's settings; each sink's modules are loaded when it is used. */
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ClientTls } from "./peer_protocol.ts";
 import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
 
-/** Where observation logs are kept. */
+/** Kinds of observation sinks. */
 export type SinkChoice =
   /** Katib's DB manager. */
   | { readonly kind: "katib" }
@@ -13,11 +13,11 @@ export type SinkChoice =
   /** Another server of the same gRPC service, such as `milepost observation-log`. */
   | { readonly kind: "grpc"; readonly address: string };
 
-/** Counts what is written. */
+/** Metrics of the sink. */
 export interface SinkMetrics {
-  /** So many rows were `written`, `refused`, or not written because the log is `unavailable`. */
+  /** Counts rows that were `written`, `refused`, or not written because the log is `unavailable`. */
   rows(sink: SinkName, result: "written" | SinkError["kind"], count: number): void;
-  /** An append took so long. */
+  /** Observes the duration of an append. */
   appended(sink: SinkName, seconds: number): void;
 }
 
@@ -31,7 +31,7 @@ export interface SinkOptions {
   readonly trialsExist: () => boolean;
   readonly clock: Clock;
   readonly metrics: SinkMetrics;
-  /** Longest that one attempt of a call may take, in milliseconds. */
+  /** Deadline of one attempt of a call, in milliseconds. */
   readonly deadlineMs: number;
   /**
    * The certificate that the manager presents to a gRPC server that speaks TLS, such as
@@ -76,8 +76,8 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
       try {
         return await inner.read(key, signal, since);
       } catch (error) {
-        // A log that is down from the start is never written to: its rows are counted by the reads that fail.
-        // A deadline ends them with a SinkError, too; a reader who goes away does not.
+        // A log that is unavailable from the start is never written: failed reads count its rows.
+        // A deadline, too, ends a read with a SinkError; a reader that leaves does not.
         const why: unknown = signal.aborted ? signal.reason : error;
         if (why instanceof SinkError) metrics.rows(inner.name, why.kind, 1);
         throw error;

@@ -11,9 +11,9 @@ import type { Stop } from "../adapter/adapter.ts";
 export type StopWrite =
   /** A merge patch of its status, with uid and resource version in it. */
   | { readonly kind: "patch"; readonly body: unknown }
-  /** It says so already. */
+  /** The object has this end already. */
   | { readonly kind: "done" }
-  /** It has ended in another way, and is left alone. */
+  /** The object has ended in another way, and stays as it is. */
   | { readonly kind: "finished" };
 
 /** Conditions that end a Trial, besides an early stop. */
@@ -29,9 +29,9 @@ function preconditions({ metadata: { uid, resourceVersion } }: Pick<AnyJob, "met
 }
 
 /**
- * The condition is the last one, because Katib reads the last as the newest. Running stays as
- * it is, as with Katib's own early stopping (5.4): its controller would set it again. The
- * patch replaces the whole list, so what cannot be read as a condition is in it, too.
+ * Returns the conditions with EarlyStopped at the end, since Katib takes the last condition for the newest.
+ * Running stays, as with Katib's own early stopping (kubeflow/katib: pkg/earlystopping/v1beta1): Katib's
+ * controller would set it again. The patch replaces the whole list, so invalid conditions are kept in it.
  */
 function conditionsOf({ status }: Trial, now: string): unknown[] {
   const type = TRIAL_CONDITIONS.earlyStopped;
@@ -43,8 +43,8 @@ function conditionsOf({ status }: Trial, now: string): unknown[] {
 }
 
 /**
- * The end of the Trial: condition, observation and completionTime in one patch. With its observation it
- * costs its Experiment no parallel trial, also where Katib deletes the job at once (7.1, 3).
+ * Returns the end of the Trial: condition, observation and completionTime in one patch. With its observation
+ * it takes none of its Experiment's parallel trials, even if Katib deletes the job at once.
  */
 export function trialStop(trial: Trial, stop: Stop, nowMs: number): StopWrite {
   const conditions = trial.status?.conditions;
@@ -59,10 +59,7 @@ export function trialStop(trial: Trial, stop: Stop, nowMs: number): StopWrite {
   return { kind: "patch", body: { metadata: preconditions(trial), status } };
 }
 
-/**
- * Returns the end of the job: the conditions by which its kind is stopped. A job that Milepost stopped before
- * has an end, too, and says so.
- */
+/** Returns the end of the job: the conditions by which its kind is stopped. */
 export function jobStop(kind: JobKind, job: AnyJob, stop: Stop, nowMs: number): StopWrite {
   if (endOf(kind, job) !== undefined) {
     return { kind: earlyStopOf(kind, job) === undefined ? "finished" : "done" };

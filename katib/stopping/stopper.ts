@@ -1,4 +1,4 @@
-/** Trial stopper: writes the end of the Trial, then of its job, each once however often it is asked. */
+/** Idempotent stop of a trial: writes the end of the Trial, then of its job. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { AnyJob } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -14,39 +14,39 @@ import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
-/** Looks at the world before a stop gives way to others; progress alone is written once a second. */
+/** Attempts of one stop: progress alone changes a job every second. */
 const ATTEMPTS = 5;
-/** Stops of which it is remembered what was written of them here and not told yet. */
+/** Most stops that are remembered until their event is recorded. */
 const REMEMBERED = 10_000;
 
-/** What stopping needs. */
+/** Options of {@link createStopper}. */
 export interface StopperOptions {
   readonly client: Pick<KubeClient, "get" | "patch">;
   readonly clock: Pick<Clock, "now">;
   readonly events: Pick<EventRecorder, "record">;
-  /** Whether this owner may still write: asked before each write. */
+  /** Whether this owner may still write, asked before each write. */
   readonly leading: () => boolean;
   /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
 }
 
-/** The world of one stop, as read at one moment; what is another's, or on its way out, is absent. */
-interface Seen {
+/** The objects of one stop, read at one moment; undefined if replaced or being deleted. */
+interface StopObjects {
   readonly trial: Trial | undefined;
   readonly job: AnyJob | undefined;
 }
 
-/** Somebody changed what this attempt goes by: look anew. */
-const AGAIN = Symbol("again");
+/** An object changed after it was read: it must be read again. */
+const CHANGED = Symbol("changed");
 
 function isThere(metadata: KubeMeta, uid: string): boolean {
   return metadata.uid === uid && metadata.deletionTimestamp === undefined;
 }
 
 class TrialStopper implements Stopper {
-  /** By the UID of the job: whose last write may have come through without an answer. */
+  /** UIDs of jobs whose last write may have succeeded without an answer. */
   readonly #unanswered = createBoundedCache<true>(REMEMBERED);
-  /** By the UID of the job: whose Trial's end was written here, or may have been. */
+  /** UIDs of jobs whose Trial's end was written here, or may have been. */
   readonly #ended = createBoundedCache<true>(REMEMBERED);
 
   constructor(private readonly options: StopperOptions) {}
@@ -54,63 +54,63 @@ class TrialStopper implements Stopper {
   async stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const outcome = await this.#attempt(stop, signal);
-      if (outcome !== AGAIN) return outcome;
+      if (outcome !== CHANGED) return outcome;
     }
     const { kind, namespace, name } = stop.plan.job;
     throw new Error(
-      `${kind.kind} ${namespace}/${name} or its Trial changed at each of ${ATTEMPTS} looks`,
+      `${kind.kind} ${namespace}/${name} or its Trial changed during each of ${ATTEMPTS} attempts`,
     );
   }
 
-  async #attempt(stop: Stop, signal: AbortSignal): Promise<StopOutcome | typeof AGAIN> {
+  async #attempt(stop: Stop, signal: AbortSignal): Promise<StopOutcome | typeof CHANGED> {
     const { key } = stop.plan;
-    const seen = await this.#look(stop, signal);
-    if (key.kind === "job") return await this.#stopJob(stop, seen, signal);
-    const { trial, job } = seen;
+    const objects = await this.#read(stop, signal);
+    if (key.kind === "job") return await this.#stopJob(stop, objects, signal);
+    const { trial, job } = objects;
     if (trial === undefined) return "gone";
     const now = this.options.clock.now();
     const end = trialStop(trial, stop, now);
     if (end.kind === "finished") return "finished before";
     if (end.kind === "patch") {
-      // What has ended by itself is for Katib to judge; what is gone has no end to write.
+      // Katib judges a job that ended by itself; a deleted job has no end to write.
       if (job === undefined) return "gone";
       if (jobStop(stop.plan.job.kind, job, stop, now).kind === "finished") return "finished before";
-      if (!await this.#patch(KINDS.trial, key, end, signal, () => this.#hasEnded(stop))) {
-        return AGAIN;
+      if (!await this.#patch(KINDS.trial, key, end, signal, () => this.#markEnded(stop))) {
+        return CHANGED;
       }
-      this.#hasEnded(stop);
+      this.#markEnded(stop);
     }
-    const outcome = await this.#stopJob(stop, seen, signal);
-    if (outcome === AGAIN) return AGAIN;
-    // Katib may have deleted the job, or seen it end, between the two writes.
-    if (outcome !== "stopped" && this.#ended.has(stop.plan.job.uid)) this.#tell(stop, seen);
+    const outcome = await this.#stopJob(stop, objects, signal);
+    if (outcome === CHANGED) return CHANGED;
+    // Katib may have deleted the job, or objects it end, between the two writes.
+    if (outcome !== "stopped" && this.#ended.has(stop.plan.job.uid)) this.#report(stop, objects);
     return "stopped";
   }
 
-  #hasEnded({ plan: { job } }: Stop): void {
+  #markEnded({ plan: { job } }: Stop): void {
     this.#ended.set(job.uid, true);
   }
 
   async #stopJob(
     stop: Stop,
-    seen: Seen,
+    objects: StopObjects,
     signal: AbortSignal,
-  ): Promise<StopOutcome | typeof AGAIN> {
-    if (seen.job === undefined) return "gone";
+  ): Promise<StopOutcome | typeof CHANGED> {
+    if (objects.job === undefined) return "gone";
     const { job } = stop.plan;
-    const end = jobStop(job.kind, seen.job, stop, this.options.clock.now());
+    const end = jobStop(job.kind, objects.job, stop, this.options.clock.now());
     if (end.kind === "finished") return "finished before";
-    // A stop that is found done was told by another, unless it was done here and nobody said so.
+    // Another owner reported a stop that is found done, unless this one wrote it without an answer.
     const isOwn = end.kind === "patch" || this.#unanswered.has(job.uid);
     if (end.kind === "patch") {
       const unanswered = () => void this.#unanswered.set(job.uid, true);
-      if (!await this.#patch(job.kind, job, end, signal, unanswered)) return AGAIN;
+      if (!await this.#patch(job.kind, job, end, signal, unanswered)) return CHANGED;
     }
-    if (isOwn) this.#tell(stop, seen);
+    if (isOwn) this.#report(stop, objects);
     return "stopped";
   }
 
-  async #look({ plan: { key, job: ref } }: Stop, signal: AbortSignal): Promise<Seen> {
+  async #read({ plan: { key, job: ref } }: Stop, signal: AbortSignal): Promise<StopObjects> {
     const [trial, job] = await Promise.all([
       key.kind === "trial" ? this.#get(KINDS.trial, key, signal) : undefined,
       this.#get(ref.kind, ref, signal),
@@ -130,7 +130,7 @@ class TrialStopper implements Stopper {
     return getOrUndefined(client, kind, { namespace, name }, { signal, deadlineMs });
   }
 
-  /** Answers false where somebody was faster. What else goes wrong may have been written or not. */
+  /** Returns false if the object changed. Other errors leave the outcome unknown. */
   async #patch(
     kind: ResourceKind<unknown>,
     { namespace, name }: ObjectKey,
@@ -139,7 +139,7 @@ class TrialStopper implements Stopper {
     onUnanswered: () => void,
   ): Promise<boolean> {
     const { client, deadlineMs, leading } = this.options;
-    if (!leading()) throw new Error("the lease was not renewed in time");
+    if (!leading()) throw new Error("this replica does not hold the lease any more");
     const options = { subresource: "status", signal, deadlineMs };
     try {
       await client.patch(kind, { namespace, name }, { type: "merge", body }, options);
@@ -151,8 +151,8 @@ class TrialStopper implements Stopper {
     }
   }
 
-  /** Once, by whoever wrote the last of it. */
-  #tell({ plan: { job: ref }, verdict }: Stop, { trial, job }: Seen): void {
+  /** Records the events, once, by the owner that wrote the last part. */
+  #report({ plan: { job: ref }, verdict }: Stop, { trial, job }: StopObjects): void {
     this.#unanswered.delete(ref.uid);
     this.#ended.delete(ref.uid);
     const { events } = this.options;
@@ -163,7 +163,7 @@ class TrialStopper implements Stopper {
   }
 }
 
-/** Creates a {@link Stopper}. It is stateless but for what it still has to tell. */
+/** Creates a {@link Stopper}. Its only state are the events that are not recorded yet. */
 export function createStopper(options: StopperOptions): Stopper {
   return new TrialStopper(options);
 }

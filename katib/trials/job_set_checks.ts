@@ -1,4 +1,4 @@
-/** Checks of trials' JobSets against their templates, as they are made. */
+/** Checks of trials' JobSets against their templates. */
 import { getLogger } from "@logtape/logtape";
 import { type AnyJob, type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
@@ -25,7 +25,7 @@ export interface JobSetChecks {
   readonly notify: (notices: readonly Notice[]) => void;
 }
 
-/** Whether something says which container of the job trains. */
+/** Whether a Trial or an annotation may name the training container. */
 function hasTemplate({ metadata }: AnyJob): boolean {
   return trialReference(metadata) !== undefined ||
     metadata.annotations?.[ANNOTATIONS.trialTemplate] !== undefined;

@@ -3,7 +3,7 @@ import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Notice } from "../../trials/plan/notice.ts";
 
-/** Notices that are remembered as recorded. */
+/** Most notices that are remembered. */
 const REMEMBERED = 10_000;
 
 /** Returns a function that records those notices as warning events that were not recorded before. */

@@ -28,7 +28,7 @@ import {
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
 
-/** The cache of Trials with the ways to look into it. */
+/** The cache of Trials. */
 export interface TrialCache
   extends Pick<RestingInformer<Trial>, "get" | "byIndex" | "resting" | "rouse"> {}
 
@@ -46,16 +46,16 @@ export interface PlanCacheOptions {
   readonly client: Pick<KubeClient, "get">;
   /** Names of the indexes of `trials`: by name, and by the job that they make. */
   readonly indexes: { readonly name: string; readonly job: string };
-  /** Asked for each plan. */
+  /** Called for each plan. */
   readonly settings: () => PlanSettings;
-  /** Told with every new plan; the same may come again. */
+  /** Called with the notices of every new plan, which may repeat earlier ones. */
   readonly notify: (notices: readonly Notice[]) => void;
-  /** Of one read, in milliseconds. */
+  /** Deadline of one read, in milliseconds. */
   readonly deadlineMs: number;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** What the adapter asks, and what the controller does. */
+/** Plans for the adapter, and names of Trials for the controller. */
 export interface PlanCache extends PlanSource {
   /**
    * Returns the Trial whose metrics the job's pods push, for the label on them. Rejects if that is not known
@@ -64,15 +64,15 @@ export interface PlanCache extends PlanSource {
   trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** Plans that are remembered; each is made anew when what it was made from has changed. */
+/** Most plans that are cached; each is derived again when its objects have changed. */
 const REMEMBERED = 20_000;
-/** How long one is remembered that nobody asks for, in milliseconds: jobs come and go. */
+/** How long an unused plan is cached, in milliseconds. */
 const IDLE_MS = 600_000;
 
-/** Objects that were read besides the caches; each read holds for so long, in milliseconds. */
+/** Limits of the cache of reads that bypassed the informers, with their lifetime in milliseconds. */
 const READ = { max: 1000, ttl: 2_000 } as const;
 
-/** A plan with all that it depends on, as one text. */
+/** A plan, and the fingerprint of everything that it depends on. */
 interface Remembered {
   readonly by: string;
   readonly planned: DerivedPlan;
@@ -82,7 +82,7 @@ function versionOf({ metadata: { uid, resourceVersion } }: Trial): string {
   return `${uid}@${resourceVersion}`;
 }
 
-/** Everything that a plan depends on; progress of the job is not part of it. */
+/** Returns everything that a plan depends on, as one text; the progress of the job is not part of it. */
 function fingerprint(
   view: PlanInputs,
   { adopted, namesOnly, keepsPlainJobs }: PlanSettings,
@@ -103,7 +103,7 @@ function fingerprint(
 class CachedPlans implements PlanCache {
   readonly #plans: LRUCache<string, Remembered>;
   #sweptMs: number;
-  /** An impostor that pushes often, or many at once, cost one read now and then. */
+  /** Reads of objects that are not in the caches, so that impostors cost few requests. */
   readonly #reads: LRUCache<string, Promise<unknown>>;
   readonly #labels: ReadonlyMap<JobKind, ReturnType<typeof createPodLabels>>;
 
@@ -150,7 +150,7 @@ class CachedPlans implements PlanCache {
     const { mapping, needsLabel } = plan;
     const keys = [...Object.keys(mapping?.primaryPodLabels ?? {}), LABELS.trial];
     const judge = (labels: Readonly<Record<string, string>> | undefined) => {
-      // It is gone: what it pushed last is not said to be recorded.
+      // The pod was deleted: its last push is not acknowledged as recorded.
       if (labels === undefined) return undefined;
       if (needsLabel && labels[LABELS.trial] !== plan.key.name) return false;
       return mapping === undefined || isPrimaryPod(mapping, labels);
@@ -178,14 +178,14 @@ class CachedPlans implements PlanCache {
     return job?.metadata.uid === uid ? job : undefined;
   }
 
-  /** Only these can have rules. */
+  /** Whether the job has not finished and may have rules. */
   #mayBeOpen(kind: JobKind, job: AnyJob): boolean {
     const asks = job.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
       trialReference(job.metadata) !== undefined;
     return asks && endOf(kind, job) === undefined;
   }
 
-  /** Undefined if the caches may be behind: the job, or the very Trial that it names, is not in them. */
+  /** Returns undefined if the caches may be behind: they lack the job, or the very Trial that it names. */
   #cachedView(kind: JobKind, job: AnyJob | undefined): PlanInputs | undefined {
     if (job === undefined) return undefined;
     const reference = trialReference(job.metadata);

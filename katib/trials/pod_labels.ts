@@ -18,7 +18,7 @@ type Labels = Readonly<Record<string, string>>;
 /** Looks up the labels of pods. */
 export interface PodLabels {
   /**
-   * Returns those of the pod, at least the ones of `keys` that it has; undefined if that very pod is gone.
+   * Returns the labels of the pod, at least those of `keys`, or undefined if that very pod was deleted.
    * Rejects if they cannot be read now.
    */
   of(
@@ -32,11 +32,11 @@ export interface PodLabels {
 export interface PodLabelsOptions {
   readonly pods: Pick<Informer<WatchedPod>, "get">;
   readonly client: Pick<KubeClient, "get">;
-  /** Of one read, in milliseconds. */
+  /** Deadline of one read, in milliseconds. */
   readonly deadlineMs: number;
 }
 
-/** Pods whose labels were read. Which labels a pod was made with does not change. */
+/** Most pods whose labels are cached after a read; the labels that matter never change. */
 const REMEMBERED = 20_000;
 
 /** Creates {@link PodLabels}. */

@@ -108,7 +108,7 @@ Deno.test("rows that the log will never take are told on the Trial", async () =>
   const answer = await adapter.accept(push(1, "0.9"), never);
   assert.ok(answer?.ok !== true && answer?.retryAfterMs === 10_000);
   assert.deepEqual(events.filter((it) => it.includes("ObservationRefused")), [
-    "Trial t1 ObservationRefused: the observation log refuses a push: no such trial",
+    "Trial t1 ObservationRefused: the observation log refused a push: no such trial",
   ]);
   over.abort();
   await clock.advance(0);
