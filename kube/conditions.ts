@@ -45,14 +45,6 @@ export function isConditionTrue(
   return findCondition(conditions, type)?.status === "True";
 }
 
-/** Whether the condition of that type is there with status `False`. */
-export function isConditionFalse(
-  conditions: readonly ConditionLike[] | undefined,
-  type: string,
-): boolean {
-  return findCondition(conditions, type)?.status === "False";
-}
-
 function says(old: ConditionLike, update: ConditionUpdate): boolean {
   return old.status === update.status && old.reason === update.reason &&
     old.message === update.message &&

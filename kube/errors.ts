@@ -81,11 +81,6 @@ export function isForbidden(error: unknown): boolean {
   return hasCode(error, 403);
 }
 
-/** The server does not know the caller (401). */
-export function isUnauthorized(error: unknown): boolean {
-  return hasCode(error, 401);
-}
-
 /** The message of anything thrown, on one line. */
 export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);

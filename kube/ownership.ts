@@ -30,14 +30,6 @@ export function isControlledBy(
   return controllerOf(metadata)?.uid === uid;
 }
 
-/** Whether the object of that uid is among the owners, as controller or not. */
-export function isOwnedBy(
-  metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
-  uid: string,
-): boolean {
-  return metadata?.ownerReferences?.some((owner) => owner.uid === uid) ?? false;
-}
-
 /** An owner reference that makes `owner` the controller and blocks its foreground deletion. */
 export function controllerReference(
   owner: Pick<OwnerRef, "apiVersion" | "kind" | "name" | "uid">,

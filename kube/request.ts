@@ -56,7 +56,7 @@ export function collectionPath(kind: Place, namespace?: string): string {
 }
 
 /** Path of one object, or of a subresource of it. */
-export function objectPath(kind: Place, key: ObjectKey, subresource?: string): string {
+function objectPath(kind: Place, key: ObjectKey, subresource?: string): string {
   const name = segment(key.name, `the name of a ${kind.kind}`);
   if (kind.namespaced) segment(key.namespace, `the namespace of ${kind.kind} ${key.name}`);
   const path = `${collectionPath(kind, key.namespace)}/${name}`;

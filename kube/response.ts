@@ -72,7 +72,7 @@ async function readBody(response: Response, limit: number, cut = false): Promise
 }
 
 /** Milliseconds of a `Retry-After` header in seconds; undefined if there is none. */
-export function retryAfterOf(response: Response): number | undefined {
+function retryAfterOf(response: Response): number | undefined {
   const header = response.headers.get("retry-after");
   if (header === null || !/^\d{1,9}$/.test(header.trim())) return undefined;
   return Number(header) * 1000;

@@ -20,7 +20,7 @@ export type WatchEvent<T> =
   | { readonly type: "error"; readonly error: KubeError };
 
 /** Longest line that is read: several times the largest object that etcd takes. */
-export const MAX_LINE_BYTES = 16 * 1024 * 1024;
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** The stream of a watch cannot be decoded: events are missing. */
 export class CorruptStreamError extends Error {

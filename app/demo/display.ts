@@ -14,7 +14,7 @@ export interface Display {
 type Write = (text: string) => void;
 
 /** Bars that are drawn over. */
-export function terminalDisplay(write: Write): Display {
+function terminalDisplay(write: Write): Display {
   let drawn = 0;
   return {
     note(text) {
@@ -34,7 +34,7 @@ export function terminalDisplay(write: Write): Display {
 }
 
 /** A line for each change of a state, and for each further tenth of progress. */
-export function plainDisplay(write: Write): Display {
+function plainDisplay(write: Write): Display {
   const shown = new Map<string, string>();
   return {
     note: (text) => write(`${text}\n`),
@@ -49,7 +49,7 @@ export function plainDisplay(write: Write): Display {
 }
 
 /** One JSON object per line. */
-export function jsonDisplay(write: Write): Display {
+function jsonDisplay(write: Write): Display {
   return {
     note: () => {},
     changed: (view) => write(`${JSON.stringify(view)}\n`),

@@ -10,7 +10,7 @@ export function progressBar(percentage: number, width = BAR_WIDTH): string {
 }
 
 /** `loss 0.2231  accuracy 0.9571`. */
-export function metricsText(metrics: Readonly<Record<string, string>>): string {
+function metricsText(metrics: Readonly<Record<string, string>>): string {
   return Object.entries(metrics).map(([name, value]) => `${name} ${value}`).join("  ");
 }
 

@@ -38,9 +38,6 @@ export interface JobKindCaches {
   readonly pods: Informer<WatchedPod>;
 }
 
-/** The informers of every kind of job. */
-export type JobCaches = ReadonlyMap<JobKind, JobKindCaches>;
-
 /** The informers, not yet running. */
 export function createCaches(options: CacheOptions) {
   const { kinds, client, clock } = options;

@@ -55,7 +55,7 @@ function jobRules(group: string, kinds: readonly JobKind[]): PolicyRule[] {
 }
 
 /** Rules that hold in every namespace, since jobs may live in any. */
-export const clusterRules = (kinds: JobKinds): readonly PolicyRule[] => [
+const clusterRules = (kinds: JobKinds): readonly PolicyRule[] => [
   ...byGroup(kinds).flatMap(([group, ofGroup]) => jobRules(group, ofGroup)),
   // Trials of Katib's: what a trial's job reports, and that it stopped early (only its status is written).
   { apiGroups: [KATIB.group], resources: ["trials"], verbs: READ },

@@ -11,7 +11,7 @@ import type { ManagerContext, ManagerParts } from "./parts.ts";
 import { addressText } from "./replica.ts";
 import { serveObservations } from "./observations.ts";
 import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";
-import { serveReads } from "./reading.ts";
+import { serveReads } from "../../status/reading/read_serving.ts";
 import { serveStatus } from "./serving.ts";
 import { createFindJob, createStatusEndpoint } from "./status_endpoint.ts";
 
@@ -112,7 +112,18 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forwarder.client.close();
   });
   const { forward, read } = forwarder.client;
-  const reading = serveReads({ ...context, ...parts, forward: read });
+  const reading = serveReads({
+    jobs: parts.caches.byKind,
+    clock,
+    maxStreams: {
+      total: configuration.maxStreams,
+      perSubject: configuration.maxStreamsPerSubject,
+    },
+    onOpenStreams: (open) => context.metrics.openStreams.set(open),
+    pollHere: owned.poll,
+    leader: parts.leadership,
+    forward: read,
+  });
   cleanup.defer(() => reading.close());
   const endpoint = createStatusEndpoint({
     ...context,

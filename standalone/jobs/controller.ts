@@ -9,7 +9,6 @@ import { createJobReconciler, type ReconcilerOptions } from "./reconciler.ts";
 
 export type { Cache } from "./reconciler.ts";
 export { jobPodIndexes, PODS_BY_JOB } from "./reconciler.ts";
-export type { PodBackoff } from "./policy/backoff.ts";
 
 /** Options of {@link createJobController}. */
 export interface JobControllerOptions extends Omit<ReconcilerOptions, "clock" | "random"> {

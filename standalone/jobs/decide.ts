@@ -7,7 +7,8 @@ import type { EventText } from "../../kube/events.ts";
 import { formatIndexes } from "./indexes.ts";
 import { isActive, isReady, isTerminating, isTracked } from "./pods.ts";
 import { type Account, takeAccount } from "./policy/accounting.ts";
-import { backoffLeft, type PodBackoff } from "./policy/backoff.ts";
+import type { Backoff } from "../../kube/backoff.ts";
+import { backoffLeft } from "./policy/backoff.ts";
 import {
   accountedEnd,
   announcedEnd,
@@ -45,7 +46,7 @@ export interface JobScene {
   /** The pods that the Job controls by uid. */
   readonly pods: readonly Pod[];
   readonly now: number;
-  readonly backoff: PodBackoff;
+  readonly backoff: Backoff;
 }
 
 interface Draft {

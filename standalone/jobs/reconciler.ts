@@ -15,7 +15,8 @@ import { keyOf, parseKey } from "../../kube/resource.ts";
 import { act, type Actor, releasePod } from "./act.ts";
 import { decideJob } from "./decide.ts";
 import { isTracked } from "./pods.ts";
-import { KUBERNETES_POD_BACKOFF, type PodBackoff } from "./policy/backoff.ts";
+import type { Backoff } from "../../kube/backoff.ts";
+import { KUBERNETES_POD_BACKOFF } from "./policy/backoff.ts";
 
 /** Name of the index by which pods are found under `namespace/name` of their Job. */
 export const PODS_BY_JOB = "controllingJob";
@@ -47,7 +48,7 @@ export interface ReconcilerOptions {
   /** Numbers from 0 up to 1, for the names of pods. */
   readonly random: () => number;
   /** Default: Kubernetes' own. */
-  readonly podBackoff?: PodBackoff;
+  readonly podBackoff?: Backoff;
 }
 
 /** One pass at a time for each key. */

@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
+import type { Backoff } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
@@ -13,7 +14,7 @@ import { type LogOptions, readLog } from "./log_reader.ts";
 import { logKeyOf, LogProblem } from "./log_keys.ts";
 import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
 import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node.ts";
-import { type BackOff, CRASH_BACK_OFF } from "./pod_plan.ts";
+import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorker } from "./pod_worker.ts";
 import { createProcesses, type Processes } from "./processes.ts";
@@ -51,7 +52,7 @@ export interface KubeletOptions {
   /** Most pods at a time. Default 110. */
   readonly mostPods?: number;
   /** Restarts of containers. Default 10 s, doubling to 5 minutes. */
-  readonly backOff?: BackOff;
+  readonly backOff?: Backoff;
   /** How often mounted ConfigMaps and Secrets are read again, in milliseconds. Default 10000. */
   readonly refreshMs?: number;
   /** How long {@link Kubelet.close} waits between SIGTERM and SIGKILL, in milliseconds. Default 2000. */

@@ -1,17 +1,17 @@
 /** One container of a pod over all its starts: its process, its probes, its state. */
 import type { Container } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
+import { type Backoff, exponentialMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { superviseProbes } from "./container_probes.ts";
 import type { Launch } from "./launch.ts";
 import type { LogStore } from "./logs.ts";
 import {
-  type BackOff,
-  backOffMs,
   type ContainerPhase,
   type ContainerRole,
   type ContainerView,
   type Ended,
+  restartDelayMs,
 } from "./pod_plan.ts";
 import type { Processes, RunningProcess } from "./processes.ts";
 import { runCommand } from "./run_command.ts";
@@ -26,7 +26,7 @@ export interface ContainerOptions {
   readonly clock: Clock;
   readonly processes: Processes;
   readonly logs: LogStore;
-  readonly backOff: BackOff;
+  readonly backOff: Backoff;
   /** Begins the marks of its processes. */
   readonly markPrefix: string;
   /** Grace of a container that a probe ends, in milliseconds. */
@@ -39,6 +39,8 @@ export interface ContainerOptions {
   readonly onEvent: (type: "Normal" | "Warning", reason: string, message: string) => void;
 }
 
+/** Delays between attempts to start a container. */
+const START_BACKOFF = { firstMs: 200, longestMs: 10_000 } as const;
 /** Longest message that a container leaves, in bytes. */
 const MESSAGE_BYTES = 4096;
 /** A container that has run this many times the longest back-off restarts without one. */
@@ -89,7 +91,7 @@ export class ManagedContainer {
 
   /** Waits before the next attempt to start, longer each time. */
   wait(reason: string, message: string): void {
-    const delayMs = Math.min(10_000, 200 * 2 ** Math.min(this.#attempts++, 10));
+    const delayMs = exponentialMs(++this.#attempts, START_BACKOFF);
     this.#notBefore = this.#options.clock.now() + delayMs;
     if (this.#phase.kind === "ended") this.#countRestart();
     this.#phase = { kind: "waiting", reason, message };
@@ -180,9 +182,9 @@ export class ManagedContainer {
     this.#started = false;
     this.#ready = false;
     const ranMs = ended.finishedAt - ended.startedAt;
-    if (ranMs >= FORGIVE_AFTER * backOff.mostMs) this.#crashes = 0;
+    if (ranMs >= FORGIVE_AFTER * backOff.longestMs) this.#crashes = 0;
     this.#crashes++;
-    this.#notBefore = clock.now() + backOffMs(this.#crashes, backOff);
+    this.#notBefore = clock.now() + restartDelayMs(this.#crashes, backOff);
     this.#phase = { kind: "ended", ended };
     this.#options.onChange();
   }

@@ -1,4 +1,5 @@
 /** Plan of a pod: containers to start and to stop, and the pod's phase. Pure. */
+import { type Backoff, exponentialMs } from "../../kube/backoff.ts";
 
 /** How a container's process ended. Times in milliseconds since the epoch. */
 export interface Ended {
@@ -163,17 +164,10 @@ export function planPod(state: PodState): Plan {
   };
 }
 
-/** Delays of restarts. */
-export interface BackOff {
-  /** First delay, in milliseconds; the very first restart comes at once. */
-  readonly firstMs: number;
-  readonly mostMs: number;
-}
+/** Kubernetes' own delays of restarts: 10 s, doubling up to 5 minutes. */
+export const CRASH_BACK_OFF: Backoff = { firstMs: 10_000, longestMs: 300_000 };
 
-/** Kubernetes' own: 10 s, doubling up to 5 minutes. */
-export const CRASH_BACK_OFF: BackOff = { firstMs: 10_000, mostMs: 300_000 };
-
-/** The delay before restart number `restart`, counted from 1, in milliseconds. */
-export function backOffMs(restart: number, { firstMs, mostMs }: BackOff): number {
-  return restart <= 1 ? 0 : Math.min(mostMs, firstMs * 2 ** Math.min(restart - 2, 30));
+/** The delay before restart number `restart`, counted from 1, in milliseconds; the first comes at once. */
+export function restartDelayMs(restart: number, backoff: Backoff): number {
+  return restart <= 1 ? 0 : exponentialMs(restart - 1, backoff);
 }

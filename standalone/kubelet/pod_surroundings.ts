@@ -1,14 +1,14 @@
 /** Dependencies that all pods of a kubelet share. */
 import type { Pod } from "../../crds/kubernetes.ts";
+import type { Backoff } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { PodFacts } from "./field_refs.ts";
 import type { LogStore } from "./logs.ts";
 import type { NameTable } from "./names.ts";
-import type { BackOff } from "./pod_plan.ts";
 import type { Processes } from "./processes.ts";
 
-/** Dependencies that all pods of a kubelet share. */
+/** The dependencies by name. */
 export interface PodSurroundings {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -18,7 +18,7 @@ export interface PodSurroundings {
   readonly podsFolder: string;
   readonly node: Pick<PodFacts, "hostIP" | "nodeName" | "allocatable">;
   readonly baseEnv: Readonly<Record<string, string>>;
-  readonly backOff: BackOff;
+  readonly backOff: Backoff;
   /** How often ConfigMaps and Secrets that are mounted are read again, in milliseconds. */
   readonly refreshMs: number;
   readonly markPrefix: string;

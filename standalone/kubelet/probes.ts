@@ -26,7 +26,7 @@ export interface ProbeTarget {
 const MESSAGE_MAX = 200;
 
 /** The number of a port that is given by number or by name. Throws a RangeError for an unknown name. */
-export function portNumber(
+function portNumber(
   port: unknown,
   ports: ProbeTarget["ports"],
 ): number {
@@ -70,7 +70,7 @@ async function askTcp(
 }
 
 /** Probes once. An error is a failed probe. */
-export async function askProbe(
+async function askProbe(
   probe: Probe,
   target: ProbeTarget,
   clock: Clock,

@@ -1,13 +1,13 @@
 /** State that the leader owns for one term: the ledger and the newest statuses, fenced by leadership. */
 import { getLogger } from "@logtape/logtape";
-import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import { type AnyJob, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { progressOf } from "../../crds/job_state.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer.ts";
 import type { Leadership } from "../../kube/leadership.ts";
 import type { Acceptance, AcceptPush, Push } from "../chain/exchange.ts";
 import { createHeldStatuses, type HeldStatuses } from "../reading/held_statuses.ts";
+import type { WatchedJobs } from "../reading/job_ends.ts";
 import type { PollOwner } from "../reading/status_feeds.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
 import { createStatusWriter } from "./status_writer.ts";
@@ -35,9 +35,7 @@ export interface OwnedStateOptions
   extends Required<Pick<LedgerOptions, "intervalMs" | "writesPerSecond">> {
   readonly client: KubeClient;
   /** The caches of jobs by their kind. */
-  readonly jobs: ReadonlyMap<JobKind, {
-    readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange">;
-  }>;
+  readonly jobs: WatchedJobs;
   readonly clock: Clock;
   readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
   readonly onWrite: LedgerOptions["onWrite"];

@@ -10,7 +10,7 @@ import type { JobSettings } from "../settings.ts";
 import { judgePod } from "./pod_failure.ts";
 
 /** Most pods that one status notes at a time. */
-export const MAX_UNCOUNTED = 500;
+const MAX_UNCOUNTED = 500;
 
 /** The account of a Job's pods. */
 export interface Account {

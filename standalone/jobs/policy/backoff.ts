@@ -1,17 +1,12 @@
 /** Back-off before a Job replaces failed pods (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../crds/kubernetes.ts";
+import { type Backoff, exponentialMs } from "../../../kube/backoff.ts";
 import { endedAt, isDeleting } from "../pods.ts";
 import type { PodFailureRule } from "../settings.ts";
 import { judgePod } from "./pod_failure.ts";
 
-/** The delay before the first retry, and the longest one, in milliseconds. */
-export interface PodBackoff {
-  readonly baseMs: number;
-  readonly maxMs: number;
-}
-
 /** Kubernetes' own: 10 s, doubled with each failure, up to 10 minutes. */
-export const KUBERNETES_POD_BACKOFF: PodBackoff = { baseMs: 10_000, maxMs: 600_000 };
+export const KUBERNETES_POD_BACKOFF: Backoff = { firstMs: 10_000, longestMs: 600_000 };
 
 /**
  * Milliseconds until new pods may be created: the delay doubles with each pod that failed since the
@@ -21,7 +16,7 @@ export function backoffLeft(
   pods: readonly Pod[],
   { rules, backoff, now }: {
     rules: readonly PodFailureRule[];
-    backoff: PodBackoff;
+    backoff: Backoff;
     now: number;
   },
 ): number {
@@ -34,6 +29,6 @@ export function backoffLeft(
     .map((pod) => endedAt(pod, now))
     .filter((time) => time > lastSuccess);
   if (failures.length === 0) return 0;
-  const delay = Math.min(backoff.baseMs * 2 ** (failures.length - 1), backoff.maxMs);
+  const delay = exponentialMs(failures.length, backoff);
   return Math.max(0, Math.max(...failures) + delay - now);
 }

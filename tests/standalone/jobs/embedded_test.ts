@@ -48,7 +48,7 @@ async function withCluster(
     const events = {
       record: (_: unknown, { reason }: { reason: string }) => void told.push(reason),
     };
-    const podBackoff = { baseMs: 10, maxMs: 100 };
+    const podBackoff = { firstMs: 10, longestMs: 100 };
     running.push(
       ...Object.values(informers).map((informer) => informer.run(stop.signal)),
       createJobSetController({ client, informers, events }).run(stop.signal),

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import type { Pod, PodSpec } from "../../../crds/kubernetes.ts";
 import {
-  backOffMs,
   type ContainerView,
   CRASH_BACK_OFF,
   planPod,
   type PodState,
+  restartDelayMs,
 } from "../../../standalone/kubelet/pod_plan.ts";
 import { refuseOtherSystems } from "../../../standalone/kubelet/kubelet.ts";
 import { refusalsOf } from "../../../standalone/kubelet/refusals.ts";
@@ -116,8 +116,8 @@ for (const [sentence, { state, want }] of Object.entries(PLANS)) {
   });
 }
 
-Deno.test("`backOffMs()` restarts at once, then after 10 s, doubling up to 5 minutes", () => {
-  const delays = [1, 2, 3, 4, 5, 6, 7, 100].map((n) => backOffMs(n, CRASH_BACK_OFF) / 1000);
+Deno.test("`restartDelayMs()` restarts at once, then after 10 s, doubling up to 5 minutes", () => {
+  const delays = [1, 2, 3, 4, 5, 6, 7, 100].map((n) => restartDelayMs(n, CRASH_BACK_OFF) / 1000);
   assert.deepEqual(delays, [0, 10, 20, 40, 80, 160, 300, 300]);
 });
 

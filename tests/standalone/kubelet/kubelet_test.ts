@@ -48,7 +48,7 @@ Deno.test("`startKubelet()` reports CrashLoopBackOff while it waits", () =>
       return status?.state?.waiting?.reason === "CrashLoopBackOff" &&
         status.lastState?.terminated?.exitCode === 1;
     });
-  }, { backOff: { firstMs: 60_000, mostMs: 60_000 } }));
+  }, { backOff: { firstMs: 60_000, longestMs: 60_000 } }));
 
 Deno.test("`startKubelet()` runs init containers in order before the others, and sidecars beside", () =>
   withKubelet(async (rig) => {

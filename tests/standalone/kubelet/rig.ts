@@ -53,7 +53,7 @@ export async function withKubelet(
     client,
     nodeName: NODE,
     hostIP: "192.0.2.1",
-    backOff: { firstMs: 20, mostMs: 100 },
+    backOff: { firstMs: 20, longestMs: 100 },
     refreshMs: 100,
     closeGraceMs: 500,
     events: { record: (_about, event) => events.push(event) },

@@ -1,0 +1,73 @@
+/** Serving of reads of jobs' statuses: each read goes to the owner, streams share feeds. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { LeaderLocator } from "../../kube/leadership.ts";
+import type { ForwardClient } from "../replicas/forward_client.ts";
+import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
+import { createOwnerPoll } from "../replicas/owner_poll.ts";
+import type { ReadingParts } from "./read_stages.ts";
+import type { JobStatus, Reading } from "./reading.ts";
+import { createStatusFeeds, type PollOwner } from "./status_feeds.ts";
+import { createStreamPlaces } from "../../http/limits/stream_limits.ts";
+import { createJobEnds, type JobEnds, type WatchedJobs } from "./job_ends.ts";
+
+/** Options of {@link serveReads}. */
+export interface ReadServingOptions {
+  /** The caches of jobs by their kind. */
+  readonly jobs: WatchedJobs;
+  readonly clock: Clock;
+  /** Most streams, of all subjects and of one. */
+  readonly maxStreams: { readonly total: number; readonly perSubject: number };
+  /** Called with the number of open streams after each change. */
+  readonly onOpenStreams: (open: number) => void;
+  /** Reads this replica's own state. */
+  readonly pollHere: PollOwner;
+  /** Locates the owner. */
+  readonly leader: LeaderLocator;
+  /** Reads the owner's state on another replica. */
+  readonly forward: ForwardClient["read"];
+}
+
+/** The served reads. */
+export interface ReadServing extends ReadingParts {
+  /** Notifies of the ends of jobs. */
+  readonly ends: Pick<JobEnds, "on">;
+  /** Ends what runs, and resolves when nothing does. */
+  close(): Promise<void>;
+}
+
+type OwnersAnswer = { readonly ok: true; readonly status?: JobStatus | undefined };
+
+/** The answer to a read of one job. */
+function answerOf(readings: readonly Reading[] | undefined): OwnersAnswer | undefined {
+  return readings && { ok: true, status: readings[0]?.status };
+}
+
+/** Serves reads. */
+export function serveReads(options: ReadServingOptions): ReadServing {
+  const { clock, pollHere, leader, forward } = options;
+  const ends = createJobEnds(options.jobs);
+  const feeds = createStatusFeeds({
+    poll: createOwnerPoll({ leader, pollHere, forward, clock }),
+    clock,
+  });
+  const read = createOwnerRouter<JobRef, OwnersAnswer>({
+    leader,
+    acceptHere: async (job, signal) => answerOf(await pollHere([{ job }], 0, signal)),
+    forward: async (target, job, bounds) => ({
+      acceptance: answerOf(await forward(target, { entries: [{ job }], waitMs: 0 }, bounds)),
+    }),
+    clock,
+  });
+  return {
+    read: async (job, signal) => await read(job, signal),
+    feeds,
+    places: createStreamPlaces(options.maxStreams, options.onOpenStreams),
+    ends,
+    onJobEnd: ends.on,
+    async close() {
+      ends.close();
+      await feeds.close();
+    },
+  };
+}
