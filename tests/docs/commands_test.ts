@@ -4,7 +4,14 @@ import { program } from "../../main.ts";
 import { pythonEnvironment } from "../clients/python_environment.ts";
 import { isInstalled, run } from "../support/command.ts";
 import { startStandaloneProcess } from "../support/milepost_process.ts";
-import { commandPages, looksLikeCommands, markingOf, type Places, scriptOf } from "./commands.ts";
+import {
+  commandPages,
+  looksLikeCommands,
+  markingOf,
+  type Places,
+  scriptOf,
+  scriptWith,
+} from "./commands.ts";
 import { blocksOf, ROOT } from "./markdown.ts";
 
 const PAGE_TIMEOUT_MS = 300_000;
@@ -141,7 +148,7 @@ Deno.test({
     await using started = await startPlaces(bin);
     const { places, shell } = started;
     // What several pages begin with; their own `apply` then changes nothing.
-    const both = "kubectl apply -k examples && kubectl apply -k deploy/runtimes";
+    const both = scriptWith("kubectl apply -k examples && kubectl apply -k deploy/runtimes");
     const scripts = new Map(pages.map((page) => [page.path, scriptOf(page, places)]));
     scripts.set("the client of docs/guides/push.md", await clientScript());
     if (bin !== undefined) scripts.set("the Kubeflow SDK", await sdkScript(bin, places));
