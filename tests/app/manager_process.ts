@@ -11,6 +11,8 @@ export interface ManagerProcessOptions {
   /** Stands for the pod's name. */
   readonly name: string;
   readonly flags?: readonly string[];
+  /** The program, with what Deno is told about it. Default: this version, from its source. */
+  readonly program?: readonly string[];
 }
 
 /** A manager that runs. */
@@ -54,7 +56,8 @@ export async function startManagerProcess(options: ManagerProcessOptions): Promi
   };
   const child = new Deno.Command(Deno.execPath(), {
     args: [
-      ...["run", "-A", "--no-check", main, "manager"],
+      ...options.program ?? ["run", "-A", "--no-check", main],
+      "manager",
       ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
       ...options.flags ?? [],
     ],

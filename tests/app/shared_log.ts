@@ -10,13 +10,18 @@ const secretSchema = z.looseObject({
   data: z.looseObject({ "ca.crt": text, "tls.crt": text, "tls.key": text }),
 });
 
-/** The log of observations, with the certificates that the first manager made. */
-export async function startLog(client: KubeClient, port: number, folder: string) {
+/** Writes the certificates that the first manager made into a folder. */
+export async function writeCertificates(client: KubeClient, folder: string): Promise<void> {
   const key = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
   const { data } = secretSchema.parse(await client.get(KINDS.secret, key));
   for (const [name, content] of Object.entries(data)) {
     await Deno.writeTextFile(`${folder}/${name}`, String(content));
   }
+}
+
+/** The log of observations, with the certificates that the first manager made. */
+export async function startLog(client: KubeClient, port: number, folder: string) {
+  await writeCertificates(client, folder);
   return await startObservationLog({
     bindAddress: "127.0.0.1",
     port,
