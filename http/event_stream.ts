@@ -1,6 +1,6 @@
 /** The life of a stream of server-sent events: when to send, to comment, to ask again, and to end. */
 import type { Clock } from "../kube/clock.ts";
-import type { ResponseSink } from "./message.ts";
+import type { HttpResponse, ResponseSink } from "./message.ts";
 
 /** How the job ended. */
 export type JobEnd = "Complete" | "Failed" | "Deleted";
@@ -187,4 +187,17 @@ export async function runEventLoop(options: EventLoopOptions): Promise<void> {
   } finally {
     for (const stop of stops) stop();
   }
+}
+
+/** Returns the response that streams events. `place` is released once, whatever becomes of the client. */
+export function eventStreamResponse(
+  place: { release(): void },
+  run: (sink: ResponseSink) => Promise<void>,
+): HttpResponse {
+  return {
+    status: 200,
+    headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
+    body: "",
+    stream: (sink) => run(sink).finally(() => place.release()),
+  };
 }

@@ -93,3 +93,68 @@ export const unavailable = (message: string): FailureShape => ({
   reason: "ServiceUnavailable",
   message,
 });
+
+/** Labels of metrics for responses: the reason of the Status in lower case, or `accepted`. */
+export type RequestResult =
+  | "accepted"
+  | "unauthorized"
+  | "forbidden"
+  | "notfound"
+  | "methodnotallowed"
+  | "requestentitytoolarge"
+  | "invalid"
+  | "toomanyrequests"
+  | "serviceunavailable"
+  | "internalerror";
+
+const RESULTS: Readonly<Record<number, RequestResult>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "notfound",
+  405: "methodnotallowed",
+  413: "requestentitytoolarge",
+  422: "invalid",
+  429: "toomanyrequests",
+  503: "serviceunavailable",
+};
+
+/** Returns the label under which a failure is counted. */
+export function resultOf({ code }: Pick<FailureShape, "code">): RequestResult {
+  return RESULTS[code] ?? "internalerror";
+}
+
+/** Returns the failure of a push or a query with fields that are wrong. */
+export function invalid(subject: "push" | "query", causes: readonly FailureCause[]): FailureShape {
+  const what = causes.map(({ field, message }) => `${field || "body"}: ${message}`);
+  return { code: 422, reason: "Invalid", message: `the ${subject} is invalid: ${what.join("; ")}` };
+}
+
+/** What a refusal says beside its failure. */
+export interface RefusalDetails {
+  /** Reason code, for tests and logs. */
+  readonly why: string;
+  readonly causes?: readonly FailureCause[] | undefined;
+  /** Methods that the path takes. */
+  readonly allow?: string;
+  readonly retryAfterMs?: number;
+  /** Whether the connection is closed after the response. */
+  readonly closes?: boolean;
+}
+
+/** Returns the response to a refused request, with the headers that belong to its code. */
+export function refusalResponse(
+  shape: FailureShape,
+  { causes, allow, retryAfterMs, closes }: RefusalDetails,
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse {
+  return failureResponse(shape, {
+    causes,
+    headers: {
+      ...headers,
+      ...(shape.code === 401 && { "WWW-Authenticate": "Bearer" }),
+      ...(allow !== undefined && { "Allow": allow }),
+      ...(retryAfterMs !== undefined && retryAfter(retryAfterMs)),
+      ...(closes && { "Connection": "close" }),
+    },
+  });
+}

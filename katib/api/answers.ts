@@ -1,11 +1,13 @@
-/** What the observation API answers: the closed set of refusals, and how each looks to the client. */
+/** Refusals of the observation API: the closed set of them, and the response to each. */
 import {
   type FailureCause,
-  failureResponse,
   type FailureShape,
   INTERNAL_ERROR,
+  invalid,
   notFound,
-  retryAfter,
+  refusalResponse as responseTo,
+  type RequestResult,
+  resultOf as resultOfFailure,
   tooMany,
   unauthorized,
   unavailable,
@@ -16,7 +18,8 @@ import type { HttpResponse } from "../../http/message.ts";
 
 /** Why a request was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type ApiRefusal =
-  | { readonly why: "unknown_path" | "wrong_method" | "internal" }
+  | { readonly why: "unknown_path" | "internal" }
+  | { readonly why: "wrong_method"; readonly allow: string }
   | { readonly why: TokenRefusal }
   /** `job`: its kind, namespace and name, for people. */
   | { readonly why: "forbidden"; readonly subject: string; readonly job: string }
@@ -38,18 +41,6 @@ export type TokenRefusal =
 
 /** Which limit was passed. */
 export type LimitReason = "peer_limit" | "read_limit" | "stream_limit" | "subject_stream_limit";
-
-/** Label of `reads_total{result}`: the reason of the Status in lower case, or `accepted`. */
-export type ApiResult =
-  | "accepted"
-  | "unauthorized"
-  | "forbidden"
-  | "notfound"
-  | "methodnotallowed"
-  | "invalid"
-  | "toomanyrequests"
-  | "serviceunavailable"
-  | "internalerror";
 
 const NOT_ACCEPTED = "the API server does not accept the bearer token";
 
@@ -85,56 +76,32 @@ function shapeOf(refusal: ApiRefusal): FailureShape {
     return { code: 403, reason: "Forbidden", message };
   }
   if (refusal.why === "unknown_job") return notFound(`there is no ${refusal.job}`);
-  if (refusal.why === "invalid_query") {
-    const what = refusal.causes.map(({ field, message }) => `${field}: ${message}`).join("; ");
-    return { code: 422, reason: "Invalid", message: `the query is invalid: ${what}` };
-  }
+  if (refusal.why === "invalid_query") return invalid("query", refusal.causes);
   if (refusal.why === "unavailable") {
     return unavailable(refusal.reason);
   }
   return FIXED[refusal.why];
 }
 
-/** What a refusal says to people. */
+/** Returns what a refusal says to people. */
 export function refusalText(refusal: ApiRefusal): string {
   return shapeOf(refusal).message;
 }
 
-const RESULTS: Readonly<Record<number, ApiResult>> = {
-  401: "unauthorized",
-  403: "forbidden",
-  404: "notfound",
-  405: "methodnotallowed",
-  422: "invalid",
-  429: "toomanyrequests",
-  503: "serviceunavailable",
-};
-
-/** The label under which a refusal is counted. */
-export function resultOf(refusal: ApiRefusal): ApiResult {
-  return RESULTS[shapeOf(refusal).code] ?? "internalerror";
+/** Returns the label under which a refusal is counted: `reads_total{result}`. */
+export function resultOf(refusal: ApiRefusal): RequestResult {
+  return resultOfFailure(shapeOf(refusal));
 }
 
-/** Headers of every JSON answer; what is read now is another a moment later. */
+/** Headers of every JSON response; what is read now is another a moment later. */
 const JSON_HEADERS = { "Content-Type": "application/json", "Cache-Control": "no-store" } as const;
 
-function headersOf(refusal: ApiRefusal, code: number): Record<string, string> {
-  if (code === 401) return { "WWW-Authenticate": "Bearer" };
-  if (code === 405) return { "Allow": "GET" };
-  if (!("retryAfterMs" in refusal)) return {};
-  const after = retryAfter(refusal.retryAfterMs);
-  return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
-}
-
-/** Returns the response to a refused request: a `metav1.Status` with its code and headers (docs/reference/http.md). */
+/** Returns the response to a refused request: a `metav1.Status`. */
 export function refusalResponse(refusal: ApiRefusal): HttpResponse {
-  const shape = shapeOf(refusal);
-  const causes = refusal.why === "invalid_query" ? refusal.causes : undefined;
-  const headers = { ...JSON_HEADERS, ...headersOf(refusal, shape.code) };
-  return failureResponse(shape, { headers, causes });
+  return responseTo(shapeOf(refusal), refusal, JSON_HEADERS);
 }
 
-/** An answer of 200 with `content` as JSON. */
+/** Returns a response of 200 with `content` as JSON. */
 export function okResponse(content: unknown): HttpResponse {
   return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(content) };
 }

@@ -1,6 +1,7 @@
 /** The messages of the observation API, once: what is answered, and what OpenAPI says of it. */
 import { z } from "zod";
 import { sortableTime } from "../../trials/recording/row_time.ts";
+import { NAME_PATTERN } from "../../http/routes.ts";
 import { POSITION_PATTERN } from "./position.ts";
 
 /** Bounds of a read. */
@@ -16,8 +17,6 @@ export const OBSERVATION_LIMITS = {
 /** States of a TrainJob as trial controllers see it. */
 export const OBSERVATION_STATES = ["Running", "Succeeded", "Failed", "EarlyStopped"] as const;
 
-/** What a name is made of, in a path. */
-export const NAME_PATTERN = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
 const NAME = new RegExp(`^${NAME_PATTERN}$`);
 
 const text = (description: string) => z.string().meta({ description });

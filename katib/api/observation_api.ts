@@ -1,21 +1,36 @@
-/** The observation API: runs a request through its checks, cheapest first, and makes the answer. */
+/** Observation API: runs requests through their checks, cheapest first. */
 import { getLogger } from "@logtape/logtape";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
-import {
-  type ApiRefusal,
-  type ApiResult,
-  okResponse,
-  refusalResponse,
-  resultOf,
-} from "./answers.ts";
+import { type ApiRefusal, okResponse, refusalResponse, resultOf } from "./answers.ts";
 import { type ApiParts, check, type Granted, jobText, refusalOf } from "./checks.ts";
 import type { HttpRequest, HttpResponse } from "../../http/message.ts";
+import type { RequestResult } from "../../http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./openapi.ts";
-import { createPathReader, observationQuery, pathOf } from "./query.ts";
+import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
+import { type JobKind, observationPath } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { observationQuery } from "./query.ts";
 
-/** Path of the OpenAPI document. */
+/** Path of the document that describes the API. */
 export const OPENAPI_PATH = "/openapi/v3";
+
+/** A route of the API; without a kind of job it is that of the document. */
+export interface ObservationRoute extends Route {
+  readonly kind?: JobKind;
+}
+
+/** Returns the table of routes. */
+export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] {
+  return [
+    ...kinds.all.map((kind) => ({
+      method: "GET",
+      path: observationPath(kind, "{namespace}", "{name}"),
+      kind,
+    })),
+    { method: "GET", path: OPENAPI_PATH },
+  ];
+}
 
 /** `reads_total{kind}`. */
 export type ApiReadKind = "observation" | "observation_watch";
@@ -23,7 +38,7 @@ export type ApiReadKind = "observation" | "observation_watch";
 /** Options of {@link createObservationApi}. */
 export interface ObservationApiOptions extends ApiParts {
   /** A read, or the beginning of a stream, was answered. */
-  readonly onRead?: (kind: ApiReadKind, result: ApiResult) => void;
+  readonly onRead?: (kind: ApiReadKind, result: RequestResult) => void;
 }
 
 /** Answers requests. */
@@ -53,7 +68,7 @@ function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
 /** Creates the API. */
 export function createObservationApi(options: ObservationApiOptions): ObservationApi {
   const { kinds, clock, onRead } = options;
-  const jobOfPath = createPathReader(kinds);
+  const routes = createRoutes(observationRoutes(kinds));
   const document = JSON.stringify(openApiDocument(kinds));
   const log = getLogger(["milepost", "katib"]);
   const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
@@ -81,13 +96,14 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
 
   async function answer(request: HttpRequest): Promise<HttpResponse | ApiRefusal> {
     const path = pathOf(request.url);
-    const job = jobOfPath(path);
-    if (job === undefined && path !== OPENAPI_PATH) return { why: "unknown_path" };
-    if (request.method !== "GET") return { why: "wrong_method" };
-    if (job === undefined) return documentResponse(document);
+    const match = routes.find(request.method, path);
+    if (match === undefined) return { why: "unknown_path" };
+    if (match.route === undefined) return { why: "wrong_method", allow: match.allow };
+    const { route: { kind }, names: [namespace = "", name = ""] } = match;
+    if (kind === undefined) return documentResponse(document);
     const query = observationQuery(request.url.slice(path.length + 1));
     if ("causes" in query) return { why: "invalid_query", causes: query.causes };
-    const granted = await check(options, request, { job, query });
+    const granted = await check(options, request, { job: { kind, namespace, name }, query });
     return "why" in granted ? granted : await observe(granted);
   }
 
@@ -101,7 +117,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     }
   }
 
-  function count({ url }: HttpRequest, result: ApiResult): void {
+  function count({ url }: HttpRequest, result: RequestResult): void {
     const path = pathOf(url);
     if (path === OPENAPI_PATH) return;
     const query = observationQuery(url.slice(path.length + 1));
@@ -109,7 +125,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   }
 
   return {
-    handles: (url) => pathOf(url) === OPENAPI_PATH || jobOfPath(pathOf(url)) !== undefined,
+    handles: (url) => routes.find("GET", pathOf(url)) !== undefined,
     async handle(request) {
       const nowMs = clock.monotonic();
       const outcome = await judge(request);

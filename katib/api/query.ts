@@ -1,9 +1,7 @@
-/** What a GET of an observation asks for, by its path and query. Pure. */
-import { type JobRef, observationPath } from "../../crds/job_kind.ts";
-import type { JobKinds } from "../../crds/job_kinds.ts";
+/** Query of a GET of an observation. Pure. */
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { FailureCause } from "../../http/refusals.ts";
-import { NAME_PATTERN, OBSERVATION_LIMITS, querySchema } from "./messages.ts";
+import { OBSERVATION_LIMITS, querySchema } from "./messages.ts";
 import { laterOf, type Position, positionOf } from "./position.ts";
 
 /** What is asked for. */
@@ -18,27 +16,6 @@ export interface ObservationQuery {
 const MAX_CAUSES = 20;
 /** What of an unknown name is told back. */
 const MAX_NAME = 64;
-
-/** The path without its query. */
-export const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
-
-/** Creates the reader of paths: it returns the job, or undefined if the path is no observation's. */
-export function createPathReader(
-  kinds: JobKinds,
-): (path: string) => Omit<JobRef, "uid"> | undefined {
-  const patterns = kinds.all.map((kind) => {
-    // "%" stands for a name: no path has one.
-    const shape = observationPath(kind, "%", "%").replaceAll(".", "\\.");
-    return { kind, pattern: new RegExp(`^${shape.replaceAll("%", `(${NAME_PATTERN})`)}$`) };
-  });
-  return (path) => {
-    for (const { kind, pattern } of patterns) {
-      const [, namespace, name] = pattern.exec(path) ?? [];
-      if (namespace !== undefined && name !== undefined) return { kind, namespace, name };
-    }
-    return undefined;
-  };
-}
 
 /** Only what is written as a whole number is one: neither "", "1e3" nor "0x10" are. */
 function valueOf(name: string, value: string): unknown {

@@ -2,6 +2,7 @@
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
+import { eventStreamResponse } from "../../http/event_stream.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
 import { jobState } from "./job_state.ts";
 import type { Observation } from "./messages.ts";
@@ -95,11 +96,5 @@ export function watchResponse(
       onJobEnd: (listener) => parts.onJobEnd(which, listener),
       reauthorize: () => readOn(parts, granted, which.uid),
     });
-  return {
-    status: 200,
-    headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
-    body: "",
-    // Called once, whatever becomes of the client.
-    stream: (sink) => run(sink).finally(() => place.release()),
-  };
+  return eventStreamResponse(place, run);
 }

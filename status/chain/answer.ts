@@ -1,12 +1,14 @@
-/** What the endpoint answers: the closed set of refusals, and how each looks to the client. */
+/** Refusals of the status endpoint: the closed set of them, and the response to each. */
 import {
   type FailureCause,
-  failureResponse,
   type FailureShape,
   forbidden,
   INTERNAL_ERROR,
+  invalid,
   notFound,
-  retryAfter,
+  refusalResponse as responseTo,
+  type RequestResult,
+  resultOf as resultOfFailure,
   tooMany,
   unauthorized,
   unavailable,
@@ -49,19 +51,6 @@ export type RateReason =
   | "history_limit"
   | "subject_limit"
   | StreamLimitReason;
-
-/** Label of `pushes_total{result}`: the reason of the Status in lower case, or `accepted`. */
-export type PushResult =
-  | "accepted"
-  | "unauthorized"
-  | "forbidden"
-  | "notfound"
-  | "methodnotallowed"
-  | "requestentitytoolarge"
-  | "invalid"
-  | "toomanyrequests"
-  | "serviceunavailable"
-  | "internalerror";
 
 const BAD_TOKEN = "the bearer token is not valid here: send the token of the pod's " +
   "kubeflow-trainer-token volume, read again for each push";
@@ -108,12 +97,8 @@ const SHAPES: Readonly<
 };
 
 function shapeOf(refusal: Refusal): FailureShape {
-  if (refusal.why === "invalid" || refusal.why === "invalid_query") {
-    const subject = refusal.why === "invalid" ? "push" : "query";
-    const what = refusal.causes.map((cause) => `${cause.field || "body"}: ${cause.message}`);
-    const message = `the ${subject} is invalid: ${what.join("; ")}`;
-    return { code: 422, reason: "Invalid", message };
-  }
+  if (refusal.why === "invalid") return invalid("push", refusal.causes);
+  if (refusal.why === "invalid_query") return invalid("query", refusal.causes);
   if (refusal.why === "unavailable") {
     return unavailable(refusal.reason);
   }
@@ -124,44 +109,24 @@ function shapeOf(refusal: Refusal): FailureShape {
   return SHAPES[refusal.why];
 }
 
-/** What a refusal says to people. */
+/** Returns what a refusal says to people. */
 export function refusalMessage(refusal: Refusal): string {
   return shapeOf(refusal).message;
 }
 
-/** The label under which a refusal is counted. */
-export function resultOf(refusal: Refusal): PushResult {
-  const code = shapeOf(refusal).code;
-  if (code === 401) return "unauthorized";
-  if (code === 403) return "forbidden";
-  if (code === 404) return "notfound";
-  if (code === 405) return "methodnotallowed";
-  if (code === 413) return "requestentitytoolarge";
-  if (code === 422) return "invalid";
-  if (code === 429) return "toomanyrequests";
-  return code === 503 ? "serviceunavailable" : "internalerror";
+/** Returns the label under which a refusal is counted: `pushes_total{result}`. */
+export function resultOf(refusal: Refusal): RequestResult {
+  return resultOfFailure(shapeOf(refusal));
+}
+
+/** Returns the response to a refused push: a `metav1.Status`. */
+export function refusalResponse(refusal: Refusal): HttpResponse {
+  return responseTo(shapeOf(refusal), refusal);
 }
 
 const JSON_TYPE = { "Content-Type": "application/json" } as const;
 
-function extraHeaders(refusal: Refusal, code: number): Record<string, string> {
-  if (code === 401) return { "WWW-Authenticate": "Bearer" };
-  if (refusal.why === "wrong_method") return { "Allow": refusal.allow };
-  if ("retryAfterMs" in refusal) {
-    const after = retryAfter(refusal.retryAfterMs);
-    return "closes" in refusal && refusal.closes ? { ...after, "Connection": "close" } : after;
-  }
-  return {};
-}
-
-/** Returns the response to a refused push: a `metav1.Status` with its code and headers (docs/reference/http.md). */
-export function refusalResponse(refusal: Refusal): HttpResponse {
-  const shape = shapeOf(refusal);
-  const causes = "causes" in refusal ? refusal.causes : undefined;
-  return failureResponse(shape, { headers: extraHeaders(refusal, shape.code), causes });
-}
-
-/** An answer of 200 with `content` as JSON. */
+/** Returns a response of 200 with `content` as JSON. */
 export function okResponse(content: unknown): HttpResponse {
   return { status: 200, headers: JSON_TYPE, body: JSON.stringify(content) };
 }

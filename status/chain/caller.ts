@@ -1,25 +1,33 @@
-/** Who calls, step by step: the bearer token, what is known of it, and whose job it may speak of. */
+/** Stages that check the caller: its peer address, its token, its rates, and its job. */
 import type { Bearer } from "../../http/callers/bearer.ts";
-import { type Exchange, found, type Outcome, type Stage } from "./exchange.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Peers } from "../../http/limits/peers.ts";
+import type { KeyedBuckets } from "../../http/limits/token_bucket.ts";
+import type { ReviewCache } from "../../http/callers/token_review.ts";
+import type { TokenVerifier } from "../../http/callers/token_verification.ts";
+import type { RateReason } from "./answer.ts";
+import { type Exchange, found, type Outcome, type PushOrigin, type StageRun } from "./exchange.ts";
 import { pushAudience } from "./push_audience.ts";
-import type { StageParts } from "./stages.ts";
-import type { OwnershipDecision } from "../ownership/ownership.ts";
+import type { Ownership, OwnershipDecision } from "../ownership/ownership.ts";
 import { type UndecidedReason, type Verification } from "../../http/callers/token_verification.ts";
 
-/** Time after which a client may come again while keys or reviews are not there. */
+/** Time after which a client may come again while keys or reviews are missing, in milliseconds. */
 const SOON_MS = 1000;
 
-/** How long what was found out about a pod counts within one request, from its arrival. */
+/** How long what was found about a pod counts within one request, from its arrival, in milliseconds. */
 const OWNED_FOR_MS = 500;
 
-/** Why nobody can say now whether a token is good. */
+/** Reasons for which a token can be neither accepted nor refused now. */
 const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
   not_ready: "the API server's keys are not known yet: try again soon",
   not_reviewed: "the API server cannot review the token now: try again soon",
 };
 
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */
-export function peerFailures({ peers, verifier }: StageParts): Stage["run"] {
+export function peerFailures(
+  peers: Pick<Peers, "waitMs" | "isShunned">,
+  verifier: Pick<TokenVerifier, "known">,
+): (exchange: Exchange) => Outcome {
   return ({ peer, bearer, monotonicMs }) => {
     const retryAfterMs = peers.waitMs(peer, monotonicMs);
     if (retryAfterMs === 0) return undefined;
@@ -28,7 +36,7 @@ export function peerFailures({ peers, verifier }: StageParts): Stage["run"] {
   };
 }
 
-/** Refuses what has no token in the shape of a JWT. */
+/** Refuses a request without a token in the shape of a JWT. */
 export function bearerShape({ bearer }: Exchange): Outcome {
   if (bearer.kind === "none") return { why: "no_token" };
   return bearer.kind === "malformed" ? { why: "malformed_token" } : undefined;
@@ -39,16 +47,16 @@ function tokenOf(exchange: Exchange): Extract<Bearer, { kind: "token" }> {
 }
 
 /** Refuses a token that was refused before, by its hash alone. */
-export function refusedTokens({ verifier }: StageParts): Stage["run"] {
+export function refusedTokens(verifier: Pick<TokenVerifier, "refused">): StageRun {
   return (exchange) => {
     const why = verifier.refused(tokenOf(exchange).hash);
     return why && { why: why === "revoked" || why === "expired" ? why : "refused_before" };
   };
 }
 
-/** Checks the token itself, or knows it. */
-export function identity({ verifier }: StageParts): Stage["run"] {
-  const heed = (exchange: Exchange, verification: Verification): Outcome => {
+/** Verifies the token, unless it is known. */
+export function identity(verifier: Pick<TokenVerifier, "verify">): StageRun {
+  const take = (exchange: Exchange, verification: Verification): Outcome => {
     if (verification.ok) {
       exchange.identity = verification.identity;
       return undefined;
@@ -61,12 +69,12 @@ export function identity({ verifier }: StageParts): Stage["run"] {
     const { hash, token } = tokenOf(exchange);
     const verification = verifier.verify(hash, token);
     return verification instanceof Promise
-      ? verification.then((settled) => heed(exchange, settled))
-      : heed(exchange, verification);
+      ? verification.then((settled) => take(exchange, settled))
+      : take(exchange, verification);
   };
 }
 
-/** Audience, namespace and pod of the token against the path. Nothing is looked up before this. */
+/** Compares audience, namespace and pod of the token with the path. Nothing is looked up before this. */
 export function scope(exchange: Exchange): Outcome {
   const identity = found(exchange.identity, "identity");
   const job = found(exchange.job, "job");
@@ -79,36 +87,27 @@ export function scope(exchange: Exchange): Outcome {
   return undefined;
 }
 
-/** Requests of a pod. */
-export function podRate({ podPushes }: StageParts): Stage["run"] {
+/** Refuses what comes too often, by a key of the caller. */
+export function rate(
+  buckets: Pick<KeyedBuckets, "take">,
+  keyOf: (exchange: Exchange) => string,
+  why: RateReason,
+): StageRun {
   return (exchange) => {
-    const retryAfterMs = podPushes.take(found(exchange.pod, "pod").uid, exchange.monotonicMs);
-    return retryAfterMs > 0 ? { why: "pod_limit", retryAfterMs } : undefined;
+    const retryAfterMs = buckets.take(keyOf(exchange), exchange.monotonicMs);
+    return retryAfterMs > 0 ? { why, retryAfterMs } : undefined;
   };
 }
 
-/** Histories of a pod, and of a service account: they cost more than pushes. */
-export function historyRate({ podHistories, subjectHistories }: StageParts): Stage["run"] {
-  return (exchange) => {
-    const { pod, identity, monotonicMs } = exchange;
-    const retryAfterMs = podHistories.take(found(pod, "pod").uid, monotonicMs) ||
-      subjectHistories.take(found(identity, "identity").subject, monotonicMs);
-    return retryAfterMs > 0 ? { why: "history_limit", retryAfterMs } : undefined;
-  };
-}
+/** Returns the UID of the calling pod. */
+export const podUid = ({ pod }: Exchange): string => found(pod, "pod").uid;
 
-/** Requests of a service account (KEP-2779). */
-export function subjectRate({ subjectPushes }: StageParts): Stage["run"] {
-  return (exchange) => {
-    const { subject } = found(exchange.identity, "identity");
-    const retryAfterMs = subjectPushes.take(subject, exchange.monotonicMs);
-    return retryAfterMs > 0 ? { why: "subject_limit", retryAfterMs } : undefined;
-  };
-}
+/** Returns the service account of the caller (KEP-2779 limits by it). */
+export const subject = ({ identity }: Exchange): string => found(identity, "identity").subject;
 
-/** Whether the pod is part of the job that the path names. */
-export function ownership({ ownership }: StageParts): Stage["run"] {
-  const heed = (exchange: Exchange, decision: OwnershipDecision): Outcome => {
+/** Refuses a pod that is not part of the job that the path names. */
+export function ownership(ownership: Pick<Ownership, "decide">): StageRun {
+  const take = (exchange: Exchange, decision: OwnershipDecision): Outcome => {
     if (!decision.ok) return { why: decision.why };
     exchange.jobUid = decision.jobUid;
     exchange.podStartMs = decision.podStartMs;
@@ -120,27 +119,33 @@ export function ownership({ ownership }: StageParts): Stage["run"] {
     const pod = found(exchange.pod, "pod");
     const decision = ownership.decide({ kind, namespace, job: name, pod, serviceAccount });
     return decision instanceof Promise
-      ? decision.then((settled) => heed(exchange, settled))
-      : heed(exchange, decision);
+      ? decision.then((settled) => take(exchange, settled))
+      : take(exchange, decision);
   };
 }
 
 /**
- * Asks again who owns what where a slow body, or a review, has taken time since: what is deleted meanwhile
- * is refused, however slowly somebody sends.
+ * Runs stages again if a slow body, or a review, has taken time since: what was deleted meanwhile is
+ * refused, however slowly a client sends.
  */
-export function ownershipAgain(parts: StageParts): Stage["run"] {
-  const [refused, owned] = [refusedTokens(parts), ownership(parts)];
+export function afterDelay(
+  clock: Clock,
+  [refused, owned]: readonly [StageRun, StageRun],
+): StageRun {
   return (exchange) => {
-    const ageMs = parts.clock.monotonic() - exchange.monotonicMs;
-    return ageMs < OWNED_FOR_MS ? undefined : refused(exchange) ?? owned(exchange);
+    const ageMs = clock.monotonic() - exchange.monotonicMs;
+    if (ageMs < OWNED_FOR_MS) return undefined;
+    return refused(exchange) ?? owned(exchange);
   };
 }
 
-/** What the API server says of the token: waited for where the job asks for that. */
-export function review({ reviews, awaitsReview }: StageParts): Stage["run"] {
+/** Refuses a token that the API server does not accept. Its review is waited for if the job asks for that. */
+export function review(
+  reviews: Pick<ReviewCache, "known" | "review"> | undefined,
+  awaitsReview: (origin: PushOrigin) => boolean,
+): StageRun {
   async function ask(
-    reviews: NonNullable<StageParts["reviews"]>,
+    reviews: Pick<ReviewCache, "review">,
     exchange: Exchange,
   ): Promise<Outcome> {
     const { hash, token } = tokenOf(exchange);

@@ -1,4 +1,4 @@
-/** One request on its way through the chain: what came in, and what the stages found out. */
+/** A request on its way through its chain: what came in, and what the stages found. */
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Refusal } from "./answer.ts";
@@ -11,7 +11,7 @@ import type { TokenIdentity } from "../../http/callers/token_verification.ts";
  * What a request is for, by method and path: POST …/status, POST …/status/history, GET …/status, and
  * GET …/status?watch=true.
  */
-export type Route = "push" | "history" | "read" | "watch";
+export type Chain = "push" | "history" | "read" | "watch";
 
 /** A push that passed every check, as it is handed to its owner. */
 export interface Push {
@@ -58,14 +58,16 @@ export type AcceptPush = (push: Push, signal: AbortSignal) => Acceptance | Promi
 /** Filled in by the stages, in their order. */
 export interface Exchange {
   readonly request: HttpRequest;
-  /** Under what the peer is counted. */
+  /** Key under which the peer is counted. */
   readonly peer: string;
   /** Wall-clock time of arrival, in milliseconds. */
   readonly nowMs: number;
   /** Monotonic time of arrival, in milliseconds. */
   readonly monotonicMs: number;
   readonly bearer: Bearer;
-  route?: Route;
+  chain?: Chain;
+  /** Bytes that its body may have. */
+  maxBodyBytes?: number;
   job?: { readonly kind: JobKind; readonly namespace: string; readonly name: string };
   identity?: TokenIdentity;
   audience?: string;
@@ -75,23 +77,24 @@ export interface Exchange {
   podStartMs?: number;
   body?: PushBody;
   response?: HttpResponse;
-  /** Gives back what the request holds; called once, when it is answered. */
+  /** Releases what the request holds; called once, when it is answered. */
   release?: () => void;
 }
 
-/** What a step comes to. */
+/** Outcome of a stage: a refusal, or undefined if the request passes. */
 export type Outcome = Refusal | undefined;
 
-/** A step of the chain: passes (undefined), refuses, or has the answer in `exchange.response`. */
+/** A step of a chain: it passes, refuses, or puts the response into the exchange. */
 export interface Stage {
   readonly name: string;
-  /** The routes that it is a step of. Absent: all. The step that finds out the route runs on all. */
-  readonly routes?: readonly Route[];
-  readonly run: (exchange: Exchange) => Outcome | Promise<Outcome>;
+  readonly run: StageRun;
 }
 
-/** What an earlier stage found out. Throws where the stages are in the wrong order: a bug. */
+/** What a stage does. It returns a promise only if it waits for something. */
+export type StageRun = (exchange: Exchange) => Outcome | Promise<Outcome>;
+
+/** Returns what an earlier stage found. Throws if the stages are in the wrong order, which is a bug. */
 export function found<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw new Error(`no stage has found out the ${what} yet`);
+  if (value === undefined) throw new Error(`no stage has found the ${what} yet`);
   return value;
 }

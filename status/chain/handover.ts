@@ -2,19 +2,19 @@
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import { okResponse, type Refusal } from "./answer.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";
+import type { Clock } from "../../kube/clock.ts";
 import {
   type Acceptance,
+  type AcceptPush,
   type Exchange,
   found,
   type Outcome,
   type Push,
-  type Stage,
+  type StageRun,
 } from "./exchange.ts";
 import { readHistory } from "./history.ts";
 import { plausible } from "./plausible_time.ts";
 import { readPush } from "./push.ts";
-import { maxBodyBytes } from "./routes.ts";
-import type { StageParts } from "./stages.ts";
 
 /** Time after which a client may come again while the owner is slow, or others send histories. */
 const SOON_MS = 1000;
@@ -36,42 +36,46 @@ function understand(
   const plain = packing === "gzip" ? unpack(bytes, maxBytes) : bytes;
   if (plain === "too_long") return { why: "body_too_large", maxBytes };
   if (plain === "broken") return BROKEN_GZIP;
-  const read = exchange.route === "history" ? readHistory(plain) : readPush(plain);
+  const read = exchange.chain === "history" ? readHistory(plain) : readPush(plain);
   if (!read.ok) return { why: "invalid", causes: read.causes };
   exchange.body = read.push;
   return undefined;
 }
 
-/** Reads the body, and takes it apart. */
-function readBody(exchange: Exchange): Outcome | Promise<Outcome> {
-  const { request, route } = exchange;
+/** Reads the body, and checks what is in it. */
+export function body(exchange: Exchange): Outcome | Promise<Outcome> {
+  const { request, maxBodyBytes: maxBytes = 0 } = exchange;
   const packing = packingOf(request.header("content-encoding"));
   if (packing === "unknown") return UNKNOWN_ENCODING;
-  const maxBytes = maxBodyBytes(route);
   return request.readBody(maxBytes)
     .then((bytes) => understand(exchange, bytes, { packing, maxBytes }));
 }
 
-/** Reads and checks the body; only so many histories are in hand at a time. */
-export function body(): Stage["run"] {
-  let histories = 0;
+/** Reads the body of a history; only so many are in hand at a time. */
+export function historyBody(): StageRun {
+  let inHand = 0;
   return (exchange) => {
-    if (exchange.route !== "history") return readBody(exchange);
-    if (histories >= HISTORY_LIMITS.atOnce) {
+    if (inHand >= HISTORY_LIMITS.atOnce) {
       const reason = "too many histories arrive at once: try again soon";
       return { why: "unavailable", reason, retryAfterMs: SOON_MS };
     }
-    histories += 1;
-    exchange.release = () => void histories--;
-    return readBody(exchange);
+    inHand += 1;
+    exchange.release = () => void inHand--;
+    return body(exchange);
   };
+}
+
+/** How long the owner may take to answer. */
+export interface AcceptDeadline {
+  readonly clock: Clock;
+  readonly acceptDeadlineMs: number;
 }
 
 /** Nobody looks at it: an error of its own for each push would cost more than the push. */
 const ANSWERED = "answered";
 
 async function inTime(
-  { acceptDeadlineMs, clock }: StageParts,
+  { acceptDeadlineMs, clock }: AcceptDeadline,
   acceptance: Promise<Acceptance>,
   over: AbortController,
 ): Promise<Acceptance> {
@@ -84,13 +88,6 @@ async function inTime(
   } finally {
     over.abort(ANSWERED);
   }
-}
-
-/** The owner's answer within the deadline; one that comes at once needs no timer. */
-function acceptanceOf(parts: StageParts, push: Push): Acceptance | Promise<Acceptance> {
-  const over = new AbortController();
-  const acceptance = parts.accept(push, over.signal);
-  return acceptance instanceof Promise ? inTime(parts, acceptance, over) : acceptance;
 }
 
 /** What is handed over: the newest sample with a time that can be, and what came before it. */
@@ -116,9 +113,9 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
 }
 
 /** What a 200 says of what was pushed: that itself; of a history its newest sample, and how many. */
-function echo({ route, body }: Exchange): Record<string, unknown> {
+function echo({ chain, body }: Exchange): Record<string, unknown> {
   const { earlier, ...pushed } = found(body, "body");
-  if (route !== "history") return pushed;
+  if (chain !== "history") return pushed;
   return { ...pushed, count: earlier === undefined ? 0 : earlier.length + 1 };
 }
 
@@ -138,15 +135,21 @@ function answer(exchange: Exchange, acceptance: Acceptance, warnings: readonly s
   return undefined;
 }
 
-/** Hands the push to its owner, and makes the answer of what that says. */
-export function hand(parts: StageParts): Stage["run"] {
+/** Hands the push to its owner, and makes the response from the owner's answer. */
+export function hand(accept: AcceptPush, deadline: AcceptDeadline): StageRun {
+  /** An answer that comes at once needs no timer. */
+  function acceptanceOf(push: Push): Acceptance | Promise<Acceptance> {
+    const over = new AbortController();
+    const acceptance = accept(push, over.signal);
+    return acceptance instanceof Promise ? inTime(deadline, acceptance, over) : acceptance;
+  }
   return (exchange) => {
     const { push, warnings } = pushOf(exchange);
     if (push === undefined) {
       exchange.response = okResponse(echo(exchange));
       return undefined;
     }
-    const acceptance = acceptanceOf(parts, push);
+    const acceptance = acceptanceOf(push);
     return acceptance instanceof Promise
       ? acceptance.then((settled) => answer(exchange, settled, warnings))
       : answer(exchange, acceptance, warnings);

@@ -1,18 +1,19 @@
-/** Runs a push through the chain and makes the answer. Knows no socket: tests call it in memory. */
+/** Handler of the status endpoint: runs requests through their chains. Knows no socket. */
 import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
-import { type PushResult, type Refusal, refusalResponse, resultOf } from "./answer.ts";
-import { type AcceptPush, type Exchange, found, type PushOrigin, type Stage } from "./exchange.ts";
+import type { RequestResult } from "../../http/refusals.ts";
+import { type Refusal, refusalResponse, resultOf } from "./answer.ts";
+import { type AcceptPush, type Exchange, found, type PushOrigin } from "./exchange.ts";
 import { ClientGoneError, type HttpHandler, type HttpResponse } from "../../http/message.ts";
 import { createBearerReader } from "../../http/callers/bearer.ts";
 import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { createPeers, type Peers } from "../../http/limits/peers.ts";
 import type { ReadingParts } from "../reading/read_stages.ts";
-import { createStages } from "./stages.ts";
+import { createChains } from "./stages.ts";
 import { type BucketLimits, createKeyedBuckets } from "../../http/limits/token_bucket.ts";
 import type { ReviewCache } from "../../http/callers/token_review.ts";
 import type { TokenVerifier } from "../../http/callers/token_verification.ts";
@@ -68,14 +69,9 @@ export interface PushHandlerOptions {
   /** What the server goes by, too. Default: peers of this handler's own. */
   readonly peers?: Peers;
   /** `pushes_total{result}` and `push_seconds`. */
-  readonly onPush?: (result: PushResult, seconds: number) => void;
+  readonly onPush?: (result: RequestResult, seconds: number) => void;
   /** `reads_total{kind,result}`: a read once, or the beginning of a stream. */
-  readonly onRead?: (kind: "read" | "watch", result: PushResult) => void;
-}
-
-/** Whether the request goes through the stage: before its route is known, through each. */
-function passes({ routes }: Stage, { route }: Exchange): boolean {
-  return routes === undefined || route === undefined || routes.includes(route);
+  readonly onRead?: (kind: "read" | "watch", result: RequestResult) => void;
 }
 
 /** The job as log fields. */
@@ -95,7 +91,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   const subjectHistories = createKeyedBuckets(HISTORY_LIMITS.perSubject, limits.maxKeys);
   const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
   const log = getLogger(["milepost", "status"]);
-  const stages = createStages({
+  const chains = createChains({
     kinds: options.kinds,
     verifier,
     ownership,
@@ -135,8 +131,9 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
 
   async function judge(exchange: Exchange): Promise<Refusal | undefined> {
     try {
-      for (const stage of stages) {
-        if (!passes(stage, exchange)) continue;
+      const refused = chains.enter(exchange);
+      if (refused !== undefined) return refused;
+      for (const stage of chains[found(exchange.chain, "chain")]) {
         const outcome = stage.run(exchange);
         // Only what waits for something costs a turn.
         const refusal = outcome instanceof Promise ? await outcome : outcome;
@@ -166,8 +163,8 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     return refusalResponse(refusal);
   }
 
-  function count({ route, monotonicMs }: Exchange, result: PushResult): void {
-    if (route === "read" || route === "watch") onRead?.(route, result);
+  function count({ chain, monotonicMs }: Exchange, result: RequestResult): void {
+    if (chain === "read" || chain === "watch") onRead?.(chain, result);
     else onPush?.(result, (clock.monotonic() - monotonicMs) / 1000);
   }
 

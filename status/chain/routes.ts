@@ -1,55 +1,56 @@
-/** Routes of the status endpoint: path and method of each request, and the size of its body. */
-import { statusPath } from "../../crds/job_kind.ts";
+/** Routes of the status endpoint: a table of paths and methods, with the size of each body. */
+import { type JobKind, statusPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../crds/names.ts";
-import type { Exchange, Outcome, Route, Stage } from "./exchange.ts";
+import { createRoutes, type Route } from "../../http/routes.ts";
 import { readQuery } from "../reading/read_query.ts";
+import type { Exchange, Outcome } from "./exchange.ts";
 
-const NAME = "([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)";
-
-/** Methods of …/status, and of what is below it. */
-const ALLOWED = { status: "GET, POST", history: "POST" } as const;
-
-function routeOf(method: string, isHistory: boolean, query: string) {
-  if (method === "POST") return { route: isHistory ? "history" : "push" } as const;
-  return method === "GET" && !isHistory ? readQuery(query) : undefined;
+/** A route of one kind of job. */
+export interface StatusRoute extends Route {
+  readonly kind: JobKind;
+  /** `read` is a read or a watch, by its query. */
+  readonly chain: "push" | "history" | "read";
+  /** Bytes that the body of a request may have. */
+  readonly maxBodyBytes: number;
 }
 
-/** Finds the route and the job; any other request ends here. */
-export function route(kinds: JobKinds): Stage["run"] {
-  const patterns = kinds.all.map((kind) => {
-    // "%" stands for a name: no path has one.
-    const shape = statusPath(kind, "%", "%").replaceAll(".", "\\.").replaceAll("%", NAME);
-    return { kind, pattern: new RegExp(`^${shape}(/history)?$`) };
+/** Returns the table of routes. */
+export function statusRoutes(kinds: JobKinds): readonly StatusRoute[] {
+  return kinds.all.flatMap((kind): StatusRoute[] => {
+    const path = statusPath(kind, "{namespace}", "{name}");
+    const [push, history] = [PUSH_LIMITS.bodyBytes, HISTORY_LIMITS.bodyBytes];
+    return [
+      { method: "POST", path, kind, chain: "push", maxBodyBytes: push },
+      { method: "GET", path, kind, chain: "read", maxBodyBytes: push },
+      { method: "POST", path: `${path}/history`, kind, chain: "history", maxBodyBytes: history },
+    ];
   });
-  return (exchange): Outcome => {
+}
+
+/** Finds route and job of a request; one that has none is refused. */
+export function createRouting(kinds: JobKinds): (exchange: Exchange) => Outcome {
+  const routes = createRoutes(statusRoutes(kinds));
+  return (exchange) => {
     const { method, url } = exchange.request;
     const [path = "", query = ""] = url.split("?", 2);
-    for (const { kind, pattern } of patterns) {
-      const [, namespace, name, history] = pattern.exec(path) ?? [];
-      if (namespace === undefined || name === undefined) continue;
-      const isHistory = history !== undefined;
-      const found = routeOf(method, isHistory, query);
-      if (found === undefined) {
-        return { why: "wrong_method", allow: isHistory ? ALLOWED.history : ALLOWED.status };
-      }
-      if ("causes" in found) return { why: "invalid_query", causes: found.causes };
-      exchange.route = found.route;
-      exchange.job = { kind, namespace, name };
-      return undefined;
+    const match = routes.find(method, path);
+    if (match === undefined) return { why: "unknown_path" };
+    if (match.route === undefined) return { why: "wrong_method", allow: match.allow };
+    const { route: { kind, chain, maxBodyBytes }, names: [namespace = "", name = ""] } = match;
+    const read = chain === "read" ? readQuery(query) : undefined;
+    if (read !== undefined && "causes" in read) {
+      return { why: "invalid_query", causes: read.causes };
     }
-    return { why: "unknown_path" };
+    exchange.chain = read === undefined ? chain : read.route;
+    exchange.maxBodyBytes = maxBodyBytes;
+    exchange.job = { kind, namespace, name };
+    return undefined;
   };
 }
 
-/** Bytes that the body of a request may have. */
-export function maxBodyBytes(route: Route | undefined): number {
-  return route === "history" ? HISTORY_LIMITS.bodyBytes : PUSH_LIMITS.bodyBytes;
-}
-
-/** Refuses what says itself that it is too long. */
-export function contentLength({ request, route }: Exchange): Outcome {
+/** Refuses a request whose header says that its body is too long. */
+export function contentLength({ request, maxBodyBytes = 0 }: Exchange): Outcome {
   const length = Number(request.header("content-length") ?? 0);
-  const maxBytes = maxBodyBytes(route);
-  return length > maxBytes ? { why: "body_too_large", maxBytes } : undefined;
+  return length > maxBodyBytes ? { why: "body_too_large", maxBytes: maxBodyBytes } : undefined;
 }

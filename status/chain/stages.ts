@@ -1,25 +1,25 @@
-/** Checks of every request in their order, cheapest first (docs/decisions/0030). */
-import type { JobKinds } from "../../crds/job_kinds.ts";
+/** Chains of stages that requests go through, cheapest check first (docs/decisions/0030). Order is data. */
 import type { Clock } from "../../kube/clock.ts";
-import * as caller from "./caller.ts";
-import type { AcceptPush, PushOrigin, Route, Stage } from "./exchange.ts";
-import { body, hand } from "./handover.ts";
-import type { Ownership } from "../ownership/ownership.ts";
-import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
-import { contentLength, route } from "./routes.ts";
 import type { KeyedBuckets } from "../../http/limits/token_bucket.ts";
 import type { Peers } from "../../http/limits/peers.ts";
 import type { ReviewCache } from "../../http/callers/token_review.ts";
 import type { TokenVerifier } from "../../http/callers/token_verification.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { Ownership } from "../ownership/ownership.ts";
+import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
+import * as caller from "./caller.ts";
+import type { AcceptPush, Chain, Exchange, Outcome, PushOrigin, Stage } from "./exchange.ts";
+import { body, hand, historyBody } from "./handover.ts";
+import { contentLength, createRouting } from "./routes.ts";
 
-/** What the stages work with. */
-export interface StageParts {
+/** Parts of the chains. */
+export interface ChainParts {
   readonly kinds: JobKinds;
   readonly verifier: TokenVerifier;
   readonly ownership: Pick<Ownership, "decide">;
-  /** Absent: nobody asks the API server about tokens (`--authentication local`). */
+  /** Absent: the API server is not asked about tokens (`--authentication local`). */
   readonly reviews?: Pick<ReviewCache, "known" | "review">;
-  /** Whether the review of this push's token is waited for. */
+  /** Returns whether the review of a push's token is waited for. */
   readonly awaitsReview: (origin: PushOrigin) => boolean;
   readonly accept: AcceptPush;
   /** How long the owner may take to answer, in milliseconds. */
@@ -34,28 +34,70 @@ export interface StageParts {
   readonly subjectHistories: KeyedBuckets;
 }
 
-/** Routes that bring something. */
-const WRITES: readonly Route[] = ["push", "history"];
+/** Chains by what a request is for, and what comes before all of them. */
+export interface Chains extends Readonly<Record<Chain, readonly Stage[]>> {
+  /** Refuses peers that failed too often, then finds the chain. Waits for nothing. */
+  enter(exchange: Exchange): Outcome;
+  /** What is checked again while a stream is open. */
+  readonly again: readonly Stage[];
+}
 
-/** The chain in its order. Connection limits come before it, in the server. */
-export function createStages(parts: StageParts): readonly Stage[] {
-  return [
-    { name: "peer failures", run: caller.peerFailures(parts) },
-    { name: "path and method", run: route(parts.kinds) },
+/** Creates the chains. Limits of connections come before them, in the server. */
+export function createChains(parts: ChainParts): Chains {
+  const { verifier, clock, reviews, awaitsReview, accept, acceptDeadlineMs, reading } = parts;
+  const peerFailures = caller.peerFailures(parts.peers, verifier);
+  const routing = createRouting(parts.kinds);
+  const refused = { name: "refused tokens", run: caller.refusedTokens(verifier) };
+  const token = { name: "token", run: caller.identity(verifier) };
+  const scope = { name: "scope", run: caller.scope };
+  const ownership = { name: "ownership", run: caller.ownership(parts.ownership) };
+  const review = { name: "review", run: caller.review(reviews, awaitsReview) };
+  const ownershipAgain = {
+    name: "ownership again",
+    run: caller.afterDelay(clock, [refused.run, ownership.run]),
+  };
+  const callers: readonly Stage[] = [
     { name: "content length", run: contentLength },
     { name: "bearer shape", run: caller.bearerShape },
-    { name: "refused tokens", run: caller.refusedTokens(parts) },
-    { name: "token", run: caller.identity(parts) },
-    { name: "scope", run: caller.scope },
-    { name: "pod rate", run: caller.podRate(parts) },
-    { name: "subject rate", run: caller.subjectRate(parts) },
-    { name: "history rate", routes: ["history"], run: caller.historyRate(parts) },
-    { name: "ownership", run: caller.ownership(parts) },
-    { name: "body", routes: WRITES, run: body() },
-    { name: "review", run: caller.review(parts) },
-    { name: "ownership again", run: caller.ownershipAgain(parts) },
-    { name: "accept", routes: WRITES, run: hand(parts) },
-    { name: "read", routes: ["read"], run: read(parts) },
-    { name: "watch", routes: ["watch"], run: watch(parts) },
+    refused,
+    token,
+    scope,
+    { name: "pod rate", run: caller.rate(parts.podPushes, caller.podUid, "pod_limit") },
+    {
+      name: "subject rate",
+      run: caller.rate(parts.subjectPushes, caller.subject, "subject_limit"),
+    },
   ];
+  const histories: readonly Stage[] = [
+    {
+      name: "history rate of the pod",
+      run: caller.rate(parts.podHistories, caller.podUid, "history_limit"),
+    },
+    {
+      name: "history rate of the subject",
+      run: caller.rate(parts.subjectHistories, caller.subject, "history_limit"),
+    },
+  ];
+  const deadline = { clock, acceptDeadlineMs };
+  const handOver = { name: "accept", run: hand(accept, deadline) };
+  const again = [refused, token, scope, ownership, review];
+  const reads = [...callers, ownership, review, ownershipAgain];
+  const readNewest = { name: "read", run: read(reading, deadline) };
+  const readStream = { name: "watch", run: watch(reading, deadline, again) };
+  return {
+    enter: (exchange) => peerFailures(exchange) ?? routing(exchange),
+    push: [...callers, ownership, { name: "body", run: body }, review, ownershipAgain, handOver],
+    history: [
+      ...callers,
+      ...histories,
+      ownership,
+      { name: "body", run: historyBody() },
+      review,
+      ownershipAgain,
+      handOver,
+    ],
+    read: [...reads, readNewest],
+    watch: [...reads, readStream],
+    again,
+  };
 }

@@ -1,22 +1,26 @@
-/** The last steps of a read: the newest status of the owner, once, or as a stream of events. */
+/** Stages that read: the newest status of the owner, once, or as a stream of events. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { okResponse, refusalMessage } from "../chain/answer.ts";
-import type { HttpResponse } from "../../http/message.ts";
-import * as caller from "../chain/caller.ts";
+import { eventStreamResponse } from "../../http/event_stream.ts";
 import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
-import { type Exchange, found, type Outcome, type Stage } from "../chain/exchange.ts";
+import {
+  type Exchange,
+  found,
+  type Outcome,
+  type Stage,
+  type StageRun,
+} from "../chain/exchange.ts";
 import { type ReadAnswer, type ReadStatus, statusView } from "./reading.ts";
-import type { StageParts } from "../chain/stages.ts";
+import type { AcceptDeadline } from "../chain/handover.ts";
 import type { StatusFeeds } from "./status_feeds.ts";
 import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
 
-/** What reading works with. */
+/** Parts of reading. */
 export interface ReadingParts {
   readonly read: ReadStatus;
   readonly feeds: Pick<StatusFeeds, "follow">;
   readonly places: StreamPlaces;
-  /** Hears that the job has ended, at once where it has; answers how to stop that. */
+  /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
   readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;
 }
 
@@ -35,11 +39,11 @@ function jobOf(exchange: Exchange): JobRef {
   return { ...found(exchange.job, "job"), uid: found(exchange.jobUid, "job's UID") };
 }
 
-/** Reads within the deadline that a push has, too. */
+/** Reads within the deadline, which a push has, too. */
 async function readInTime(
   { read }: ReadingParts,
   job: JobRef,
-  { clock, acceptDeadlineMs }: { readonly clock: Clock; readonly acceptDeadlineMs: number },
+  { clock, acceptDeadlineMs }: AcceptDeadline,
 ): Promise<ReadAnswer> {
   const over = new AbortController();
   const late = clock.sleep(acceptDeadlineMs, over.signal).then((): ReadAnswer => ({
@@ -53,12 +57,11 @@ async function readInTime(
   }
 }
 
-/** Answers with the newest status, 404 where nothing was pushed yet. */
-export function read(parts: StageParts): Stage["run"] {
+/** Responds with the newest status; 404 if nothing was pushed yet. */
+export function read(reading: ReadingParts | undefined, deadline: AcceptDeadline): StageRun {
   return async (exchange) => {
-    const { reading } = parts;
     if (reading === undefined) return NO_READING;
-    const answer = await readInTime(reading, jobOf(exchange), parts);
+    const answer = await readInTime(reading, jobOf(exchange), deadline);
     if (!answer.ok) {
       const { reason, retryAfterMs } = answer;
       return { why: "unavailable", reason, retryAfterMs };
@@ -69,67 +72,50 @@ export function read(parts: StageParts): Stage["run"] {
   };
 }
 
-/** Whether the reader of a stream may read on: what said yes at its beginning is asked again. */
-function createReauthorize(parts: StageParts, exchange: Exchange) {
-  const stages = [
-    caller.refusedTokens(parts),
-    caller.identity(parts),
-    caller.scope,
-    caller.ownership(parts),
-    caller.review(parts),
-  ];
+/** Returns whether the reader of a stream may read on: the stages that admitted it run again. */
+function createReauthorize(again: readonly Stage[], exchange: Exchange) {
   return async (): Promise<StreamEnd | undefined> => {
-    const again: Exchange = { ...exchange };
-    for (const stage of stages) {
-      const refusal = await stage(again);
-      // Nobody can say now: that takes no rights away.
+    const copy: Exchange = { ...exchange };
+    for (const { run } of again) {
+      const refusal = await run(copy);
+      // A check that is not possible now takes no rights away.
       if (refusal === undefined || refusal.why === "unavailable") continue;
       if (refusal.why === "unknown_job") return { kind: "job", reason: "Deleted" };
       return { kind: "reader", why: refusalMessage(refusal) };
     }
     // Another job of its name.
-    return again.jobUid === exchange.jobUid ? undefined : { kind: "job", reason: "Deleted" };
+    return copy.jobUid === exchange.jobUid ? undefined : { kind: "job", reason: "Deleted" };
   };
 }
 
-function streamOf(
-  parts: StageParts,
-  reading: ReadingParts,
-  exchange: Exchange,
-): NonNullable<HttpResponse["stream"]> {
-  const job = jobOf(exchange);
-  const { clock } = parts;
-  return (sink) =>
-    runEventStream({
-      sink,
-      clock,
-      expiresMs: found(exchange.identity, "identity").expiresMs,
-      follow: (listener) => reading.feeds.follow(job, listener),
-      onJobEnd: (listener) => reading.onJobEnd(job, listener),
-      lastStatus: async () => {
-        const answer = await readInTime(reading, job, parts);
-        return answer.ok ? answer.status : undefined;
-      },
-      reauthorize: createReauthorize(parts, exchange),
-    });
-}
-
-/** Answers with server-sent events, where there is room for one more stream. */
-export function watch(parts: StageParts): Stage["run"] {
+/**
+ * Responds with server-sent events, if there is room for one more stream. The stages of `again` decide
+ * from time to time whether its reader may read on.
+ */
+export function watch(
+  reading: ReadingParts | undefined,
+  deadline: AcceptDeadline,
+  again: readonly Stage[],
+): StageRun {
   return (exchange) => {
-    const { reading } = parts;
     if (reading === undefined) return NO_READING;
-    const { subject } = found(exchange.identity, "identity");
+    const { subject, expiresMs } = found(exchange.identity, "identity");
     const place = reading.places.take(subject);
     if (typeof place === "string") return { why: place, retryAfterMs: ROOM_MS };
-    const stream = streamOf(parts, reading, exchange);
-    exchange.response = {
-      status: 200,
-      headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
-      body: "",
-      // Called once, whatever becomes of the client.
-      stream: (sink) => stream(sink).finally(place.release),
-    };
+    const job = jobOf(exchange);
+    exchange.response = eventStreamResponse(place, (sink) =>
+      runEventStream({
+        sink,
+        clock: deadline.clock,
+        expiresMs,
+        follow: (listener) => reading.feeds.follow(job, listener),
+        onJobEnd: (listener) => reading.onJobEnd(job, listener),
+        lastStatus: async () => {
+          const answer = await readInTime(reading, job, deadline);
+          return answer.ok ? answer.status : undefined;
+        },
+        reauthorize: createReauthorize(again, exchange),
+      }));
     return undefined;
   };
 }

@@ -1,9 +1,18 @@
 /** Queries and paths of observations, hostile ones above all. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { createPathReader, observationQuery, pathOf } from "../../../katib/api/query.ts";
+import { createRoutes } from "../../../http/routes.ts";
+import { observationRoutes } from "../../../katib/api/observation_api.ts";
+import { observationQuery } from "../../../katib/api/query.ts";
 
-const jobOfPath = createPathReader(JOB_KINDS);
+const routes = createRoutes(observationRoutes(JOB_KINDS));
+
+function jobOfPath(path: string) {
+  const match = routes.find("GET", path);
+  if (match?.route === undefined) return undefined;
+  const { route: { kind }, names: [namespace, name] } = match;
+  return { kind, namespace, name };
+}
 
 const good: Readonly<Record<string, { query: string; want: unknown }>> = {
   "nothing": { query: "", want: { from: undefined, limit: 500, watch: false } },
@@ -113,8 +122,3 @@ for (const [what, { path, want }] of Object.entries(paths)) {
   Deno.test(`\`jobOfPath()\` of a path with ${what}`, () =>
     assert.deepEqual(jobOfPath(path), want));
 }
-
-Deno.test("`pathOf()` ends at the first question mark", () => {
-  assert.equal(pathOf("/a?b?c"), "/a");
-  assert.equal(pathOf(""), "");
-});

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import fc from "fast-check";
 import { TransportError } from "../../../kube/errors.ts";
-import { createStages } from "../../../status/chain/stages.ts";
+import { createChains } from "../../../status/chain/stages.ts";
 import { logged } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
 import { handlerBench, KEY, PATH, PUSH, request, type Sent, TOKEN } from "./handler_bench.ts";
@@ -545,10 +545,10 @@ Deno.test("`createPushHandler()` never logs a token", async () => {
   }
 });
 
-Deno.test("`createStages()` keeps the order: nothing is looked up before the token is checked", () => {
+Deno.test("`createChains()` keeps the order: nothing is looked up before the token is checked", () => {
   const { verifier, reviews, clock } = handlerBench();
   const bucket = { take: () => 0, charge: () => {}, waitMs: () => 0 };
-  const stages = createStages({
+  const chains = createChains({
     kinds: JOB_KINDS,
     verifier,
     reviews,
@@ -563,9 +563,8 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     podHistories: bucket,
     subjectHistories: bucket,
   });
-  assert.deepEqual(stages.map(({ name }) => name), [
-    "peer failures",
-    "path and method",
+  const names = (stages: readonly { name: string }[]) => stages.map(({ name }) => name);
+  const caller = [
     "content length",
     "bearer shape",
     "refused tokens",
@@ -573,13 +572,14 @@ Deno.test("`createStages()` keeps the order: nothing is looked up before the tok
     "scope",
     "pod rate",
     "subject rate",
-    "history rate",
-    "ownership",
-    "body",
-    "review",
-    "ownership again",
-    "accept",
-    "read",
-    "watch",
-  ]);
+  ];
+  const write = ["ownership", "body", "review", "ownership again", "accept"];
+  const read = ["ownership", "review", "ownership again"];
+  const histories = ["history rate of the pod", "history rate of the subject"];
+  assert.deepEqual(names(chains.push), [...caller, ...write]);
+  assert.deepEqual(names(chains.history), [...caller, ...histories, ...write]);
+  assert.deepEqual(names(chains.read), [...caller, ...read, "read"]);
+  assert.deepEqual(names(chains.watch), [...caller, ...read, "watch"]);
+  const again = ["refused tokens", "token", "scope", "ownership", "review"];
+  assert.deepEqual(names(chains.again), again);
 });
