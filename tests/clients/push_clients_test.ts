@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import { type CommandResult, run } from "../support/command.ts";
-import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
+import { shareStandalone, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { CLIENTS, commandOf, documentedCommand, lacking } from "./push_clients.ts";
 import {
   type Reply,
@@ -14,6 +14,8 @@ import {
 
 const work = await Deno.makeTempDir();
 Deno.test.afterAll(() => Deno.remove(work, { recursive: true }));
+
+const standalone = shareStandalone();
 
 const commands = new Map<string, Promise<readonly string[]>>();
 /** A client's command; it is built once for all tests. */
@@ -200,19 +202,19 @@ for (const client of CLIENTS) {
       const flags = ["--progress", "100", "--remaining", "0", "--metric", "loss=0.25"];
       const documented = documentedCommand(client) ?? await command(client);
       const words = [...documented, ...flags].map((it) => `'${it}'`).join(" ");
-      await withStandalone(async ({ client: kube }) => {
-        await kube.create(KINDS.clusterTrainingRuntime, shellRuntime("pushes", words));
-        await kube.create(KINDS.trainJob, trainJob("pushed", "pushes"));
-        const { status } = await trainJobThat(
-          kube,
-          "pushed",
-          "shows 100 %",
-          (job) => job.status?.trainerStatus?.progressPercentage === 100,
-        );
-        assert.deepEqual(status?.trainerStatus?.metrics, [{ name: "loss", value: "0.25" }]);
-        assert.equal(status?.trainerStatus?.estimatedRemainingSeconds, 0);
-        await trainJobThat(kube, "pushed", "completes", (job) => job.status?.state === "Complete");
-      });
+      const name = client.toLowerCase().replaceAll(/[ .]+/g, "-");
+      const { client: kube } = standalone();
+      await kube.create(KINDS.clusterTrainingRuntime, shellRuntime(name, words));
+      await kube.create(KINDS.trainJob, trainJob(name, name));
+      const { status } = await trainJobThat(
+        kube,
+        name,
+        "shows 100 %",
+        (job) => job.status?.trainerStatus?.progressPercentage === 100,
+      );
+      assert.deepEqual(status?.trainerStatus?.metrics, [{ name: "loss", value: "0.25" }]);
+      assert.equal(status?.trainerStatus?.estimatedRemainingSeconds, 0);
+      await trainJobThat(kube, name, "completes", (job) => job.status?.state === "Complete");
     },
   });
 }

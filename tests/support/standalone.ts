@@ -28,6 +28,23 @@ export async function withStandalone(
   }
 }
 
+/**
+ * A standalone that the tests of one file share: it starts before the first and stops after the last.
+ * Each test has names of its own. Returns a function that returns it.
+ */
+export function shareStandalone(options: Partial<StandaloneOptions> = {}): () => Standalone {
+  let shared: Standalone | undefined;
+  Deno.test.beforeAll(async () => {
+    const { signal } = new AbortController();
+    shared = await startStandalone({ port: 0, statusPort: 0, ...options }, signal);
+  });
+  Deno.test.afterAll(() => shared?.stop());
+  return () => {
+    if (shared === undefined) throw new Error("the standalone is there while tests run");
+    return shared;
+  };
+}
+
 /** A runtime whose one container runs a shell command. */
 export function shellRuntime(name: string, command: string): ClusterTrainingRuntime {
   return KINDS.clusterTrainingRuntime.parse(parseYaml(`
