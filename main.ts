@@ -88,8 +88,8 @@ export function program(): Command {
   return root;
 }
 
-/** Prints the one line that tells somebody what they did wrong. */
-function complain(text: string): void {
+/** Prints the error as one line. */
+function printError(text: string): void {
   const line = text.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " ").trim();
   Deno.stderr.writeSync(new TextEncoder().encode(`milepost: ${line}\n`));
 }
@@ -103,14 +103,14 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      complain(error.code === "commander.help" ? "name a command; see --help" : error.message);
+      printError(error.code === "commander.help" ? "name a command; see --help" : error.message);
       return EXIT.wrongUse;
     }
     if (error instanceof ConfigurationError) {
-      complain(error.message);
+      printError(error.message);
       return EXIT.wrongUse;
     }
-    complain(error instanceof Error ? error.message : String(error));
+    printError(error instanceof Error ? error.message : String(error));
     return EXIT.failure;
   }
 }

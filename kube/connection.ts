@@ -131,7 +131,7 @@ export class Connection {
   }
 
   /**
-   * Adds certificates and the header of authentication; reads files and runs commands where the user
+   * Adds certificates and the header of authentication; reads files and runs commands if the user
    * has them. Throws what these throw.
    */
   async applyToHTTPSOptions(options: RequestOptions): Promise<void> {

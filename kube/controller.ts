@@ -68,7 +68,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** Logs the failure once and queues the key again where that can help. */
+/** Logs the failure and queues the key again. */
 function handleFailure(queue: WorkQueue, failure: Failure): ReconcileOutcome {
   const { name: controller, key, reconcileId, error } = failure;
   const fields = { controller, key, reconcileId, error: messageOf(error) };

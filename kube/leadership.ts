@@ -6,7 +6,7 @@ import {
   type LeaderElectorOptions,
 } from "./leader_election.ts";
 
-/** Where the leader is now. */
+/** Location of the leader. */
 export type LeaderLocation =
   | { readonly kind: "here" }
   | {

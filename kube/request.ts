@@ -13,7 +13,7 @@ export type Patch =
   | { type: "strategic"; body: unknown }
   | { type: "json"; operations: JsonPatchOperation[] };
 
-/** Where a kind lives; what a request needs of it. */
+/** The path of a kind: what a request needs of it. */
 export type Place = Pick<
   ResourceKind<unknown>,
   "group" | "version" | "kind" | "plural" | "namespaced"

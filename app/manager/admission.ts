@@ -21,10 +21,10 @@ import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
 import type { Executor } from "../../controller/runtime/draft.ts";
 
-/** Time for one read where a cache does not know an object yet, in milliseconds. */
+/** Deadline of a read of an object that a cache does not have, in milliseconds. */
 const READ_DEADLINE_MS = 2_000;
 
-/** What admission is made of. */
+/** Dependencies of admission. */
 export interface AdmissionParts {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
@@ -39,7 +39,7 @@ export interface AdmissionParts {
 
 const NO_TRIALS = { get: () => undefined };
 
-/** From the cache, else by one read: a runtime that was made a moment ago must not be missed. */
+/** From the cache, else by one read: a runtime that was just created must not be missed. */
 async function find<T extends KubeObject>(
   client: KubeClient,
   kind: ResourceKind<T>,
@@ -53,7 +53,7 @@ async function find<T extends KubeObject>(
   return await getOrUndefined(client, kind, key, bounds);
 }
 
-/** What the pods of a Trial are given of it; one read where no cache has it: each pod is made once. */
+/** The fields of a Trial for its pods; read if no cache has it, because each pod is made once. */
 async function findTrial(
   { client, trials = NO_TRIALS }: AdmissionParts,
   key: ObjectKey,

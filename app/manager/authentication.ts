@@ -1,4 +1,4 @@
-/** Who says whether a token is good, by `--authentication`: keys, TokenReview, or both. */
+/** Authentication of tokens by `--authentication`: keys, TokenReview, or both. */
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createJwksSource } from "../../http/callers/jwks.ts";
@@ -16,7 +16,7 @@ import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** What it is made of. */
+/** Dependencies of {@link createAuthentication}. */
 export interface AuthenticationParts {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
@@ -26,14 +26,14 @@ export interface AuthenticationParts {
   readonly metrics: Pick<Metrics, "jwksRefreshes" | "tokenCache" | "tokenReviews">;
 }
 
-/** Tells good tokens from bad ones. */
+/** Verifier of tokens. */
 export interface Authentication {
   readonly verifier: TokenVerifier;
-  /** What the API server says of tokens that the verifier takes; absent where nobody asks it. */
+  /** What the API server says of tokens that the verifier takes; absent without reviews. */
   readonly reviews?: ReviewCache;
-  /** Whether tokens can be verified: what that needs was read. */
+  /** Whether tokens can be verified: the keys have been read. */
   ready(): boolean;
-  /** Keeps what it needs until `signal` aborts. */
+  /** Refreshes its keys until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Ends what still runs. */
   close(): Promise<void>;
@@ -93,7 +93,7 @@ function byKeys(parts: AuthenticationParts, reviewed: boolean): Authentication {
   };
 }
 
-/** Builds what the setting asks for. */
+/** Creates the authentication of the settings. */
 export function createAuthentication(parts: AuthenticationParts): Authentication {
   const { authentication } = parts.configuration;
   return authentication === "review"

@@ -1,4 +1,4 @@
-/** The manager's view of the cluster: an informer for each kind that it reads. */
+/** Caches of the manager: an informer for each kind that it reads. */
 import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
 import { type AnyJob, type JobKind, podSelector } from "../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
@@ -14,20 +14,20 @@ import { createRestingInformer } from "../../kube/resting_informer.ts";
 
 /** Names of indexes. */
 export const INDEXES = {
-  /** Trials by their name, in whatever namespace. */
+  /** Trials by their name, in all namespaces. */
   name: "name",
   /** Trials by `namespace/name` of the job that they make. */
   job: "job",
 } as const;
 
-/** What {@link createCaches} is made with. */
+/** Options of {@link createCaches}. */
 export interface CacheOptions {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly clock: Clock;
   /** The manager's own namespace. */
   readonly namespace: string;
-  /** Told when the watch of a resource has to begin again. */
+  /** Called when the watch of a resource has to begin again. */
   readonly onRestart: (resource: string, cause: string) => void;
 }
 
@@ -65,7 +65,7 @@ export function createCaches(options: CacheOptions) {
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
     jobSets: cache(WATCHED.jobSet),
-    // The Jobs and pods of other workloads are many and none of its business.
+    // The Jobs and pods of other workloads are many and do not matter here.
     jobs: cache(WATCHED.job, { indexes: jobSetJobIndexes, labelSelector: JOBSET_KEYS.jobSetName }),
     services: cache(WATCHED.service),
     configMaps: cache(WATCHED.configMap, { keep: mayBeChild }),

@@ -70,7 +70,7 @@ const clusterRules = (kinds: JobKinds): readonly PolicyRule[] => [
   { apiGroups: [JOBSET_GROUP], resources: ["jobsets/finalizers"], verbs: ["update"] },
   // The built-in executor: JobSet → Jobs and the headless Service.
   { apiGroups: ["batch"], resources: ["jobs"], verbs: [...READ, "create", "patch", "delete"] },
-  // On resume the executor clears a Job's start time, so that its deadline begins anew.
+  // On resume the executor clears a Job's start time, so that its deadline starts again.
   { apiGroups: ["batch"], resources: ["jobs/status"], verbs: ["patch"] },
   { apiGroups: [""], resources: ["services"], verbs: ["list", "watch", "create"] },
   // The runtime snapshot and the CA of each job.

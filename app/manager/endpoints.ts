@@ -1,7 +1,7 @@
-/** Where others reach this manager: the API server its webhook, pods its status endpoint. */
+/** Addresses of the manager: of its webhook for the API server, of its status endpoint for pods. */
 import { PORTS } from "../../crds/names.ts";
 
-/** What the addresses follow from. */
+/** Settings of the addresses. */
 export interface EndpointSettings {
   readonly namespace: string;
   readonly serviceName: string;

@@ -1,12 +1,13 @@
-/** Collects what filling the caches has left behind, where the runtime lets a program ask for that. */
+/** Garbage collection on request, after the caches are filled. */
 
-/** With fewer TrainJobs there is little to gain. */
+/** With fewer TrainJobs a collection gains little. */
 const WORTHWHILE_JOBS = 1000;
 
 /**
- * Collects once and gives memory back: pages of lists are garbage when the caches are filled, and V8 would
- * keep the room that they took. Takes a quarter of a second with 10,000 jobs, so it is for a moment when
- * nobody waits. Does nothing with few jobs, or where V8 was not started with `--expose-gc`, as the executable is.
+ * Collects garbage once and returns memory to the system: the pages of lists are garbage when the caches are
+ * filled, and V8 would keep their memory. It takes a quarter of a second with 10,000 jobs, so call it when
+ * no request waits. Does nothing with few jobs, or if V8 was not started with `--expose-gc`, as the
+ * executable is.
  */
 export function collectAfterFilling(trainJobs: number): void {
   const collect: unknown = Reflect.get(globalThis, "gc");

@@ -21,16 +21,16 @@ const log = getLogger(["milepost", "manager"]);
 const WORKERS = 8;
 /** Pauses before webhook configurations are written again. */
 const SYNC_RETRY = { firstMs: 100, longestMs: 5_000 } as const;
-/** For what is pending in the ledger at the end, in milliseconds (design, decision 8). */
+/** Longest time for writing pending progress at the end, in milliseconds. */
 const FLUSH_MS = 5_000;
 
-/** What a term needs to know. */
+/** Dependencies of a term. */
 export interface TermOptions {
   readonly context: ManagerContext;
   readonly parts: ManagerParts;
   /** The port that admission is served on. */
   readonly webhookPort: () => number;
-  /** The webhook configurations are in the cluster as they should be. */
+  /** Called when the webhook configurations in the cluster are correct. */
   readonly onConfigured: () => void;
 }
 

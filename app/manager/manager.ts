@@ -1,4 +1,4 @@
-/** The manager: a replica that serves, and leads where it is its turn; started in order, stopped in reverse. */
+/** Manager: a replica that serves, and leads when it is elected; started in order, stopped in reverse. */
 import { getLogger } from "@logtape/logtape";
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -28,7 +28,7 @@ const STOP = { drainMs: 1_500, closeMs: 500 } as const;
 /** Pauses before certificates are asked for again. */
 const START_RETRY = { firstMs: 250, longestMs: 5_000 } as const;
 
-/** What the manager is given besides its settings. */
+/** Options of the manager besides its settings. */
 export interface ManagerOptions {
   /** The kinds of jobs that it serves. Default: all that Milepost knows. */
   readonly kinds?: JobKinds;
@@ -36,11 +36,11 @@ export interface ManagerOptions {
   readonly client: KubeClient;
   readonly metrics?: Metrics;
   readonly clock?: Clock;
-  /** Host under which it is reached from outside where no base URL is set (standalone). */
+  /** Host under which it is reached if no base URL is set (standalone). */
   readonly host?: string;
-  /** Which pod it is. */
+  /** Identity of its pod. */
   readonly environment?: ReplicaEnvironment;
-  /** When certificates are replaced. */
+  /** Times at which certificates are replaced. */
   readonly certificatePolicy?: CertificatePolicy;
   /** Ends a start that waits for the API server. */
   readonly signal?: AbortSignal;
@@ -62,9 +62,9 @@ export interface Manager {
   leading(): boolean;
   /** Whether it takes admissions and pushes. */
   ready(): boolean;
-  /** Resolves when it is ready. Rejects where it stops before. */
+  /** Resolves when it is ready. Rejects if it stops before. */
   whenReady(): Promise<void>;
-  /** Not ready, drains, writes what is pending, lets go of the lease, ends every loop. */
+  /** Becomes unready, drains, writes pending progress, releases the lease and ends every loop. */
   stop(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): 
   });
 }
 
-/** Runs every loop until `signal` aborts. Nobody leads before its caches are filled. */
+/** Runs every loop until `signal` aborts. It does not lead before its caches are filled. */
 async function runLoops(
   parts: ManagerParts,
   pushes: PushServing | undefined,
@@ -105,7 +105,7 @@ async function runLoops(
   ]);
 }
 
-/** The plain servers: health before anything else, so that a start that waits says what for. */
+/** Starts the plain servers: health first, so that a start that waits shows what it waits for. */
 async function startPlainServers(
   context: ManagerContext,
   parts: ManagerParts,
@@ -136,7 +136,7 @@ function podEndpointOf({ configuration, host }: ManagerContext, pushes: PushServ
 
 /**
  * Starts the manager; it becomes ready once the CRDs are there and its caches are filled. Throws a
- * ConfigurationError for a port that is taken, and leaves nothing running where it throws.
+ * ConfigurationError if a port is in use, and leaves nothing running if it throws.
  */
 export async function startManager(
   configuration: ManagerConfiguration,
@@ -157,7 +157,7 @@ export async function startManager(
   const checks = readinessChecks(context, parts, phase);
   const loops = new AbortController();
 
-  // What is started is stopped in reverse: pushes first, then the term with what is pending.
+  // Parts are stopped in reverse order: pushes first, then the term with its pending progress.
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => parts.recording?.sink.close());
   const plain = await startPlainServers(context, parts, phase, checks, cleanup);

@@ -1,4 +1,4 @@
-/** The metrics of milepost.md, and the hooks by which the rooms feed them. */
+/** Metrics of the manager. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { SinkMetrics } from "../../katib/log/sink_choice.ts";
 
@@ -33,7 +33,7 @@ export interface Metrics {
   readonly leader: Gauge;
 }
 
-/** A fresh set of series, each named `milepost_…`. */
+/** Creates a set of series, each named `milepost_…`. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>

@@ -1,4 +1,4 @@
-/** The observation API on this replica, wherever the owner of all state is. */
+/** Wiring of the observation API on this replica: reads go to the owner of the state. */
 import { createAccess } from "../../katib/api/access.ts";
 import {
   type ObservationAnswer,
@@ -30,7 +30,7 @@ import type { JobEnds } from "../../status/reading/job_ends.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ObservationsHere } from "./observations_here.ts";
 
-/** What it works with. */
+/** Dependencies of {@link serveObservations}. */
 export interface ObservationServingOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface ObservationServingOptions {
   readonly kinds: JobKinds;
   readonly caches: Pick<Caches, "byKind" | "trials">;
   readonly metrics: Metrics;
-  /** Shared with pushes: who fails here is counted there. */
+  /** Shared with pushes: failures here count there. */
   readonly peers: Peers;
   /** Shared with the streams of statuses. */
   readonly places: StreamPlaces;
@@ -68,7 +68,7 @@ const limitsOf = (perSecond: number) => ({
   burst: Math.max(1, perSecond),
 });
 
-/** Who asks the owner: in process, or by a call. */
+/** Sends questions to the owner: in process, or by a call. */
 function createAsk(options: ObservationServingOptions) {
   const { leadership: leader, here, forward, clock } = options;
   return createOwnerRouter<ObservationAsk, ObservationAnswer>({
@@ -116,7 +116,7 @@ function createFollow(options: ObservationServingOptions) {
   };
 }
 
-/** The Trial that the job's controller reference names by its UID. */
+/** Returns the Trial that the job's controller reference names by its UID. */
 function trialOf(trials: Pick<Caches["trials"], "get">, { metadata }: AnyJob) {
   const owner = trialReference(metadata);
   if (owner === undefined) return undefined;
@@ -124,7 +124,7 @@ function trialOf(trials: Pick<Caches["trials"], "get">, { metadata }: AnyJob) {
   return trial?.metadata.uid === owner.uid ? trial : undefined;
 }
 
-/** Serves observations; `handles` says which requests are its own. */
+/** Serves observations; `handles` selects its requests. */
 export function serveObservations(options: ObservationServingOptions): ObservationServing {
   const { client, clock, configuration, caches, metrics, peers } = options;
   const follow = createFollow(options);

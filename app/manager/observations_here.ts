@@ -1,4 +1,4 @@
-/** Answers for the observation API at the owner of all state: whoever asks, here or from another replica. */
+/** Answers of the observation API at the owner of the state, for this replica and for others. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { answerAsk, createAskParser, type ObservationAnswer } from "../../katib/api/exchange.ts";
 import type { ObservationAsk } from "../../katib/api/exchange.ts";
@@ -9,32 +9,32 @@ import type { PollOwner } from "../../status/reading/status_feeds.ts";
 import { createWaitingPolls, type WaitingPolls } from "../../status/reading/waiting_polls.ts";
 import type { AnswerAsk } from "../../status/replicas/forward_asks.ts";
 
-/** What a replica that owns the state knows of observations. */
+/** Answers about observations on the replica that owns the state. */
 export interface ObservationsHere {
-  /** Undefined where no term runs here. */
+  /** Resolves with undefined if no term runs here. */
   answer(
     ask: ObservationAsk,
     signal: AbortSignal,
   ): Promise<ObservationAnswer | undefined>;
   /** The same for a question as another replica sends it. */
   readonly answerForwarded: AnswerAsk;
-  /** Says which observations are others than their cursors say; undefined where no term runs here. */
+  /** Returns the observations that differ from their cursors; undefined if no term runs here. */
   readonly poll: PollOwner;
-  /** Hears of no changes any more, and lets nobody wait. */
+  /** Stops following changes and ends all waits. */
   close(): void;
 }
 
-/** Jobs whose changes are counted; one that is forgotten is looked at once more than needed. */
+/** Jobs whose changes are counted; a forgotten one is read once more than necessary. */
 const MAX_JOBS = 100_000;
 
-/** What is kept for one term. */
-interface Desk {
+/** Answers of one term. */
+interface TermAnswers {
   readonly source: ObservationSource;
   readonly polls: WaitingPolls;
   close(): void;
 }
 
-function openDesk(source: ObservationSource, clock: Clock): Desk {
+function openTerm(source: ObservationSource, clock: Clock): TermAnswers {
   const term = crypto.randomUUID();
   const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;
@@ -62,18 +62,18 @@ export function createObservationsHere(
   current: () => ObservationSource | undefined,
 ): ObservationsHere {
   const parseAsk = createAskParser(kinds);
-  let desk: Desk | undefined;
+  let term: TermAnswers | undefined;
 
-  function deskNow(): Desk | undefined {
+  function termNow(): TermAnswers | undefined {
     const source = current();
-    if (desk?.source === source) return desk;
-    desk?.close();
-    desk = source && openDesk(source, clock);
-    return desk;
+    if (term?.source === source) return term;
+    term?.close();
+    term = source && openTerm(source, clock);
+    return term;
   }
 
   async function answer(ask: ObservationAsk, signal: AbortSignal) {
-    const { source } = deskNow() ?? {};
+    const { source } = termNow() ?? {};
     return source && await answerAsk(source, ask, signal);
   }
 
@@ -83,10 +83,10 @@ export function createObservationsHere(
       const ask = parseAsk(value);
       return ask && await answer(ask, signal);
     },
-    poll: async (entries, waitMs, signal) => await deskNow()?.polls.poll(entries, waitMs, signal),
+    poll: async (entries, waitMs, signal) => await termNow()?.polls.poll(entries, waitMs, signal),
     close() {
-      desk?.close();
-      desk = undefined;
+      term?.close();
+      term = undefined;
     },
   };
 }

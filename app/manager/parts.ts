@@ -1,4 +1,4 @@
-/** The parts that every replica has, built from its settings; nothing runs yet. */
+/** Parts of every replica, built from its settings; nothing runs yet. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -19,7 +19,7 @@ import { getLogger } from "@logtape/logtape";
 
 const log = getLogger(["milepost", "manager"]);
 
-/** What a manager is built of. */
+/** Context of a manager: settings, client, clock and metrics. */
 export interface ManagerContext {
   /** The kinds of jobs that it serves. */
   readonly kinds: JobKinds;
@@ -29,11 +29,11 @@ export interface ManagerContext {
   readonly metrics: Metrics;
   readonly clock: Clock;
   /**
-   * Host under which the API server and pods reach the manager where no base URL is set and there is
+   * Host under which the API server and pods reach the manager if no base URL is set and there is
    * no Service: base URLs are made of it and of the ports that were taken.
    */
   readonly host: string | undefined;
-  /** When certificates are replaced, where that is not the usual time. */
+  /** Times at which certificates are replaced, if not the usual ones. */
   readonly certificatePolicy?: CertificatePolicy | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Takes pushes on this replica and brings them to their owner: status endpoint and forwarding. */
+/** Wiring of pushes: the status endpoint of this replica, and forwarding to the owner of the state. */
 import { MANAGER } from "../../crds/names.ts";
 import type { ObservationApi } from "../../katib/api/observation_api.ts";
 import type { HttpHandler } from "../../http/message.ts";
@@ -15,23 +15,23 @@ import { serveReads } from "../../status/reading/read_serving.ts";
 import { serveStatus } from "./serving.ts";
 import { createFindJob, createStatusEndpoint } from "./status_endpoint.ts";
 
-/** Pushes are taken, and forwarded where that is needed. */
+/** The running status endpoint and forwarding. */
 export interface PushServing {
   /** Of the status endpoint. */
   readonly port: number;
-  /** `<ip>:<port>` where other replicas forward pushes to; undefined without leader election. */
+  /** `<ip>:<port>` to which other replicas forward pushes; undefined without leader election. */
   readonly forwardAddress: string | undefined;
   /** Whether tokens can be verified. */
   ready(): boolean;
-  /** Keeps the API server's keys until `signal` aborts. */
+  /** Refreshes the API server's keys until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Takes no new pushes from clients, and answers those in hand. */
+  /** Accepts no new pushes from clients, and returns those in progress. */
   drain(deadlineMs: number): Promise<void>;
   /** Ends forwarding in both directions, and everything else. */
   close(deadlineMs: number): Promise<void>;
 }
 
-/** What it works with. */
+/** Options of {@link servePushes}. */
 export interface PushServingOptions {
   readonly context: ManagerContext;
   readonly parts: ManagerParts;
@@ -89,12 +89,12 @@ function createForwarder(
   return { client, stop };
 }
 
-/** What is about observations goes to their API, everything else to the chain of pushes. */
+/** Routes observations to their API and everything else to the status endpoint. */
 function byPath(api: ObservationApi, pushes: HttpHandler): HttpHandler {
   return (request) => api.handles(request.url) ? api.handle(request) : pushes(request);
 }
 
-/** Starts to take pushes. Leaves nothing running where it throws. */
+/** Starts to accept pushes. Leaves nothing running if it throws. */
 export async function servePushes(options: PushServingOptions): Promise<PushServing> {
   const { context, parts } = options;
   const { configuration, clock } = context;

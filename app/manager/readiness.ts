@@ -1,14 +1,14 @@
-/** When a replica is ready, and what it shows of itself in metrics. */
+/** Readiness checks of a replica, and its gauges. */
 import type { Clock } from "../../kube/clock.ts";
 import { unsynced } from "./caches.ts";
 import type { ReadinessCheck } from "./health.ts";
 import type { ManagerContext, ManagerParts } from "./parts.ts";
 import type { PushServing } from "./pushes.ts";
 
-/** How often readiness is looked at while somebody waits for it, in milliseconds. */
+/** Time between two checks while something waits for readiness, in milliseconds. */
 const READY_POLL_MS = 10;
 
-/** What is true of a manager now. */
+/** The phase of a manager. */
 export interface Phase {
   certified: boolean;
   configured: boolean;
@@ -16,7 +16,7 @@ export interface Phase {
   pushes: PushServing | undefined;
 }
 
-/** The checks of `/readyz`, each by what an operator looks at. */
+/** The checks of `/readyz`, named so that an operator knows where to look. */
 export function readinessChecks(
   { configuration }: ManagerContext,
   parts: ManagerParts,
@@ -45,7 +45,7 @@ export function readinessChecks(
   ];
 }
 
-/** Sets the gauges that are read, not counted. */
+/** Sets the gauges that are sampled. */
 export function refreshGauges(
   { clock, metrics }: ManagerContext,
   parts: ManagerParts,
@@ -63,7 +63,7 @@ export function refreshGauges(
   metrics.trialsOpen.set(recording?.trials.openTrials() ?? 0);
 }
 
-/** Resolves when every check holds. Throws where `signal` aborts before. */
+/** Resolves when every check holds. Throws if `signal` aborts before. */
 export async function becomeReady(
   checks: readonly ReadinessCheck[],
   clock: Clock,

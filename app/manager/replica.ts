@@ -1,19 +1,19 @@
-/** Who this replica is among the others, and where they reach it. */
+/** Identity and address of this replica. */
 import { isIPv6 } from "node:net";
 
-/** What identity and address follow from; names of variables as `deploy/` sets them. */
+/** Variables from which identity and address follow; `deploy/` sets them. */
 export interface ReplicaEnvironment {
   readonly POD_NAME?: string | undefined;
   readonly POD_UID?: string | undefined;
   readonly POD_IP?: string | undefined;
 }
 
-/** What the machine says of itself. */
+/** Facts of the machine. */
 export interface Machine {
   readonly hostname: string;
   /** Addresses of its interfaces, loopback included. */
   readonly addresses: readonly string[];
-  /** Tells processes of one host apart. */
+  /** Unique to the process. */
   readonly random: string;
 }
 
@@ -27,7 +27,7 @@ const EVERYWHERE: ReadonlySet<string> = new Set(["0.0.0.0", "::", ""]);
 const isLocal = (address: string) => /^(127\.|::1$|fe80:|169\.254\.)/i.test(address);
 
 /**
- * The address under which other replicas reach a port: the one that is listened on where that is one,
+ * The address under which other replicas reach a port: the one that is listened on if it is a single one,
  * else the pod's, else the first of the machine that is not local to it.
  */
 export function replicaHost(

@@ -1,4 +1,4 @@
-/** Puts the status endpoint together, which every replica has: authentication, lookups and the chain. */
+/** Wiring of the status endpoint: authentication, lookups and the chain of stages. */
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { type Kind, KINDS } from "../../crds/kinds.ts";
@@ -31,7 +31,7 @@ import { isTrialsPush } from "../../status/ownership/trial_pushes.ts";
 /** Time for one read on a miss of a cache, in milliseconds. */
 const READ_DEADLINE_MS = 2_000;
 
-/** What the endpoint is made of. */
+/** Dependencies of the endpoint. */
 export interface StatusParts {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
@@ -39,7 +39,7 @@ export interface StatusParts {
   readonly clock: Clock;
   readonly configuration: ManagerConfiguration;
   readonly metrics: Metrics;
-  /** Hands a push to the owner of all state, wherever that is. */
+  /** Passes a push to the owner of the state. */
   readonly accept: AcceptPush;
   /** Reads at that owner. */
   readonly reading: ReadingParts;
@@ -48,13 +48,13 @@ export interface StatusParts {
 /** The endpoint without its server. */
 export interface StatusEndpoint {
   readonly handler: HttpHandler;
-  /** What is known of peer addresses; whether their new connections are not worth a handshake. */
+  /** Failures by peer address; new connections of some are refused before the handshake. */
   readonly peers: Peers;
   /** Whether tokens can be verified. */
   ready(): boolean;
-  /** Keeps what that needs until `signal` aborts. */
+  /** Refreshes keys until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Ends what still runs. */
+  /** Ends running reviews. */
   close(): Promise<void>;
 }
 

@@ -31,7 +31,7 @@ export interface ControlPlaneOptions {
   readonly dataDir?: string;
   /** 0: a port that is free. */
   readonly port: number;
-  /** Where the kubeconfig goes; in the folder without it. */
+  /** File of the kubeconfig; in the data folder without it. */
   readonly kubeconfig?: string;
   /** Whether pods are run. Default true. */
   readonly kubelet?: boolean;
@@ -43,7 +43,7 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   readonly server: string;
   readonly kubeconfig: string;
-  /** Where it keeps its things. */
+  /** Its data folder. */
   readonly folder: string;
   /** As the administrator. */
   readonly client: KubeClient;

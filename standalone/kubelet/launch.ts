@@ -66,7 +66,7 @@ async function makeSubPaths({ pod, container, volumes }: LaunchContext): Promise
   }
 }
 
-/** Where the container's own files are, apart from its volumes. */
+/** Folder of the container's own files, apart from its volumes. */
 async function ownPaths(context: LaunchContext): Promise<MountedPath[]> {
   const { container, folder } = context;
   const own = `${folder}/containers/${container.name}`;

@@ -21,7 +21,7 @@ export function normalizePath(path: string): string {
   return clean === "" ? "/" : clean;
 }
 
-/** Where the mounts of a container are, given the folder of each volume. */
+/** The mounts of a container, given the folder of each volume. */
 export function mountedPaths(
   mounts: readonly MountLike[],
   volumeFolder: (name: string) => string,

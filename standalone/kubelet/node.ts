@@ -23,7 +23,7 @@ export interface MachineFacts {
   readonly labels?: Readonly<Record<string, string>>;
   /** Version that `kubectl get nodes` shows. */
   readonly version: string;
-  /** Where the log endpoint is, on `hostIP`. */
+  /** Port of the log endpoint, on `hostIP`. */
   readonly endpointPort?: number;
 }
 

@@ -132,7 +132,7 @@ function leftoverSessions(bookFolder: string): Set<number> {
   for (const { name } of Deno.readDirSync(bookFolder)) {
     const entry = readEntry(`${bookFolder}/${name}`);
     const facts = entry && processFacts(entry.pid);
-    // Where the leader is gone its id may belong to a stranger's session by now: marks find those.
+    // If the leader is gone, its id may belong to a foreign session by now: marks find the processes.
     if (entry && facts?.startTicks === entry.startTicks) sessions.add(entry.pid);
   }
   return sessions;

@@ -9,7 +9,7 @@ import { playTrials } from "./scenario.ts";
 export interface TrialsDemoOptions {
   readonly json: boolean;
   readonly write: (text: string) => void;
-  /** Where the learning curves go. */
+  /** File of the learning curves. */
   readonly svg: string;
   /** Ends the demo. */
   readonly signal: AbortSignal;
