@@ -14,7 +14,7 @@ export type Claim =
   | { readonly kind: "refused"; readonly why: string; readonly rivals: readonly Trial[] };
 
 /** The objects by which a claim is judged. */
-export interface ClaimView {
+export interface ClaimInputs {
   readonly job: AnyJob;
   /** The Trial that the job's controller reference names, by its name. */
   readonly trial: Trial | undefined;
@@ -51,7 +51,7 @@ function refused(why: string, rivals: readonly Trial[] = []): Claim {
  * UID, its name is the Trial's, and its kind and apiVersion are those of `spec.runSpec`. No other Trial may
  * claim the same job.
  */
-export function judgeClaim({ job, trial, claimants }: ClaimView): Claim {
+export function judgeClaim({ job, trial, claimants }: ClaimInputs): Claim {
   const reference = trialReference(job.metadata);
   if (reference === undefined) return { kind: "none" };
   const { name, uid } = reference;

@@ -28,7 +28,7 @@ function readStartStep(value: unknown): number | string {
 }
 
 /** Parses a rule. Returns it, or a clause that says what is wrong with it. */
-export function readRule(rule: TrialRule): StoppingRule | string {
+function readRule(rule: TrialRule): StoppingRule | string {
   const { name } = rule;
   if (typeof name !== "string" || name === "") return "it names no metric";
   const comparison = COMPARISONS.find((one) => one === rule.comparison);

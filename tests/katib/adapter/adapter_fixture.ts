@@ -1,4 +1,4 @@
-/** An adapter over a sink in memory that can be down, and a stopper that writes down what it is asked. */
+/** Fixture of the adapter: a sink in memory that can fail, and a stopper that notes its calls. */
 import type {
   Adapter,
   ObservedPush,
@@ -61,9 +61,9 @@ export function unsteadySink(inner: ObservationSink = createMemorySink()) {
     sink,
     inner,
     calls,
-    /** What the next calls meet, in their order. */
+    /** Faults of the next calls, in their order. */
     fail: (...next: typeof faults) => void faults.push(...next),
-    /** What every other call meets. */
+    /** Fault of every other call. */
     set down(how: typeof down) {
       down = how;
     },
@@ -89,21 +89,21 @@ export function pushOf(
   };
 }
 
-/** What a fixture is made with. */
+/** Options of {@link withAdapter}. */
 export interface FixtureOptions extends Partial<Omit<AdapterOptions, "plans" | "stopper">> {
   readonly plans?: readonly ObservationPlan[];
   readonly isPrimary?: PlanSource["isPrimary"];
-  /** What the stopper does at its n-th call, from 0. */
+  /** Result of the stopper's n-th call, from 0. */
   readonly onStopCall?: (call: number) => StopOutcome | Promise<StopOutcome>;
 }
 
-/** An adapter, its clock, and what the stopper was asked. */
+/** An adapter, its clock, and the calls of its stopper. */
 export interface AdapterFixture {
   readonly adapter: Adapter;
   readonly clock: FakeClock;
   /** Each call of the stopper. */
   readonly stops: readonly Stop[];
-  /** How stops ended. */
+  /** Outcomes of stops. */
   readonly outcomes: readonly StopOutcome[];
   /** The plans by the UID of the job; tests change them. */
   readonly answers: Map<string, PlanDecision>;
@@ -113,13 +113,13 @@ export interface AdapterFixture {
     loss: string,
     more?: Partial<ObservedPush>,
   ): Promise<PushAnswer | undefined>;
-  /** Lets all go on that needs no time. */
+  /** Runs everything that needs no time. */
   settle(): Promise<void>;
 }
 
 const never = new AbortController().signal;
 
-/** Runs `work` with an adapter whose term runs, and ends that. */
+/** Runs `work` with an adapter during its term, and ends the term. */
 export async function withAdapter(
   options: FixtureOptions,
   work: (fixture: AdapterFixture) => Promise<void>,

@@ -1,4 +1,4 @@
-/** The adapter: what is acknowledged is in the log, what the log says is judged, and a stop is done once. */
+/** Tests of the adapter: acknowledged rows are in the log, rules are applied to it, and a stop is done once. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
@@ -321,7 +321,7 @@ Deno.test("a job that asks for nothing is never told to come again because of it
     await clock.advance(2_600);
     const notRecorded = await first;
     assert.match(notRecorded?.ok && notRecorded.warnings?.[0] || "", /not recorded/);
-    // It is known to be down now: nobody waits.
+    // The log is known to be down now, so that no push waits.
     assert.deepEqual(await push(plain, 3, "3"), notRecorded);
     assert.deepEqual(await push(plain, 4, "4"), notRecorded);
     unsteady.down = undefined;
@@ -412,14 +412,14 @@ Deno.test("a push of which nothing was sent is as if it had not come: the log is
     const before = calls.length;
     fail("unsent");
     assert.notEqual((await push(plan, 3, "0.3"))?.ok, true);
-    // Were the later one still known, this would be moved behind it.
+    // If the later one were still remembered, this one would be moved behind it.
     assert.equal((await push(plan, 2, "0.2"))?.ok, true);
     assert.equal((await push(plan, 3, "0.3"))?.ok, true);
     const rows = await inner.read(plan.key, never);
     assert.deepEqual(values(rows), ["0.4", "0.2", "0.3"]);
     assert.deepEqual(rows.map(({ time }) => Date.parse(time) % 60_000), [1_000, 2_000, 3_000]);
     assert.deepEqual(calls.slice(before).filter((it) => it === "read"), []);
-    // Of what may have been sent only the log can tell.
+    // Only the log shows what was sent.
     fail("before");
     assert.notEqual((await push(plan, 4, "0.1"))?.ok, true);
     assert.equal((await push(plan, 4, "0.1"))?.ok, true);

@@ -1,4 +1,4 @@
-/** Pods whose clocks are ahead or behind: their retries are known, and nothing acknowledged is lost. */
+/** Tests with pods whose clocks are ahead or behind: retries are recognized, and acknowledged rows stay. */
 import assert from "node:assert/strict";
 import type { ObservedPush } from "../../../katib/adapter/adapter.ts";
 import { createLogState } from "../../../katib/adapter/log_state.ts";
@@ -9,7 +9,7 @@ import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.
 const long = () => AbortSignal.timeout(60_000);
 const never = new AbortController().signal;
 
-/** A push as it arrives at `receivedMs` of a pod that says `sent`, moved to its arrival where it is ahead. */
+/** A push that was sent with the time `sent` and arrives at `received`; a later time is clamped to that. */
 function arrival(plan: Parameters<typeof pushOf>[0], loss: string, sent: string, received: string) {
   const receivedMs = Date.parse(received);
   const isAhead = Date.parse(sent) > receivedMs;

@@ -1,4 +1,4 @@
-/** Killed at every call to the log or to the API server, before it takes effect or after: all is done once. */
+/** Tests of an owner that is killed before or after each call to the log and to the API server. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
@@ -36,7 +36,7 @@ const PLAN: ObservationPlan = trialPlan("t1", {
   rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
 });
 
-/** A process that can be killed: from then on it reaches nothing, and nobody hears of it. */
+/** A process that can be killed: after that it reaches nothing, and answers nobody. */
 function createLife(
   { cluster, sink, clock }: ReturnType<typeof world>,
   killAt: number,
@@ -112,13 +112,13 @@ function createLife(
 
 type Life = ReturnType<typeof createLife>;
 
-/** What a client sees: an answer, or nothing of a process that was killed. */
+/** Sends a push once. Resolves with undefined if the process was killed. */
 async function pushOnce(life: Life, step: number, loss: string): Promise<PushAnswer | undefined> {
   const answer = await life.adapter.accept(pushOf(PLAN, step, loss), never);
   return life.isDead ? undefined : answer;
 }
 
-/** A client that retries each push until it is taken, and an owner that is killed once on the way. */
+/** Runs a client that retries each push until it is accepted, with an owner that is killed once. */
 async function train(killAt: number, when: When) {
   const scene = world();
   const lives: Life[] = [createLife(scene, killAt, when)];

@@ -1,4 +1,4 @@
-/** Limits of the adapter over many logs: reads, deletions, and logs that it keeps in memory. */
+/** Tests of the adapter's limits over many logs: reads, deletions, and logs in memory. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
@@ -84,7 +84,7 @@ Deno.test("logs of jobs that have finished are let go, those of running ones are
     await settle();
     for (const plan of plans) answers.set(plan.job.uid, plan);
     for (const plan of plans) await push(plan, 2, "0.3");
-    // The first ten were let go: then there were no more than were to be kept.
+    // The first ten were evicted, which left as many as are kept.
     assert.equal(reads(), 40);
   });
 });

@@ -1,4 +1,4 @@
-/** Short logs of jobs that ask for nothing: what is kept of them, and how much. */
+/** Tests of the short logs of plain jobs: their content and their limits. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { ObservedPush } from "../../../katib/adapter/adapter.ts";

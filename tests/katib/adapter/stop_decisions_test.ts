@@ -1,4 +1,4 @@
-/** Decisions to stop a trial that no push of the moment brings about, and the start of its grace. */
+/** Tests of stops that no current push decides, and of the start of the grace period. */
 import assert from "node:assert/strict";
 import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
 

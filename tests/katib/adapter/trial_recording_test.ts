@@ -1,4 +1,4 @@
-/** Tests of the recording of trials: stops, events, terms, and whose logs are deleted. */
+/** Tests of the recording of trials: stops, events, terms, and deletions of logs. */
 import assert from "node:assert/strict";
 import {
   createTrialRecording,

@@ -1,4 +1,4 @@
-/** Writes whose callers have gone: whoever reads the log next is to see them, or to come again. */
+/** Tests of writes whose callers have gone: a later read sees them, or is refused. */
 import assert from "node:assert/strict";
 import { status } from "@grpc/grpc-js";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
@@ -51,7 +51,7 @@ Deno.test("a log is not read while a write is under way whose caller has gone", 
     caller.abort();
     assert.equal(await append, "gone");
     const read = sink.read(trial("a"), long());
-    // Another log's calls have gone there and back: so would this one's.
+    // Calls for another log have been answered meanwhile, so this one would have been, too.
     await sink.read(trial("b"), long());
     await sink.read(trial("b"), long());
     held.resolve();

@@ -1,4 +1,4 @@
-/** `milepost observation-log` as its clients meet it: Katib's over plaintext, the manager's over TLS. */
+/** Tests of `milepost observation-log` with Katib's clients over plaintext and the manager's over TLS. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Client, credentials, status } from "@grpc/grpc-js";
@@ -69,7 +69,7 @@ async function fails(work: Promise<unknown>, code: status, message: RegExp): Pro
   });
 }
 
-/** A call of bytes, as any gRPC client makes it; undefined where it failed, with the code. */
+/** Sends a call of raw bytes. Resolves with the reply, or with the code of its failure. */
 function rawCall(client: Client, path: string, body: Uint8Array) {
   const identity = (bytes: Buffer) => bytes;
   const options = { deadline: Date.now() + DEADLINE_MS };

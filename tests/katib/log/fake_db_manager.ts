@@ -1,6 +1,6 @@
 /**
- * A DB manager as Katib's is: it keeps a row as often as it is reported. It can be told to fail, to hang,
- * to be slow, and to lose its replies.
+ * Fake DB manager that keeps a row as often as it is reported, as Katib's does. It can fail, hang, be slow, and
+ * lose its replies.
  */
 import { Buffer } from "node:buffer";
 import { Server, ServerCredentials, status } from "@grpc/grpc-js";
@@ -15,7 +15,7 @@ import {
   type WireRow,
 } from "../../../katib/log/wire.ts";
 
-/** What happens to one report. */
+/** The fate of one report. */
 export type Fate =
   /** It is written, and answered. */
   | { readonly kind: "written" }
@@ -24,13 +24,13 @@ export type Fate =
   /** It is written when `written` resolves, and answered with an error at once, or never. */
   | { readonly kind: "lost"; readonly written?: Promise<void>; readonly code?: status };
 
-/** A DB manager, and what it did. */
+/** A DB manager, and a record of its calls. */
 export interface FakeDbManager {
   readonly address: string;
   readonly port: number;
   /** The rows of each log, in the order in which they came. */
   readonly rows: ReadonlyMap<string, readonly WireRow[]>;
-  /** Reports, each as it came. */
+  /** Reports, in their order. */
   readonly reports: readonly ReportRequest[];
   readonly reads: () => number;
   /** Most reads that were under way at a time, and what each of them waits for. */
@@ -38,17 +38,17 @@ export interface FakeDbManager {
   beforeRead: () => Promise<void>;
   /** Most reports that were under way at a time. */
   readonly mostAtOnce: () => number;
-  /** Decides over each report; what it throws fails the test's server. */
+  /** Decides the fate of each report. */
   fate: (report: ReportRequest, index: number) => Fate | Promise<Fate>;
   stop(): Promise<void>;
-  /** Says GOAWAY to its clients, as whoever shuts down in order, and ends. */
+  /** Sends GOAWAY to its clients, as in an orderly shutdown, and ends. */
   sayGoaway(): Promise<void>;
 }
 
 const identity = (bytes: Buffer) => bytes;
 const WRITTEN: Fate = { kind: "written" };
 
-/** Starts one, on a port that is free or the one given. */
+/** Starts a DB manager, on a free port or on the given one. */
 export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
   const rows = new Map<string, WireRow[]>();
   const reports: ReportRequest[] = [];

@@ -1,4 +1,4 @@
-/** A peer that says GOAWAY, and goes, does not take this process with it. */
+/** Test of a peer's GOAWAY, which must not end this process. */
 import assert from "node:assert/strict";
 import { run } from "../../support/command.ts";
 
@@ -6,7 +6,7 @@ const CLIENT = new URL("../../../katib/log/db_manager_client.ts", import.meta.ur
 const CLOCK = new URL("../../../kube/clock.ts", import.meta.url).href;
 const FAKE = new URL("./fake_db_manager.ts", import.meta.url).href;
 
-/** A process of its own: what is tested would end this one. */
+/** Runs in a process of its own, which a failure would end. */
 const PROGRAM = `
   const { createDbManagerClient } = await import("${CLIENT}");
   const { systemClock: clock } = await import("${CLOCK}");

@@ -1,4 +1,4 @@
-/** The gRPC sink and a DB manager that does not do what it should. */
+/** Tests of the gRPC sink with a DB manager that fails in many ways. */
 import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { status } from "@grpc/grpc-js";

@@ -1,4 +1,4 @@
-/** The SQLite store and what writes to it: bounds, and commits that go together. */
+/** Tests of the SQLite store and its writer: limits and group commits. */
 import assert from "node:assert/strict";
 import { knownRow } from "../../../katib/log/known_row.ts";
 import {
@@ -73,13 +73,13 @@ Deno.test("the plain log that was written to last is the last to go", () => {
   store.append([wide("b", true)]);
   store.append([append("a", 1, true, 60)]);
   const has = (log: string) => store.read(log).length > 0;
-  // Little by little, so that one log is enough.
+  // In small steps, so that one log is enough.
   for (let n = 0; has("b"); n++) store.append([append(`trial-${n}`, 10)]);
   assert.ok(has("a"));
   store.close();
 });
 
-/** A store that counts its commits, and can be told to fail. */
+/** A store that counts its commits and can fail. */
 function countingStore(takes = 0, clock?: FakeClock) {
   const commits: number[] = [];
   let problem: Error | undefined;

@@ -1,4 +1,4 @@
-/** The client finds out which protocol a server speaks, and finds out again when that changes. */
+/** Tests of the probe of a server's protocol, also after it changes. */
 import assert from "node:assert/strict";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { openLogStore } from "../../../katib/log/log_store.ts";

@@ -1,4 +1,4 @@
-/** Tests of the choice of the sink: which it is, what it counts, and what it needs. */
+/** Tests of the choice of the sink: its kind, its metrics and its requirements. */
 import assert from "node:assert/strict";
 import { createMetrics, sinkMetrics } from "../../../app/manager/metrics.ts";
 import { createSink, type SinkOptions } from "../../../katib/log/sink_choice.ts";
@@ -66,7 +66,7 @@ Deno.test("`createSink()` where nobody chose: Katib's DB manager where Trials ar
   const later: LogKey = { ...job, name: "later", uid: "3" };
   await sink.append(later, [row("3")], long());
   assert.deepEqual([...manager.rows.keys()], ["t", "ml/later/3"]);
-  // What began in memory stays there.
+  // A log that began in memory stays there.
   await sink.append(job, [row("4")], long());
   assert.deepEqual((await sink.read(job, long())).map(({ value }) => value), ["1", "4"]);
   await sink.delete(job, long());

@@ -1,12 +1,12 @@
-/** What every sink promises (`katib/log/sink.ts`), as cases that run against each. */
+/** Conformance cases for every implementation of `ObservationSink`. */
 import assert from "node:assert/strict";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
 import { type LogKey } from "../../../trials/recording/observation_row.ts";
 
-/** A sink under test, and what it stands on. */
+/** A sink under test, and its server or file. */
 export interface SinkUnderTest {
   readonly sink: ObservationSink;
-  /** Ends what the sink stands on; the sink is closed before. */
+  /** Ends the server or removes the file, after the sink was closed. */
   end(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ const many = (count: number, from = 0) =>
     return row(new Date(Date.UTC(2026, 0, 1) + n * 10).toISOString(), String(n));
   });
 
-/** The cases by what they say. */
+/** The cases by their names. */
 export const SINK_CASES: Readonly<Record<string, Case>> = {
   "a log that nobody wrote is empty": async (sink) => {
     assert.deepEqual(await sink.read(trial("a"), long()), []);

@@ -1,4 +1,4 @@
-/** Every sink keeps the promises of `ObservationSink`. */
+/** Conformance of every sink. */
 import assert from "node:assert/strict";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { createGrpcSink } from "../../../katib/log/grpc_sink.ts";

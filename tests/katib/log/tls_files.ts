@@ -1,4 +1,4 @@
-/** Certificates as the manager makes them, for a server and its clients. */
+/** Certificates, as the manager issues them, for a server and its clients. */
 import type { ServerTls } from "../../../katib/log/db_manager_server.ts";
 import type { ClientTls } from "../../../katib/log/peer_protocol.ts";
 import {

@@ -1,4 +1,4 @@
-/** Tests of stopping: what is written, exactly once, whatever is killed or in the way. */
+/** Tests of stops: each part is written once, whatever fails or changes meanwhile. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
@@ -164,7 +164,7 @@ for (const when of ["before", "after"] as const) {
       await rejects(world.stopper().stop(STOP, signal), /killed/);
       equal(await world.stopper().stop(STOP, signal), "stopped");
       assertStopped(world);
-      // Who is killed between the last write and the telling tells nothing; nobody tells twice.
+      // An owner that is killed between the last write and the event records none; no owner records it twice.
       const isLast = when === "after" && n === 2;
       deepEqual(world.events, isLast ? [] : TOLD);
     });

@@ -1,4 +1,4 @@
-/** Small Trials and their TrainJobs for tests, to be spread over. */
+/** Builders of small Trials and their TrainJobs. */
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINER_API_VERSION } from "../../../crds/names.ts";
@@ -6,7 +6,7 @@ import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import type { KubeMeta } from "../../../kube/resource.ts";
 
-/** When the tests are. */
+/** The time of the tests. */
 export const NOW = Date.parse("2026-01-01T00:00:00Z");
 
 /** A Trial `ml/t1` as Katib makes one over a TrainJob: Push, loss to be small, two rules. */
@@ -64,7 +64,7 @@ export function trial(spec: Record<string, unknown> = {}, metadata: KubeMeta = {
   });
 }
 
-/** The TrainJob that Katib makes of {@link trial}; with `of` undefined one that is nobody's trial. */
+/** The TrainJob that Katib makes of {@link trial}, or a TrainJob without a Trial. */
 export function jobOf(of: Trial | undefined, metadata: KubeMeta = {}): TrainJob {
   const name = metadata.name ?? of?.metadata.name ?? "tj";
   const owner = of && {

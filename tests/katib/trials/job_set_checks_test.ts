@@ -1,4 +1,4 @@
-/** Tests of whether a JobSet fits its trial's template, and of who is told where it does not. */
+/** Tests of the check of JobSets against their trials' templates, and of its warnings. */
 import { deepEqual, equal } from "node:assert/strict";
 import { type JobSet, type JobSetSpec } from "../../../crds/jobset.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
@@ -100,7 +100,7 @@ interface World {
   readonly end: () => void;
 }
 
-/** A trial with a wrong primaryContainerName, whose JobSets are looked at. */
+/** A trial with a wrong primaryContainerName, whose JobSets are checked. */
 function follow(): World {
   const cluster = new MemoryCluster();
   const of = trial({ primaryContainerName: "pytorch" });

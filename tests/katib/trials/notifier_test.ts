@@ -1,4 +1,4 @@
-/** Tests of notices as events: told once. */
+/** Tests of events for notices, each recorded once. */
 import { deepEqual } from "node:assert/strict";
 import { aboutTrial } from "../../../trials/plan/notice.ts";
 import { createNotifier } from "../../../katib/trials/notifier.ts";

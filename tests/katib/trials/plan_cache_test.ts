@@ -1,4 +1,4 @@
-/** Tests of plans over caches: what they read besides, whose pods count, and what is told once. */
+/** Tests of the cache of plans: its reads, primary pods, and notices. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { jobRefOf } from "../../../crds/job_kind.ts";

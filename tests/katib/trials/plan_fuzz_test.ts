@@ -1,4 +1,4 @@
-/** Trials of any shape: one odd object must not end the term of all. */
+/** Fuzz test of plans: a Trial of any shape must not end the term. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { WATCHED } from "../../../crds/watched.ts";

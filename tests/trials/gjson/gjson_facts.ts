@@ -1,6 +1,6 @@
-/** What GJSON v1.14.1 for Go, the version that Katib evaluates conditions with, answers: run, not reasoned. */
+/** Results of GJSON v1.14.1 for Go, the version that Katib uses; recorded from runs. */
 
-/** Objects that are asked. Keys are sorted before, as Go's encoder sorts them in Katib. */
+/** Documents, with their keys sorted, as by Go's encoder in Katib. */
 export const DOCUMENTS = {
   "trainJob": {
     "apiVersion": "trainer.kubeflow.org/v1alpha1",
@@ -163,7 +163,7 @@ export const DOCUMENTS = {
   },
 } as const;
 
-/** A path into a document, and the compact JSON of what is found; absent: nothing is. */
+/** A path into a document, and the compact JSON of its result, if there is any. */
 export interface Fact {
   readonly document: keyof typeof DOCUMENTS;
   readonly path: string;

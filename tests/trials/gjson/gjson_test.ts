@@ -1,4 +1,4 @@
-/** `parsePath()` and `evaluate()`: beside GJSON itself, on mistakes, and on what is meant to harm. */
+/** Tests of `parsePath()` and `evaluate()`: against GJSON itself, with mistakes, and with hostile paths. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Budget } from "../../../trials/gjson/budget.ts";
@@ -7,7 +7,7 @@ import { textOf } from "../../../trials/gjson/json.ts";
 import { MAX_PATH_LENGTH, parsePath } from "../../../trials/gjson/path.ts";
 import { DOCUMENTS, FACTS } from "./gjson_facts.ts";
 
-/** Compact JSON of what a path finds; undefined: nothing. */
+/** Returns the compact JSON of a path's result, or undefined if there is none. */
 function find(text: string, value: unknown): string | undefined {
   const reading = parsePath(text);
   assert.ok(reading.ok, `${text}: ${JSON.stringify(reading)}`);

@@ -1,4 +1,4 @@
-/** `experimentOf()`: Experiments taken apart, and what is wrong with one; the real SDK's: tests/clients/. */
+/** Tests of `experimentOf()`; Experiments of the real SDK are tested in tests/clients/. */
 import assert from "node:assert/strict";
 import { experimentOf } from "../../../trials/mapping/experiment.ts";
 

@@ -1,4 +1,4 @@
-/** `outcomeOf()`: jobs of every kind by Katib's defaults, by its examples, and by what harms. */
+/** Tests of `outcomeOf()`: jobs of every kind by Katib's defaults and examples, and hostile jobs. */
 import assert from "node:assert/strict";
 import { outcomeOf } from "../../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../../trials/mapping/trial_template.ts";

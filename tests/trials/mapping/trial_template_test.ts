@@ -1,4 +1,4 @@
-/** `mappingOf()` and `isPrimaryPod()`: both spellings, defaults by kind, and what is refused. */
+/** Tests of `mappingOf()` and `isPrimaryPod()`: both spellings, defaults by kind, and refusals. */
 import assert from "node:assert/strict";
 import { isPrimaryPod } from "../../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../../trials/mapping/trial_template.ts";

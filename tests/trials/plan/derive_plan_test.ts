@@ -1,4 +1,4 @@
-/** Tests of plans: whose claim holds, what is recorded, and what people are told. */
+/** Tests of plans: claims, what is recorded, and warnings. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";

@@ -1,4 +1,4 @@
-/** What holds of every log: nothing lost, nothing doubled, times that increase; whoever owns it. */
+/** Properties of every log: no row is lost or doubled, and times increase, whoever owns it. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
@@ -17,7 +17,7 @@ function byTime(one: ObservationRow, other: ObservationRow): number {
   return Number((microsOf(one.time) ?? 0n) - (microsOf(other.time) ?? 0n));
 }
 
-/** Each sample's objective says which it is; the rest may be alike. */
+/** Each sample is identified by its objective; other metrics may be equal. */
 const sampleOf = (index: number, micros: number, pod = "p"): Sample => ({
   pod,
   time: timeOf(START + BigInt(micros)),
@@ -27,7 +27,7 @@ const sampleOf = (index: number, micros: number, pod = "p"): Sample => ({
 /** Few times, so that they often collide, a microsecond apart or many. */
 const anyTime = fc.oneof(fc.nat({ max: 4 }), fc.nat({ max: 4 }).map((it) => it * 1_000_000));
 
-/** What happens to a log: sample `index` arrives, for the first time or again, or the owner changes. */
+/** A step: sample `index` arrives, for the first time or again, or the owner changes. */
 type Happening = { arrives: number } | "another owner";
 const happenings = (samples: number, owners: boolean) =>
   fc.array(
@@ -38,7 +38,7 @@ const happenings = (samples: number, owners: boolean) =>
     { maxLength: 60 },
   );
 
-/** Lets all that happen, and ends with every sample once more: the rows of each owner, as it wrote them. */
+/** Runs the steps, then sends every sample once more. Returns the rows that each owner wrote. */
 function termsOf(samples: readonly Sample[], story: readonly Happening[]): ObservationRow[][] {
   let state: RecordState = startRecord(SCOPE);
   let log: ObservationRow[] = [];
@@ -108,7 +108,7 @@ Deno.test("every sample of several pods is recorded once, and no two rows have n
   }));
 });
 
-/** A push of one of three pods, sent until it is answered: so many answers are lost, and owners change. */
+/** A push of one of three pods, sent until it is answered, with lost answers and changes of owner. */
 const pushOfAny = fc.record({
   pod: fc.nat({ max: 2 }),
   step: fc.integer({ min: 1, max: 40 }),
@@ -121,7 +121,7 @@ Deno.test("none is lost or doubled of pods whose times increase, by clocks that 
   const clocks = fc.array(fc.nat({ max: 100 }), { minLength: 3, maxLength: 3 });
   fc.assert(
     fc.property(clocks, fc.array(pushOfAny, { maxLength: 40 }), (starts, pushes) => {
-      // No two pods have a time in common, nor one right behind another's.
+      // No two pods share a time, or have adjacent ones.
       const times = starts.map((start, pod) => 1000 * start + 10 * pod);
       let state = startRecord(SCOPE);
       const log: ObservationRow[] = [];

@@ -1,4 +1,4 @@
-/** Pushes of several samples: what is recorded of them, and what is said. */
+/** Tests of pushes with several samples: their rows and warnings. */
 import assert from "node:assert/strict";
 import { startRecord } from "../../../trials/recording/record.ts";
 import { recordPush, WARNINGS_MAX } from "../../../trials/recording/record_push.ts";

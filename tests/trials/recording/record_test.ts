@@ -1,4 +1,4 @@
-/** Which rows a sample becomes: its time, its values, and what is a retry. */
+/** Tests of recording: times and values of rows, and retries. */
 import assert from "node:assert/strict";
 import { sortableTime } from "../../../trials/recording/row_time.ts";
 import { record, type RecordState, startRecord } from "../../../trials/recording/record.ts";
@@ -48,7 +48,7 @@ const shown = (rows: readonly ObservationRow[]) =>
 const byTime = (one: ObservationRow, other: ObservationRow) =>
   (sortableTime(one.time) ?? "") < (sortableTime(other.time) ?? "") ? -1 : 1;
 
-/** Samples in their order, and what each becomes: its rows, or `retry`. */
+/** Samples in their order, with the rows of each, or `retry`. */
 type Story = ([Given, string] | "another owner")[];
 
 const stories: Record<string, Story> = {

@@ -1,4 +1,4 @@
-/** Times of rows: what is a time, and the one text of fixed width that it has. */
+/** Tests of the times of rows: parsing, and text of fixed width. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { shortTime, sortableTime } from "../../../trials/recording/row_time.ts";

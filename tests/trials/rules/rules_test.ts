@@ -1,4 +1,7 @@
-/** Early stopping: which report meets which rule, and when a trial is stopped (kubeflow/katib: cmd/metricscollector/v1beta1/file-metricscollector/main.go). */
+/**
+ * Tests of early stopping: which report meets which rule, and when a trial is stopped (kubeflow/katib:
+ * cmd/metricscollector/v1beta1/file-metricscollector/main.go).
+ */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Objective, Report } from "../../../trials/rules/rule.ts";
