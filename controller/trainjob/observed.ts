@@ -1,4 +1,6 @@
 /** Objects of one reconciliation, and predicates on them. Pure. */
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { endOf } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import {
   TRAINER_API_VERSION,
@@ -41,14 +43,9 @@ export function isOurs(trainJob: TrainJob): boolean {
     trainJob.metadata.deletionTimestamp === undefined;
 }
 
-/**
- * Reports whether the job has ended for good: Complete, or Failed for any reason but a runtime that is
- * not supported, since that one can recover.
- */
+/** Reports whether the job has ended for good. */
 export function isFinished(status: TrainJob["status"]): boolean {
-  const failed = findCondition(status?.conditions, TRAINJOB_CONDITIONS.failed);
-  return isConditionTrue(status?.conditions, TRAINJOB_CONDITIONS.complete) ||
-    (failed?.status === "True" && failed.reason !== TRAINJOB_REASONS.runtimeNotSupported);
+  return endOf(TRAINJOB, { status }) !== undefined;
 }
 
 /** Reports whether the job ended because its deadline passed. */
