@@ -1,4 +1,5 @@
 /** Errors of the API server, which become a `metav1.Status` with a code, a reason and a message. */
+import { type Cause, causeText } from "./field_errors.ts";
 
 /** A problem of one field of a request. */
 export interface StatusCause {
@@ -97,11 +98,9 @@ export function conflict(subject: ErrorSubject, name: string, cause: string): St
 export function invalid(
   kind: { group: string; kind: string },
   name: string,
-  causes: readonly StatusCause[],
+  causes: readonly Cause[],
 ): StatusError {
-  const problems = causes.map(({ field, message }) =>
-    field ? `${field}: ${message}` : `${message}`
-  );
+  const problems = causes.map(causeText);
   const list = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
   const title = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
   return new StatusError(422, "Invalid", `${title} "${name}" is invalid: ${list}`, {

@@ -11,8 +11,6 @@ import { prune } from "./pruning.ts";
 import { checkMetadata } from "./rules/metadata.ts";
 import { createStructure } from "./structure.ts";
 
-export { type Cause, causeText } from "../objects/field_errors.ts";
-
 /** Compiled schema of a kind. No method changes its argument. */
 export interface Schema {
   /** Returns a copy without the fields that the schema does not know. */

@@ -1,4 +1,4 @@
-/** Tests of patches, JSON paths, durations and request info. */
+/** Tests of patches and JSON paths. */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { sameJson } from "../../../../crds/json.ts";
@@ -8,8 +8,6 @@ import {
 } from "../../../../standalone/apiserver/objects/json_patch.ts";
 import { jsonPath } from "../../../../standalone/apiserver/objects/json_path.ts";
 import { applyStrategicPatch } from "../../../../standalone/apiserver/objects/strategic_merge_patch.ts";
-import { humanDuration } from "../../../../standalone/apiserver/presentation/human_duration.ts";
-import { requestInfo } from "../../../../standalone/apiserver/requests/request_info.ts";
 
 const POD = "io.k8s.api.core.v1.Pod";
 
@@ -153,73 +151,5 @@ for (const [path, want] of Object.entries(paths)) {
   Deno.test(`jsonPath() reads ${path}`, () => {
     const object = { metadata: { name: "n", labels: { "x.y/z": "1" } }, status };
     assert.deepEqual(jsonPath(path)(object), want);
-  });
-}
-
-const durations: Record<string, number> = {
-  "0s": 0,
-  "119s": 119,
-  "2m": 120,
-  "3m12s": 192,
-  "10m": 600,
-  "179m": 179 * 60 + 59,
-  "3h": 3 * 3600,
-  "5h30m": 5.5 * 3600,
-  "8h": 8.5 * 3600,
-  "2d": 48 * 3600,
-  "2d3h": 51 * 3600,
-  "8d": 8 * 86400,
-  "<invalid>": -5,
-};
-for (const [want, seconds] of Object.entries(durations)) {
-  Deno.test(`humanDuration() prints ${seconds} s as ${want}`, () => {
-    assert.equal(humanDuration(seconds * 1000), want);
-  });
-}
-
-const requests: Record<string, [string, string, Record<string, unknown>]> = {
-  "a list of a namespace": ["GET", "/api/v1/namespaces/n/pods", {
-    verb: "list",
-    group: "",
-    version: "v1",
-    resource: "pods",
-    namespace: "n",
-  }],
-  "a watch of one object": [
-    "GET",
-    "/api/v1/namespaces/n/pods?watch=1&fieldSelector=metadata.name%3Da",
-    {
-      verb: "watch",
-      resource: "pods",
-      name: "a",
-    },
-  ],
-  "a namespace": ["DELETE", "/api/v1/namespaces/n", {
-    verb: "delete",
-    resource: "namespaces",
-    name: "n",
-    namespace: "n",
-  }],
-  "a subresource of a namespace": ["PUT", "/api/v1/namespaces/n/finalize", {
-    verb: "update",
-    resource: "namespaces",
-    subresource: "finalize",
-    name: "n",
-  }],
-  "a subresource": ["PATCH", "/apis/batch/v1/namespaces/n/jobs/j/status", {
-    verb: "patch",
-    group: "batch",
-    resource: "jobs",
-    subresource: "status",
-    name: "j",
-  }],
-  "a deletion of many": ["DELETE", "/apis/batch/v1/namespaces/n/jobs", {
-    verb: "deletecollection",
-  }],
-  "a path": ["GET", "/apis/batch/v1", { kind: "path", verb: "get", path: "/apis/batch/v1" }],
-};
-for (const [sentence, [method, path, want]] of Object.entries(requests)) {
-  Deno.test(`requestInfo() knows ${sentence}`, () => {
-    assert.partialDeepStrictEqual(requestInfo(method, new URL(path, "https://host")), want);
   });
 }
