@@ -36,7 +36,7 @@ export type ReadStatus = (
   signal: AbortSignal,
 ) => ReadAnswer | Promise<ReadAnswer>;
 
-/** A status as clients see it (milepost.md, messages). */
+/** A status as clients see it. */
 export function statusView({ trainerStatus, receivedTime, pod }: JobStatus) {
   return { trainerStatus, receivedTime, ...(pod === undefined ? {} : { pod }) };
 }

@@ -1,7 +1,7 @@
 /** A Python virtual environment with what the clients' tests need, made once and kept outside the checkout. */
 import { isInstalled, run } from "../support/command.ts";
 
-/** Packages at the versions that the contracts name. */
+/** Packages at the versions that are supported (docs/reference/support.md). */
 export type PythonPackage =
   | "kubeflow==0.5.0"
   | "transformers==5.23.0"

@@ -1,4 +1,4 @@
-/** The CRDs: what the contracts ask for stands in them, and client-side apply can take them. */
+/** The CRDs: what upstream's have, and a size that client-side apply can take. */
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { crdManifests, crdYaml, type CustomResourceDefinition } from "../../crds/manifests.ts";

@@ -23,7 +23,7 @@ import { FakeClock } from "../../support/fake_clock.ts";
 
 /** Start of the tests' clock. */
 export const NOW_MS = Date.parse("2026-01-01T00:00:00Z");
-/** The audience of this API, spelled as contracts do. */
+/** The audience of this API, as users write it. */
 export const AUDIENCE = "observation.trainer.kubeflow.org";
 
 const part = (value: unknown) =>

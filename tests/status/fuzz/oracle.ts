@@ -1,5 +1,5 @@
 /**
- * What a request deserves, decided again from the contract, with none of the product's code: by other
+ * Oracle of the fuzzer: what a request deserves by docs/reference/http.md, with none of the product's code: by other
  * means throughout (node's crypto for jose, plain checks for schemas), so that both cannot be wrong alike.
  */
 import { Buffer } from "node:buffer";

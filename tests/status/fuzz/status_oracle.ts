@@ -1,4 +1,4 @@
-/** Whether a body says what the contract has a trainer say: plain checks, none of the product's. */
+/** Checks of a push's body by docs/reference/http.md: plain ones, none of the product's. */
 
 /** What the owner is told, where there is something to tell. */
 export interface JudgedStatus {

@@ -43,7 +43,7 @@ async function check(one: RawCase, port: number, bench: Bench): Promise<void> {
   assert.equal(counts.unknownKeys, 0);
 }
 
-Deno.test("`startServer()` answers hostile bytes as the contract says, and honest pushes after them", async (t) => {
+Deno.test("`startServer()` answers hostile bytes as documented, and honest pushes after them", async (t) => {
   const bench = hostileBench();
   const server = await serve(bench);
   for (const [sentence, one] of Object.entries(RAW_CASES)) {
