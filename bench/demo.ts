@@ -1,4 +1,4 @@
-/** How long the demo takes once everything is downloaded. */
+/** Benchmark of the demo's time once everything is downloaded. */
 import { milepost } from "../tests/support/milepost_process.ts";
 import type { Benchmark } from "./result.ts";
 

@@ -1,4 +1,4 @@
-/** What `standalone` uses of a processor while nothing happens. */
+/** Benchmark of the processor time of an idle `standalone`. */
 import { cpuSeconds, rssMb } from "./process_stats.ts";
 import type { Benchmark } from "./result.ts";
 import { inFolder, withStandaloneIn } from "./standalone_folder.ts";

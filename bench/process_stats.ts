@@ -1,4 +1,4 @@
-/** What a process takes, from `/proc`. Linux. */
+/** Processor time and memory of a process, from `/proc`. Linux. */
 
 /** Ticks a second in `/proc`: a constant of Linux's interface. */
 const TICKS_PER_SECOND = 100;

@@ -1,4 +1,4 @@
-/** What a benchmark found, and how it is shown. */
+/** Results of a benchmark, and their table. */
 
 /** One number with its goal. */
 export interface Measure {

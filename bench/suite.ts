@@ -1,4 +1,4 @@
-/** How long the default test suite takes. */
+/** Benchmark of the time of the default test suite. */
 import { run } from "../tests/support/command.ts";
 import type { Benchmark } from "./result.ts";
 

@@ -1,4 +1,4 @@
-/** How long `standalone` takes to its ready line, on a folder that it has used before. */
+/** Benchmark of the start of `standalone` on a folder that it has used before. */
 import { startStandaloneProcess } from "../tests/support/milepost_process.ts";
 import { run } from "../tests/support/command.ts";
 import { type Benchmark, quantile } from "./result.ts";

@@ -1,4 +1,4 @@
-/** What differs between installations, with the defaults that the shipped manifests have. */
+/** Settings of an installation, with the defaults of the shipped manifests. */
 import { MANAGER } from "../crds/names.ts";
 import { VERSION } from "../app/version.ts";
 

@@ -1,4 +1,4 @@
-/** What the load generator is told, and what it answers. Pure. */
+/** Input and output of the load generator. Pure. */
 import { z } from "zod";
 
 /** Where pushes of a job go. */

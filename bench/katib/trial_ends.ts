@@ -1,4 +1,4 @@
-/** When trials end, as a client that watches them sees it. */
+/** Times of the ends of trials, as a watching client sees them. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -1,5 +1,5 @@
 /**
- * What Katib alone cannot do, tried with Katib's own controller and webhook: a trial whose TrainJob has an
+ * Defects of Katib alone, tried with Katib's own controller and webhook: a trial whose TrainJob has an
  * initializer, and an early-stopped one that is not retained and keeps its observation.
  */
 import { parse as parseYaml } from "yaml";

@@ -1,4 +1,4 @@
-/** What goes on during a soak, again and again: honest pushes, hostile bytes, streams, churn, swaps. */
+/** Loads of a soak, repeated to its end: honest pushes, hostile bytes, streams, churn, swaps. */
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { JOBSET_API_VERSION, MANAGER, TRAINER_API_VERSION } from "../../crds/names.ts";

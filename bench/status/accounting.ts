@@ -1,4 +1,4 @@
-/** What each process took during a load, and what the API server was asked meanwhile. */
+/** Accounts of a load: processor time of each process, and requests to the API server. */
 import type { KubeClient } from "../../kube/client.ts";
 import type { ControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
 import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";

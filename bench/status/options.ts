@@ -1,4 +1,4 @@
-/** What `deno task bench status` can be told. Pure. */
+/** Options of `deno task bench status`. Pure. */
 
 /** The loads, each a row of the table. */
 export const ROWS = ["keep-alive", "connections", "one-job", "many-jobs", "replicas"] as const;

@@ -1,4 +1,4 @@
-/** Where a Deno program spends its time, by its inspector's sampling profiler. */
+/** CPU profiles of a Deno program, by its inspector's sampling profiler. */
 import { z } from "zod";
 import { until } from "../../tests/support/until.ts";
 

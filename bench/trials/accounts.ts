@@ -1,4 +1,4 @@
-/** Whether what was acknowledged is in the logs, once. Pure. */
+/** Comparison of acknowledged pushes with the rows of the logs. Pure. */
 
 /** Names of the metrics that each push of {@link bodyOf} has. */
 const METRICS = ["loss", "accuracy"] as const;

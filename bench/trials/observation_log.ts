@@ -1,4 +1,4 @@
-/** Where the trials of the bench are recorded, and what is found there afterwards. */
+/** The observation log of the bench's trials, and its rows afterwards. */
 import { z } from "zod";
 import { createMetrics, sinkMetrics } from "../../app/manager/metrics.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
