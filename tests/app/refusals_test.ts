@@ -9,8 +9,12 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
-import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
+import { shareStandalone, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+
+const shared = shareStandalone((client) =>
+  client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 60"))
+);
 
 const key = (name: string) => ({ namespace: "default", name });
 
@@ -169,51 +173,49 @@ const creations: Record<string, { job: TrainJob; code: number; want: RegExp }> =
 };
 
 Deno.test("what cannot be run is refused at admission, with the field path", async (t) => {
-  await withStandalone(async ({ client }) => {
-    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 60"));
-    await client.create(KINDS.clusterTrainingRuntime, withPolicy("torch", { torch: {} }));
-    for (const [sentence, { job, code, want }] of Object.entries(creations)) {
-      await t.step(`creation: ${sentence}`, async () => {
-        const refusal = await refusalOf(client.create(KINDS.trainJob, job));
-        assert.match(refusal.message, want);
-        assert.equal(refusal.code, code, refusal.message);
-      });
-    }
-    for (const policy of ["mpi", "jax", "xgboost", "flux"]) {
-      await t.step(`a runtime with the policy ${policy} is refused by name`, async () => {
-        const refusal = await refusalOf(
-          client.create(KINDS.clusterTrainingRuntime, withPolicy(policy, { [policy]: {} })),
-        );
-        assert.match(refusal.message, new RegExp(policy));
-      });
-    }
+  const { client } = shared();
+  await client.create(KINDS.clusterTrainingRuntime, withPolicy("torch", { torch: {} }));
+  for (const [sentence, { job, code, want }] of Object.entries(creations)) {
+    await t.step(`creation: ${sentence}`, async () => {
+      const refusal = await refusalOf(client.create(KINDS.trainJob, job));
+      assert.match(refusal.message, want);
+      assert.equal(refusal.code, code, refusal.message);
+    });
+  }
+  for (const policy of ["mpi", "jax", "xgboost", "flux"]) {
+    await t.step(`a runtime with the policy ${policy} is refused by name`, async () => {
+      const refusal = await refusalOf(
+        client.create(KINDS.clusterTrainingRuntime, withPolicy(policy, { [policy]: {} })),
+      );
+      assert.match(refusal.message, new RegExp(policy));
+    });
+  }
 
-    await client.create(
-      KINDS.trainJob,
-      trainJob("stays", "shell", { spec: { trainer: { numNodes: 1 } } }),
-    );
-    const changes: Record<string, { spec: object; want: RegExp }> = {
-      "the number of nodes": { spec: { trainer: { numNodes: 2 } }, want: /field is immutable/ },
-      "the runtime": { spec: { runtimeRef: { name: "torch" } }, want: /field is immutable/ },
-      "the trainer taken away": { spec: { trainer: null }, want: /spec\.trainer.*immutable/ },
-      "a deadline added": {
-        spec: { activeDeadlineSeconds: 5 },
-        want: /spec\.activeDeadlineSeconds.*immutable/,
-      },
-      "patches while it runs": {
-        spec: { runtimePatches: [{ manager: "acme.io/me" }] },
-        want: /RuntimePatches can only be modified when the TrainJob is suspended/,
-      },
-    };
-    for (const [sentence, { spec, want }] of Object.entries(changes)) {
-      await t.step(`change: ${sentence}`, async () => {
-        const refusal = await refusalOf(
-          client.patch(KINDS.trainJob, key("stays"), { type: "merge", body: { spec } }),
-        );
-        assert.match(refusal.message, want);
-      });
-    }
-  }, { kubelet: false });
+  await client.create(
+    KINDS.trainJob,
+    trainJob("stays", "shell", { spec: { trainer: { numNodes: 1 } } }),
+  );
+  const changes: Record<string, { spec: object; want: RegExp }> = {
+    "the number of nodes": { spec: { trainer: { numNodes: 2 } }, want: /field is immutable/ },
+    "the runtime": { spec: { runtimeRef: { name: "torch" } }, want: /field is immutable/ },
+    "the trainer taken away": { spec: { trainer: null }, want: /spec\.trainer.*immutable/ },
+    "a deadline added": {
+      spec: { activeDeadlineSeconds: 5 },
+      want: /spec\.activeDeadlineSeconds.*immutable/,
+    },
+    "patches while it runs": {
+      spec: { runtimePatches: [{ manager: "acme.io/me" }] },
+      want: /RuntimePatches can only be modified when the TrainJob is suspended/,
+    },
+  };
+  for (const [sentence, { spec, want }] of Object.entries(changes)) {
+    await t.step(`change: ${sentence}`, async () => {
+      const refusal = await refusalOf(
+        client.patch(KINDS.trainJob, key("stays"), { type: "merge", body: { spec } }),
+      );
+      assert.match(refusal.message, want);
+    });
+  }
 });
 
 /** A patch of the early-stopping annotation. */
@@ -223,26 +225,30 @@ const annotate = (value: string | null) => ({
 });
 
 Deno.test("the early-stopping annotation may change until the job starts, and never after", async () => {
-  await withStandalone(async ({ client }) => {
-    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 60"));
-    const job = withAnnotations("a", { [ANNOTATIONS.earlyStopping]: EARLY_STOPPING });
-    await client.create(KINDS.trainJob, { ...job, spec: { ...job.spec, suspend: true } });
-    const other = await client.patch(KINDS.trainJob, key("a"), annotate(earlyStopping("0.6")));
-    assert.equal(
-      other.metadata.annotations?.[ANNOTATIONS.earlyStopping],
-      earlyStopping("0.6"),
+  const { client } = shared();
+  const job = withAnnotations("annotated", { [ANNOTATIONS.earlyStopping]: EARLY_STOPPING });
+  await client.create(KINDS.trainJob, { ...job, spec: { ...job.spec, suspend: true } });
+  const other = await client.patch(
+    KINDS.trainJob,
+    key("annotated"),
+    annotate(earlyStopping("0.6")),
+  );
+  assert.equal(
+    other.metadata.annotations?.[ANNOTATIONS.earlyStopping],
+    earlyStopping("0.6"),
+  );
+  await client.patch(KINDS.trainJob, key("annotated"), suspend(false));
+  for (const value of [EARLY_STOPPING, null]) {
+    const refusal = await refusalOf(
+      client.patch(KINDS.trainJob, key("annotated"), annotate(value)),
     );
-    await client.patch(KINDS.trainJob, key("a"), suspend(false));
-    for (const value of [EARLY_STOPPING, null]) {
-      const refusal = await refusalOf(client.patch(KINDS.trainJob, key("a"), annotate(value)));
-      assert.equal(refusal.code, 403, refusal.message);
-      assert.match(refusal.message, /early-stopping\]: Forbidden: is immutable once/);
-    }
-    await client.patch(KINDS.trainJob, key("a"), {
-      type: "merge",
-      body: { metadata: { annotations: { [ANNOTATIONS.earlyStoppingGrace]: "5s" } } },
-    });
-  }, { kubelet: false });
+    assert.equal(refusal.code, 403, refusal.message);
+    assert.match(refusal.message, /early-stopping\]: Forbidden: is immutable once/);
+  }
+  await client.patch(KINDS.trainJob, key("annotated"), {
+    type: "merge",
+    body: { metadata: { annotations: { [ANNOTATIONS.earlyStoppingGrace]: "5s" } } },
+  });
 });
 
 const suspend = (value: boolean) => ({
@@ -251,26 +257,25 @@ const suspend = (value: boolean) => ({
 });
 
 Deno.test("a TrainJob goes on with the runtime it started from, changed or deleted", async () => {
-  await withStandalone(async ({ client }) => {
-    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 0.2"));
-    await client.create(KINDS.trainJob, trainJob("keeps", "shell", { spec: { suspend: true } }));
-    await client.create(KINDS.trainJob, trainJob("edited", "shell", { spec: { suspend: true } }));
-    for (const name of ["keeps", "edited"]) {
-      await trainJobThat(client, name, "is paused", (job) => job.status?.state === "Suspended");
-    }
-    await client.delete(KINDS.clusterTrainingRuntime, { name: "shell" });
-    await client.patch(KINDS.trainJob, key("keeps"), suspend(false));
-    await trainJobThat(client, "keeps", "completes", (job) => job.status?.state === "Complete");
+  const { client } = shared();
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("changing", "sleep 0.2"));
+  await client.create(KINDS.trainJob, trainJob("keeps", "changing", { spec: { suspend: true } }));
+  await client.create(KINDS.trainJob, trainJob("edited", "changing", { spec: { suspend: true } }));
+  for (const name of ["keeps", "edited"]) {
+    await trainJobThat(client, name, "is paused", (job) => job.status?.state === "Suspended");
+  }
+  await client.delete(KINDS.clusterTrainingRuntime, { name: "changing" });
+  await client.patch(KINDS.trainJob, key("keeps"), suspend(false));
+  await trainJobThat(client, "keeps", "completes", (job) => job.status?.state === "Complete");
 
-    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "exit 9"));
-    await client.patch(KINDS.trainJob, key("edited"), {
-      type: "merge",
-      body: { metadata: { labels: { edited: "yes" } } },
-    });
-    await client.patch(KINDS.trainJob, key("edited"), suspend(false));
-    await trainJobThat(client, "edited", "completes", (job) => job.status?.state === "Complete");
-    await client.delete(KINDS.trainJob, key("edited"));
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("changing", "exit 9"));
+  await client.patch(KINDS.trainJob, key("edited"), {
+    type: "merge",
+    body: { metadata: { labels: { edited: "yes" } } },
   });
+  await client.patch(KINDS.trainJob, key("edited"), suspend(false));
+  await trainJobThat(client, "edited", "completes", (job) => job.status?.state === "Complete");
+  await client.delete(KINDS.trainJob, key("edited"));
 });
 
 Deno.test("what admission could not see is told by a condition and an event, and heals", async () => {

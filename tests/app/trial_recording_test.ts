@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
-import { push, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
+import {
+  push,
+  shareStandalone,
+  trainJob,
+  trainJobThat,
+  withStandalone,
+} from "../support/standalone.ts";
 import { freePort } from "../support/free_port.ts";
 import { lossAbove, trialThat } from "../support/trials.ts";
 import { until } from "../support/until.ts";
@@ -16,71 +22,72 @@ import {
 } from "./trial_support.ts";
 
 const GREATER = lossAbove("0.5", 2);
+const shared = shareStandalone(prepareTrials);
 
-Deno.test("a trial whose rule is met is told so, and is stopped with its job; its observation is kept", () =>
-  withStandalone(async (standalone) => {
-    const { client } = standalone;
-    await prepareTrials(client);
-    await startTrial(client, "bad", GREATER);
-    const { pod, token } = await podToken(client, "bad");
-    assert.equal(pod.metadata?.labels?.[LABELS.trial], "bad");
+Deno.test("a trial whose rule is met is told so, and is stopped with its job; its observation is kept", async () => {
+  const standalone = shared();
+  const { client } = standalone;
+  await startTrial(client, "bad", GREATER);
+  const { pod, token } = await podToken(client, "bad");
+  assert.equal(pod.metadata?.labels?.[LABELS.trial], "bad");
 
-    const first = await pushLoss(standalone, "bad", token, "0.9");
-    assert.deepEqual([first.status, Object.hasOwn(Object(first.body), "control")], [200, false]);
-    const deciding = await pushLoss(standalone, "bad", token, "0.8");
-    assert.equal(deciding.status, 200);
-    assert.partialDeepStrictEqual(deciding.body, {
-      control: { stop: true, reason: "EarlyStopped" },
-    });
+  const first = await pushLoss(standalone, "bad", token, "0.9");
+  assert.deepEqual([first.status, Object.hasOwn(Object(first.body), "control")], [200, false]);
+  const deciding = await pushLoss(standalone, "bad", token, "0.8");
+  assert.equal(deciding.status, 200);
+  assert.partialDeepStrictEqual(deciding.body, {
+    control: { stop: true, reason: "EarlyStopped" },
+  });
 
-    const trial = await trialThat(client, "bad", "is stopped", (it) => has(it, "EarlyStopped"));
-    assert.deepEqual(trial.status?.observation?.metrics, [{
-      name: "loss",
-      min: "0.8",
-      max: "0.9",
-      latest: "0.8",
-    }]);
-    assert.ok(trial.status?.completionTime);
-    const job = await trainJobThat(client, "bad", "is over", (it) => has(it, "Complete"));
-    assert.equal(has(job, "EarlyStopped"), true);
-    await trainJobThat(
-      client,
-      "bad",
-      "says EarlyStopped",
-      (it) => it.status?.state === "EarlyStopped",
+  const trial = await trialThat(client, "bad", "is stopped", (it) => has(it, "EarlyStopped"));
+  assert.deepEqual(trial.status?.observation?.metrics, [{
+    name: "loss",
+    min: "0.8",
+    max: "0.9",
+    latest: "0.8",
+  }]);
+  assert.ok(trial.status?.completionTime);
+  const job = await trainJobThat(client, "bad", "is over", (it) => has(it, "Complete"));
+  assert.equal(has(job, "EarlyStopped"), true);
+  await trainJobThat(
+    client,
+    "bad",
+    "says EarlyStopped",
+    (it) => it.status?.state === "EarlyStopped",
+  );
+  await until("its JobSet is gone", async () => {
+    const { items } = await client.list(KINDS.jobSet, { namespace: "default" });
+    return !items.some(({ metadata }) => metadata?.name === "bad");
+  });
+  await until("Trial and TrainJob have an event each", async () => {
+    const events = await client.list(KINDS.event, { namespace: "default" });
+    const about = events.items.filter(({ reason, involvedObject }) =>
+      reason === "EarlyStopped" && involvedObject.name === "bad"
     );
-    await until("its JobSet is gone", async () => {
-      const sets = await client.list(KINDS.jobSet, { namespace: "default" });
-      return sets.items.length === 0;
-    });
-    await until("Trial and TrainJob have an event each", async () => {
-      const events = await client.list(KINDS.event, { namespace: "default" });
-      const about = events.items.filter(({ reason }) => reason === "EarlyStopped");
-      const kinds = about.map(({ involvedObject }) => involvedObject.kind).sort();
-      return kinds.join() === "TrainJob,Trial";
-    });
-  }));
+    const kinds = about.map(({ involvedObject }) => involvedObject.kind).sort();
+    return kinds.join() === "TrainJob,Trial";
+  });
+});
 
-Deno.test("a trial that goes well is recorded and left alone, and its job's end waits for nothing", () =>
-  withStandalone(async (standalone) => {
-    const { client } = standalone;
-    await prepareTrials(client);
-    await startTrial(client, "good", GREATER);
-    const { token } = await podToken(client, "good");
-    for (const loss of ["0.4", "0.3", "0.9"]) {
-      const answer = await pushLoss(standalone, "good", token, loss);
-      assert.equal(answer.status, 200);
-      assert.ok(!Object.hasOwn(Object(answer.body), "control"), JSON.stringify(answer.body));
-    }
-    await trainJobThat(
-      client,
-      "good",
-      "shows its progress",
-      ({ status }) => status?.trainerStatus?.metrics?.[0]?.value === "0.9",
-    );
-    const trial = await client.get(KINDS.trial, { namespace: "default", name: "good" });
-    assert.equal(trial.status?.conditions, undefined);
-  }));
+Deno.test("a trial that goes well is recorded and left alone, and its job's end waits for nothing", async () => {
+  const standalone = shared();
+  const { client } = standalone;
+  await startTrial(client, "good", GREATER);
+  const { token } = await podToken(client, "good");
+  for (const loss of ["0.4", "0.3", "0.9"]) {
+    const answer = await pushLoss(standalone, "good", token, loss);
+    assert.equal(answer.status, 200);
+    assert.ok(!Object.hasOwn(Object(answer.body), "control"), JSON.stringify(answer.body));
+  }
+  await trainJobThat(
+    client,
+    "good",
+    "shows its progress",
+    ({ status }) => status?.trainerStatus?.metrics?.[0]?.value === "0.9",
+  );
+  const trial = await client.get(KINDS.trial, { namespace: "default", name: "good" });
+  assert.equal(trial.status?.conditions, undefined);
+});
 
 const answers: Record<string, { value: string; status: number; warns: boolean; stops: boolean }> = {
   "an empty value": { value: "", status: 422, warns: false, stops: false },
@@ -90,28 +97,27 @@ const answers: Record<string, { value: string; status: number; warns: boolean; s
   "NaN": { value: "NaN", status: 200, warns: true, stops: true },
 };
 
-Deno.test("what is no number is told, and what is worst stops the trial", (t) =>
-  withStandalone(async (standalone) => {
-    const { client } = standalone;
-    await prepareTrials(client);
-    const rule = lossAbove("100");
-    for (
-      const [index, [sentence, { value, status, warns, stops }]] of Object.entries(answers)
-        .entries()
-    ) {
-      const name = `t${index}`;
-      await startTrial(client, name, rule);
-      const { token } = await podToken(client, name);
-      await t.step(sentence, async () => {
-        const answer = await push(standalone, { name }, token, metricsBody({ loss: value }));
-        assert.equal(answer.status, status);
-        const body = Object(answer.body);
-        assert.equal(Object.hasOwn(body, "warnings"), warns, JSON.stringify(body));
-        assert.equal(Object.hasOwn(body, "control"), stops, JSON.stringify(body));
-        if (stops) await trialThat(client, name, "is stopped", (it) => has(it, "EarlyStopped"));
-      });
-    }
-  }));
+Deno.test("what is no number is told, and what is worst stops the trial", async (t) => {
+  const standalone = shared();
+  const { client } = standalone;
+  const rule = lossAbove("100");
+  for (
+    const [index, [sentence, { value, status, warns, stops }]] of Object.entries(answers)
+      .entries()
+  ) {
+    const name = `t${index}`;
+    await startTrial(client, name, rule);
+    const { token } = await podToken(client, name);
+    await t.step(sentence, async () => {
+      const answer = await push(standalone, { name }, token, metricsBody({ loss: value }));
+      assert.equal(answer.status, status);
+      const body = Object(answer.body);
+      assert.equal(Object.hasOwn(body, "warnings"), warns, JSON.stringify(body));
+      assert.equal(Object.hasOwn(body, "control"), stops, JSON.stringify(body));
+      if (stops) await trialThat(client, name, "is stopped", (it) => has(it, "EarlyStopped"));
+    });
+  }
+});
 
 Deno.test("while the observation log is down a trial's push is told to come again, and its progress is shown", () =>
   withStandalone(async (standalone) => {
@@ -135,29 +141,28 @@ Deno.test("while the observation log is down a trial's push is told to come agai
     assert.equal(unrecorded.status, 200, "nothing is recorded of it, so nothing is missed");
   }, { settings: { observationSink: "katib", katibDbManager: `127.0.0.1:${freePort()}` } }));
 
-Deno.test("a job without a trial stops by the rules of its annotation, after its grace", () =>
-  withStandalone(async (standalone) => {
-    const { client } = standalone;
-    await prepareTrials(client);
-    const job = trainJob("own", "idle");
-    const earlyStopping = {
-      objective: { name: "acc", type: "maximize" },
-      rules: [{ name: "acc", value: "0.5", comparison: "less", startStep: 1 }],
-    };
-    await client.create(KINDS.trainJob, {
-      ...job,
-      metadata: {
-        ...job.metadata,
-        annotations: {
-          "trainer.kubeflow.org/early-stopping": JSON.stringify(earlyStopping),
-          "trainer.kubeflow.org/early-stopping-grace": "200ms",
-        },
+Deno.test("a job without a trial stops by the rules of its annotation, after its grace", async () => {
+  const standalone = shared();
+  const { client } = standalone;
+  const job = trainJob("own", "idle");
+  const earlyStopping = {
+    objective: { name: "acc", type: "maximize" },
+    rules: [{ name: "acc", value: "0.5", comparison: "less", startStep: 1 }],
+  };
+  await client.create(KINDS.trainJob, {
+    ...job,
+    metadata: {
+      ...job.metadata,
+      annotations: {
+        "trainer.kubeflow.org/early-stopping": JSON.stringify(earlyStopping),
+        "trainer.kubeflow.org/early-stopping-grace": "200ms",
       },
-    });
-    const { token } = await podToken(client, "own");
-    const answer = await push(standalone, { name: "own" }, token, metricsBody({ acc: "0.1" }));
-    assert.partialDeepStrictEqual(answer.body, { control: { stop: true } });
-    const later = await push(standalone, { name: "own" }, token, metricsBody({ acc: "0.9" }));
-    assert.ok(later.status === 200 || later.status === 403, String(later.status));
-    await trainJobThat(client, "own", "is stopped", (it) => it.status?.state === "EarlyStopped");
-  }));
+    },
+  });
+  const { token } = await podToken(client, "own");
+  const answer = await push(standalone, { name: "own" }, token, metricsBody({ acc: "0.1" }));
+  assert.partialDeepStrictEqual(answer.body, { control: { stop: true } });
+  const later = await push(standalone, { name: "own" }, token, metricsBody({ acc: "0.9" }));
+  assert.ok(later.status === 200 || later.status === 403, String(later.status));
+  await trainJobThat(client, "own", "is stopped", (it) => it.status?.state === "EarlyStopped");
+});

@@ -29,14 +29,16 @@ export async function withStandalone(
 }
 
 /**
- * A standalone that the tests of one file share: it starts before the first and stops after the last.
- * Each test has names of its own. Returns a function that returns it.
+ * A standalone that the tests of one file share: it starts and is prepared before the first, and stops
+ * after the last. Each test has names of its own. Returns a function that returns it.
  */
-export function shareStandalone(options: Partial<StandaloneOptions> = {}): () => Standalone {
+export function shareStandalone(
+  prepare: (client: KubeClient) => Promise<unknown> = () => Promise.resolve(),
+): () => Standalone {
   let shared: Standalone | undefined;
   Deno.test.beforeAll(async () => {
-    const { signal } = new AbortController();
-    shared = await startStandalone({ port: 0, statusPort: 0, ...options }, signal);
+    shared = await startStandalone({ port: 0, statusPort: 0 }, new AbortController().signal);
+    await prepare(shared.client);
   });
   Deno.test.afterAll(() => shared?.stop());
   return () => {
