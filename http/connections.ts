@@ -31,7 +31,7 @@ export interface Connections {
 
 /**
  * Requests of a connection that may wait for their responses. A client that sends more at once does
- * not read the responses, and the runtime keeps reading, without bound, what nobody takes from it.
+ * not read the responses, and the runtime keeps, without bound, what it reads meanwhile.
  */
 const MAX_UNANSWERED = 64;
 /** Bytes that may come while a response is due: the longest body, and some. */
@@ -155,7 +155,7 @@ export function guardConnections(
       const isInBody = message?.complete === false;
       // Of the one request in hand the body is what is wrong: the response is that request's.
       if (connection.inHand === 1 && isInBody && response?.headersSent === false) return false;
-      // The rest of that body never comes: nobody may wait for it.
+      // The rest of that body never comes: it must not be waited for.
       if (isInBody) message.socket.end(() => connection.socket.destroy());
       return true;
     },

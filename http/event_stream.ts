@@ -1,18 +1,18 @@
-/** The life of a stream of server-sent events: when to send, to comment, to ask again, and to end. */
+/** Streams of server-sent events, with comments that keep them alive, and re-authorization. */
 import type { Clock } from "../kube/clock.ts";
 import type { HttpResponse, ResponseSink } from "./message.ts";
 
-/** How the job ended. */
+/** End of a job. */
 export type JobEnd = "Complete" | "Failed" | "Deleted";
 
 /** Why a stream ends by itself. */
 export type StreamEnd =
-  /** The job has ended, or is gone: the reader is told by `event: end`. */
+  /** The job has ended, or is gone: `event: end` is sent. */
   | { readonly kind: "job"; readonly reason: JobEnd }
-  /** The reader may have it no longer: told by a comment, then the connection is closed. */
+  /** The reader may not read on: a comment says so, then the connection is closed. */
   | { readonly kind: "reader"; readonly why: string };
 
-/** Writes to the reader; throws where it does not take it in time. */
+/** Writes to the reader. Throws if it does not take the text in time. */
 export type WriteEvents = (text: string) => Promise<void>;
 
 /** Options of {@link runEventLoop}. */
@@ -21,26 +21,26 @@ export interface EventLoopOptions {
   readonly clock: Clock;
   /** Wall-clock time in milliseconds after which the reader's token is no good. */
   readonly expiresMs: number;
-  /** Hears that there may be something new; answers how to stop that. */
+  /** Calls the listener when there may be something new. Returns how to stop that. */
   readonly follow: (listener: () => void) => () => void;
-  /** Hears that the job has ended; answers how to stop that. Called at once where it has. */
+  /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
   readonly onJobEnd: (listener: (reason: JobEnd) => void) => () => void;
   /** Sends what is new, if there is something. */
   readonly sendNews: (write: WriteEvents) => Promise<void>;
   /**
-   * Sends what is left once the job has ended; not called for one that is gone. What it answers ends
+   * Sends what is left once the job has ended; not called for one that is gone. What it returns ends
    * the stream instead of `event: end`.
    */
   readonly sendLast: (write: WriteEvents) => Promise<StreamEnd | void>;
-  /** Whether the reader may read on: undefined, or what ends the stream. Throws where unknown. */
+  /** Returns undefined if the reader may read on, else what ends the stream. Throws if that is unknown. */
   readonly reauthorize: () => Promise<StreamEnd | undefined>;
-  /** 0 to 1: how long the reader is told to wait before it comes again. Default `Math.random`. */
+  /** 0 to 1, for the pause before the reader connects again. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
 /** Time between two comment lines, in milliseconds. */
 const COMMENT_MS = 15_000;
-/** Between two looks whether the reader may still read, in milliseconds. */
+/** Between two re-authorizations of the reader, in milliseconds. */
 const REAUTHORIZE_MS = 60_000;
 /** A write that the reader does not take in this time ends the stream, in milliseconds. */
 const STALL_MS = 30_000;
@@ -57,7 +57,7 @@ export const commentText = (text: string): string => `: ${text}\n\n`;
 /** The reader is too slow, or gone. */
 class ReaderGoneError extends Error {}
 
-/** What there is to do next, whatever comes meanwhile. */
+/** Next work of a stream, as its notifications come. */
 class Mailbox {
   isNews = false;
   end: StreamEnd | undefined;
@@ -88,7 +88,7 @@ class Mailbox {
   }
 }
 
-/** Writes to the sink; throws {@link ReaderGoneError} where the reader does not take it in time. */
+/** Writes to the sink. Throws {@link ReaderGoneError} if the reader does not take the text in time. */
 function createWriter({ sink, clock }: EventLoopOptions): WriteEvents {
   return async (text) => {
     const done = new AbortController();
@@ -113,7 +113,7 @@ function createTicks(options: EventLoopOptions, write: WriteEvents) {
 
   async function check(): Promise<StreamEnd | undefined> {
     checkMs = clock.monotonic() + REAUTHORIZE_MS;
-    // An API server without answer takes nobody's rights away; the next look decides.
+    // An API server without an answer takes no rights away; the next check decides.
     return await reauthorize().catch(() => undefined);
   }
 
@@ -124,7 +124,7 @@ function createTicks(options: EventLoopOptions, write: WriteEvents) {
         1,
         Math.min(Math.min(commentMs, checkMs) - clock.monotonic(), expiresMs - clock.now()),
       ),
-    /** Does what is due; answers what ends the stream. */
+    /** Does what is due. Returns what ends the stream. */
     async run(): Promise<StreamEnd | undefined> {
       if (clock.now() >= expiresMs) {
         return { kind: "reader", why: "the token has expired: come again with a new one" };

@@ -1,4 +1,4 @@
-/** Begin and end of listening, for every server of this room. */
+/** Start and graceful end of listening, for every server. */
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Server } from "node:net";

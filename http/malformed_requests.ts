@@ -1,4 +1,4 @@
-/** What is wrong with a request before anything is known of its path: answered in the usual shape. */
+/** Refusals of malformed requests, before their path is looked at. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { failureResponse } from "./refusals.ts";
@@ -7,7 +7,7 @@ import type { HttpResponse } from "./message.ts";
 /** Characters that a host and port may be made of (RFC 3986, 3.2). */
 const HOST = /^[A-Za-z0-9\-._~%!$&'()*+,;=:[\]]*$/;
 
-/** The values of a header, as often as it was sent; undefined where it was not. `name` is in lower case. */
+/** Returns all values of a header; undefined if it was not sent. `name` is in lower case. */
 export function valuesOf(rawHeaders: readonly string[], name: string): string[] | undefined {
   let values: string[] | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -20,8 +20,8 @@ export function valuesOf(rawHeaders: readonly string[], name: string): string[] 
 }
 
 /**
- * What another server on the way may understand in another way than this one does (RFC 9112, 3.2,
- * 6.1): said in words; undefined where there is no doubt.
+ * Returns what another server on the way may understand in another way than this one does (RFC 9112,
+ * 3.2, 6.1), in words; undefined if there is no such doubt.
  */
 export function doubtOf(
   message: Pick<IncomingMessage, "httpVersion" | "rawHeaders">,
@@ -41,20 +41,20 @@ export function doubtOf(
     : "of transfer encodings HTTP/1.1's chunked is taken, alone and once";
 }
 
-/** An answer as the bytes of a connection on which nothing else is sent. */
+/** Returns a response as the text of a connection on which nothing else is sent. */
 function rawResponse({ status, headers, body }: HttpResponse, phrase: string): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\n${lines.join("")}` +
     `Content-Length: ${new TextEncoder().encode(body).length}\r\n\r\n${body}`;
 }
 
-/** Sends an answer over a socket that no server speaks HTTP on any more, then closes it. */
+/** Sends a response over a socket that the server has given up, then closes it. */
 export function refuseRaw(socket: Duplex, response: HttpResponse, phrase: string): void {
   if (socket.destroyed || !socket.writable) return void socket.destroy();
   socket.end(rawResponse(response, phrase), () => socket.destroy());
 }
 
-/** Answers what is not HTTP, or comes too slowly. */
+/** Refuses a request that is not HTTP, or comes too slowly. */
 export function refuseFault(socket: Duplex, error: Error & { code?: string }): void {
   if (error.code === "HPE_HEADER_OVERFLOW") {
     const response = failureResponse({

@@ -129,7 +129,7 @@ export function invalid(subject: "push" | "query", causes: readonly FailureCause
   return { code: 422, reason: "Invalid", message: `the ${subject} is invalid: ${what.join("; ")}` };
 }
 
-/** What a refusal says beside its failure. */
+/** Details of a refusal beside its failure. */
 export interface RefusalDetails {
   /** Reason code, for tests and logs. */
   readonly why: string;

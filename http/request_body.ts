@@ -1,12 +1,12 @@
-/** Bodies of requests: read up to a bound, and what to do with the rest. */
+/** Bounded reading of bodies, and the discard of their rest. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../kube/clock.ts";
 import { ClientGoneError } from "./message.ts";
 
-/** So long a body that is not read any more is discarded, then the connection is closed. */
+/** Time for which the rest of a body is discarded before the connection is closed, in milliseconds. */
 const DISCARD_MS = 1000;
 
-/** Reads a body up to a bound, without destroying the connection when it is longer. */
+/** Reads a body. Returns undefined, and keeps the connection, if it is longer than `maxBytes`. */
 export function readBounded(
   message: IncomingMessage,
   maxBytes: number,
@@ -45,7 +45,7 @@ function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return all;
 }
 
-/** Gives a client a moment to send the rest of a body that nobody reads, and so to hear the answer. */
+/** Gives a client a moment to send the rest of an unread body, so that it can read the response. */
 export async function discardRest(message: IncomingMessage, clock: Clock): Promise<void> {
   const { socket } = message;
   if (message.complete || socket.destroyed) return;

@@ -7,7 +7,7 @@ export interface Route {
   readonly path: string;
 }
 
-/** What a request is for: a route with the names in its path, or the methods that its path takes. */
+/** Match of a request: a route with the names in its path, or the methods that its path takes. */
 export type RouteMatch<R> =
   | { readonly route: R; readonly names: readonly string[] }
   | { readonly route?: undefined; readonly allow: string };
@@ -18,7 +18,7 @@ export interface Routes<R> {
   find(method: string, path: string): RouteMatch<R> | undefined;
 }
 
-/** What a name is made of, in a path: a pattern of regular expressions. */
+/** Pattern of a name in a path. */
 export const NAME_PATTERN = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
 
 /** Returns the path of a URL, without its query. */
@@ -30,7 +30,7 @@ export function pathOf(url: string): string {
 /** Rows of one path. */
 interface Path<R> {
   readonly pattern: RegExp;
-  /** What the path ends with: most other paths are told apart by it. */
+  /** End of the path: most other paths differ there. */
   readonly suffix: string;
   readonly byMethod: ReadonlyMap<string, R>;
   readonly allow: string;

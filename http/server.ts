@@ -1,4 +1,4 @@
-/** HTTP server with limits on connections, times and sizes: of TLS, with certificates that swap, or plain. */
+/** HTTP server with limits on connections, times and sizes, over TLS or plain. */
 import { Buffer } from "node:buffer";
 import {
   createServer as createPlainServer,
@@ -30,9 +30,9 @@ import { clientCertificateOf, ServerRequest } from "./server_request.ts";
 import { type StreamedResponse, streamResponse } from "./streamed_response.ts";
 import type { ClientCertificate, TlsIdentity } from "./tls.ts";
 
-/** How a server speaks TLS. */
+/** TLS of a server. */
 export interface ServerTls extends TlsIdentity {
-  /** Whether clients show certificates of the identity's CAs. Default: none is asked for. */
+  /** Whether clients show certificates of the identity's CAs. Default: the server asks for none. */
   readonly clientCertificates?: "optional" | "required";
   /** Default: TLSv1.2. */
   readonly minVersion?: SecureVersion;

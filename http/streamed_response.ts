@@ -69,7 +69,7 @@ async function finish(response: ServerResponse, clock: Clock): Promise<void> {
  * Streams `write` to the client until it resolves, the client goes, or `closing` aborts. `write` is
  * called once whatever happens, so that it can give back what it holds. The connection ends with the
  * response. If `write` throws, the connection is cut, lest the reader take a part for the whole; the error
- * is thrown on if there was somebody to read.
+ * is thrown on if there was a reader.
  */
 export async function streamResponse(
   response: ServerResponse,

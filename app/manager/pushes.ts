@@ -21,7 +21,7 @@ export interface PushServing {
   readonly port: number;
   /** `<ip>:<port>` to which other replicas forward pushes; undefined without leader election. */
   readonly forwardAddress: string | undefined;
-  /** Whether tokens can be verified. */
+  /** Returns whether tokens can be verified. */
   ready(): boolean;
   /** Refreshes the API server's keys until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;

@@ -50,7 +50,7 @@ export interface StatusEndpoint {
   readonly handler: HttpHandler;
   /** Failures by peer address; new connections of some are refused before the handshake. */
   readonly peers: Peers;
-  /** Whether tokens can be verified. */
+  /** Returns whether tokens can be verified. */
   ready(): boolean;
   /** Refreshes keys until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;

@@ -1,4 +1,4 @@
-/** The API server's public keys and issuer, kept fresh without anybody waiting for them. */
+/** Public keys and issuer of the API server, renewed in the background. */
 import { importJWK, type JWK } from "jose";
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
@@ -18,7 +18,7 @@ const RETRY = { firstMs: 500, longestMs: 30_000 } as const;
 const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"] as const;
 type Algorithm = typeof ALGORITHMS[number];
 
-/** Whether an API server could sign with it: never `none`, nor anything with a shared secret. */
+/** Returns whether an API server could sign with it: never `none`, nor with a shared secret. */
 export function isSignatureAlgorithm(algorithm: string): boolean {
   return ALGORITHMS.some((it) => it === algorithm);
 }
@@ -39,7 +39,7 @@ export interface VerificationKey {
   readonly key: CryptoKey;
 }
 
-/** What a token is checked against. */
+/** Keys and issuer that tokens are checked against. */
 export interface IssuerKeys {
   readonly issuer: string;
   /** By key id. */
@@ -52,7 +52,7 @@ export interface JwksSource {
   current(): IssuerKeys | undefined;
   /** A token named a key that is not known: read the keys again soon (at most every 10 s). */
   noteUnknownKey(): void;
-  /** Reads keys and issuer now. Throws where the API server does not give them. */
+  /** Reads keys and issuer now. Throws if the API server does not return them. */
   refresh(signal?: AbortSignal): Promise<void>;
   /** Reads at once, hourly and when a key is unknown, until the signal aborts. Never throws. */
   run(signal: AbortSignal): Promise<void>;
@@ -143,7 +143,7 @@ export function createJwksSource(options: JwksOptions): JwksSource {
     currentText = text;
   }
 
-  /** Whether it worked; a failure is logged here, the edge of the loop. */
+  /** Returns whether it worked; a failure is logged here, the edge of the loop. */
   async function tryRefresh(signal: AbortSignal, failures: number): Promise<boolean> {
     try {
       await refresh(signal);

@@ -1,6 +1,6 @@
 /**
- * Who calls, by TokenReview alone (`--authentication review`): no key is known here, and every token is
- * judged by the API server. What a token says of itself is looked at before, so that what cannot be good
+ * Token verification by TokenReview alone (`--authentication review`): no key is known here, and the API
+ * server judges every token. The claims of a token are checked before, so that one that cannot be good
  * costs no question.
  */
 import { decodeJwt } from "jose";
@@ -34,7 +34,7 @@ const timesSchema = z.object({ nbf: z.number().optional() });
 /** Returns those audiences of a token for which it may be accepted here. */
 export type AudiencesOf = (identity: TokenIdentity) => readonly string[];
 
-/** What a token says of itself, if it may be good. */
+/** Claims of a token, if it may be good. */
 export type Claimed =
   | { readonly ok: true; readonly identity: TokenIdentity }
   | { readonly ok: false; readonly why: UnauthorizedReason };
@@ -63,7 +63,7 @@ export function claimedBy(token: string, nowMs: number, audiencesOf: AudiencesOf
     : { ok: true, identity: { ...identity, audiences } };
 }
 
-/** Who the API server says it is; undefined where that is no service account. */
+/** Returns the identity that the API server gives; undefined if it is no service account. */
 export function reviewedIdentity(
   user: ReviewedUser,
   expiresMs: number,
@@ -93,17 +93,17 @@ export interface ReviewVerifierOptions {
   readonly audiencesOf: AudiencesOf;
   readonly clock: Clock;
   /**
-   * Whether the watches know that pod: questions about the tokens of others come second where the
+   * Returns whether the watches know the pod: questions about the tokens of others come second if the
    * budget is short, so that made-up ones do not take it all.
    */
   readonly isKnownPod: (namespace: string, pod: { name: string; uid: string }) => boolean;
   /** Reviews a second (`--token-review-qps`). Default 50. */
   readonly reviewsPerSecond?: number;
-  /** How long "it is good" is believed, at most until the token expires. Default 10 minutes. */
+  /** How long a token counts as good, at most until it expires. Default 10 minutes. */
   readonly goodForMs?: number;
-  /** How long "it is not good" is. Default 1 minute. */
+  /** How long a token counts as bad. Default 1 minute. */
   readonly refusedForMs?: number;
-  /** How long no question is asked again after one without answer. Default 1 s. */
+  /** Pause after a question without an answer, before the token is asked about again. Default 1 s. */
   readonly pauseMs?: number;
   /** Good tokens remembered. Default 20000. */
   readonly maxKnown?: number;

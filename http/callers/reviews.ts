@@ -27,7 +27,7 @@ export type RequestReview = (
   signal: AbortSignal,
 ) => Promise<ReviewedUser | undefined>;
 
-/** What a user wants to do. */
+/** An operation on a resource, as SubjectAccessReview describes it. */
 export interface ResourceAttributes {
   readonly verb: string;
   readonly group?: string;

@@ -1,4 +1,4 @@
-/** TokenReview once a token: what the API server itself says of a token that looks good. */
+/** TokenReview once a token, for tokens whose signature is good. */
 import type { Clock } from "../../kube/clock.ts";
 import { createRecentMemory } from "../limits/recent_memory.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
@@ -13,19 +13,19 @@ export interface ReviewRequest {
   readonly token: string;
   readonly audience: string;
   readonly identity: TokenIdentity;
-  /** Whether somebody waits for it: those come first where the budget is short. */
+  /** Whether a client waits for it: such reviews come first if the budget is short. */
   readonly awaited: boolean;
 }
 
-/** What is known of a token: `unavailable` where the API server gave no answer, or no budget is left. */
+/** Outcome of a review: `unavailable` if the API server gave no answer, or no budget is left. */
 export type ReviewOutcome = "authenticated" | "refused" | "unavailable";
 
-/** Asks the API server. False: it does not accept the token. Throws where it gives no answer. */
+/** Returns whether the API server accepts the token. Throws if it gives no answer. */
 export type ReviewToken = (request: ReviewRequest, signal: AbortSignal) => Promise<boolean>;
 
 /** Outcomes by hash, until the token expires. */
 export interface ReviewCache {
-  /** What is known without asking. */
+  /** Returns what is known without a question. */
   known(hash: string): "authenticated" | "refused" | undefined;
   /** Asks, unless it is known; askers of one token share the question. Never throws. */
   review(request: ReviewRequest): Promise<ReviewOutcome>;
@@ -37,13 +37,13 @@ export interface ReviewCache {
 export interface ReviewCacheOptions {
   readonly ask: ReviewToken;
   readonly clock: Clock;
-  /** Called once for a token that the API server refused, before anybody is told. */
+  /** Called once for a token that the API server refused, before anyone learns of it. */
   readonly onRefused: (hash: string) => void;
   /** Reviews a second (`--token-review-qps`). Default 50. */
   readonly reviewsPerSecond?: number;
   /** Outcomes remembered. Default 20000. */
   readonly maxTokens?: number;
-  /** How long no question is asked again after one without answer. Default 5 s. */
+  /** Pause after a question without an answer, before the token is asked about again. Default 5 s. */
   readonly pauseMs?: number;
   /** `token_reviews_total{result}`. */
   readonly onReview?: (result: ReviewResult) => void;

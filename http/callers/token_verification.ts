@@ -1,4 +1,4 @@
-/** Who calls: checks a bearer token against the API server's keys, without asking the API server. */
+/** Verification of bearer tokens by the API server's keys, without a question to the API server. */
 import { decodeProtectedHeader, errors, jwtVerify } from "jose";
 import { z } from "zod";
 import type { Clock } from "../../kube/clock.ts";
@@ -28,7 +28,7 @@ const claimsSchema = z.object({
   }),
 });
 
-/** What a good token says. */
+/** Identity that a good token proves. */
 export interface TokenIdentity {
   /** `system:serviceaccount:NAMESPACE:NAME`. */
   readonly subject: string;
@@ -74,7 +74,7 @@ function reasonOf(error: unknown): UnauthorizedReason {
   return error.claim === "iss" ? "wrong_issuer" : "malformed_token";
 }
 
-/** Who the claims say calls, where they have the shape of a service account token's. */
+/** Returns the identity of claims; undefined if they are not those of a service account's token. */
 export function identityOf(claims: unknown): TokenIdentity | undefined {
   const parsed = claimsSchema.safeParse(claims);
   if (!parsed.success) return undefined;
@@ -88,7 +88,7 @@ export function identityOf(claims: unknown): TokenIdentity | undefined {
 /**
  * Checks key id, algorithm (the one that the key set gives to that key), signature, issuer, times
  * and the shape of the claims. Audiences are the caller's to compare, since they
- * depend on the path. Never throws, and asks nobody.
+ * depend on the path. Never throws.
  */
 export async function verifyToken(
   token: string,
@@ -118,11 +118,11 @@ export async function verifyToken(
 
 /** Verifies tokens once, and remembers good and bad ones by the hash that the caller made. */
 export interface TokenVerifier {
-  /** Whether this very token was good before and has not expired. Costs no signature. */
+  /** Returns the identity of a token that was good before and has not expired. Costs no signature. */
   known(hash: string): TokenIdentity | undefined;
   /** Why this very token was refused before, if it was. */
   refused(hash: string): UnauthorizedReason | undefined;
-  /** Answers at once what is known. */
+  /** Returns at once what is known. */
   verify(hash: string, token: string): Verification | Promise<Verification>;
   /** From now on the token is refused, whatever its signature says. */
   revoke(hash: string): void;
@@ -147,7 +147,7 @@ function isFinal(why: UnauthorizedReason | UndecidedReason): why is Unauthorized
   return !["not_ready", "not_reviewed", "unknown_key", "not_yet_valid"].includes(why);
 }
 
-/** What the parts of a verifier are, by which it answers: what is remembered first. */
+/** Parts of a verifier that looks into its memory first. */
 export interface RememberedTokens extends Pick<TokenVerifier, "known"> {
   readonly bad: Pick<ExpiringMemory<UnauthorizedReason>, "get">;
   readonly onCache: TokenVerifierOptions["onCache"];
@@ -155,7 +155,7 @@ export interface RememberedTokens extends Pick<TokenVerifier, "known"> {
   readonly verifyNew: TokenVerifier["verify"];
 }
 
-/** Answers from memory where it can, and counts that. */
+/** Creates the methods that look into the memory first, and count that. */
 export function rememberedFirst(
   { known, bad, onCache, verifyNew }: RememberedTokens,
 ): Pick<TokenVerifier, "known" | "refused" | "verify"> {

@@ -1,8 +1,8 @@
-/** What is known of peer addresses: how often authentication failed there, and whether a pod pushes from there. */
+/** Record of peer addresses: failed authentications, and pods that were proved. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 
-/** What is kept of peers. Times are monotonic, in milliseconds. */
+/** Record of peers. Times are monotonic, in milliseconds. */
 export interface Peers {
   /**
    * A request from there could not prove who calls. One that cost nothing to refuse, such as a token
@@ -15,12 +15,12 @@ export interface Peers {
   /** 0, or for how long tokens from there that are not known yet are not looked at. */
   waitMs(peer: string, nowMs: number): number;
   /**
-   * Whether nothing good comes from there now: authentication failed too often, and no pod was proved
-   * lately. An address that pods share with somebody who fails is never shunned.
+   * Returns whether the peer is shunned now: authentication failed too often, and no pod was proved
+   * lately. An address that pods share with a client that fails is never shunned.
    */
   isShunned(peer: string, nowMs: number): boolean;
   /**
-   * Whether a new connection from there is not worth a handshake. Of a peer that was shunned in the
+   * Returns whether a new connection from there is not worth a handshake. Of a peer that was shunned in the
    * last minute, each that is taken counts as a failure before it has shown what it brings.
    */
   refuses(peer: string, nowMs: number): boolean;

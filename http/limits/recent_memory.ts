@@ -1,4 +1,4 @@
-/** A bounded memory of what was used not long ago: what nobody comes for any more goes by itself. */
+/** Bounded memory of values that were used lately; unused ones expire. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 
 /** Bounds of a {@link RecentMemory}. */
@@ -15,7 +15,7 @@ export interface RecentMemoryOptions {
 export interface RecentMemory<V> {
   /** The value, which counts as used now. */
   get(key: string): V | undefined;
-  /** `forMs`: how long it is kept at most without use, where that is not the memory's own time. */
+  /** `forMs`: how long it is kept without use, if not for the memory's own time. */
   set(key: string, value: V, forMs?: number): void;
   delete(key: string): void;
   /** Entries that take room, past ones too until they are swept. */

@@ -1,4 +1,4 @@
-/** How many streams may be open on this replica, in all and per subject. */
+/** Limits of open streams on this replica, in all and per subject. */
 
 /** Bounds of streams. */
 export interface StreamLimits {
@@ -8,7 +8,7 @@ export interface StreamLimits {
   readonly perSubject: number;
 }
 
-/** What is used where nothing else is asked for. */
+/** Default limits. */
 export const DEFAULT_STREAM_LIMITS: StreamLimits = { total: 1000, perSubject: 20 };
 
 /** Which limit leaves no room. */

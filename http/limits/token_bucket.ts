@@ -1,7 +1,7 @@
 /** Rate limits as a clockless bucket, and a bounded set of such buckets by key. */
 import { createRecentMemory } from "./recent_memory.ts";
 
-/** How much may pass: `ratePerSecond` in the long run, `burst` (at least 1) at once. */
+/** Bounds of a rate: `ratePerSecond` in the long run, `burst` (at least 1) at once. */
 export interface BucketLimits {
   readonly ratePerSecond: number;
   readonly burst: number;
@@ -9,7 +9,7 @@ export interface BucketLimits {
 
 /** A bucket at one moment. */
 export interface Bucket {
-  /** What may pass at once; never above the burst, negative when over-charged. */
+  /** Tokens that are left; never above the burst, negative when over-charged. */
   readonly tokens: number;
   /** Monotonic time of the last change, in milliseconds. */
   readonly atMs: number;
@@ -18,7 +18,7 @@ export interface Bucket {
 /** Outcome of {@link take}: the bucket after it, and 0 or the time until it would succeed. */
 export interface Taken {
   readonly bucket: Bucket;
-  /** 0 where the token was taken, else milliseconds until one will be there. */
+  /** 0 if the token was taken, else milliseconds until there is one. */
   readonly waitMs: number;
 }
 
@@ -50,11 +50,11 @@ export function charge(bucket: Bucket | undefined, nowMs: number, limits: Bucket
 
 /** Buckets by key. The longest unused are forgotten (and so are full again) beyond `maxKeys`. */
 export interface KeyedBuckets {
-  /** Takes a token of `key`; answers 0, or the milliseconds to wait for one. */
+  /** Takes a token of `key`. Returns 0, or the milliseconds to wait for one. */
   take(key: string, nowMs: number): number;
-  /** Takes a token of `key` also where there is none: {@link charge}. */
+  /** Takes a token of `key`, even if there is none: {@link charge}. */
   charge(key: string, nowMs: number): void;
-  /** Milliseconds until `key` has a token; 0 where it has one. Takes nothing. */
+  /** Returns the milliseconds until `key` has a token, 0 if it has one. Takes nothing. */
   waitMs(key: string, nowMs: number): number;
 }
 
@@ -68,7 +68,7 @@ export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): Keyed
     idleMs: Math.max(60_000, 2 * limits.burst * 1000 / limits.ratePerSecond),
   });
 
-  /** Changes the bucket of a key that has one where it is: that costs less than to set it. */
+  /** Changes the bucket of a key in place if it has one, which costs less than to set it. */
   function put(key: string, held: { now: Bucket } | undefined, bucket: Bucket): void {
     if (held === undefined) buckets.set(key, { now: bucket });
     else held.now = bucket;

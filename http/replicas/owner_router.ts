@@ -4,14 +4,14 @@ import type { LeaderLocator } from "../../kube/leadership.ts";
 import type { CallBounds } from "./calls.ts";
 import type { ForwardTarget } from "./terms.ts";
 
-/** Nobody answers for the state now; the client shall come again. */
+/** Answer while no replica owns the state: the client shall come again. */
 export interface Refused {
   readonly ok?: false;
   readonly retryAfterMs: number;
   readonly reason: string;
 }
 
-/** Answers one request of a kind (a push, a read), wherever the owner is; at once where it can. */
+/** Returns the answer to a request, wherever the owner is; at once if nothing has to be waited for. */
 export type AskOwner<Ask, Answer> = (
   ask: Ask,
   signal: AbortSignal,
@@ -21,7 +21,7 @@ export type AskOwner<Ask, Answer> = (
 export interface OwnerRouterOptions<Ask, Answer> {
   /** Locates the leader, which owns the state, before a request is taken and again before it is answered. */
   readonly leader: LeaderLocator;
-  /** Answers from this replica's own state; undefined where it has none. */
+  /** Returns the answer from this replica's own state; undefined if it has none. */
   readonly acceptHere: (
     ask: Ask,
     signal: AbortSignal,
@@ -41,7 +41,7 @@ export interface OwnerRouterOptions<Ask, Answer> {
   readonly maxHeld?: number;
 }
 
-/** What a forwarding call may take beyond the time of holding, in milliseconds. */
+/** Time of a forwarding call beyond that of holding, in milliseconds. */
 const LAST_TRY_MS = 500;
 /** Pause between two looks for an owner, plus up to as much again, in milliseconds. */
 const LOOK_EVERY_MS = 100;
@@ -58,7 +58,7 @@ const TOO_MANY: Refused = {
 };
 
 /**
- * Answers requests wherever their owner is. What cannot reach it is held and tried again for `holdMs`,
+ * Creates a router of requests to their owner. One that cannot reach it is held and tried again for `holdMs`,
  * then refused: a push may so come to its owner twice, and is acknowledged at most once.
  */
 export function createOwnerRouter<Ask, Answer>(
@@ -68,11 +68,11 @@ export function createOwnerRouter<Ask, Answer>(
   const { holdMs = 2000, maxHeld = 2000 } = options;
   let held = 0;
 
-  /** Who lost the lease meanwhile does not speak for the state any more. */
+  /** Drops an answer if this replica has lost the lease meanwhile. */
   const spoken = (answer: Answer | undefined) =>
     leader.locate().kind === "here" ? answer : undefined;
 
-  /** The owner's answer; undefined where there was none. */
+  /** Returns the owner's answer; undefined if there was none. */
   function attempt(
     ask: Ask,
     leftMs: number,

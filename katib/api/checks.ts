@@ -1,4 +1,4 @@
-/** The checks that a request for an observation goes through, and what they work with. */
+/** Checks of requests for observations: the peer, its token, its rate and its rights. */
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -19,7 +19,7 @@ export function jobText({ kind, namespace, name }: JobName): string {
   return `${kind.kind} ${namespace}/${name}`;
 }
 
-/** What is known of peer addresses; times are monotonic, in milliseconds. */
+/** Record of peer addresses; times are monotonic, in milliseconds. */
 export interface ApiPeers {
   waitMs(address: string, nowMs: number): number;
   isShunned(address: string, nowMs: number): boolean;
@@ -27,7 +27,7 @@ export interface ApiPeers {
   proved(address: string, nowMs: number): void;
 }
 
-/** What the API is made of; `app/` hands it in. */
+/** Parts of the API; `app/` hands them in. */
 export interface ApiParts {
   readonly kinds: JobKinds;
   readonly access: Access;
@@ -43,16 +43,16 @@ export interface ApiParts {
   readonly findJob: (job: JobName) => AnyJob | undefined | Promise<AnyJob | undefined>;
   /** The job as the cache has it now, if it has that very one. */
   readonly jobNow: (job: JobRef) => AnyJob | undefined;
-  /** How the job stands by its trial's template. */
+  /** Returns the outcome of the job by its trial's template. */
   readonly outcomeOf: (kind: JobKind, job: AnyJob) => JobOutcome;
   /** Asks the owner of all state, wherever it is. Bounded in time. */
   readonly ask: (
     ask: ObservationAsk,
     signal: AbortSignal,
   ) => ObservationAnswer | Promise<ObservationAnswer>;
-  /** Hears that log or job may be others, at once and then at each change; stops by the answer. */
+  /** Calls the listener at once, and when log or job change. Returns how to stop that. */
   readonly follow: (job: JobRef, listener: () => void) => () => void;
-  /** Hears that the job has ended, at once where it has; stops by the answer. */
+  /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
   readonly onJobEnd: (
     job: JobRef,
     listener: (end: "Complete" | "Failed" | "Deleted") => void,
@@ -66,7 +66,7 @@ export interface ApiParts {
   readonly maxReads?: number;
 }
 
-/** Somebody who may read, and what. */
+/** A reader who may read, and what. */
 export interface Granted {
   readonly job: JobName;
   readonly query: ObservationQuery;
@@ -96,7 +96,7 @@ export function refusalOf(
   return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, nowMs) };
 }
 
-/** Whether the bearer may get the job; also asked again while a stream is open. */
+/** Returns the reader if it may get the job. Also called while a stream is open. */
 export async function mayRead(
   { access }: Pick<ApiParts, "access">,
   token: ReaderToken,
@@ -112,7 +112,7 @@ export async function mayRead(
   return { why: "forbidden", subject: reader.username, job: jobText(job) };
 }
 
-/** Everything about the bearer: the token's own words, what the API server says, and how often it comes. */
+/** Checks the caller: the claims of its token, the API server's review, its rate and its rights. */
 export async function check(
   parts: ApiParts,
   request: HttpRequest,

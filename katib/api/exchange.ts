@@ -1,4 +1,4 @@
-/** What a replica asks the owner of all state, and what it is answered: values, their bytes and bounds. */
+/** Questions of replicas to the owner of all state, and its answers: values and their bounds. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
@@ -40,7 +40,7 @@ const answerSchema = z.union([
   z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
 ]);
 
-/** What the owner knows; of a job of which nothing is recorded it is empty. */
+/** What the owner has recorded of a job; empty if that is nothing. */
 export type ObservationSeen = z.infer<typeof seenSchema>;
 /** The owner's answer: the log, or when to come again. */
 export type ObservationAnswer = z.infer<typeof answerSchema>;
@@ -61,7 +61,7 @@ export function parseAnswer(value: unknown): ObservationAnswer | undefined {
 const PAGE_CHARACTERS = 1_048_576;
 const NOTHING: ObservationSeen = { metrics: [], rows: [], more: false };
 
-/** The rows that one answer has room for, at least one: others than us write to Katib's log, too. */
+/** Returns the rows that one answer has room for, at least one: others also write to Katib's log. */
 function rowsThatFit(rows: readonly ObservationRow[]): ObservationRow[] {
   let characters = 0;
   const end = rows.findIndex(({ name, value }, index) => {
@@ -97,7 +97,7 @@ async function observe(
   };
 }
 
-/** The owner's answer to a question. A log that is out of reach is an answer, too. */
+/** Returns the owner's answer to a question. A log that is out of reach gives an answer, too. */
 export async function answerAsk(
   source: ObservationSource,
   ask: ObservationAsk,

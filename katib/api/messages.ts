@@ -1,4 +1,4 @@
-/** The messages of the observation API, once: what is answered, and what OpenAPI says of it. */
+/** Messages of the observation API: schemas for its responses and for OpenAPI. */
 import { z } from "zod";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import { NAME_PATTERN } from "../../http/routes.ts";
@@ -6,7 +6,7 @@ import { POSITION_PATTERN } from "./position.ts";
 
 /** Bounds of a read. */
 export const OBSERVATION_LIMITS = {
-  /** Rows of a page where nobody asks for another number. */
+  /** Rows of a page by default. */
   page: 500,
   /** Most rows of a page. */
   maxPage: 5000,

@@ -41,9 +41,9 @@ export interface ObservationApiOptions extends ApiParts {
   readonly onRead?: (kind: ApiReadKind, result: RequestResult) => void;
 }
 
-/** Answers requests. */
+/** Handler of the API. */
 export interface ObservationApi {
-  /** Whether a request is this API's, by its path. */
+  /** Returns whether a request is this API's, by its path. */
   handles(url: string): boolean;
   /** Never throws. */
   handle(request: HttpRequest): Promise<HttpResponse>;
@@ -73,7 +73,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   const log = getLogger(["milepost", "katib"]);
   const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
 
-  /** What no check foresaw: an API server without answer, or a bug. */
+  /** Returns the refusal for an error: an API server without an answer, or a bug. */
   function failure(error: unknown, url: string): ApiRefusal {
     if (error instanceof KubeError || error instanceof TransportError) {
       log.debug("an observation could not be looked up", { problem: messageOf(error) });

@@ -1,4 +1,4 @@
-/** The OpenAPI document of the observation API, made from the schemas that the API itself goes by. */
+/** OpenAPI document of the observation API, made from the schemas that the API itself uses. */
 import { z } from "zod";
 import { type JobKind, observationPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";

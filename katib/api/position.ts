@@ -1,4 +1,4 @@
-/** A place in a log that holds while the log grows, whichever replica reads on. Pure. */
+/** Position in a log, stable while the log grows, for whichever replica reads on. Pure. */
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
@@ -10,7 +10,7 @@ export interface Position {
   readonly seen: number;
 }
 
-/** How a position is written in `continue`: microseconds since 1970, and rows. */
+/** Text of a position in `continue`: microseconds since 1970, and rows. */
 export const POSITION_PATTERN = "^-?[0-9]{1,18}\\.[0-9]{1,9}$";
 const POSITION = new RegExp(POSITION_PATTERN);
 
@@ -58,7 +58,7 @@ export function unseen<Row extends Pick<ObservationRow, "time">>(
   return first < 0 ? [] : rows.slice(first);
 }
 
-/** The position behind rows that were read from `from` on; `from` itself where there are none. */
+/** Returns the position behind rows that were read from `from` on; `from` itself if there are none. */
 export function behind(
   rows: readonly Pick<ObservationRow, "time">[],
   from: Position | undefined,

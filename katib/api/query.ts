@@ -4,7 +4,7 @@ import type { FailureCause } from "../../http/refusals.ts";
 import { OBSERVATION_LIMITS, querySchema } from "./messages.ts";
 import { laterOf, type Position, positionOf } from "./position.ts";
 
-/** What is asked for. */
+/** Meaning of a query. */
 export interface ObservationQuery {
   /** Absent: from the beginning of the log. */
   readonly from?: Position | undefined;
@@ -12,9 +12,9 @@ export interface ObservationQuery {
   readonly watch: boolean;
 }
 
-/** Most problems that one answer names. */
+/** Most problems that one response names. */
 const MAX_CAUSES = 20;
-/** What of an unknown name is told back. */
+/** Characters of an unknown name that a problem repeats. */
 const MAX_NAME = 64;
 
 /** Only what is written as a whole number is one: neither "", "1e3" nor "0x10" are. */
@@ -33,7 +33,7 @@ function fromOf(
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(querySchema.shape));
 const UNKNOWN = `is not known here: ${[...KNOWN].join(", ")} are`;
 
-/** What is wrong with names, whatever their values are. */
+/** Returns the problems of names, whatever their values are. */
 function nameCauses(names: readonly string[]): FailureCause[] {
   return [...new Set(names)].flatMap((name) => {
     const field = name.slice(0, MAX_NAME);

@@ -1,4 +1,4 @@
-/** The answers to who may read: a page of an observation, or a stream of them. */
+/** Responses to authorized readers: a page of an observation, or a stream of them. */
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
@@ -42,13 +42,13 @@ export async function readPage(
   const which = jobRefOf(kind, job);
   const page = await askInTime(parts, which, { from, limit });
   if ("retryAfterMs" in page) return { why: "unavailable", ...page };
-  // What the cache says by now: the job may have ended while its log was read.
+  // The newest from the cache: the job may have ended while its log was read.
   const now = parts.jobNow(which) ?? job;
   const state = jobState(kind, now, parts.outcomeOf(kind, now));
   return observationOf(state, page, page.more ? behind(page.rows, from) : undefined);
 }
 
-/** Whether the reader of a stream may read on. */
+/** Returns undefined if the reader of a stream may read on, else why it ends. */
 async function readOn(
   parts: ApiParts,
   { token, job }: Granted,
@@ -56,7 +56,7 @@ async function readOn(
 ): Promise<WatchEnd | undefined> {
   const may = await mayRead(parts, token, job);
   if ("why" in may) {
-    // Nobody can say now: that takes no rights away.
+    // A check that is not possible now takes no rights away.
     const isOpen = may.why === "unavailable" || may.why === "read_limit";
     return isOpen ? undefined : { kind: "reader", why: refusalText(may) };
   }
@@ -64,7 +64,7 @@ async function readOn(
   return again?.metadata.uid === uid ? undefined : { kind: "job", reason: "Deleted" };
 }
 
-/** A stream, where there is room for one more. */
+/** Returns a stream, if there is room for one more. */
 export function watchResponse(
   parts: ApiParts,
   granted: Granted,

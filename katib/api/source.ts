@@ -1,13 +1,13 @@
-/** What the observation API reads: logs at the owner of all state. The adapter implements it. */
+/** Source of observations: logs at the owner of all state. The adapter implements it. */
 import type { ObservationReader } from "../adapter/adapter.ts";
 
 /**
  * The reading side of the adapter, for one term. What the API relies on beyond its types:
  *
- * - `snapshotOf` and `pageOf` also answer for jobs that have ended, as long as their log is kept, and
+ * - `snapshotOf` and `pageOf` also work for jobs that have ended, as long as their log is kept, and
  *   for those that this owner has not been pushed yet: then they read the sink. While a log is being
  *   replayed or out of reach they reject with a SinkError of kind `unavailable`, and its
- *   `retryAfterMs` goes to the client; they never answer with less than what was acknowledged.
+ *   `retryAfterMs` goes to the client; they never return less than what was acknowledged.
  * - Rows of a page stand by time, ties in the order of writing, and `pageOf({ since })` leaves out those
  *   before `since`. A reader that has seen k rows of time t comes again with `{ since: t }` and leaves
  *   out k of that time itself, so that no page depends on the ones before it.

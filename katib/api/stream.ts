@@ -1,4 +1,4 @@
-/** An observation as server-sent events: every row of the log once, and each change of the state. */
+/** Observation as server-sent events: every row of the log once, and each change of the state. */
 import type { Clock } from "../../kube/clock.ts";
 import type { ObservationSeen } from "./exchange.ts";
 import type { ResponseSink } from "../../http/message.ts";
@@ -12,7 +12,7 @@ export type WatchEnd =
   | { readonly kind: "job"; readonly reason: "Complete" | "Failed" | "Deleted" }
   | { readonly kind: "reader"; readonly why: string };
 
-/** Writes to the reader; throws where it does not take it in time. */
+/** Writes to the reader. Throws if it does not take the text in time. */
 export type WriteText = (text: string) => Promise<void>;
 
 /** The life of a stream, as `app/` hands it in: comments, time-outs, re-authorization, its end. */
@@ -41,9 +41,9 @@ export interface WatchOptions {
   readonly random: () => number;
   /** Reads the rows behind a position. */
   readonly read: (from: Position | undefined) => Promise<PageRead>;
-  /** How the job stands now; undefined where it is gone. */
+  /** Returns the state of the job; undefined if it is gone. */
   readonly state: () => JobState | undefined;
-  /** Hears that log or state may be others; answers how to stop that. */
+  /** Calls the listener when log or state may have changed. Returns how to stop that. */
   readonly follow: (listener: () => void) => () => void;
 }
 
@@ -52,7 +52,7 @@ function eventText(id: number, observation: Observation): string {
   return `event: observation\nid: ${id}\ndata: ${JSON.stringify(observation)}\n\n`;
 }
 
-/** How often the end of a job asks for the last rows where the owner has no answer. */
+/** Tries to read the last rows at a job's end while the owner has no answer. */
 const LAST_TRIES = 5;
 /** Longest pause before a log that was out of reach is read again, plus up to as much again, in milliseconds. */
 const LONGEST_PAUSE_MS = 5000;
@@ -68,13 +68,13 @@ export function createWatch(options: WatchOptions) {
   options.signal.addEventListener("abort", () => over.abort(), { once: true });
   if (options.signal.aborted) over.abort();
 
-  /** Sends a page where it, or what else is told, is new; answers whether there are more rows. */
+  /** Sends a page if it, or the rest of the observation, is new. Returns whether there are more rows. */
   async function send(page: ObservationSeen, write: WriteText): Promise<boolean> {
     const now = state();
     if (now === undefined) return false;
     from = behind(page.rows, from);
     const observation = observationOf(now, page, from);
-    // What is no row: an event that repeats it says nothing.
+    // The observation without its rows: an event that only repeats it is not sent.
     const summary = JSON.stringify({ ...observation, log: [] });
     if (page.rows.length > 0 || summary !== last) {
       last = summary;
@@ -84,7 +84,7 @@ export function createWatch(options: WatchOptions) {
     return page.more;
   }
 
-  /** Sends all that is new; answers when to try again where the owner has no answer. */
+  /** Sends all that is new. Returns when to try again if the owner has no answer. */
   async function drain(write: WriteText): Promise<number | undefined> {
     for (;;) {
       const page = await read(from);

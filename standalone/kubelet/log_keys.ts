@@ -1,4 +1,4 @@
-/** Finds which start of a container a reader of its log means. Pure. */
+/** Choice of the container start that a log request means. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import type { LogKey } from "./logs.ts";
@@ -28,7 +28,7 @@ function isContainerOf(pod: Pod, container: string): boolean {
   return specs.some(({ name }) => name === container);
 }
 
-/** Whether a container has run at least once, by its status. */
+/** Returns whether a container has run at least once, by its status. */
 function hasRun({ lastState, state }: ContainerStatus): boolean {
   return Boolean(lastState?.terminated || state?.running || state?.terminated);
 }

@@ -1,4 +1,4 @@
-/** Reads what a request to the kubelet's log endpoint asks for. Pure. */
+/** Requests to the kubelet's log endpoint, parsed. Pure. */
 import type { LogOptions } from "./log_reader.ts";
 
 /** A log that is asked for. */
@@ -9,7 +9,7 @@ export interface LogRequest {
   readonly options: LogOptions & { readonly previous?: boolean };
 }
 
-/** What is wrong with a request, and the HTTP status that fits. */
+/** Problem of a request, and the HTTP status that fits. */
 export interface LogRefusal {
   readonly code: 400 | 404 | 405;
   readonly message: string;

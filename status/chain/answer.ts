@@ -18,7 +18,7 @@ import type { UnauthorizedReason } from "../../http/callers/bearer.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import type { StreamLimitReason } from "../../http/limits/stream_limits.ts";
 
-/** Why a push was refused. Tests and debug logs match `why`; clients see a terse Status. */
+/** Refusal of a push. Tests and debug logs match `why`; clients see a terse Status. */
 export type Refusal =
   | { readonly why: "unknown_path" | "unknown_job" | "no_status" }
   | { readonly why: "wrong_method"; readonly allow: string }
@@ -28,7 +28,7 @@ export type Refusal =
   | {
     readonly why: RateReason;
     readonly retryAfterMs: number;
-    /** Whether the connection is closed after the answer: nothing good comes of it. */
+    /** Whether the connection is closed after the response. */
     readonly closes?: boolean;
   }
   | { readonly why: "invalid" | "invalid_query"; readonly causes: readonly FailureCause[] }
@@ -44,7 +44,7 @@ export type ForbiddenReason =
   | "service_account_gone"
   | "not_of_this_job";
 
-/** Which limit was passed. */
+/** Limits that a request may exceed. */
 export type RateReason =
   | "peer_limit"
   | "pod_limit"

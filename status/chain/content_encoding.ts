@@ -1,7 +1,7 @@
-/** Bodies that come packed: gzip, bounded before and after it is unpacked. */
+/** Content encodings of bodies: gzip, bounded before and after it is unpacked. */
 import { gunzipSync } from "node:zlib";
 
-/** How a body is packed: the value of Content-Encoding, understood. */
+/** Content encoding of a body. */
 export type Packing = "none" | "gzip" | "unknown";
 
 /** Reads Content-Encoding. Several encodings on top of each other are unknown ones. */

@@ -21,23 +21,23 @@ export interface Push {
   /** Of a history: what came before `trainerStatus`, in order. */
   readonly earlier?: readonly TrainerStatus[];
   /**
-   * What the client wrote where a sample's time was moved, of `earlier` and `trainerStatus` in order: by it
-   * a retry is known, whose time is moved elsewhere. Absent where none was.
+   * Times of samples as the client wrote them, of those of `earlier` and `trainerStatus` whose time was
+   * moved, in order: they identify a retry, whose time is moved elsewhere. Absent if none was moved.
    */
   readonly sentTimes?: readonly (string | undefined)[];
-  /** Counts the pod's pushes, where the client says so. */
+  /** Number of the push, if the client counts them. */
   readonly sequence?: number;
   /** Wall-clock time of arrival, in milliseconds. */
   readonly receivedMs: number;
 }
 
-/** Where a push comes from, once ownership is known. */
+/** Origin of a push, once ownership is known. */
 export interface PushOrigin {
   readonly job: JobRef;
   readonly pod: { readonly name: string; readonly uid: string };
 }
 
-/** What a trainer is told to do, in the answer to a push. */
+/** Instruction to a trainer, in the response to a push. */
 export interface Control {
   readonly stop: boolean;
   readonly reason: string;
@@ -50,12 +50,12 @@ export type Acceptance =
   | { readonly ok?: false; readonly retryAfterMs: number; readonly reason: string };
 
 /**
- * Hands a push to the owner of its state; answers at once where nothing has to be waited for.
- * `signal` aborts when nobody waits for the answer.
+ * Hands a push to the owner of its state. It returns no promise if nothing has to be waited for.
+ * `signal` aborts when the answer is no longer awaited.
  */
 export type AcceptPush = (push: Push, signal: AbortSignal) => Acceptance | Promise<Acceptance>;
 
-/** Filled in by the stages, in their order. */
+/** State of a request, filled in by the stages in their order. */
 export interface Exchange {
   readonly request: HttpRequest;
   /** Key under which the peer is counted. */
@@ -73,7 +73,7 @@ export interface Exchange {
   audience?: string;
   pod?: { readonly name: string; readonly uid: string };
   jobUid?: string;
-  /** When the pod started, in milliseconds since the epoch, where that is known. */
+  /** When the pod started, in milliseconds since the epoch, if that is known. */
   podStartMs?: number;
   body?: PushBody;
   response?: HttpResponse;

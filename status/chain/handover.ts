@@ -1,4 +1,4 @@
-/** What is pushed, and the hand-over to the owner of the job's state. */
+/** Stages that read the body of a push, and hand it to the owner of the job's state. */
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import { okResponse, type Refusal } from "./answer.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";
@@ -71,7 +71,7 @@ export interface AcceptDeadline {
   readonly acceptDeadlineMs: number;
 }
 
-/** Nobody looks at it: an error of its own for each push would cost more than the push. */
+/** Reason of the abort, which is never read: an error for each push would cost more than the push. */
 const ANSWERED = "answered";
 
 async function inTime(
@@ -90,7 +90,7 @@ async function inTime(
   }
 }
 
-/** What is handed over: the newest sample with a time that can be, and what came before it. */
+/** Returns the push to hand over: the newest sample with a plausible time, and what came before it. */
 function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] } {
   const { trainerStatus, earlier, sequence } = found(exchange.body, "body");
   if (trainerStatus === undefined) return { warnings: [] };
@@ -112,14 +112,14 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
   return { push, warnings };
 }
 
-/** What a 200 says of what was pushed: that itself; of a history its newest sample, and how many. */
+/** Returns what a 200 repeats of a push: all of it; of a history its newest sample, and their number. */
 function echo({ chain, body }: Exchange): Record<string, unknown> {
   const { earlier, ...pushed } = found(body, "body");
   if (chain !== "history") return pushed;
   return { ...pushed, count: earlier === undefined ? 0 : earlier.length + 1 };
 }
 
-/** Makes the answer of what the owner says. */
+/** Makes the response from the owner's answer. */
 function answer(exchange: Exchange, acceptance: Acceptance, warnings: readonly string[]): Outcome {
   if (!acceptance.ok) {
     const { reason, retryAfterMs } = acceptance;

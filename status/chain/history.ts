@@ -1,4 +1,4 @@
-/** The body of a history: samples that a client kept while it could not push, in their order. */
+/** Body of a history: samples that a client kept while it could not push, in their order. */
 import { z } from "zod";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";

@@ -1,10 +1,10 @@
-/** Times that cannot be: what comes from the future, or from before its pod. */
+/** Correction of implausible times: those in the future, or before the pod's start. */
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 
-/** Between what moments a sample can have been taken, in milliseconds since the epoch. */
+/** Moments between which a sample was taken, in milliseconds since the epoch. */
 export interface Bounds {
   readonly nowMs: number;
-  /** When the pod started, where that is known. */
+  /** When the pod started, if that is known. */
   readonly startMs?: number;
 }
 
@@ -14,7 +14,7 @@ interface Moved {
   readonly to?: keyof Bounds;
 }
 
-/** TrainJobs hold whole seconds: who is ahead by less is not told of it. */
+/** Objects hold whole seconds: a clock that is ahead by less gets no warning. */
 const UNNOTICED_MS = 1000;
 
 const WHAT: Readonly<Record<keyof Bounds, { why: string; taken: string }>> = {

@@ -1,20 +1,20 @@
-/** The body of a push: what it may hold, and what is wrong with one that holds something else. */
+/** Body of a push: its schema, and the problems of one that does not fit. */
 import { z } from "zod";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { FailureCause } from "../../http/refusals.ts";
 
-/** Most problems that one answer names. */
+/** Most problems that one response names. */
 export const MAX_CAUSES = 20;
 const INT32_MAX = 2_147_483_647;
 
 /** A push as it is read from the wire: only what is known, nulls left out. */
 export interface PushBody {
-  /** Absent where the client had nothing to report: then nothing changes. */
+  /** Absent if the client had nothing to report: then nothing changes. */
   readonly trainerStatus?: TrainerStatus;
   /** Of a history: what came before `trainerStatus`, in order. */
   readonly earlier?: readonly TrainerStatus[];
-  /** Counts a pod's pushes, where the client says so. */
+  /** Number of the push, if the client counts them. */
   readonly sequence?: number;
 }
 
@@ -64,7 +64,7 @@ function isTime(value: string): boolean {
   return isShaped && year >= 0 && year <= 9999;
 }
 
-/** What a trainer reports, as it is read from the wire. */
+/** Report of a trainer, as it is read from the wire. */
 export const trainerStatusSchema = z.object({
   progressPercentage: wholeNumber(0, 100).nullish(),
   estimatedRemainingSeconds: wholeNumber(0, INT32_MAX).nullish(),
@@ -84,7 +84,7 @@ function fieldOf(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-/** What is wrong, at most {@link MAX_CAUSES}, with the paths of fields below `root`. */
+/** Returns the problems, at most {@link MAX_CAUSES}, with the paths of fields below `root`. */
 export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): FailureCause[] {
   return error.issues.slice(0, MAX_CAUSES).map((issue) => ({
     field: fieldOf([...root, ...issue.path]),
@@ -92,7 +92,7 @@ export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): 
   }));
 }
 
-/** A status without what is null. */
+/** Returns a status without null fields. */
 export function compactStatus(status: z.infer<typeof trainerStatusSchema>): TrainerStatus {
   const { progressPercentage, estimatedRemainingSeconds, metrics, lastUpdatedTime } = status;
   return {

@@ -30,7 +30,7 @@ export interface PushRateLimits {
   readonly maxKeys: number;
 }
 
-/** What is used where nothing else is asked for. */
+/** Default limits. */
 export const DEFAULT_RATE_LIMITS: PushRateLimits = {
   failuresPerPeer: { ratePerSecond: 20, burst: 200 },
   pushesPerPod: { ratePerSecond: 20, burst: 100 },
@@ -57,7 +57,7 @@ export interface PushHandlerOptions {
   readonly ownership: Pick<Ownership, "decide">;
   /** Absent: tokens are checked locally only. */
   readonly reviews?: Pick<ReviewCache, "known" | "review">;
-  /** Whether the review of this push's token is waited for. Default: of none. */
+  /** Returns whether the review of a push's token is waited for. Default: never. */
   readonly awaitsReview?: (origin: PushOrigin) => boolean;
   readonly accept: AcceptPush;
   /** How long `accept` may take. Default 3 s: clients give up after 5. */
@@ -66,7 +66,7 @@ export interface PushHandlerOptions {
   readonly reading?: ReadingParts;
   readonly clock: Clock;
   readonly limits?: Partial<PushRateLimits>;
-  /** What the server goes by, too. Default: peers of this handler's own. */
+  /** Record of peers, which the server shares. Default: one of this handler's own. */
   readonly peers?: Peers;
   /** `pushes_total{result}` and `push_seconds`. */
   readonly onPush?: (result: RequestResult, seconds: number) => void;
@@ -108,10 +108,10 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     subjectHistories,
   });
 
-  /** An outage is told once, not once a push; it is over with the next push that is accepted. */
+  /** An outage is logged once, not once a push; it is over with the next push that is accepted. */
   let outage = false;
 
-  /** What no stage foresaw: an API server without answer, a client that went away, a bug. */
+  /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
   function failure(error: unknown, exchange: Exchange): Refusal {
     const job = loggedJob(exchange);
     const isAway = error instanceof KubeError || error instanceof TransportError;
@@ -121,7 +121,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     }
     const level = isAway && !outage ? "warn" : "debug";
     outage ||= isAway;
-    log[level]("pushes cannot be checked, clients are told to try again", {
+    log[level]("pushes cannot be checked, clients are asked to try again", {
       ...job,
       problem: messageOf(error),
     });
@@ -135,7 +135,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
       if (refused !== undefined) return refused;
       for (const stage of chains[found(exchange.chain, "chain")]) {
         const outcome = stage.run(exchange);
-        // Only what waits for something costs a turn.
+        // Only a stage that waits for something costs a turn.
         const refusal = outcome instanceof Promise ? await outcome : outcome;
         if (refusal !== undefined) return refusal;
       }
@@ -148,7 +148,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   }
 
   function answer(exchange: Exchange, refusal: Refusal | undefined): HttpResponse {
-    // Its token is good, and it is part of the job that it speaks of.
+    // The token is good, and its pod is part of the job.
     if (exchange.jobUid !== undefined) peers.proved(exchange.peer, exchange.monotonicMs);
     if (refusal === undefined) {
       outage = false;

@@ -1,4 +1,4 @@
-/** What the owner holds for readers during one term: the newest status of each job, and who waits. */
+/** Newest status of each job that the owner holds for readers during one term. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
@@ -17,7 +17,7 @@ export interface HeldStatuses extends Pick<WaitingPolls, "poll" | "close"> {
 
 /** Options of {@link createHeldStatuses}. */
 export interface HeldStatusesOptions {
-  /** What the object of that UID itself shows; undefined where it shows nothing. */
+  /** Returns what the object of that UID itself shows; undefined if it shows nothing. */
   readonly shown: (job: JobRef) => TrainerStatus | undefined;
   readonly clock: Clock;
   /** Tells this term from every other one. */

@@ -1,7 +1,7 @@
-/** What a GET of the status path asks for, by its query. Pure. */
+/** Query of a GET of the status path. Pure. */
 import type { FailureCause } from "../../http/refusals.ts";
 
-/** What is asked for, or what is wrong with the query. */
+/** Meaning of a query, or its problems. */
 export type ReadQuery =
   | { readonly route: "read" | "watch" }
   | { readonly causes: readonly FailureCause[] };
@@ -13,14 +13,14 @@ const VALUES: ReadonlyMap<string, "read" | "watch"> = new Map([
   ["false", "read"],
   ["0", "read"],
 ]);
-/** Most problems that one answer names. */
+/** Most problems that one response names. */
 const MAX_CAUSES = 20;
-/** What of an unknown name is told back. */
+/** Characters of an unknown name that a problem repeats. */
 const MAX_NAME = 64;
 
 /**
  * Reads a query without its question mark. `watch` alone is known, once, true or false; whatever else
- * is refused rather than ignored, lest somebody who misspells `watch` waits for events in vain.
+ * is refused rather than ignored, lest a client that misspells `watch` wait for events in vain.
  */
 export function readQuery(query: string): ReadQuery {
   const parameters = new URLSearchParams(query);

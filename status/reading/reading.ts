@@ -1,4 +1,4 @@
-/** What readers of a job's status get, and which of two is newer. Pure. */
+/** Readings of a job's status, and which of two is newer. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Refused } from "../../http/replicas/owner_router.ts";
@@ -8,7 +8,7 @@ export interface JobStatus {
   readonly trainerStatus: TrainerStatus;
   /** RFC 3339: when a replica took the push; of an object's own status, its `lastUpdatedTime`. */
   readonly receivedTime: string;
-  /** Name of the pod that pushed it; absent where it is the object's own status. */
+  /** Name of the pod that pushed it; absent if it is the object's own status. */
   readonly pod?: string | undefined;
 }
 
@@ -17,11 +17,11 @@ export interface Reading {
   readonly uid: string;
   /** Changes with the status, and with the owner; nothing else may be made of it. */
   readonly cursor: string;
-  /** Absent where nothing was pushed yet. */
+  /** Absent if nothing was pushed yet. */
   readonly status?: JobStatus | undefined;
 }
 
-/** What a reader asks of one job: everything, or only what differs from what the cursor stands for. */
+/** Question about one job: for everything, or only for what differs from the cursor's state. */
 export interface ReadEntry {
   readonly job: JobRef;
   readonly cursor?: string | undefined;
@@ -30,7 +30,7 @@ export interface ReadEntry {
 /** The owner's answer to a reader. */
 export type ReadAnswer = { readonly ok: true; readonly status?: JobStatus | undefined } | Refused;
 
-/** Reads a job's newest status wherever its owner is. `signal` aborts when nobody waits any more. */
+/** Reads a job's newest status wherever its owner is. `signal` aborts when the answer is no longer awaited. */
 export type ReadStatus = (
   job: JobRef,
   signal: AbortSignal,
@@ -48,7 +48,7 @@ export function timeOf(text: string): number {
 }
 
 /**
- * Whether a reader that has `last` wants `next`. What an owner was pushed is newer than anything
+ * Returns whether `next` is news to a reader that has `last`. A pushed status is newer than anything
  * before it, whatever its times say; an object's own status only where its time is later.
  */
 export function isNews(next: JobStatus, last: JobStatus | undefined): boolean {

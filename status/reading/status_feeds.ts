@@ -1,4 +1,4 @@
-/** Follows the jobs that streams of this replica read: one feed a job, many jobs a call to the owner. */
+/** Feeds of the jobs that streams of this replica read: one feed a job, many jobs a call to the owner. */
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../../kube/backoff.ts";
@@ -8,7 +8,7 @@ import type { JobStatus, ReadEntry, Reading } from "./reading.ts";
 
 /**
  * Asks the owner, wherever it is, for what differs from the cursors; it may wait up to `waitMs` until
- * something does. Undefined where there is no owner, or no answer.
+ * something does. Returns undefined if there is no owner, or no answer.
  */
 export type PollOwner = (
   entries: readonly ReadEntry[],
@@ -19,7 +19,7 @@ export type PollOwner = (
 /** Options of {@link createFeeds}. */
 export interface FeedsOptions<Value> {
   readonly poll: PollOwner;
-  /** What followers are told of a reading; undefined: nothing. */
+  /** Returns what followers get of a reading; undefined: nothing. */
   readonly valueOf: (reading: Reading) => Value | undefined;
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
@@ -33,7 +33,7 @@ export type StatusFeedsOptions = Omit<FeedsOptions<JobStatus>, "valueOf">;
 
 /** Feeds by job. */
 export interface Feeds<Value> {
-  /** Hears of the job's value and of each newer one. Answers how to stop that. */
+  /** Calls the listener with the job's value and each newer one. Returns how to stop that. */
   follow(job: JobRef, listener: (value: Value) => void): () => void;
   /** Jobs that are followed. */
   jobs(): number;
@@ -60,7 +60,7 @@ interface Group<Value> {
   readonly kind: JobKind;
   /** By UID; those that had news last stand last. */
   readonly feeds: Map<string, Feed<Value>>;
-  /** Breaks off the call under way: there is somebody new, or nobody any more. */
+  /** Breaks off the call under way: there is a new follower, or none is left. */
   cut: () => void;
   isRunning: boolean;
   running: Promise<void>;
@@ -69,12 +69,12 @@ interface Group<Value> {
 /** The newest statuses by job. */
 export type StatusFeeds = Feeds<JobStatus>;
 
-/** Creates {@link StatusFeeds}; nothing runs while nobody follows. */
+/** Creates {@link StatusFeeds}; nothing runs without a follower. */
 export function createStatusFeeds(options: StatusFeedsOptions): StatusFeeds {
   return createFeeds({ ...options, valueOf: ({ status }) => status });
 }
 
-/** Takes an answer: what it brings is passed on, and goes to the end of the line. */
+/** Passes the news of an answer on; jobs with news go to the end of the line. */
 function deliver<Value>(
   group: Group<Value>,
   readings: readonly Reading[],
@@ -94,7 +94,7 @@ function deliver<Value>(
   }
 }
 
-/** Creates {@link Feeds}; nothing runs while nobody follows. */
+/** Creates {@link Feeds}; nothing runs without a follower. */
 export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
   const { poll, valueOf, clock, random = Math.random, jobsPerCall = 500 } = options;
   const log = getLogger(["milepost", "status"]);
@@ -102,7 +102,7 @@ export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
   const byUid = new Map<string, { readonly feed: Feed<Value>; readonly group: Group<Value> }>();
   const closed = new AbortController();
 
-  /** One call; answers how long to rest after it. */
+  /** Makes one call. Returns how long to pause after it. */
   async function round(group: Group<Value>, failures: number): Promise<number | undefined> {
     const over = new AbortController();
     group.cut = () => over.abort();

@@ -1,4 +1,4 @@
-/** A job's status as server-sent events, for as long as its reader may have them. */
+/** Status of a job as server-sent events. */
 import {
   type EventLoopOptions,
   eventText,
@@ -12,9 +12,9 @@ export { commentText, eventText, type JobEnd, type StreamEnd } from "../../http/
 /** Options of {@link runEventStream}. */
 export interface EventStreamOptions
   extends Omit<EventLoopOptions, "follow" | "sendNews" | "sendLast"> {
-  /** Follows the job's status; answers how to stop that. */
+  /** Calls the listener with each status of the job. Returns how to stop that. */
   readonly follow: (listener: (status: JobStatus) => void) => () => void;
-  /** The newest status at the job's end; undefined where it cannot be had. */
+  /** Returns the newest status at the job's end; undefined if it is out of reach. */
   readonly lastStatus: () => Promise<JobStatus | undefined>;
 }
 

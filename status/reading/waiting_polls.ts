@@ -1,15 +1,15 @@
-/** Who waits at the owner until the state of a job is another than they know: for one term. */
+/** Polls that wait at the owner, for one term, until the state of a job changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ReadEntry, Reading } from "./reading.ts";
 
-/** Answers polls, at once or when something changes. */
+/** Polls, which resolve at once or when something changes. */
 export interface WaitingPolls {
   /** The state of the job of that UID is another now. */
   changed(uid: string): void;
   /**
-   * The jobs whose state is not the one of their cursor; where there are none, waits for up to
-   * `waitMs` milliseconds until there are. Answers what there is when `signal` aborts, or the term
+   * Returns the jobs whose state is not the one of their cursor; if there are none, waits for up to
+   * `waitMs` milliseconds until there are. Returns what there is when `signal` aborts, or the term
    * ends. Never throws.
    */
   poll(
@@ -17,7 +17,7 @@ export interface WaitingPolls {
     waitMs: number,
     signal: AbortSignal,
   ): Promise<readonly Reading[]>;
-  /** The term is over: who waits is answered, and nobody waits any more. */
+  /** Ends the term: polls that wait resolve, and later ones do not wait. */
   close(): void;
 }
 
@@ -25,7 +25,7 @@ export interface WaitingPolls {
 export function createWaitingPolls(
   { read, clock }: { readonly read: (job: JobRef) => Reading; readonly clock: Clock },
 ): WaitingPolls {
-  /** Who waits for a job, by its UID. */
+  /** Waiting polls by the UID of their job. */
   const waiting = new Map<string, Set<() => void>>();
   const closed = new AbortController();
 
@@ -35,7 +35,7 @@ export function createWaitingPolls(
       return reading.cursor === cursor ? [] : [reading];
     });
 
-  /** Calls `ring` at the next change of one of the jobs; answers how to stop that. */
+  /** Calls `ring` at the next change of one of the jobs. Returns how to stop that. */
   function listen(entries: readonly ReadEntry[], ring: () => void): () => void {
     for (const { job: { uid } } of entries) {
       const rings = waiting.get(uid) ?? new Set();
