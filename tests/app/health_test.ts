@@ -1,9 +1,12 @@
 /** What a probe and Prometheus read. */
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { startHealthServer, startMetricsServer } from "../../app/manager/health.ts";
 import { createMetrics } from "../../app/manager/metrics.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import { until } from "../support/until.ts";
 
 async function read(port: number, path: string): Promise<[number, string]> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`);
@@ -51,4 +54,21 @@ Deno.test("startHealthServer() says which flag to change where the port is taken
     (error) => error instanceof ConfigurationError && /--health-port/.test(error.message),
   );
   await first.close(1000);
+});
+
+Deno.test("startHealthServer() closes a connection whose header never ends", async () => {
+  const clock = new FakeClock();
+  const server = await startHealthServer({ port: 0, hostname: "127.0.0.1", clock, checks: [] });
+  const socket = connect({ port: server.port, host: "127.0.0.1" });
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.on("error", () => {});
+  socket.write("GET /healthz HT");
+  socket.resume();
+  await until("the connection", () => server.connections() === 1);
+  await clock.advance(10_000);
+  await closed;
+  assert.equal(server.connections(), 0);
+  const closing = server.close(1000);
+  await clock.advance(1000);
+  await closing;
 });
