@@ -16,7 +16,7 @@ export interface CallOptions {
   /** The call fails after this many milliseconds, including waits that the server asks for. Default 30000. */
   deadlineMs?: number;
   /** Whether the call waits and tries again after 429 and 503 with `Retry-After`. Default true. */
-  heedRetryAfter?: boolean;
+  honorRetryAfter?: boolean;
 }
 
 /** Which objects of a kind. Without a namespace: of all of them. */

@@ -72,7 +72,7 @@ export function createClient(options: ClientOptions): ClosableClient {
     options: CallOptions,
     read: (response: Response) => Promise<R>,
   ): Promise<R> {
-    const { deadlineMs = defaultDeadlineMs, signal, heedRetryAfter = true } = options;
+    const { deadlineMs = defaultDeadlineMs, signal, honorRetryAfter = true } = options;
     const onDeadline = () => late(request, deadlineMs);
     const end = clock.monotonic() + deadlineMs;
     return await withDeadline({ clock, deadlineMs, signal, onDeadline }, async (signal) => {
@@ -80,7 +80,7 @@ export function createClient(options: ClientOptions): ClosableClient {
         const response = await send(request, signal);
         if (response.ok) return await read(response);
         const error = await errorOf(response, request);
-        const wait = heedRetryAfter && waits < WAITS ? waitFor(error, random) : undefined;
+        const wait = honorRetryAfter && waits < WAITS ? waitFor(error, random) : undefined;
         if (wait === undefined || clock.monotonic() + wait >= end) throw error;
         await clock.sleep(wait, signal);
         signal.throwIfAborted();
@@ -118,9 +118,9 @@ export function createClient(options: ClientOptions): ClosableClient {
   return {
     get: (kind, key, options = {}) => callFor(kind, getRequest(kind, key), options),
     async list(kind, options: ListOptions & CallOptions = {}) {
-      const { namespace, signal, deadlineMs, heedRetryAfter, ...query } = options;
+      const { namespace, signal, deadlineMs, honorRetryAfter, ...query } = options;
       const request = listRequest(kind, namespace, { ...query });
-      const bounds = { signal, deadlineMs, heedRetryAfter };
+      const bounds = { signal, deadlineMs, honorRetryAfter };
       return decodeList(kind, await call(request, bounds, (answer) => jsonOf(answer, request)));
     },
     create: (kind, object, options = {}) => callFor(kind, createRequest(kind, object), options),

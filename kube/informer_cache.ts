@@ -70,8 +70,8 @@ class Index<T extends object> {
   }
 }
 
-/** Objects by namespace, then by name: a key for each would be one more string for each. */
-class Shelf<T extends object> {
+/** Objects by namespace, then by name. One key for both would cost another string for each object. */
+class ObjectsByNamespace<T extends object> {
   readonly #namespaces = new Map<string, Map<string, T>>();
 
   get(key: string): T | undefined {
@@ -101,7 +101,7 @@ class Shelf<T extends object> {
 
 /** An empty cache. Objects that are put in are frozen. */
 export function createInformerCache<T extends KubeObject>(indexes: Indexes<T>): InformerCache<T> {
-  const objects = new Shelf<T>();
+  const objects = new ObjectsByNamespace<T>();
   const table = new Map(
     Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf)]),
   );

@@ -139,7 +139,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   /** Takes or renews the lease. The time counts from before the request was sent. */
   async function attempt(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
     const began = clock.monotonic();
-    const bounds = { signal, deadlineMs, heedRetryAfter: false };
+    const bounds = { signal, deadlineMs, honorRetryAfter: false };
     const old = await getOrUndefined(client, LEASE_KIND, { namespace, name }, bounds);
     if (old !== undefined) observe(old);
     if (takenForMs(old) > 0) return false;
@@ -195,7 +195,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
 
   async function release(): Promise<void> {
     const signal = new AbortController().signal;
-    const bounds = { signal, deadlineMs: RELEASE_DEADLINE_MS, heedRetryAfter: false };
+    const bounds = { signal, deadlineMs: RELEASE_DEADLINE_MS, honorRetryAfter: false };
     try {
       const lease = await client.get(LEASE_KIND, { namespace, name }, bounds);
       if (lease.spec?.holderIdentity !== identity) return;

@@ -13,8 +13,8 @@ export type Patch =
   | { type: "strategic"; body: unknown }
   | { type: "json"; operations: JsonPatchOperation[] };
 
-/** The path of a kind: what a request needs of it. */
-export type Place = Pick<
+/** Fields of a kind that a request path is made of. */
+export type ResourcePath = Pick<
   ResourceKind<unknown>,
   "group" | "version" | "kind" | "plural" | "namespaced"
 >;
@@ -48,7 +48,7 @@ function segment(text: string | undefined, what: string): string {
 }
 
 /** Path of all objects of a kind, in one namespace if one is given. */
-export function collectionPath(kind: Place, namespace?: string): string {
+export function collectionPath(kind: ResourcePath, namespace?: string): string {
   const root = kind.group === "" ? "/api" : "/apis";
   const base = `${root}/${groupVersion(kind)}`;
   if (namespace === undefined || !kind.namespaced) return `${base}/${kind.plural}`;
@@ -56,7 +56,7 @@ export function collectionPath(kind: Place, namespace?: string): string {
 }
 
 /** Path of one object, or of a subresource of it. */
-function objectPath(kind: Place, key: ObjectKey, subresource?: string): string {
+function objectPath(kind: ResourcePath, key: ObjectKey, subresource?: string): string {
   const name = segment(key.name, `the name of a ${kind.kind}`);
   if (kind.namespaced) segment(key.namespace, `the namespace of ${kind.kind} ${key.name}`);
   const path = `${collectionPath(kind, key.namespace)}/${name}`;
@@ -82,25 +82,29 @@ function withBody(
   return { ...base, headers: { ...ACCEPT, "content-type": type }, body: JSON.stringify(body) };
 }
 
-function named(kind: Place, subresource: string | undefined): string {
+function named(kind: ResourcePath, subresource: string | undefined): string {
   return subresource === undefined ? kind.plural : `${kind.plural}/${subresource}`;
 }
 
 /** Reads one object. */
-export function getRequest(kind: Place, key: ObjectKey): KubeRequest {
+export function getRequest(kind: ResourcePath, key: ObjectKey): KubeRequest {
   const path = objectPath(kind, key);
   return { verb: "get", resource: kind.plural, method: "GET", path, headers: ACCEPT };
 }
 
 /** Reads a page of a list. */
-export function listRequest(kind: Place, namespace: string | undefined, query: Query): KubeRequest {
+export function listRequest(
+  kind: ResourcePath,
+  namespace: string | undefined,
+  query: Query,
+): KubeRequest {
   const path = collectionPath(kind, namespace) + queryText(query);
   return { verb: "list", resource: kind.plural, method: "GET", path, headers: ACCEPT };
 }
 
 /** Watches a list. */
 export function watchRequest(
-  kind: Place,
+  kind: ResourcePath,
   namespace: string | undefined,
   query: Query,
 ): KubeRequest {
@@ -113,12 +117,12 @@ export function watchRequest(
 }
 
 /** The object with the `apiVersion` and `kind` of its kind. */
-function typed(kind: Place, object: KubeObject): KubeObject {
+function typed(kind: ResourcePath, object: KubeObject): KubeObject {
   return { ...object, apiVersion: groupVersion(kind), kind: kind.kind };
 }
 
 /** Creates an object in the namespace of its metadata. */
-export function createRequest(kind: Place, object: KubeObject): KubeRequest {
+export function createRequest(kind: ResourcePath, object: KubeObject): KubeRequest {
   const namespace = object.metadata?.namespace;
   // A TokenReview and its like have no metadata and no namespace.
   if (kind.namespaced) segment(namespace, `the namespace of a ${kind.kind} to create`);
@@ -128,7 +132,11 @@ export function createRequest(kind: Place, object: KubeObject): KubeRequest {
 }
 
 /** Replaces an object, or one of its subresources. */
-export function replaceRequest(kind: Place, object: KubeObject, subresource?: string): KubeRequest {
+export function replaceRequest(
+  kind: ResourcePath,
+  object: KubeObject,
+  subresource?: string,
+): KubeRequest {
   const { namespace, name = "" } = object.metadata ?? {};
   const path = objectPath(kind, { namespace, name }, subresource);
   const base = { verb: "update", resource: named(kind, subresource), method: "PUT", path };
@@ -137,7 +145,7 @@ export function replaceRequest(kind: Place, object: KubeObject, subresource?: st
 
 /** Patches an object, or one of its subresources. */
 export function patchRequest(
-  kind: Place,
+  kind: ResourcePath,
   key: ObjectKey,
   patch: Patch,
   subresource?: string,
@@ -156,7 +164,7 @@ export interface Deletion {
 }
 
 /** Deletes an object. */
-export function deleteRequest(kind: Place, key: ObjectKey, deletion: Deletion): KubeRequest {
+export function deleteRequest(kind: ResourcePath, key: ObjectKey, deletion: Deletion): KubeRequest {
   const base = {
     verb: "delete",
     resource: kind.plural,
@@ -170,7 +178,7 @@ export function deleteRequest(kind: Place, key: ObjectKey, deletion: Deletion): 
 
 /** Posts to a subresource of an object. */
 export function createSubresourceRequest(
-  kind: Place,
+  kind: ResourcePath,
   key: ObjectKey,
   subresource: string,
   body: unknown,

@@ -49,7 +49,7 @@ async function find<T extends KubeObject>(
 ): Promise<T | undefined> {
   const held = cache.get(key);
   if (held !== undefined) return held;
-  const bounds = { signal, deadlineMs: READ_DEADLINE_MS, heedRetryAfter: false };
+  const bounds = { signal, deadlineMs: READ_DEADLINE_MS, honorRetryAfter: false };
   return await getOrUndefined(client, kind, key, bounds);
 }
 

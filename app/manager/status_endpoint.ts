@@ -69,7 +69,7 @@ function lookup<T extends OwnedObject>(
     budget,
     cached: (key) => cache.get(key),
     read: (key) => {
-      const bounds = { deadlineMs: READ_DEADLINE_MS, heedRetryAfter: false };
+      const bounds = { deadlineMs: READ_DEADLINE_MS, honorRetryAfter: false };
       return getOrUndefined(parts.client, kind, key, bounds);
     },
     clock: parts.clock,

@@ -51,7 +51,7 @@ const REVIEW_DEADLINE_MS = 3000;
 const boundsOf = ({ signal, deadlineMs = REVIEW_DEADLINE_MS }: ReviewBounds) => ({
   ...(signal !== undefined && { signal }),
   deadlineMs,
-  heedRetryAfter: false,
+  honorRetryAfter: false,
 });
 
 /**

@@ -232,7 +232,7 @@ class CachedPlans implements PlanCache {
     const id = `${kind.plural}.${kind.group} ${formatKey({ namespace, name })}`;
     const { client, deadlineMs } = this.options;
     const reading = this.#reads.get(id) ??
-      getOrUndefined(client, kind, { namespace, name }, { deadlineMs, heedRetryAfter: false })
+      getOrUndefined(client, kind, { namespace, name }, { deadlineMs, honorRetryAfter: false })
         .catch((error) => {
           this.#reads.delete(id);
           throw error;

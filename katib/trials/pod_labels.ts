@@ -45,7 +45,7 @@ export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions):
   const reads = new Map<string, Promise<Labels | undefined>>();
 
   async function read({ namespace, name, uid }: PodIdentity): Promise<Labels | undefined> {
-    const bounds = { deadlineMs, heedRetryAfter: false };
+    const bounds = { deadlineMs, honorRetryAfter: false };
     const live = await getOrUndefined(client, KINDS.pod, { namespace, name }, bounds);
     if (live?.metadata?.uid !== uid) return undefined;
     const labels = live.metadata.labels ?? {};

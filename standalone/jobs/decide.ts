@@ -41,7 +41,7 @@ export interface JobPlan {
 }
 
 /** The state of a Job. */
-export interface JobScene {
+export interface JobSnapshot {
   readonly job: Job;
   /** The pods that the Job controls by uid. */
   readonly pods: readonly Pod[];
@@ -49,26 +49,27 @@ export interface JobScene {
   readonly backoff: Backoff;
 }
 
-interface Draft {
+/** A status as it will be written, with the events that follow the write. */
+interface StatusUpdate {
   readonly status: JobStatus;
   readonly events: readonly EventText[];
 }
 
 function withCondition(
-  draft: Draft,
-  update: Omit<ConditionUpdate, "status"> & { status?: "True" | "False" },
+  update: StatusUpdate,
+  condition: Omit<ConditionUpdate, "status"> & { status?: "True" | "False" },
   now: number,
-): Draft {
+): StatusUpdate {
   const conditions = setCondition(
-    draft.status.conditions,
-    { status: "True", ...update },
+    update.status.conditions,
+    { status: "True", ...condition },
     rfc3339(now),
   );
-  return { ...draft, status: { ...draft.status, conditions } };
+  return { ...update, status: { ...update.status, conditions } };
 }
 
-function withEvent(draft: Draft, event: EventText): Draft {
-  return { ...draft, events: [...draft.events, event] };
+function withEvent(update: StatusUpdate, event: EventText): StatusUpdate {
+  return { ...update, events: [...update.events, event] };
 }
 
 /** The condition that ended the Job, if one did. */
@@ -79,7 +80,7 @@ function terminal(job: Job) {
 }
 
 /** The plan for a Job that has ended: its pods are released, and it is deleted after its time. */
-function afterTheEnd({ job, pods, now }: JobScene, settings: JobSettings): JobPlan {
+function afterTheEnd({ job, pods, now }: JobSnapshot, settings: JobSettings): JobPlan {
   const endedAt = Date.parse(
     job.status?.completionTime ?? terminal(job)?.lastTransitionTime ?? "",
   );
@@ -124,20 +125,28 @@ export function withActive(status: JobStatus, active: number): JobStatus {
   return active > 0 ? { ...rest, active } : rest;
 }
 
-function withEnd(draft: Draft, { outcome, reason, message }: End, now: number): Draft {
+function withEnd(
+  update: StatusUpdate,
+  { outcome, reason, message }: End,
+  now: number,
+): StatusUpdate {
   const type = outcome === "failure"
     ? JOB_CONDITIONS.failureTarget
     : JOB_CONDITIONS.successCriteriaMet;
-  return withCondition(draft, { type, reason, message }, now);
+  return withCondition(update, { type, reason, message }, now);
 }
 
 /** The last condition of a Job, of which no pod is left to wait for. */
-function withLastWord(draft: Draft, { outcome, reason, message }: End, now: number): Draft {
+function withLastWord(
+  update: StatusUpdate,
+  { outcome, reason, message }: End,
+  now: number,
+): StatusUpdate {
   if (outcome === "failure") {
-    const failed = withCondition(draft, { type: JOB_CONDITIONS.failed, reason, message }, now);
+    const failed = withCondition(update, { type: JOB_CONDITIONS.failed, reason, message }, now);
     return withEvent(failed, { type: "Warning", reason, message });
   }
-  const complete = withCondition(draft, { type: JOB_CONDITIONS.complete, reason, message }, now);
+  const complete = withCondition(update, { type: JOB_CONDITIONS.complete, reason, message }, now);
   const status = { ...complete.status, completionTime: rfc3339(now) };
   return withEvent({ ...complete, status }, {
     type: "Normal",
@@ -146,32 +155,32 @@ function withLastWord(draft: Draft, { outcome, reason, message }: End, now: numb
   });
 }
 
-function ending(scene: JobScene, account: Account, base: Draft, end: End): JobPlan {
-  const { pods, now } = scene;
+function ending(snapshot: JobSnapshot, account: Account, base: StatusUpdate, end: End): JobPlan {
+  const { pods, now } = snapshot;
   const announced = withEnd(base, end, now);
   const settled = !pods.some((pod) => isTracked(pod) || isActive(pod) || isTerminating(pod)) &&
     account.uncounted.succeeded.length + account.uncounted.failed.length === 0;
-  const draft = settled ? withLastWord(announced, end, now) : announced;
+  const update = settled ? withLastWord(announced, end, now) : announced;
   return {
     deleteJob: false,
     create: [],
     discard: [],
     remove: pods.filter(isActive),
-    ...draft,
-    status: withActive(draft.status, 0),
+    ...update,
+    status: withActive(update.status, 0),
     release: account.release,
     ...(account.more && { requeueAfterMs: 1 }),
   };
 }
 
 /** The Suspended condition, its events and the start of the deadline's clock. */
-function withSuspension(draft: Draft, settings: JobSettings, now: number): Draft {
+function withSuspension(update: StatusUpdate, settings: JobSettings, now: number): StatusUpdate {
   const type = JOB_CONDITIONS.suspended;
-  const old = findCondition(draft.status.conditions, type);
+  const old = findCondition(update.status.conditions, type);
   if (settings.suspend) {
-    const { startTime: _reset, ...status } = draft.status;
+    const { startTime: _reset, ...status } = update.status;
     const reason = JOB_REASONS.suspended;
-    const suspended = withCondition({ ...draft, status }, {
+    const suspended = withCondition({ ...update, status }, {
       type,
       reason,
       message: "Job suspended",
@@ -182,10 +191,10 @@ function withSuspension(draft: Draft, settings: JobSettings, now: number): Draft
       message: "Job suspended",
     });
   }
-  const startTime = draft.status.startTime ?? rfc3339(now);
-  if (old?.status !== "True") return { ...draft, status: { ...draft.status, startTime } };
+  const startTime = update.status.startTime ?? rfc3339(now);
+  if (old?.status !== "True") return { ...update, status: { ...update.status, startTime } };
   const reason = JOB_REASONS.resumed;
-  const resumed = withCondition(draft, {
+  const resumed = withCondition(update, {
     type,
     status: "False",
     reason,
@@ -203,15 +212,20 @@ function soonest(...times: (number | undefined)[]): number | undefined {
   return known.length > 0 ? Math.min(...known) : undefined;
 }
 
-function running(scene: JobScene, input: EndingInput, account: Account, base: Draft): JobPlan {
-  const { job, pods, now, backoff } = scene;
+function running(
+  snapshot: JobSnapshot,
+  input: EndingInput,
+  account: Account,
+  base: StatusUpdate,
+): JobPlan {
+  const { job, pods, now, backoff } = snapshot;
   const { settings } = input;
   const backoffLeftMs = backoffLeft(pods, { rules: settings.podFailureRules, backoff, now });
   const { create, discard, waitMs } = job.metadata?.deletionTimestamp === undefined
     ? managePods({ settings, pods, account, backoffLeftMs })
     : { create: [], discard: [] };
-  const draft = withSuspension(base, settings, now);
-  const started = { ...job, status: draft.status };
+  const update = withSuspension(base, settings, now);
+  const started = { ...job, status: update.status };
   const kept = pods.filter((pod) => isActive(pod) && !discard.includes(pod));
   const requeueAfterMs = soonest(
     waitMs,
@@ -223,27 +237,27 @@ function running(scene: JobScene, input: EndingInput, account: Account, base: Dr
     create,
     discard,
     remove: [],
-    ...draft,
-    status: withActive(draft.status, kept.length),
+    ...update,
+    status: withActive(update.status, kept.length),
     release: account.release,
     ...(requeueAfterMs !== undefined && { requeueAfterMs }),
   };
 }
 
 /** What to do about a Job that this controller runs. The inputs are not changed. */
-export function decideJob(scene: JobScene): JobPlan {
-  const { job, pods, now } = scene;
+export function decideJob(snapshot: JobSnapshot): JobPlan {
+  const { job, pods, now } = snapshot;
   const settings = jobSettings(job);
-  if (terminal(job) !== undefined) return afterTheEnd(scene, settings);
+  if (terminal(job) !== undefined) return afterTheEnd(snapshot, settings);
   const input: EndingInput = { job, pods, settings, now };
   const early = earlyEnd(input);
   const before = takeAccount(job, pods, settings, (early ?? announcedEnd(job))?.outcome);
   const end = early ?? accountedEnd(input, before);
   const account = end === early ? before : takeAccount(job, pods, settings, end?.outcome);
-  const base: Draft = { status: countedStatus(job, pods, account), events: [] };
-  if (end === undefined) return running(scene, input, account, base);
-  const started: Draft = settings.suspend
+  const base: StatusUpdate = { status: countedStatus(job, pods, account), events: [] };
+  if (end === undefined) return running(snapshot, input, account, base);
+  const started: StatusUpdate = settings.suspend
     ? base
     : { ...base, status: { ...base.status, startTime: job.status?.startTime ?? rfc3339(now) } };
-  return ending(scene, account, started, end);
+  return ending(snapshot, account, started, end);
 }

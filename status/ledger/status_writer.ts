@@ -99,7 +99,7 @@ export function createStatusWriter(
   return async (job, status, signal) => {
     const { kind: { progress: place } } = job;
     if (place === undefined) return { result: "written" };
-    const bounds = { signal, deadlineMs, heedRetryAfter: false };
+    const bounds = { signal, deadlineMs, honorRetryAfter: false };
     try {
       const { operations, subresource } = progressPatch(place, job.uid, status);
       const patch = { type: "json", operations } as const;

@@ -190,7 +190,7 @@ Deno.test("`createClient()` waits as long as 429 and 503 ask for, a few times", 
     "but not when told not to, nor for long, nor beyond the deadline",
     () =>
       withClient((_request, count) => busy(count === 2 ? "60" : "3"), async ({ client, sent }) => {
-        await assert.rejects(client.get(WIDGET, KEY, { heedRetryAfter: false }), KubeError);
+        await assert.rejects(client.get(WIDGET, KEY, { honorRetryAfter: false }), KubeError);
         await assert.rejects(client.get(WIDGET, KEY), KubeError);
         await assert.rejects(client.get(WIDGET, KEY, { deadlineMs: 90 }), KubeError);
         assert.equal(sent.length, 3);
