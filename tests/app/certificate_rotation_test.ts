@@ -20,44 +20,50 @@ const SECRET = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret }
 /** Everything is rotated within seconds: as long as watches take here, with much to spare. */
 const POLICY = { ...CERTIFICATE_POLICY, propagationMs: 3_000 };
 
+/** Requests under way during a rotation, counted while they go on. */
+interface Load {
+  pushes: number;
+  lost: number;
+  admitted: number;
+  readonly refused: string[];
+}
+
 /** Pushes to every replica, with the CA that the job's ConfigMap holds, until `stop` aborts. */
 async function keepPushing(
   { plane }: Replicas,
   job: Pusher,
   replicas: readonly Replica[],
+  load: Load,
   stop: AbortSignal,
-): Promise<{ pushes: number; lost: number }> {
-  const count = { pushes: 0, lost: 0 };
+): Promise<void> {
   const key = { namespace: "default", name: childNames.tlsConfig(job.name) };
   const once = async (replica: Replica) => {
     const { data } = await plane.client.get(KINDS.configMap, key);
-    return (await job.push(replica, count.pushes % 100, data?.[CA_KEY] ?? "")).status === 200;
+    return (await job.push(replica, load.pushes % 100, data?.[CA_KEY] ?? "")).status === 200;
   };
   while (!stop.aborted) {
     for (const replica of replicas) {
       const done = await once(replica).catch(() => false) || await once(replica).catch(() => false);
-      count.pushes += 1;
-      if (!done) count.lost += 1;
+      load.pushes += 1;
+      if (!done) load.lost += 1;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  return count;
 }
 
 /** Creates TrainJobs, which the webhook judges, until `stop` aborts. */
 async function keepAdmitting(
   { plane }: Replicas,
+  load: Load,
   stop: AbortSignal,
-): Promise<{ admitted: number; refused: string[] }> {
-  const seen = { admitted: 0, refused: new Array<string>() };
+): Promise<void> {
   while (!stop.aborted) {
-    const job = trainJob(`admitted-${seen.admitted}`, "plain", { spec: { suspend: true } });
+    const job = trainJob(`admitted-${load.admitted}`, "plain", { spec: { suspend: true } });
     const create = () => plane.client.create(KINDS.trainJob, job);
-    await create().catch(create).catch((error) => seen.refused.push(String(error)));
-    seen.admitted += 1;
+    await create().catch(create).catch((error) => load.refused.push(String(error)));
+    load.admitted += 1;
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  return seen;
 }
 
 async function authorityOf({ plane }: Replicas): Promise<string | undefined> {
@@ -85,11 +91,13 @@ Deno.test("a deleted Secret leads to a new CA everywhere without a lost push or 
     const before = await authorityOf(cluster);
     const job = await pusher(cluster.plane, "rotated");
     const stop = new AbortController();
-    const load = Promise.all([
-      keepPushing(cluster, job, replicas, stop.signal),
-      keepAdmitting(cluster, stop.signal),
+    const load: Load = { pushes: 0, lost: 0, admitted: 0, refused: [] };
+    const loading = Promise.all([
+      keepPushing(cluster, job, replicas, load, stop.signal),
+      keepAdmitting(cluster, load, stop.signal),
     ]);
     try {
+      await until("there is load", () => load.pushes > 2 && load.admitted > 1);
       await cluster.plane.client.delete(KINDS.secret, SECRET);
       await until(
         "both replicas trust the next CA beside the old one",
@@ -114,13 +122,13 @@ Deno.test("a deleted Secret leads to a new CA everywhere without a lost push or 
           Buffer.from(clientConfig.caBundle ?? "", "base64").toString() === a?.manager.caBundle()
         );
       });
+      await until("there was load", () => load.pushes > 20 && load.admitted > 5);
     } finally {
       stop.abort();
     }
-    const [pushed, admitted] = await load;
-    assert.ok(pushed.pushes > 20 && admitted.admitted > 5, "there was load");
-    assert.equal(pushed.lost, 0);
-    assert.deepEqual(admitted.refused, []);
+    await loading;
+    assert.equal(load.lost, 0);
+    assert.deepEqual(load.refused, []);
   });
 });
 
