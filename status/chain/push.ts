@@ -59,9 +59,10 @@ const time = z.string({
 const ISO_TIME = z.regexes.datetime({ offset: true });
 function isTime(value: string): boolean {
   const isShaped = value.length <= 64 && /T\d\d:\d\d:\d\d/.test(value) && ISO_TIME.test(value);
+  if (!isShaped || value.endsWith("Z")) return isShaped;
   // In UTC it may lie in a year that the API server cannot read.
   const year = new Date(value).getUTCFullYear();
-  return isShaped && year >= 0 && year <= 9999;
+  return year >= 0 && year <= 9999;
 }
 
 /** Report of a trainer, as it is read from the wire. */
