@@ -58,7 +58,9 @@ export const settings = z.strictObject({
       "kubeconfig of the API server; without it, that of the cluster that this pod runs in",
     ),
   namespace: z.string().min(1).default(MANAGER.namespace)
-    .describe("the manager's own namespace, for its certificates and its Lease; a pod's own first"),
+    .describe(
+      "the manager's own namespace, for its certificates and its Lease; in a pod, the pod's own namespace is the default",
+    ),
   serviceName: z.string().min(1).default(MANAGER.name)
     .describe("the Service in front of the manager"),
   webhookPort: port(PORTS.webhook).describe("port of the admission webhook; 0 takes any free port"),
@@ -68,11 +70,17 @@ export const settings = z.strictObject({
   forwardPort: port(PORTS.forward).describe("port for calls between replicas"),
   bindAddress: z.string().default("0.0.0.0").describe("address to listen on"),
   webhookBaseUrl: baseUrl
-    .describe("https://host:port at which the API server reaches the webhook; else the Service"),
+    .describe(
+      "https://host:port at which the API server reaches the webhook; default: the address of the Service",
+    ),
   statusBaseUrl: baseUrl
-    .describe("https://host:port at which pods reach the status endpoint; else the Service"),
+    .describe(
+      "https://host:port at which pods reach the status endpoint; default: the address of the Service",
+    ),
   featureGates: z.string().default("")
-    .describe(`features to switch, such as A=true,B=false: ${GATES}, false by default`),
+    .describe(
+      `features to switch, such as A=true,B=false: ${GATES}; off by default, on in the shipped manifests`,
+    ),
   jobset: z.enum(["auto", "builtin", "external"], {
     error: "must be auto, builtin or external",
   }).default("auto").describe(
@@ -98,8 +106,8 @@ export const settings = z.strictObject({
       "(local+review), TokenReview alone (review), or the keys alone (local)",
   ),
   tokenReviewQps: rate(50).describe(
-    "TokenReviews a second for pushes, a fifth of them for those that somebody waits for; as many " +
-      "again for readers of observations, and as many SubjectAccessReviews",
+    "TokenReviews a second for pushes; a fifth is reserved for pushes that wait for the review. " +
+      "Readers of observations have the same budget again, and as many SubjectAccessReviews",
   ),
   maxStreams: count(1000).describe("streams of events that a replica keeps open; 0 allows none"),
   maxStreamsPerSubject: count(20).describe("the same for one user"),
