@@ -204,7 +204,7 @@ Deno.test("a manager waits for an API server that is away, and can be stopped wh
     await writeKubeconfig(kubeconfig, { server, caCertificate, token: "none" });
     const manager = await startManagerProcess({ kubeconfig, name: "alone" });
     assert.match((await manager.readyz()).text, /certificates/);
-    await until("it says so", () => /does not answer/.test(manager.log()));
+    await until("it says so", () => /cannot reach the API server/.test(manager.log()));
     const { code, tookMs } = await manager.stop("SIGTERM");
     assert.equal(code, 0, manager.log());
     assert.ok(tookMs < 10_000);
