@@ -227,6 +227,8 @@ Deno.test("a body that is sent slowly is not taken from a pod that is deleted me
         return await sent.readBody(maxBytes);
       },
     });
+    // Signatures are checked on another thread: the body is read once that is done.
+    await untilTurn("the body is read", () => clock.sleeping === 1);
     await clock.advance(takesMs);
     return (await answer).status;
   };
@@ -255,6 +257,7 @@ Deno.test("a body that is sent slowly is not taken with a token that is revoked 
       return await sent.readBody(maxBytes);
     },
   });
+  await untilTurn("the body is read", () => clock.sleeping === 1);
   await clock.advance(1000);
   assert.equal((await answer).status, 401);
   assert.deepEqual(accepted, []);
