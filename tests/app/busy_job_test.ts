@@ -13,7 +13,7 @@ import {
 } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 
-const SECONDS = 10;
+const SECONDS = 6;
 const EVERY_MS = 100;
 
 Deno.test("a job of 4 pods that all push every 100 ms costs about a write a second", async () => {
