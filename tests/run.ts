@@ -1,29 +1,43 @@
 /**
- * Runs the tests that need no real control plane, or with `quick` those of them that cannot touch the
- * machine. What follows are flags of `deno test`.
+ * Runs the tests that need no real control plane: the quick ones, which cannot touch the machine, and
+ * beside them those that start servers and processes. With `quick` only the former. What follows are
+ * flags of `deno test`.
  */
 import { findTests } from "./support/pure_tests.ts";
 
-/** The quick tests may read files and variables and nothing else, so that the choice proves itself. */
-const MAY = { quick: ["--no-prompt", "--allow-read", "--allow-env"], all: ["--allow-all"] };
-
-const [which, ...rest] = Deno.args;
-const quick = which === "quick";
 const { all, pure } = findTests();
-const isPure = new Set(pure);
-// Those that start servers and wait for them come first, so that the short ones fill the gaps.
-const impure = all.filter((path) => !isPure.has(path) && !path.startsWith("tests/cluster/"));
-// Half of their time the others wait: for a lease to run out, or a process to start.
-const jobs = navigator.hardwareConcurrency * (quick ? 1 : 1.5);
-const { code } = await new Deno.Command(Deno.execPath(), {
-  args: [
-    ...["test", "--no-check", "--parallel", ...MAY[quick ? "quick" : "all"]],
-    ...(quick ? rest : Deno.args),
-    ...(quick ? pure : [...impure, ...pure]),
-  ],
-  cwd: new URL("../", import.meta.url),
-  env: { DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.ceil(jobs)}` },
-  stdout: "inherit",
-  stderr: "inherit",
-}).output();
-Deno.exit(code);
+const quick = new Set(pure);
+// Deno begins with the deepest folders; of one depth those that wait for clients and processes go first.
+const others = all.filter((path) => !quick.has(path) && !path.startsWith("tests/cluster/"))
+  .reverse();
+
+/** Runs files in one process, so many at a time. Returns its exit code. */
+async function run(
+  files: readonly string[],
+  may: readonly string[],
+  jobs: number,
+  flags: string[],
+) {
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "--no-check", "--parallel", ...may, ...flags, ...files],
+    cwd: new URL("../", import.meta.url),
+    env: { DENO_JOBS: `${Math.ceil(jobs)}` },
+    stdout: "inherit",
+    stderr: "inherit",
+  }).output();
+  return code;
+}
+
+/** Leave to read files and variables and nothing else proves that the choice is right. */
+const runQuick = (jobs: number, flags: string[]) =>
+  run(pure, ["--no-prompt", "--allow-read", "--allow-env"], jobs, flags);
+
+const cores = navigator.hardwareConcurrency;
+const [which, ...flags] = Deno.args;
+if (which === "quick") Deno.exit(await runQuick(cores, flags));
+// The others wait half of their time: for a lease to run out, or a process to start.
+const codes = await Promise.all([
+  run(others, ["--allow-all"], cores, Deno.args),
+  runQuick(cores / 2, Deno.args),
+]);
+Deno.exit(Math.max(...codes));
