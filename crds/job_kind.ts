@@ -20,7 +20,7 @@ export const jobSchema = z.looseObject({
 });
 export type AnyJob = z.infer<typeof jobSchema>;
 
-/** One step up a chain of controlling owners. */
+/** One step of an owner path: a controlling owner. */
 export interface OwnerLink {
   readonly owner: Kind<unknown>;
   /** Whether the controller of the owner would give a child of that name to an owner of this name. */
@@ -28,7 +28,7 @@ export interface OwnerLink {
 }
 
 /** The controlling owners of a pod up to its job. */
-export interface OwnerChain {
+export interface OwnerPath {
   /** The owners between pod and job, the pod's controller first. */
   readonly through: readonly OwnerLink[];
   /** Whether a job of that name would have a child of this name. */
@@ -72,8 +72,8 @@ export interface JobKind extends Kind<AnyJob> {
   /** `<plural>.<group>`: the name of its CustomResourceDefinition, and of the kind in messages. */
   readonly id: string;
   readonly apiVersion: string;
-  /** The chains of owners by which a pod belongs to a job; the first one that fits counts. */
-  readonly chains: readonly OwnerChain[];
+  /** The paths of owners by which a pod belongs to a job; the first one that fits counts. */
+  readonly ownerPaths: readonly OwnerPath[];
   /**
    * Users besides the manager that may make a job of this kind the controller of a pod, and set the labels
    * below: service accounts as `system:serviceaccount:NAMESPACE:NAME`.

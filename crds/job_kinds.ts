@@ -23,7 +23,7 @@ const { complete, failed, earlyStopped, suspended } = TRAINJOB_CONDITIONS;
 /** TrainJob: its pods are those of the Jobs of its JobSet. */
 export const TRAINJOB: JobKind = defineJobKind({
   ...WATCHED.trainJob,
-  chains: [{
+  ownerPaths: [{
     through: [
       {
         owner: KINDS.job,

@@ -1,7 +1,7 @@
 /**
- * What is kept in memory of objects that are watched. The fields that nobody reads are most of a pod
- * and of a Job, and there are as many of those as there are TrainJobs. A field that is to be read is
- * added here first: the types have no other.
+ * Watched kinds, with the fields of their objects that are kept in memory. The fields that nobody reads are
+ * most of a pod and of a Job, and there are as many of those as there are TrainJobs. A field that is to be
+ * read is added here first: the types have no other.
  */
 import { z } from "zod";
 import type { JobSet, ReplicatedJob } from "./jobset.ts";

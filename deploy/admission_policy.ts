@@ -25,15 +25,15 @@ const JOBSET_PREFIX = `${JOBSET_KEYS.jobSetName.split("/")[0]}/`;
 interface Claims {
   /** Labels that only whoever runs jobs may set on pods: those that select them, and the trial's. */
   readonly labels: readonly string[];
-  /** Kinds along the chains from a pod to its job. */
+  /** Kinds along the owner paths from a pod to its job. */
   readonly chainKinds: readonly string[];
   /** Kinds with users of their own that may make such a job a controller, and set its labels. */
   readonly delegated: readonly JobKind[];
 }
 
 function claimsOf({ all }: JobKinds): Claims {
-  const links = all.flatMap(({ chains, kind }) => [
-    ...chains.flatMap(({ through }) => through.map(({ owner }) => owner.kind)),
+  const links = all.flatMap(({ ownerPaths, kind }) => [
+    ...ownerPaths.flatMap(({ through }) => through.map(({ owner }) => owner.kind)),
     kind,
   ]);
   return {

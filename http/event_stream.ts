@@ -189,15 +189,15 @@ export async function runEventLoop(options: EventLoopOptions): Promise<void> {
   }
 }
 
-/** Returns the response that streams events. `place` is released once, whatever becomes of the client. */
+/** Returns the response that streams events. `slot` is released once, whatever becomes of the client. */
 export function eventStreamResponse(
-  place: { release(): void },
+  slot: { release(): void },
   run: (sink: ResponseSink) => Promise<void>,
 ): HttpResponse {
   return {
     status: 200,
     headers: { "Content-Type": "text/event-stream", "Cache-Control": "no-store" },
     body: "",
-    stream: (sink) => run(sink).finally(() => place.release()),
+    stream: (sink) => run(sink).finally(() => slot.release()),
   };
 }

@@ -103,7 +103,7 @@ function createRuntimeServer(
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkEveryMs,
     maxHeaderSize: limits.headerBytes,
-    // Requests without it are refused here, as all others are.
+    // Requests without that header are refused by `doubtOf()`, with a Status as all others.
     requireHostHeader: false,
   };
   if (tls === undefined) return createPlainServer(bounds);
@@ -142,7 +142,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   async function serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     message.on("error", ignore);
-    // Closed meanwhile: others that came with this one were too many.
+    // The connection was closed meanwhile, because of too many requests on it.
     if (message.socket.destroyed) return;
     const doubt = doubtOf(message);
     if (doubt !== undefined) {
@@ -165,7 +165,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   server.on("request", (message, response) => void serve(message, response));
   server.on("checkExpectation", (_message: IncomingMessage, response: ServerResponse) => {
-    send(response, badRequest(417, "of expectations 100-continue is taken"), true);
+    send(response, badRequest(417, "only Expect: 100-continue is supported"), true);
   });
   server.on("connect", (_message: IncomingMessage, socket: Duplex) => {
     const refused = failureResponse(WRONG_METHOD, { headers: { "Allow": "GET, POST" } });

@@ -1,6 +1,6 @@
 /**
- * Which API server to talk to, as whom. The parts of client-node that this takes are its small ones:
- * its KubeConfig imports every class of the Kubernetes API with it, 80 MB in memory.
+ * Address of the API server, and the credentials for it. Only the small parts of client-node are used here:
+ * its KubeConfig imports every class of the Kubernetes API, which takes 80 MB of memory.
  */
 import { readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";

@@ -236,6 +236,9 @@ Deno.test("every file says in its first line what it is, and none is a dumping g
   const wrong: string[] = [];
   for await (const { path, text } of sources()) {
     if (!/^(#!.*\n)?\/\*\*/.test(text)) wrong.push(`${path} does not begin with a doc comment`);
+    if (/^(#!.*\n)?\/\*\*[\s*]*(What|Which|Who|Whose|How|Whether|Why|Where|When)\b/.test(text)) {
+      wrong.push(`${path}: its first line is a question, not a noun phrase`);
+    }
     if (/(^|\/)(utils?|helpers?|common|misc)(\.ts|\/)/.test(path)) wrong.push(`${path}: its name`);
     const lines = text.split("\n").length;
     if (lines > 400) wrong.push(`${path} has ${lines} lines; split it by meaning`);

@@ -1,5 +1,5 @@
 /**
- * What to do about the certificates now: a pure function of what is stored and the time.
+ * Next step of the rotation of certificates: a pure function of what is stored and the time.
  *
  * A CA is replaced in three steps, so that whoever reads the bundle late is never left without trust:
  * the next CA is published beside the old one; once it had time to be everywhere it signs the serving

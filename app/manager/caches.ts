@@ -66,7 +66,10 @@ export function createCaches(options: CacheOptions) {
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
     jobSets: cache(WATCHED.jobSet),
     // The Jobs and pods of other workloads are many and do not matter here.
-    jobs: cache(WATCHED.job, { indexes: jobSetJobIndexes, labelSelector: JOBSET_KEYS.jobSetName }),
+    batchJobs: cache(WATCHED.job, {
+      indexes: jobSetJobIndexes,
+      labelSelector: JOBSET_KEYS.jobSetName,
+    }),
     services: cache(WATCHED.service),
     configMaps: cache(WATCHED.configMap, { keep: mayBeChild }),
     pods: podsOf(TRAINJOB),

@@ -75,7 +75,7 @@ const clusterRules = (kinds: JobKinds): readonly PolicyRule[] => [
   { apiGroups: [""], resources: ["services"], verbs: ["list", "watch", "create"] },
   // The runtime snapshot and the CA of each job.
   { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "patch"] },
-  // Authorization of pushes: the chain of owners from pod to job, and the pod's service account.
+  // Authorization of pushes: the owners from pod to job, and the pod's service account.
   { apiGroups: [""], resources: ["pods", "serviceaccounts"], verbs: READ },
   {
     apiGroups: ["authentication.k8s.io"],

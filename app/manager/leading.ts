@@ -47,8 +47,9 @@ function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
 /** The controllers of one term; a controller runs once. */
 function createControllers({ context, parts }: TermOptions): Controller[] {
   const { client, clock, configuration } = context;
-  const { caches: informers, certificates, events, executor, recording } = parts;
+  const { caches, certificates, events, executor, recording } = parts;
   const metrics = controllerMetricsOf(context.metrics);
+  const informers = { ...caches, jobs: caches.batchJobs };
   const shared = { client, informers, events, clock, workers: WORKERS, metrics };
   const progress = {
     caBundle: () => certificates.current().caBundle,

@@ -14,7 +14,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
 import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Peers } from "../../http/limits/peers.ts";
-import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
+import type { StreamSlots } from "../../http/limits/stream_limits.ts";
 import { createReservedBudget } from "../../http/limits/reserved_budget.ts";
 import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
 import { runEventLoop } from "../../http/event_stream.ts";
@@ -41,7 +41,7 @@ export interface ObservationServingOptions {
   /** Shared with pushes: failures here count there. */
   readonly peers: Peers;
   /** Shared with the streams of statuses. */
-  readonly places: StreamPlaces;
+  readonly slots: StreamSlots;
   readonly ends: Pick<JobEnds, "on">;
   readonly findJob: FindJob;
   /** Locates the owner. */
@@ -150,7 +150,7 @@ export function serveObservations(options: ObservationServingOptions): Observati
       proved: (address, nowMs) => peers.proved(peerKey(address), nowMs),
     },
     takeRead: reads.take,
-    places: options.places,
+    slots: options.slots,
     kinds: options.kinds,
     findJob: options.findJob,
     jobNow: (job) => jobNow(caches.byKind, job),

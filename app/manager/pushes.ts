@@ -149,7 +149,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   cleanup.defer(() => api.close());
   const server = await serveStatus({ ...context, ...parts }, {
     handler: byPath(api, endpoint.handler),
-    refuses: endpoint.peers.refuses,
+    refuses: endpoint.peers.refuseConnection,
   });
   const started = cleanup.move();
   return {

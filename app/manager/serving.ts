@@ -42,7 +42,7 @@ export function serveStatus(
   parts: ServingParts,
   { handler: handle, refuses }: {
     readonly handler: StatusEndpoint["handler"];
-    readonly refuses: StatusEndpoint["peers"]["refuses"];
+    readonly refuses: StatusEndpoint["peers"]["refuseConnection"];
   },
 ): Promise<Server> {
   return serve(parts, {

@@ -102,7 +102,7 @@ function lookupIn<K extends { readonly plural: string }, V>(
   return found;
 }
 
-/** Creates the lookups for the objects of chains; all share one budget of reads. */
+/** Creates the lookups for the objects of owner paths; all share one budget of reads. */
 function lookupsOf(parts: StatusParts): OwnershipLookups {
   const { caches, clock } = parts;
   const budget = createReadBudget({ clock });
@@ -116,7 +116,7 @@ function lookupsOf(parts: StatusParts): OwnershipLookups {
   ]));
   const owners = new Map<Kind<unknown>, Lookup<OwnedObject>>([
     [KINDS.jobSet, lookup(parts, WATCHED.jobSet, caches.jobSets, budget)],
-    [KINDS.job, lookup(parts, WATCHED.job, caches.jobs, budget)],
+    [KINDS.job, lookup(parts, WATCHED.job, caches.batchJobs, budget)],
   ]);
   return {
     ofKind: (kind) => lookupIn(kinds, kind),

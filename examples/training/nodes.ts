@@ -1,4 +1,4 @@
-/** How the nodes of one training run exchange vectors: node 0 listens, the others connect to it. */
+/** Exchange of vectors between the nodes of a training run: node 0 listens, the others connect to it. */
 const env = (name: string, otherwise: string) => Deno.env.get(name) ?? otherwise;
 
 /** This node, and how many there are. */

@@ -20,10 +20,10 @@ export interface Peers {
    */
   isShunned(peer: string, nowMs: number): boolean;
   /**
-   * Returns whether a new connection from there is not worth a handshake. Of a peer that was shunned in the
-   * last minute, each that is taken counts as a failure before it has shown what it brings.
+   * Decides whether to refuse a new connection before its handshake, and returns true if so. Each connection
+   * that is taken from a peer that was shunned in the last minute counts as a failure in advance.
    */
-  refuses(peer: string, nowMs: number): boolean;
+  refuseConnection(peer: string, nowMs: number): boolean;
 }
 
 /** Options of {@link createPeers}. */
@@ -60,7 +60,7 @@ export function createPeers(options: PeersOptions): Peers {
     proved: (peer, nowMs) => void provedAtMs.set(peer, nowMs),
     waitMs: (peer, nowMs) => failed.waitMs(peer, nowMs),
     isShunned: (peer, nowMs) => failed.waitMs(peer, nowMs) > 0 && !isProved(peer, nowMs),
-    refuses(peer, nowMs) {
+    refuseConnection(peer, nowMs) {
       const isSuspected = isWithin(overBudgetAtMs.get(peer), suspectedForMs, nowMs);
       return isSuspected && !isProved(peer, nowMs) && failed.take(peer, nowMs) > 0;
     },

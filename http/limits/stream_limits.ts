@@ -2,7 +2,7 @@
 
 /** Bounds of streams. */
 export interface StreamLimits {
-  /** In all (`--max-streams`). Default 1000. */
+  /** In total (`--max-streams`). Default 1000. */
   readonly total: number;
   /** Of one service account (`--max-streams-per-subject`). Default 20. */
   readonly perSubject: number;
@@ -11,29 +11,29 @@ export interface StreamLimits {
 /** Default limits. */
 export const DEFAULT_STREAM_LIMITS: StreamLimits = { total: 1000, perSubject: 20 };
 
-/** Which limit leaves no room. */
+/** The limit that was reached. */
 export type StreamLimitReason = "stream_limit" | "subject_stream_limit";
 
-/** Room for one stream. */
-export interface StreamPlace {
-  /** Gives it back, once; more calls do nothing. */
+/** Slot of one stream. */
+export interface StreamSlot {
+  /** Frees the slot; further calls do nothing. */
   release(): void;
 }
 
-/** Counts streams. */
-export interface StreamPlaces {
-  /** A place, or which limit leaves none. */
-  take(subject: string): StreamPlace | StreamLimitReason;
-  /** Places taken. */
+/** Slots of open streams. */
+export interface StreamSlots {
+  /** Takes a slot. Returns the limit that was reached if there is none. */
+  take(subject: string): StreamSlot | StreamLimitReason;
+  /** Number of slots that are taken. */
   open(): number;
 }
 
-/** Creates {@link StreamPlaces}. `onChange` hears of the number of open streams. */
-export function createStreamPlaces(
+/** Creates {@link StreamSlots}. `onChange` is called with the number of open streams. */
+export function createStreamSlots(
   limits: StreamLimits,
   onChange?: (open: number) => void,
-): StreamPlaces {
-  /** Never more keys than streams. */
+): StreamSlots {
+  /** Has never more keys than there are streams. */
   const bySubject = new Map<string, number>();
   let open = 0;
 

@@ -58,8 +58,8 @@ const TOO_MANY: Refused = {
 };
 
 /**
- * Creates a router of requests to their owner. One that cannot reach it is held and tried again for `holdMs`,
- * then refused: a push may so come to its owner twice, and is acknowledged at most once.
+ * Creates a router of requests to their owner. A request that cannot reach it is held and tried again for
+ * `holdMs`, then refused. A push may therefore reach its owner twice, but is acknowledged at most once.
  */
 export function createOwnerRouter<Ask, Answer>(
   options: OwnerRouterOptions<Ask, Answer>,
@@ -68,8 +68,8 @@ export function createOwnerRouter<Ask, Answer>(
   const { holdMs = 2000, maxHeld = 2000 } = options;
   let held = 0;
 
-  /** Drops an answer if this replica has lost the lease meanwhile. */
-  const spoken = (answer: Answer | undefined) =>
+  /** Returns the answer, or undefined if this replica has lost the lease meanwhile. */
+  const ifStillOwner = (answer: Answer | undefined) =>
     leader.locate().kind === "here" ? answer : undefined;
 
   /** Returns the owner's answer; undefined if there was none. */
@@ -81,7 +81,7 @@ export function createOwnerRouter<Ask, Answer>(
     const where = leader.locate();
     if (where.kind === "here") {
       const answer = acceptHere(ask, signal);
-      return answer instanceof Promise ? answer.then(spoken) : spoken(answer);
+      return answer instanceof Promise ? answer.then(ifStillOwner) : ifStillOwner(answer);
     }
     if (where.kind === "nowhere") return undefined;
     const bounds = { deadlineMs: leftMs + LAST_TRY_MS, signal };
@@ -122,7 +122,7 @@ export function createOwnerRouter<Ask, Answer>(
 
   return (ask, signal) => {
     const first = attempt(ask, holdMs, signal);
-    // Most of all: the owner is here, and takes a push without waiting for anything.
+    // The usual case: this replica is the owner, and accepts the push without waiting for anything.
     if (first !== undefined && !(first instanceof Promise)) return first;
     return later(first, ask, signal);
   };

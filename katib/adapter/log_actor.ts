@@ -67,7 +67,7 @@ const logger = getLogger(["milepost", "katib"]);
 /** Returns the instruction to a trainer whose trial is to stop. */
 function controlOf(verdict: Verdict | undefined): StopControl | undefined {
   return verdict &&
-    { stop: true, reason: "EarlyStopped", message: `early stopping: ${verdict.message}` };
+    { stop: true, reason: "EarlyStopped", message: `stopped early: ${verdict.message}` };
 }
 
 /** Returns the parts of a plan that decide what the rows of its log mean. */

@@ -36,7 +36,7 @@ export interface ApiParts {
   /** Takes a read of a subject: 0, or milliseconds to wait for one. */
   readonly takeRead: (subject: string, nowMs: number) => number;
   /** Room for streams, which the streams of statuses share. */
-  readonly places: {
+  readonly slots: {
     take(subject: string): { release(): void } | "stream_limit" | "subject_stream_limit";
   };
   /** The job, by a cache or a bounded read. Throws if that cannot be known now. */

@@ -72,8 +72,8 @@ export function watchResponse(
 ): HttpResponse | ApiRefusal {
   const { query: { from, limit }, reader, token } = granted;
   const { clock, runWatch } = parts;
-  const place = parts.places.take(reader.username);
-  if (typeof place === "string") return { why: place, retryAfterMs: ROOM_MS };
+  const slot = parts.slots.take(reader.username);
+  if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
   const { kind } = granted.job;
   const which = jobRefOf(kind, job);
   const run = (sink: ResponseSink) =>
@@ -96,5 +96,5 @@ export function watchResponse(
       onJobEnd: (listener) => parts.onJobEnd(which, listener),
       reauthorize: () => readOn(parts, granted, which.uid),
     });
-  return eventStreamResponse(place, run);
+  return eventStreamResponse(slot, run);
 }

@@ -6,7 +6,13 @@ import type { KeyedBuckets } from "../../http/limits/token_bucket.ts";
 import type { ReviewCache } from "../../http/callers/token_review.ts";
 import type { TokenVerifier } from "../../http/callers/token_verification.ts";
 import type { RateReason } from "./answer.ts";
-import { type Exchange, found, type Outcome, type PushOrigin, type StageRun } from "./exchange.ts";
+import {
+  type Exchange,
+  type Outcome,
+  type PushOrigin,
+  required,
+  type StageRun,
+} from "./exchange.ts";
 import { pushAudience } from "./push_audience.ts";
 import type { Ownership, OwnershipDecision } from "../ownership/ownership.ts";
 import { type UndecidedReason, type Verification } from "../../http/callers/token_verification.ts";
@@ -43,7 +49,7 @@ export function bearerShape({ bearer }: Exchange): Outcome {
 }
 
 function tokenOf(exchange: Exchange): Extract<Bearer, { kind: "token" }> {
-  return found(exchange.bearer.kind === "token" ? exchange.bearer : undefined, "token");
+  return required(exchange.bearer.kind === "token" ? exchange.bearer : undefined, "token");
 }
 
 /** Refuses a token that was refused before, by its hash alone. */
@@ -76,8 +82,8 @@ export function identity(verifier: Pick<TokenVerifier, "verify">): StageRun {
 
 /** Compares audience, namespace and pod of the token with the path. Nothing is looked up before this. */
 export function scope(exchange: Exchange): Outcome {
-  const identity = found(exchange.identity, "identity");
-  const job = found(exchange.job, "job");
+  const identity = required(exchange.identity, "identity");
+  const job = required(exchange.job, "job");
   const audience = pushAudience(identity, job);
   if (audience === undefined) return { why: "wrong_audience" };
   if (identity.namespace !== job.namespace) return { why: "other_namespace" };
@@ -100,10 +106,10 @@ export function rate(
 }
 
 /** Returns the UID of the calling pod. */
-export const podUid = ({ pod }: Exchange): string => found(pod, "pod").uid;
+export const podUid = ({ pod }: Exchange): string => required(pod, "pod").uid;
 
 /** Returns the service account of the caller (KEP-2779 limits by it). */
-export const subject = ({ identity }: Exchange): string => found(identity, "identity").subject;
+export const subject = ({ identity }: Exchange): string => required(identity, "identity").subject;
 
 /** Refuses a pod that is not part of the job that the path names. */
 export function ownership(ownership: Pick<Ownership, "decide">): StageRun {
@@ -114,9 +120,9 @@ export function ownership(ownership: Pick<Ownership, "decide">): StageRun {
     return undefined;
   };
   return (exchange) => {
-    const { kind, namespace, name } = found(exchange.job, "job");
-    const { serviceAccount } = found(exchange.identity, "identity");
-    const pod = found(exchange.pod, "pod");
+    const { kind, namespace, name } = required(exchange.job, "job");
+    const { serviceAccount } = required(exchange.identity, "identity");
+    const pod = required(exchange.pod, "pod");
     const decision = ownership.decide({ kind, namespace, job: name, pod, serviceAccount });
     return decision instanceof Promise
       ? decision.then((settled) => take(exchange, settled))
@@ -149,16 +155,16 @@ export function review(
     exchange: Exchange,
   ): Promise<Outcome> {
     const { hash, token } = tokenOf(exchange);
-    const job = found(exchange.job, "job");
+    const job = required(exchange.job, "job");
     const awaited = awaitsReview({
-      job: { ...job, uid: found(exchange.jobUid, "job's UID") },
-      pod: found(exchange.pod, "pod"),
+      job: { ...job, uid: required(exchange.jobUid, "job's UID") },
+      pod: required(exchange.pod, "pod"),
     });
     const outcome = reviews.review({
       hash,
       token,
-      audience: found(exchange.audience, "audience"),
-      identity: found(exchange.identity, "identity"),
+      audience: required(exchange.audience, "audience"),
+      identity: required(exchange.identity, "identity"),
       awaited,
     });
     // In the background: local checks and live UIDs said the same; a refusal revokes the token.

@@ -21,8 +21,8 @@ export interface Push {
   /** Of a history: what came before `trainerStatus`, in order. */
   readonly earlier?: readonly TrainerStatus[];
   /**
-   * Times of samples as the client wrote them, of those of `earlier` and `trainerStatus` whose time was
-   * moved, in order: they identify a retry, whose time is moved elsewhere. Absent if none was moved.
+   * Original times of those samples of `earlier` and `trainerStatus`, in order, whose time was adjusted;
+   * used to recognise retries. Absent if no time was adjusted.
    */
   readonly sentTimes?: readonly (string | undefined)[];
   /** Number of the push, if the client counts them. */
@@ -45,7 +45,7 @@ export interface Control {
 }
 
 /** The owner's answer to a push. */
-export type Acceptance =
+export type OwnerAnswer =
   | { readonly ok: true; readonly warnings?: readonly string[]; readonly control?: Control }
   | { readonly ok?: false; readonly retryAfterMs: number; readonly reason: string };
 
@@ -53,7 +53,7 @@ export type Acceptance =
  * Hands a push to the owner of its state. It returns no promise if nothing has to be waited for.
  * `signal` aborts when the answer is no longer awaited.
  */
-export type AcceptPush = (push: Push, signal: AbortSignal) => Acceptance | Promise<Acceptance>;
+export type AcceptPush = (push: Push, signal: AbortSignal) => OwnerAnswer | Promise<OwnerAnswer>;
 
 /** State of a request, filled in by the stages in their order. */
 export interface Exchange {
@@ -94,7 +94,7 @@ export interface Stage {
 export type StageRun = (exchange: Exchange) => Outcome | Promise<Outcome>;
 
 /** Returns what an earlier stage found. Throws if the stages are in the wrong order, which is a bug. */
-export function found<T>(value: T | undefined, what: string): T {
+export function required<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`no stage has found the ${what} yet`);
   return value;
 }

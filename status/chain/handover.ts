@@ -1,22 +1,22 @@
-/** Stages that read the body of a push, and hand it to the owner of the job's state. */
+/** Stages that read the body of a push, and hand the push over to the owner of the job's state. */
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import { okResponse, type Refusal } from "./answer.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
-  type Acceptance,
   type AcceptPush,
   type Exchange,
-  found,
   type Outcome,
+  type OwnerAnswer,
   type Push,
+  required,
   type StageRun,
 } from "./exchange.ts";
 import { readHistory } from "./history.ts";
 import { plausible } from "./plausible_time.ts";
 import { readPush } from "./push.ts";
 
-/** Time after which a client may come again while the owner is slow, or others send histories. */
+/** Time after which a client may try again while the owner is slow, or while others send histories. */
 const SOON_MS = 1000;
 
 const wrongEncoding = (message: string): Refusal => ({
@@ -51,7 +51,7 @@ export function body(exchange: Exchange): Outcome | Promise<Outcome> {
     .then((bytes) => understand(exchange, bytes, { packing, maxBytes }));
 }
 
-/** Reads the body of a history; only so many are in hand at a time. */
+/** Creates the stage that reads the body of a history; the number of histories at a time is limited. */
 export function historyBody(): StageRun {
   let inHand = 0;
   return (exchange) => {
@@ -76,10 +76,10 @@ const ANSWERED = "answered";
 
 async function inTime(
   { acceptDeadlineMs, clock }: AcceptDeadline,
-  acceptance: Promise<Acceptance>,
+  acceptance: Promise<OwnerAnswer>,
   over: AbortController,
-): Promise<Acceptance> {
-  const late = clock.sleep(acceptDeadlineMs, over.signal).then((): Acceptance => ({
+): Promise<OwnerAnswer> {
+  const late = clock.sleep(acceptDeadlineMs, over.signal).then((): OwnerAnswer => ({
     retryAfterMs: SOON_MS,
     reason: "the owner of this job's status did not answer in time: try again soon",
   }));
@@ -92,17 +92,17 @@ async function inTime(
 
 /** Returns the push to hand over: the newest sample with a plausible time, and what came before it. */
 function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] } {
-  const { trainerStatus, earlier, sequence } = found(exchange.body, "body");
+  const { trainerStatus, earlier, sequence } = required(exchange.body, "body");
   if (trainerStatus === undefined) return { warnings: [] };
   const { nowMs, podStartMs } = exchange;
   const { samples, sentTimes, warnings } = plausible(
     earlier === undefined ? [trainerStatus] : [...earlier, trainerStatus],
     { nowMs, startMs: podStartMs },
   );
-  const { kind, namespace, name } = found(exchange.job, "job");
+  const { kind, namespace, name } = required(exchange.job, "job");
   const push: Push = {
-    job: { kind, namespace, name, uid: found(exchange.jobUid, "job's UID") },
-    pod: found(exchange.pod, "pod"),
+    job: { kind, namespace, name, uid: required(exchange.jobUid, "job's UID") },
+    pod: required(exchange.pod, "pod"),
     trainerStatus: samples.at(-1) ?? trainerStatus,
     ...(earlier && { earlier: samples.slice(0, -1) }),
     ...(sentTimes && { sentTimes }),
@@ -112,15 +112,15 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
   return { push, warnings };
 }
 
-/** Returns what a 200 repeats of a push: all of it; of a history its newest sample, and their number. */
+/** Returns what the 200 repeats: the push, or the newest sample of a history and the number of samples. */
 function echo({ chain, body }: Exchange): Record<string, unknown> {
-  const { earlier, ...pushed } = found(body, "body");
+  const { earlier, ...pushed } = required(body, "body");
   if (chain !== "history") return pushed;
   return { ...pushed, count: earlier === undefined ? 0 : earlier.length + 1 };
 }
 
 /** Makes the response from the owner's answer. */
-function answer(exchange: Exchange, acceptance: Acceptance, warnings: readonly string[]): Outcome {
+function answer(exchange: Exchange, acceptance: OwnerAnswer, warnings: readonly string[]): Outcome {
   if (!acceptance.ok) {
     const { reason, retryAfterMs } = acceptance;
     return { why: "unavailable", reason, retryAfterMs };
@@ -135,10 +135,10 @@ function answer(exchange: Exchange, acceptance: Acceptance, warnings: readonly s
   return undefined;
 }
 
-/** Hands the push to its owner, and makes the response from the owner's answer. */
-export function hand(accept: AcceptPush, deadline: AcceptDeadline): StageRun {
+/** Creates the stage that hands the push over to its owner, and makes the response from the owner's answer. */
+export function createHandOver(accept: AcceptPush, deadline: AcceptDeadline): StageRun {
   /** An answer that comes at once needs no timer. */
-  function acceptanceOf(push: Push): Acceptance | Promise<Acceptance> {
+  function acceptanceOf(push: Push): OwnerAnswer | Promise<OwnerAnswer> {
     const over = new AbortController();
     const acceptance = accept(push, over.signal);
     return acceptance instanceof Promise ? inTime(deadline, acceptance, over) : acceptance;

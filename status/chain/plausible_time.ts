@@ -8,7 +8,7 @@ export interface Bounds {
   readonly startMs?: number;
 }
 
-/** A status with a time that can be, and which bound it was moved to. */
+/** A status with a plausible time, and the bound to which its time was adjusted. */
 interface Moved {
   readonly status: TrainerStatus;
   readonly to?: keyof Bounds;
@@ -56,19 +56,19 @@ function warning(
 }
 
 /**
- * The samples of a push, oldest first, with times between the pod's start and now, and a warning for
- * each kind of time that was moved. The order of times stays.
+ * Returns the samples of a push, oldest first, with times between the pod's start and now, and a warning for
+ * each kind of adjustment. The order of times stays the same.
  */
 export function plausible(
   samples: readonly TrainerStatus[],
   bounds: Bounds,
 ): {
   readonly samples: readonly TrainerStatus[];
-  /** Of each sample that was moved what its time was; absent where none was. */
+  /** Original times of the samples whose time was adjusted; absent if no time was. */
   readonly sentTimes?: readonly (string | undefined)[];
   readonly warnings: readonly string[];
 } {
-  // Nearly always.
+  // The usual case.
   if (samples.every((sample) => isPlausible(sample, bounds))) return { samples, warnings: [] };
   const all = samples.map((sample) => moved(sample, bounds));
   const warnings = (["nowMs", "startMs"] as const).flatMap((to) => {

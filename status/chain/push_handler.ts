@@ -6,7 +6,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
 import type { RequestResult } from "../../http/refusals.ts";
 import { type Refusal, refusalResponse, resultOf } from "./answer.ts";
-import { type AcceptPush, type Exchange, found, type PushOrigin } from "./exchange.ts";
+import { type AcceptPush, type Exchange, type PushOrigin, required } from "./exchange.ts";
 import { ClientGoneError, type HttpHandler, type HttpResponse } from "../../http/message.ts";
 import { createBearerReader } from "../../http/callers/bearer.ts";
 import { peerKey } from "../../http/limits/peer_key.ts";
@@ -26,7 +26,7 @@ export interface PushRateLimits {
   readonly pushesPerPod: BucketLimits;
   /** Pushes by service account. Default 2000 a second, 5000 at once. */
   readonly pushesPerSubject: BucketLimits;
-  /** Peers, pods and subjects remembered, each. Default 50000. */
+  /** Number of peers, of pods and of subjects that are remembered. Default 50000. */
   readonly maxKeys: number;
 }
 
@@ -38,8 +38,11 @@ export const DEFAULT_RATE_LIMITS: PushRateLimits = {
   maxKeys: 50_000,
 };
 
-/** Refusals for which no signature was checked, or one of the API server's own, once a token. */
-const CHEAP: ReadonlySet<Refusal["why"]> = new Set<Refusal["why"]>([
+/**
+ * Refusals that cost nothing: no signature was checked, or it was one of the API server's own, which
+ * happens once for each token.
+ */
+const COSTLESS_REFUSALS: ReadonlySet<Refusal["why"]> = new Set<Refusal["why"]>([
   "no_token",
   "malformed_token",
   "refused_before",
@@ -73,6 +76,12 @@ export interface PushHandlerOptions {
   /** `reads_total{kind,result}`: a read once, or the beginning of a stream. */
   readonly onRead?: (kind: "read" | "watch", result: RequestResult) => void;
 }
+
+const NOT_CHECKED: Refusal = {
+  why: "unavailable",
+  reason: "the request could not be checked now: try again soon",
+  retryAfterMs: 1000,
+};
 
 /** The job as log fields. */
 function loggedJob({ job }: Exchange) {
@@ -108,32 +117,33 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     subjectHistories,
   });
 
-  /** An outage is logged once, not once a push; it is over with the next push that is accepted. */
+  /** An outage is logged once, not once for each request; it ends with the next request that is accepted. */
   let outage = false;
 
   /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
   function failure(error: unknown, exchange: Exchange): Refusal {
     const job = loggedJob(exchange);
-    const isAway = error instanceof KubeError || error instanceof TransportError;
-    if (!isAway && !(error instanceof ClientGoneError)) {
-      log.error("a push could not be handled", { ...job, error });
+    if (error instanceof ClientGoneError) {
+      log.debug("a client went away before its request was read", job);
+      return NOT_CHECKED;
+    }
+    if (!(error instanceof KubeError || error instanceof TransportError)) {
+      log.error("a request could not be handled", { ...job, error });
       return { why: "internal" };
     }
-    const level = isAway && !outage ? "warn" : "debug";
-    outage ||= isAway;
-    log[level]("pushes cannot be checked, clients are asked to try again", {
+    log[outage ? "debug" : "warn"]("requests cannot be checked, clients are asked to try again", {
       ...job,
       problem: messageOf(error),
     });
-    const reason = "the push could not be checked now: try again soon";
-    return { why: "unavailable", reason, retryAfterMs: 1000 };
+    outage = true;
+    return NOT_CHECKED;
   }
 
   async function judge(exchange: Exchange): Promise<Refusal | undefined> {
     try {
-      const refused = chains.enter(exchange);
+      const refused = chains.admit(exchange);
       if (refused !== undefined) return refused;
-      for (const stage of chains[found(exchange.chain, "chain")]) {
+      for (const stage of chains[required(exchange.chain, "chain")]) {
         const outcome = stage.run(exchange);
         // Only a stage that waits for something costs a turn.
         const refusal = outcome instanceof Promise ? await outcome : outcome;
@@ -152,14 +162,14 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     if (exchange.jobUid !== undefined) peers.proved(exchange.peer, exchange.monotonicMs);
     if (refusal === undefined) {
       outage = false;
-      return found(exchange.response, "answer");
+      return required(exchange.response, "answer");
     }
     if (resultOf(refusal) === "unauthorized") {
-      const cost = CHEAP.has(refusal.why) ? "nothing" : "signature";
+      const cost = COSTLESS_REFUSALS.has(refusal.why) ? "nothing" : "signature";
       peers.failed(exchange.peer, exchange.monotonicMs, cost);
     }
     const subject = exchange.identity?.subject;
-    log.debug("a push was refused", { ...loggedJob(exchange), why: refusal.why, subject });
+    log.debug("a request was refused", { ...loggedJob(exchange), why: refusal.why, subject });
     return refusalResponse(refusal);
   }
 

@@ -9,7 +9,7 @@ import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import * as caller from "./caller.ts";
 import type { AcceptPush, Chain, Exchange, Outcome, PushOrigin, Stage } from "./exchange.ts";
-import { body, hand, historyBody } from "./handover.ts";
+import { body, createHandOver, historyBody } from "./handover.ts";
 import { contentLength, createRouting } from "./routes.ts";
 
 /** Parts of the chains. */
@@ -37,9 +37,9 @@ export interface ChainParts {
 /** Chains by what a request is for, and what comes before all of them. */
 export interface Chains extends Readonly<Record<Chain, readonly Stage[]>> {
   /** Refuses peers that failed too often, then finds the chain. Waits for nothing. */
-  enter(exchange: Exchange): Outcome;
-  /** What is checked again while a stream is open. */
-  readonly again: readonly Stage[];
+  admit(exchange: Exchange): Outcome;
+  /** Stages that run again while a stream is open. */
+  readonly recheck: readonly Stage[];
 }
 
 /** Creates the chains. Limits of connections come before them, in the server. */
@@ -56,7 +56,7 @@ export function createChains(parts: ChainParts): Chains {
     name: "ownership again",
     run: caller.afterDelay(clock, [refused.run, ownership.run]),
   };
-  const callers: readonly Stage[] = [
+  const initialChecks: readonly Stage[] = [
     { name: "content length", run: contentLength },
     { name: "bearer shape", run: caller.bearerShape },
     refused,
@@ -79,16 +79,23 @@ export function createChains(parts: ChainParts): Chains {
     },
   ];
   const deadline = { clock, acceptDeadlineMs };
-  const handOver = { name: "accept", run: hand(accept, deadline) };
-  const again = [refused, token, scope, ownership, review];
-  const reads = [...callers, ownership, review, ownershipAgain];
+  const handOver = { name: "hand over", run: createHandOver(accept, deadline) };
+  const recheck = [refused, token, scope, ownership, review];
+  const reads = [...initialChecks, ownership, review, ownershipAgain];
   const readNewest = { name: "read", run: read(reading, deadline) };
-  const readStream = { name: "watch", run: watch(reading, deadline, again) };
+  const readStream = { name: "watch", run: watch(reading, deadline, recheck) };
   return {
-    enter: (exchange) => peerFailures(exchange) ?? routing(exchange),
-    push: [...callers, ownership, { name: "body", run: body }, review, ownershipAgain, handOver],
+    admit: (exchange) => peerFailures(exchange) ?? routing(exchange),
+    push: [
+      ...initialChecks,
+      ownership,
+      { name: "body", run: body },
+      review,
+      ownershipAgain,
+      handOver,
+    ],
     history: [
-      ...callers,
+      ...initialChecks,
       ...histories,
       ownership,
       { name: "body", run: historyBody() },
@@ -98,6 +105,6 @@ export function createChains(parts: ChainParts): Chains {
     ],
     read: [...reads, readNewest],
     watch: [...reads, readStream],
-    again,
+    recheck,
   };
 }

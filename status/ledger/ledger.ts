@@ -3,7 +3,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Acceptance } from "../chain/exchange.ts";
+import type { OwnerAnswer } from "../chain/exchange.ts";
 import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
 import { type Bucket, type BucketLimits, refill, take } from "../../http/limits/token_bucket.ts";
@@ -15,8 +15,8 @@ export interface LedgerOptions {
   readonly write: WriteStatus;
   readonly clock: Clock;
   /**
-   * What a job's object shows, by a cache: what an owner before has written is neither a first push
-   * nor a first 100%. Asked once for each job. Default: nothing is known.
+   * Returns the status that a job's object shows, from a cache: a value that an earlier owner has written is
+   * neither a first push nor a first 100%. Called once for each job. Default: nothing is known.
    */
   readonly shown?: ShownStatus;
   /** 0 to 1. Default `Math.random`. */
@@ -24,18 +24,18 @@ export interface LedgerOptions {
   /** Least time between two writes to one job (`--status-write-interval`). Default 1 s. */
   readonly intervalMs?: number;
   /**
-   * Writes a second in all (`--status-writes-qps`), of which a tenth may be made up for at once: in
-   * any span of t seconds at most t + 0.1 times as many begin (at least one). Default 50.
+   * Writes per second in total (`--status-writes-qps`); up to a tenth of a second's budget may be spent at
+   * once: at most t + 0.1 times as many writes (at least one) begin in any t seconds. Default 50.
    */
   readonly writesPerSecond?: number;
-  /** Writes a second while {@link Ledger.flush} runs. Default 500, or `writesPerSecond` if more. */
+  /** Writes per second while {@link Ledger.flush} runs. Default 500, or `writesPerSecond` if more. */
   readonly flushWritesPerSecond?: number;
   /**
-   * Writes at the same time; twice as many in a flush. Default 16, or as many as reach the budget
-   * where a write takes a tenth of a second.
+   * Concurrent writes; twice as many during a flush. Default 16, or as many as use up the budget if a write
+   * takes a tenth of a second.
    */
   readonly maxConcurrent?: number;
-  /** Jobs kept, those without pending value included. Default 100000. */
+  /** Number of jobs that are kept, including those without a pending value. Default 100000. */
   readonly maxJobs?: number;
   /** `ledger_writes_total{result}`. */
   readonly onWrite?: (result: WriteOutcome["result"]) => void;
@@ -43,35 +43,36 @@ export interface LedgerOptions {
   readonly onDrop?: (cause: "gone" | "invalid" | "shutdown" | "lease_lost", count: number) => void;
 }
 
-/** One pending value a job, written in turn within a budget. */
+/** Keeper of one pending value for each job; writes them in order within a budget. */
 export interface Ledger {
-  /** Takes a job's newest status; the one before it is forgotten if it was not written yet. */
-  submit(job: JobRef, status: TrainerStatus): Acceptance;
-  /** The job was deleted: what is pending for it is dropped. */
+  /** Takes a job's newest status; an earlier one that was not written yet is dropped. */
+  submit(job: JobRef, status: TrainerStatus): OwnerAnswer;
+  /** Drops the pending value of a job that was deleted. */
   forget(uid: string): void;
-  /** Jobs with a value that is not written: `ledger_pending`. */
+  /** Number of jobs with a value that is not written: `ledger_pending`. */
   pending(): number;
-  /** Age of the longest waiting value in seconds, 0 where none waits: `ledger_oldest_seconds`. */
+  /** Age of the oldest waiting value in seconds, 0 if no value waits: `ledger_oldest_seconds`. */
   oldestSeconds(): number;
-  /** Writes until the signal aborts; then resolves when the last write has ended. */
+  /** Writes until the signal aborts. Resolves when the last write has ended. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Once `run` was told to stop: takes no more, and writes what is pending at `flushWritesPerSecond`,
-   * for at most `deadlineMs`, what is under way included. Answers, and counts as dropped, how many
-   * values are left.
+   * Writes what is pending, at `flushWritesPerSecond`, for at most `deadlineMs` including the writes under
+   * way; takes no more values. Called after the signal of `run` has aborted. Returns the number of values
+   * that are left, which count as dropped.
    */
   flush(deadlineMs: number): Promise<number>;
   /**
-   * Once `run` was told to stop: takes no more, writes no more, and breaks off what it writes, since
-   * another replica owns the state now. Answers, and counts as dropped, how many values are left.
+   * Aborts the writes under way, and takes and writes no more values, because another replica owns the state
+   * now. Called after the signal of `run` has aborted. Returns the number of values that are left, which
+   * count as dropped.
    */
   abandon(): number;
 }
 
-/** Pauses after failed writes. The budget slows them, too: longer ones would only delay the next success. */
+/** Pauses after failed writes. The budget limits retries, too: longer pauses would only delay a success. */
 const RETRY = { firstMs: 500, longestMs: 10_000 } as const;
 const SOON_MS = 1000;
-/** Writes at the same time in a flush, times those of other times. */
+/** Factor by which a flush raises the number of concurrent writes. */
 const FLUSH_CONCURRENCY = 2;
 
 /** Creates a {@link Ledger}; {@link Ledger.run} writes what it takes. */
@@ -88,17 +89,17 @@ export function createLedger(options: LedgerOptions): Ledger {
   let budget: Bucket | undefined;
   let pausedUntilMs = -Infinity;
   let flushing = false;
-  /** What `run` does between writes. */
+  /** The loop of `run`. */
   let loop: Promise<void> = Promise.resolve();
-  /** Breaks off the writes in hand: the lease is lost, or the time of the flush is over. */
-  const broken = new AbortController();
-  /** Ends the rest of the loop. */
+  /** Aborts the writes under way when the lease is lost, or when the time of the flush is over. */
+  const writeAbort = new AbortController();
+  /** Wakes the loop from its sleep. */
   let wake: AbortController | undefined;
-  /** Jobs are due, and it is something else that the loop rests for. */
-  let heldBack = false;
+  /** Jobs are due, but the loop waits for something else (budget, concurrency, Retry-After). */
+  let isBlocked = false;
 
-  function submit(job: JobRef, status: TrainerStatus): Acceptance {
-    if (flushing || broken.signal.aborted) {
+  function submit(job: JobRef, status: TrainerStatus): OwnerAnswer {
+    if (flushing || writeAbort.signal.aborted) {
       return { retryAfterMs: SOON_MS, reason: "shutting down: try again soon" };
     }
     const nowMs = clock.monotonic();
@@ -106,14 +107,14 @@ export function createLedger(options: LedgerOptions): Ledger {
       return { retryAfterMs: SOON_MS, reason: "too many jobs report at once: try again soon" };
     }
     const due = queue.put(job, status, nowMs, shown);
-    if (due && !heldBack) wake?.abort();
+    if (due && !isBlocked) wake?.abort();
     return { ok: true };
   }
 
   function settle(entry: LedgerEntry, outcome: WriteOutcome): void {
     const nowMs = clock.monotonic();
     onWrite?.(outcome.result);
-    if (!broken.signal.aborted) report(entry.job, outcome);
+    if (!writeAbort.signal.aborted) report(entry.job, outcome);
     const dueAtMs = flushing ? nowMs : nowMs + intervalMs;
     switch (outcome.result) {
       case "written":
@@ -133,14 +134,14 @@ export function createLedger(options: LedgerOptions): Ledger {
     }
   }
 
-  /** The job is no more, and what a write had in hand for it was for nothing. */
+  /** Drops a job that no longer exists, with the value that was being written. */
   function drop(entry: LedgerEntry): void {
     onDrop?.("gone", 1);
     if (!entry.removed) queue.remove(entry.job.uid);
   }
 
   async function writeOne(entry: LedgerEntry, status: TrainerStatus) {
-    const outcome = await write(entry.job, status, broken.signal).catch((error: unknown) => ({
+    const outcome = await write(entry.job, status, writeAbort.signal).catch((error: unknown) => ({
       result: "error" as const,
       problem: String(error),
     }));
@@ -155,11 +156,11 @@ export function createLedger(options: LedgerOptions): Ledger {
     writing.add(done);
   }
 
-  /** Milliseconds until there may be something to do; 0 where a write can start now. */
+  /** Returns the milliseconds until there may be something to do; 0 if a write can start now. */
   function waitMs(): number {
     const nowMs = clock.monotonic();
     const due = queue.nextDueMs(nowMs);
-    heldBack = due !== undefined && due <= nowMs;
+    isBlocked = due !== undefined && due <= nowMs;
     const most = flushing ? FLUSH_CONCURRENCY * maxConcurrent : maxConcurrent;
     if (due === undefined || writing.size >= most) return Infinity;
     const refilled = refill(budget, nowMs, limits);
@@ -167,10 +168,10 @@ export function createLedger(options: LedgerOptions): Ledger {
     return Math.max(due - nowMs, pausedUntilMs - nowMs, take(refilled, nowMs, limits).waitMs, 0);
   }
 
-  /** Starts what may start, then rests until something may change. */
+  /** Starts the writes that may start, then sleeps until something may change. */
   async function turn(stop: AbortSignal): Promise<void> {
     let rest = waitMs();
-    while (rest === 0 && !stop.aborted && !broken.signal.aborted) {
+    while (rest === 0 && !stop.aborted && !writeAbort.signal.aborted) {
       budget = take(budget, clock.monotonic(), limits).bucket;
       start();
       rest = waitMs();
@@ -205,10 +206,10 @@ export function createLedger(options: LedgerOptions): Ledger {
       flushing = true;
       limits = limitsOf(flushWritesPerSecond);
       const done = new AbortController();
-      const timer = clock.sleep(deadlineMs, done.signal).then(() => broken.abort());
+      const timer = clock.sleep(deadlineMs, done.signal).then(() => writeAbort.abort());
       await loop;
       queue.makeAllDue(clock.monotonic());
-      while (queue.pending() > 0 && !broken.signal.aborted) await turn(broken.signal);
+      while (queue.pending() > 0 && !writeAbort.signal.aborted) await turn(writeAbort.signal);
       done.abort();
       await timer;
       await Promise.all(writing);
@@ -217,7 +218,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       return left;
     },
     abandon() {
-      broken.abort();
+      writeAbort.abort();
       const left = queue.pending();
       if (left > 0) onDrop?.("lease_lost", left);
       return left;
@@ -225,7 +226,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   };
 }
 
-/** What a tenth of a second left over may be spent at once. */
+/** Returns the limits of a budget of which a tenth of a second's share may be spent at once. */
 function limitsOf(ratePerSecond: number): BucketLimits {
   return { ratePerSecond, burst: Math.max(1, Math.floor(ratePerSecond / 10)) };
 }

@@ -1,4 +1,4 @@
-/** Whose turn it is: the jobs of the ledger, each with its pending value, in the order of writing. */
+/** Queue of the ledger: jobs with their pending values, in the order in which they are written. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 
@@ -9,20 +9,21 @@ interface Waiting {
   readonly sinceMs: number;
 }
 
-/** What the ledger holds of one job. */
+/** Entry of a job in the ledger. */
 export interface LedgerEntry {
   readonly job: JobRef;
-  /** Writes in a row that failed. */
+  /** Number of writes that failed in a row. */
   failures: number;
   pending?: Waiting;
-  /** The value that a write has in hand. */
+  /** The value that is being written. */
   writing?: Waiting;
   /** Monotonic time before which nothing is written. */
   dueAtMs: number;
   removed: boolean;
-  /** It still has the turn before others that a first value, and a first 100%, are due. */
-  firstIsNews: boolean;
-  hundredIsNews: boolean;
+  /** Whether the job's first value still has priority. */
+  firstHasPriority: boolean;
+  /** Whether the job's first value of 100% still has priority. */
+  hundredHasPriority: boolean;
 }
 
 /** How a write of an entry ended. */
@@ -37,30 +38,30 @@ export interface Settlement {
 export interface LedgerQueue {
   has(uid: string): boolean;
   size(): number;
-  /** Forgets one job, the longest idle and past its interval; false where there is none. */
+  /** Forgets the job that has been idle for longest and is past its interval. Returns false if there is none. */
   evict(nowMs: number): boolean;
   /**
-   * Takes a job's newest value. `shown` is asked where the job is new to the queue: what its object
-   * shows already is neither a first value nor a first 100%. Answers whether the job is due now.
+   * Takes a job's newest value. `shown` is called if the job is new to the queue: a value that its object
+   * shows already is neither a first value nor a first 100%. Returns whether the job is due now.
    */
   put(job: JobRef, status: TrainerStatus, nowMs: number, shown: ShownStatus): boolean;
-  /** Whether something that was pending is lost by it. */
+  /** Removes a job. Returns whether a pending value is lost. */
   remove(uid: string): boolean;
-  /** Jobs with a value that is not written yet, the ones in hand included. */
+  /** Number of jobs with a value that is not written yet, including those that are being written. */
   pending(): number;
-  /** Since when the longest waiting value waits. Looks at every job. */
+  /** Returns the time since which the oldest value waits. Looks at every job. */
   oldestMs(): number | undefined;
-  /** When to look again: `nowMs` where a job is due, undefined where none can become due. */
+  /** Returns when to look again: `nowMs` if a job is due, undefined if no job can become due. */
   nextDueMs(nowMs: number): number | undefined;
-  /** The next job that is due, with the value to write; a value that comes now waits its turn. */
+  /** Returns the next job that is due, with the value to write; a later value waits for the next write. */
   take(nowMs: number): { entry: LedgerEntry; status: TrainerStatus } | undefined;
   /** A write that `take` began has ended. */
   settle(entry: LedgerEntry, settlement: Settlement): void;
-  /** Nobody waits any longer: everything that is pending is due. */
+  /** Makes everything that is pending due at once. */
   makeAllDue(nowMs: number): void;
 }
 
-/** What a job's object shows, as far as is known. */
+/** Returns the status that a job's object shows, as far as is known. */
 export type ShownStatus = (job: JobRef) => TrainerStatus | undefined;
 
 function create(job: JobRef, shown: TrainerStatus | undefined): LedgerEntry {
@@ -71,14 +72,14 @@ function create(job: JobRef, shown: TrainerStatus | undefined): LedgerEntry {
     writing: undefined,
     dueAtMs: -Infinity,
     removed: false,
-    firstIsNews: shown === undefined,
-    hundredIsNews: shown?.progressPercentage !== 100,
+    firstHasPriority: shown === undefined,
+    hundredHasPriority: shown?.progressPercentage !== 100,
   };
 }
 
-/** A job's first value and its first 100% go before the others, once each. */
-function isUrgent({ firstIsNews, hundredIsNews, pending }: LedgerEntry): boolean {
-  return firstIsNews || (hundredIsNews && pending?.status.progressPercentage === 100);
+/** Returns whether an entry has priority: a job's first value and its first 100% have it, once each. */
+function isUrgent({ firstHasPriority, hundredHasPriority, pending }: LedgerEntry): boolean {
+  return firstHasPriority || (hundredHasPriority && pending?.status.progressPercentage === 100);
 }
 
 function first<T>(set: ReadonlySet<T>): T | undefined {
@@ -89,14 +90,14 @@ function first<T>(set: ReadonlySet<T>): T | undefined {
 /** Creates an empty queue. */
 export function createLedgerQueue(): LedgerQueue {
   const entries = new Map<string, LedgerEntry>();
-  /** Due and with a value, in the order of their turn. */
+  /** Due and with a value, in the order of writing. */
   const urgent = new Set<LedgerEntry>();
   const ready = new Set<LedgerEntry>();
   /** Written and within their interval, which is the same for all: in the order of being due. */
   const cooling = new Set<LedgerEntry>();
   /** Failed and backing off, in no order; no more than the budget can make fail in that time. */
   const retrying = new Set<LedgerEntry>();
-  /** Nothing to write, the longest first; some of them are cooling, too. */
+  /** Without a value to write, the longest idle first; some of them are cooling, too. */
   const idle = new Set<LedgerEntry>();
 
   function unqueue(entry: LedgerEntry): void {
@@ -106,7 +107,7 @@ export function createLedgerQueue(): LedgerQueue {
     retrying.delete(entry);
   }
 
-  /** Puts an entry that is due where it belongs; one that is queued keeps its turn. */
+  /** Puts an entry that is due into its set; an entry that is queued keeps its position. */
   function enqueue(entry: LedgerEntry): void {
     if (entry.writing || entry.pending === undefined || urgent.has(entry)) return;
     if (isUrgent(entry)) {
@@ -195,9 +196,9 @@ export function createLedgerQueue(): LedgerQueue {
       unqueue(entry);
       entry.pending = undefined;
       entry.writing = waiting;
-      // Spent by the try: those that fail again and again would keep the others waiting for ever.
-      entry.firstIsNews = false;
-      if (waiting.status.progressPercentage === 100) entry.hundredIsNews = false;
+      // Priority ends with the attempt: jobs whose writes fail again and again would keep the others waiting.
+      entry.firstHasPriority = false;
+      if (waiting.status.progressPercentage === 100) entry.hundredHasPriority = false;
       return { entry, status: waiting.status };
     },
     settle(entry, { retry, dueAtMs }) {

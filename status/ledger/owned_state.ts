@@ -5,7 +5,7 @@ import { progressOf } from "../../crds/job_state.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Leadership } from "../../kube/leadership.ts";
-import type { Acceptance, AcceptPush, Push } from "../chain/exchange.ts";
+import type { AcceptPush, OwnerAnswer, Push } from "../chain/exchange.ts";
 import { createHeldStatuses, type HeldStatuses } from "../reading/held_statuses.ts";
 import type { WatchedJobs } from "../reading/job_ends.ts";
 import type { PollOwner } from "../reading/status_feeds.ts";
@@ -23,7 +23,7 @@ export interface PushRecorder {
   accept(
     push: Push,
     signal: AbortSignal,
-  ): undefined | Acceptance | Promise<Acceptance | undefined>;
+  ): undefined | OwnerAnswer | Promise<OwnerAnswer | undefined>;
   /** The job is gone. */
   forget(job: JobRef, object: AnyJob): void;
   /** Works until `signal` aborts; takes no pushes from then on. */
@@ -72,8 +72,8 @@ function recorded(
   recorder: PushRecorder,
   push: Push,
   signal: AbortSignal,
-  otherwise: Acceptance,
-): Acceptance | Promise<Acceptance> {
+  otherwise: OwnerAnswer,
+): OwnerAnswer | Promise<OwnerAnswer> {
   const answer = recorder.accept(push, signal);
   return answer instanceof Promise ? answer.then((it) => it ?? otherwise) : answer ?? otherwise;
 }

@@ -35,7 +35,7 @@ export interface KindLookups {
   ) => OwnedObject | undefined;
 }
 
-/** Lookups for the objects of chains. */
+/** Lookups for the objects of owner paths. */
 export interface OwnershipLookups {
   readonly ofKind: (kind: JobKind) => KindLookups;
   /** Owners between pod and job. */
@@ -77,7 +77,7 @@ export function ownerAlong(
 }
 
 /** The decision for a pod that may report; its start is when the kubelet accepted it. */
-function yes(jobUid: string, pod: OwnedPod): OwnershipDecision {
+function allowed(jobUid: string, pod: OwnedPod): OwnershipDecision {
   const podStartMs = Date.parse(pod.status?.startTime ?? "");
   return Number.isNaN(podStartMs) ? { ok: true, jobUid } : { ok: true, jobUid, podStartMs };
 }
@@ -93,7 +93,7 @@ export function podRefusal(
   return FINISHED.has(pod.status?.phase) ? "pod_finished" : undefined;
 }
 
-/** Decides claims; remembers a chain for as long as its pod is there. */
+/** Decides claims; remembers the owner of a pod for as long as the pod exists. */
 export interface Ownership {
   /** Decides at once if the caches hold everything. Throws, or rejects, if a lookup does. */
   decide(claim: OwnershipClaim): OwnershipDecision | Promise<OwnershipDecision>;
@@ -108,17 +108,17 @@ interface OwningJob {
   readonly uid: string;
 }
 
-const no = (why: ForbiddenReason | "unknown_job"): OwnershipDecision => ({ ok: false, why });
+const denied = (why: ForbiddenReason | "unknown_job"): OwnershipDecision => ({ ok: false, why });
 
 /** Continues at once if nothing has to be waited for: a promise costs more than most steps. */
-function then<T, R>(
+function continueWith<T, R>(
   value: T | Promise<T>,
   next: (value: T) => R | Promise<R>,
 ): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Creates {@link Ownership} over lookups. At most `maxPods` (default 50000) chains are kept. */
+/** Creates {@link Ownership} over lookups. At most `maxPods` (default 50000) owners are kept. */
 export function createOwnership(
   options: { readonly lookups: OwnershipLookups; readonly maxPods?: number },
 ): Ownership {
@@ -144,7 +144,7 @@ export function createOwnership(
     pod: OwnedPod,
     kind: JobKind,
   ): Promise<OwningJob | undefined> {
-    for (const { through, nameFits } of kind.chains) {
+    for (const { through, nameFits } of kind.ownerPaths) {
       let object: OwnedObject | undefined = pod;
       for (const link of through) object = object && await follow(namespace, object, link);
       const job = object && ownerAlong(object.metadata, kind, nameFits);
@@ -159,7 +159,7 @@ export function createOwnership(
     why: ForbiddenReason,
   ): OwnershipDecision {
     const isNamed = lookups.ofKind(kind).jobNow({ namespace, name: job }) !== undefined;
-    return no(isNamed ? why : "unknown_job");
+    return denied(isNamed ? why : "unknown_job");
   }
 
   type Step = OwnershipDecision | Promise<OwnershipDecision>;
@@ -169,7 +169,7 @@ export function createOwnership(
     if (refusal === "pod_gone") owners.delete(claim.pod.uid);
     if (refusal !== undefined || pod === undefined) return refuse(claim, refusal ?? "pod_gone");
     const { namespace, serviceAccount: { name, uid } } = claim;
-    return then(lookups.serviceAccount({ namespace, name }, uid), (account) => {
+    return continueWith(lookups.serviceAccount({ namespace, name }, uid), (account) => {
       if (account?.metadata?.uid !== uid) return refuse(claim, "service_account_gone");
       const known = owners.get(claim.pod.uid);
       if (known?.kind === claim.kind) return fromOwner(claim, pod, known);
@@ -185,9 +185,9 @@ export function createOwnership(
     if (name !== claim.job) return refuse(claim, "not_of_this_job");
     // The live one of its name: what the cache holds may be an earlier one.
     const { job } = lookups.ofKind(kind);
-    return then(job({ namespace: claim.namespace, name }, uid), (live) => {
+    return continueWith(job({ namespace: claim.namespace, name }, uid), (live) => {
       if (live?.metadata?.uid !== uid) return refuse(claim, "not_of_this_job");
-      return yes(uid, pod);
+      return allowed(uid, pod);
     });
   }
 
@@ -195,7 +195,10 @@ export function createOwnership(
     forgetPod: (uid) => void owners.delete(uid),
     decide(claim) {
       const { kind, namespace, pod: { name, uid } } = claim;
-      return then(lookups.ofKind(kind).pod({ namespace, name }, uid), (pod) => fromPod(claim, pod));
+      return continueWith(
+        lookups.ofKind(kind).pod({ namespace, name }, uid),
+        (pod) => fromPod(claim, pod),
+      );
     },
   };
 }

@@ -8,7 +8,7 @@ import { createOwnerPoll } from "../replicas/owner_poll.ts";
 import type { ReadingParts } from "./read_stages.ts";
 import type { JobStatus, Reading } from "./reading.ts";
 import { createStatusFeeds, type PollOwner } from "./status_feeds.ts";
-import { createStreamPlaces } from "../../http/limits/stream_limits.ts";
+import { createStreamSlots } from "../../http/limits/stream_limits.ts";
 import { createJobEnds, type JobEnds, type WatchedJobs } from "./job_ends.ts";
 
 /** Options of {@link serveReads}. */
@@ -62,7 +62,7 @@ export function serveReads(options: ReadServingOptions): ReadServing {
   return {
     read: async (job, signal) => await read(job, signal),
     feeds,
-    places: createStreamPlaces(options.maxStreams, options.onOpenStreams),
+    slots: createStreamSlots(options.maxStreams, options.onOpenStreams),
     ends,
     onJobEnd: ends.on,
     async close() {

@@ -5,21 +5,21 @@ import { eventStreamResponse } from "../../http/event_stream.ts";
 import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
 import {
   type Exchange,
-  found,
   type Outcome,
+  required,
   type Stage,
   type StageRun,
 } from "../chain/exchange.ts";
 import { type ReadAnswer, type ReadStatus, statusView } from "./reading.ts";
 import type { AcceptDeadline } from "../chain/handover.ts";
 import type { StatusFeeds } from "./status_feeds.ts";
-import type { StreamPlaces } from "../../http/limits/stream_limits.ts";
+import type { StreamSlots } from "../../http/limits/stream_limits.ts";
 
 /** Parts of reading. */
 export interface ReadingParts {
   readonly read: ReadStatus;
   readonly feeds: Pick<StatusFeeds, "follow">;
-  readonly places: StreamPlaces;
+  readonly slots: StreamSlots;
   /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
   readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;
 }
@@ -36,7 +36,7 @@ const NO_READING: Outcome = {
 };
 
 function jobOf(exchange: Exchange): JobRef {
-  return { ...found(exchange.job, "job"), uid: found(exchange.jobUid, "job's UID") };
+  return { ...required(exchange.job, "job"), uid: required(exchange.jobUid, "job's UID") };
 }
 
 /** Reads within the deadline, which a push has, too. */
@@ -89,21 +89,21 @@ function createReauthorize(again: readonly Stage[], exchange: Exchange) {
 }
 
 /**
- * Responds with server-sent events, if there is room for one more stream. The stages of `again` decide
+ * Responds with server-sent events, if there is room for one more stream. The stages of `recheck` decide
  * from time to time whether its reader may read on.
  */
 export function watch(
   reading: ReadingParts | undefined,
   deadline: AcceptDeadline,
-  again: readonly Stage[],
+  recheck: readonly Stage[],
 ): StageRun {
   return (exchange) => {
     if (reading === undefined) return NO_READING;
-    const { subject, expiresMs } = found(exchange.identity, "identity");
-    const place = reading.places.take(subject);
-    if (typeof place === "string") return { why: place, retryAfterMs: ROOM_MS };
+    const { subject, expiresMs } = required(exchange.identity, "identity");
+    const slot = reading.slots.take(subject);
+    if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
     const job = jobOf(exchange);
-    exchange.response = eventStreamResponse(place, (sink) =>
+    exchange.response = eventStreamResponse(slot, (sink) =>
       runEventStream({
         sink,
         clock: deadline.clock,
@@ -114,7 +114,7 @@ export function watch(
           const answer = await readInTime(reading, job, deadline);
           return answer.ok ? answer.status : undefined;
         },
-        reauthorize: createReauthorize(again, exchange),
+        reauthorize: createReauthorize(recheck, exchange),
       }));
     return undefined;
   };

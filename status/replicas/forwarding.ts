@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
-import type { Acceptance, Push } from "../chain/exchange.ts";
+import type { OwnerAnswer, Push } from "../chain/exchange.ts";
 import type { CallOutcome } from "../../http/replicas/calls.ts";
 import type { TermRefusal } from "../../http/replicas/terms.ts";
 import { parseHistory } from "../chain/history.ts";
@@ -11,13 +11,13 @@ import { parsePush } from "../chain/push.ts";
 
 /** Path to which pushes are forwarded, with POST. */
 export const forwardPath = (version: MessageVersion) => `/forward/${version}/pushes`;
-/** Bytes that a call may have: the longest history, written anew, each time twice, and whose it is. */
+/** Maximum bytes of a call: the longest history as it is serialized here, with original times and job. */
 export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 131_072;
 /** Pushes that go in one call. */
 export const MAX_BATCH = 64;
 /** Bytes of several pushes that go in one call. */
 export const MAX_BATCH_BYTES = 262_144;
-/** Bytes that an answer may have. */
+/** Maximum bytes of an answer. */
 export const ANSWER_MAX_BYTES = 1_048_576;
 
 /** How a forwarding call ended: `forwarded_pushes_total{result}`. */
@@ -39,7 +39,7 @@ export type ForwardOutcome =
 /** The outcome, with the answer for the client if there is one. */
 export interface ForwardResult {
   readonly outcome: ForwardOutcome;
-  readonly acceptance?: Acceptance;
+  readonly acceptance?: OwnerAnswer;
 }
 
 const pod = z.object({ name: z.string().min(1).max(253), uid: z.string().min(1).max(128) });
@@ -160,7 +160,7 @@ const answerSchema = z.union([
 ]);
 
 /** The owner's answer, or that the asked replica is not the owner. */
-export type ForwardAnswer = Acceptance | TermRefusal;
+export type ForwardAnswer = OwnerAnswer | TermRefusal;
 
 const answersSchema = z.object({ answers: z.array(answerSchema) });
 
@@ -177,10 +177,10 @@ export function resultOfAnswer(answer: ForwardAnswer | undefined): ForwardResult
   return { outcome: answer.ok ? "accepted" : "refused", acceptance: answer };
 }
 
-/** When a client may come again after a call that the owner is too old for, in milliseconds. */
+/** Time after which a client may try again if the owner is too old for a call, in milliseconds. */
 const OLDER_OWNER_RETRY_MS = 5000;
 
-/** Returns the result of a call without an answer. An owner that is older is replaced by and by. */
+/** Returns the result of a call without an answer. An older owner is being replaced. */
 export function resultOfNoAnswer(
   outcome: Exclude<CallOutcome, { readonly bytes: Uint8Array }>["outcome"],
 ): ForwardResult {

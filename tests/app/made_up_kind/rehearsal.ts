@@ -32,7 +32,7 @@ export const REHEARSAL: JobKind = defineJobKind({
   plural: "rehearsals",
   namespaced: true,
   parse: (value) => jobSchema.parse(value),
-  chains: [
+  ownerPaths: [
     { through: [], nameFits: (pod, job) => pod.startsWith(`${job}-`) },
     {
       through: [{ owner: KINDS.job, nameFits: (pod, job) => pod.startsWith(`${job}-`) }],

@@ -92,20 +92,20 @@ Deno.test("`createPeers()` shuns a peer that fails too often, unless a pod was p
 Deno.test("`createPeers()` charges a suspect for its connections, so that they come at its rate", () => {
   const failures = { ratePerSecond: 2, burst: 4 };
   const peers = createPeers({ failures, maxKeys: 10, suspectedForMs: 60_000 });
-  for (let time = 0; time < 4; time++) assert.equal(peers.refuses("a", 0), false);
+  for (let time = 0; time < 4; time++) assert.equal(peers.refuseConnection("a", 0), false);
   for (let time = 0; time < 4; time++) peers.failed("a", 0, "signature");
   let taken = 0;
   for (let nowMs = 0; nowMs < 10_000; nowMs += 10) {
-    if (!peers.refuses("a", nowMs)) taken += 1;
+    if (!peers.refuseConnection("a", nowMs)) taken += 1;
   }
   assert.equal(taken, 19);
-  assert.equal(peers.refuses("b", 10_000), false);
+  assert.equal(peers.refuseConnection("b", 10_000), false);
   // A pod that is proved there is not held up.
   peers.proved("a", 10_000);
-  assert.equal(peers.refuses("a", 10_000), false);
+  assert.equal(peers.refuseConnection("a", 10_000), false);
   // Nobody who failed for a minute is suspected any more.
-  assert.equal(peers.refuses("a", 60_000), false);
-  assert.equal(peers.refuses("a", 60_000), false);
+  assert.equal(peers.refuseConnection("a", 60_000), false);
+  assert.equal(peers.refuseConnection("a", 60_000), false);
 });
 
 Deno.test("`createPeers()` lets cheap failures count only where no pod was proved", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../kube/leadership.ts";
-import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
+import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
 import type { ForwardResult } from "../../../status/replicas/forwarding.ts";
 import { createOwnerRouter, type OwnerRouterOptions } from "../../../http/replicas/owner_router.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -16,17 +16,17 @@ const push: Push = {
 const here: LeaderLocation = { kind: "here" };
 const nowhere: LeaderLocation = { kind: "nowhere" };
 const elsewhere: LeaderLocation = { kind: "elsewhere", address: "10.0.0.2:8443", transitions: 3 };
-const ok: Acceptance = { ok: true };
+const ok: OwnerAnswer = { ok: true };
 const never = new AbortController().signal;
 
 /** A router whose owner is where `at.place` says; what it did stands in `did`. */
-function setUp(options: Partial<OwnerRouterOptions<Push, Acceptance>> = {}) {
+function setUp(options: Partial<OwnerRouterOptions<Push, OwnerAnswer>> = {}) {
   const clock = new FakeClock();
   const at: { place: LeaderLocation } = { place: nowhere };
   const did: string[] = [];
   let looks = 0;
   const results: ForwardResult[] = [];
-  const accept = createOwnerRouter<Push, Acceptance>({
+  const accept = createOwnerRouter<Push, OwnerAnswer>({
     leader: { locate: () => at.place, refresh: () => looks++ },
     acceptHere: () => {
       did.push("here");
@@ -45,9 +45,9 @@ function setUp(options: Partial<OwnerRouterOptions<Push, Acceptance>> = {}) {
 }
 
 /** The answer, once there is one, with the time it took. */
-function timed(clock: FakeClock, answer: Acceptance | Promise<Acceptance>) {
+function timed(clock: FakeClock, answer: OwnerAnswer | Promise<OwnerAnswer>) {
   const began = clock.monotonic();
-  const seen: { answer?: Acceptance; afterMs?: number } = {};
+  const seen: { answer?: OwnerAnswer; afterMs?: number } = {};
   Promise.resolve(answer).then((it) =>
     Object.assign(seen, { answer: it, afterMs: clock.monotonic() - began })
   );
@@ -83,7 +83,7 @@ Deno.test("`createOwnerRouter()` accepts at once where the owner is here", async
 Deno.test("`createOwnerRouter()` forwards to the owner elsewhere and passes on what it says", async () => {
   const { accept, at, did, results } = setUp();
   at.place = elsewhere;
-  const refused: Acceptance = { retryAfterMs: 7000, reason: "too many jobs" };
+  const refused: OwnerAnswer = { retryAfterMs: 7000, reason: "too many jobs" };
   results.push({ outcome: "refused", acceptance: refused });
   assert.deepEqual(await accept(push, never), refused);
   assert.deepEqual(did, ["to 10.0.0.2:8443 of term 3"]);

@@ -67,7 +67,7 @@ Deno.test("a rule that is met stops the trial once, and every later answer says 
   await withAdapter({ plans: [plan] }, async ({ push, stops, outcomes, settle }) => {
     assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
     const deciding = await push(plan, 2, "0.8");
-    const message = "early stopping: loss 0.8 is greater than 0.5, at report 2";
+    const message = "stopped early: loss 0.8 is greater than 0.5, at report 2";
     const control = { stop: true, reason: "EarlyStopped", message };
     assert.deepEqual(deciding, { ok: true, control });
     await settle();

@@ -16,7 +16,7 @@ import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
 import { createPeers } from "../../../http/limits/peers.ts";
-import { createStreamPlaces } from "../../../http/limits/stream_limits.ts";
+import { createStreamSlots } from "../../../http/limits/stream_limits.ts";
 import { createKeyedBuckets } from "../../../http/limits/token_bucket.ts";
 import { runEventLoop } from "../../../http/event_stream.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -154,7 +154,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     takeAccessReview: () => true,
     takeShare: shares.take,
   });
-  const places = createStreamPlaces({ total: 3, perSubject: 2 });
+  const slots = createStreamSlots({ total: 3, perSubject: 2 });
   const reads = createKeyedBuckets({ ratePerSecond: 100, burst: 200 }, 10);
   const api = createObservationApi({
     kinds: JOB_KINDS,
@@ -162,7 +162,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     clock,
     peers: createPeers({ failures: { ratePerSecond: 1, burst: 5 }, maxKeys: 10 }),
     takeRead: reads.take,
-    places,
+    slots,
     findJob: ({ namespace, name }) => jobs.get(`${namespace}/${name}`),
     jobNow: ({ namespace, name, uid }) => {
       const job = jobs.get(`${namespace}/${name}`);
@@ -188,7 +188,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     onRead: (kind, result) => counted.push(`${kind} ${result}`),
     ...options,
   });
-  return { api, access, clock, server, log, jobs, changed, ends, counted, places };
+  return { api, access, clock, server, log, jobs, changed, ends, counted, slots };
 }
 
 /** A request for the observation of `team/job` with a good token, and what to change in it. */

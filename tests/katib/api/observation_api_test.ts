@@ -253,7 +253,7 @@ Deno.test("whatever comes is answered as the description says", async () => {
     fc.asyncProperty(
       fc.record({ path, query: fc.oneof(query, text), method, authorization }),
       async ({ path, query, method, authorization }) => {
-        const bench = apiBench({ places: { take: () => ({ release() {} }) } });
+        const bench = apiBench({ slots: { take: () => ({ release() {} }) } });
         const { status, body, stream } = await send(bench, {
           url: path + query,
           method,
@@ -292,7 +292,7 @@ Deno.test("pages are read few at a time, and within a deadline", async () => {
   held.resolve({ metrics: [], rows: [], more: false });
 });
 
-Deno.test("streams have places: of a subject, and in all", async () => {
+Deno.test("streams have slots: of a subject, and in all", async () => {
   const bench = apiBench();
   const query = "?watch=true";
   const streams = [await send(bench, { query }), await send(bench, { query })];
@@ -301,13 +301,13 @@ Deno.test("streams have places: of a subject, and in all", async () => {
   assert.equal(third.status, 429);
   assert.match(String(third.body.message), /max-streams-per-subject/);
   assert.equal(third.headers["Retry-After"], "10");
-  assert.equal(bench.places.open(), 2);
+  assert.equal(bench.slots.open(), 2);
   // The server calls each stream once, also where the client has gone already.
   const gone = AbortSignal.abort();
   await Promise.all(
     streams.map(({ stream }) => stream?.({ signal: gone, write: () => Promise.resolve() })),
   );
-  assert.equal(bench.places.open(), 0);
+  assert.equal(bench.slots.open(), 0);
   assert.deepEqual(bench.counted, [
     "observation_watch accepted",
     "observation_watch accepted",

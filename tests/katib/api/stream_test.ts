@@ -113,7 +113,7 @@ Deno.test("the end of the job is told after its last rows", async () => {
   assert.deepEqual(values(heard), [["last"]]);
   assert.partialDeepStrictEqual(heard.at(-1), { event: "end", data: { reason: "Complete" } });
   assert.ok(stream.done.is);
-  assert.equal(bench.places.open(), 0);
+  assert.equal(bench.slots.open(), 0);
 });
 
 Deno.test("a log that is out of reach is tried again, and nothing is missed", async () => {
@@ -168,7 +168,7 @@ Deno.test("nothing is waited for once the reader has gone", async () => {
   for (const end of bench.ends) end("Complete");
   await settle();
   await stream.stop();
-  assert.equal(bench.places.open(), 0);
+  assert.equal(bench.slots.open(), 0);
 });
 
 Deno.test("a stream ends with its token, and with the rights of its reader", async (t) => {

@@ -1,7 +1,7 @@
 /** A push handler over a test cluster, with counts of everything that it may set off. */
 import type { HttpRequest } from "../../../http/message.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
-import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
+import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
 import { createPushHandler, type PushHandlerOptions } from "../../../status/chain/push_handler.ts";
 import { createReviewCache, type ReviewToken } from "../../../http/callers/token_review.ts";
@@ -65,7 +65,7 @@ export function request(sent: Sent = {}): HttpRequest {
 /** Options of {@link handlerBench}. */
 export interface BenchOptions extends Partial<PushHandlerOptions> {
   readonly ask?: ReviewToken;
-  readonly answer?: Acceptance;
+  readonly answer?: OwnerAnswer;
   readonly notReady?: boolean;
 }
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import fc from "fast-check";
+import { ClientGoneError } from "../../../http/message.ts";
 import { TransportError } from "../../../kube/errors.ts";
 import { createChains } from "../../../status/chain/stages.ts";
 import { logged } from "../../support/logged.ts";
@@ -531,6 +532,17 @@ Deno.test("`createPushHandler()` tells of an API server that is away once, until
   ]);
 });
 
+Deno.test("`createPushHandler()` does not take a client that went away for an outage", async () => {
+  const { handle, results } = handlerBench();
+  const records = await logged(async () => {
+    const gone = () => Promise.reject(new ClientGoneError());
+    assert.equal((await handle({ ...request(), readBody: gone })).status, 503);
+  });
+  assert.deepEqual(results, ["serviceunavailable"]);
+  const [first] = records.map(({ level, rawMessage }) => `${level}: ${String(rawMessage)}`);
+  assert.equal(first, "debug: a client went away before its request was read");
+});
+
 Deno.test("`createPushHandler()` never logs a token", async () => {
   const records = await logged(async () => {
     const ask = () => Promise.reject(new Error("away"));
@@ -573,7 +585,7 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
     "pod rate",
     "subject rate",
   ];
-  const write = ["ownership", "body", "review", "ownership again", "accept"];
+  const write = ["ownership", "body", "review", "ownership again", "hand over"];
   const read = ["ownership", "review", "ownership again"];
   const histories = ["history rate of the pod", "history rate of the subject"];
   assert.deepEqual(names(chains.push), [...caller, ...write]);
@@ -581,5 +593,5 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
   assert.deepEqual(names(chains.read), [...caller, ...read, "read"]);
   assert.deepEqual(names(chains.watch), [...caller, ...read, "watch"]);
   const again = ["refused tokens", "token", "scope", "ownership", "review"];
-  assert.deepEqual(names(chains.again), again);
+  assert.deepEqual(names(chains.recheck), again);
 });

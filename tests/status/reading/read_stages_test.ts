@@ -6,7 +6,7 @@ import type { ResponseSink } from "../../../http/message.ts";
 import type { JobEnd } from "../../../status/reading/status_stream.ts";
 import type { ReadingParts } from "../../../status/reading/read_stages.ts";
 import type { JobStatus, ReadAnswer } from "../../../status/reading/reading.ts";
-import { createStreamPlaces, type StreamLimits } from "../../../http/limits/stream_limits.ts";
+import { createStreamSlots, type StreamLimits } from "../../../http/limits/stream_limits.ts";
 import { settle } from "../../support/fake_clock.ts";
 import {
   type BenchOptions,
@@ -31,7 +31,7 @@ function readerBench(
   answer: ReadAnswer | Promise<ReadAnswer> = { ok: true, status: STATUS },
   options: BenchOptions & { readonly streams?: StreamLimits } = {},
 ) {
-  const places = createStreamPlaces(options.streams ?? { total: 1000, perSubject: 20 });
+  const slots = createStreamSlots(options.streams ?? { total: 1000, perSubject: 20 });
   const asked: JobRef[] = [];
   const reads: string[] = [];
   const ends = new Set<(end: JobEnd) => void>();
@@ -48,7 +48,7 @@ function readerBench(
         return () => void (follows.count -= 1);
       },
     },
-    places,
+    slots,
     onJobEnd: (_job, listener) => {
       ends.add(listener);
       return () => void ends.delete(listener);
@@ -74,7 +74,7 @@ function readerBench(
     await settle();
     return { status, headers, body, written, gone, done, ended };
   }
-  return { ...bench, asked, reads, ends, follows, places, get, watch };
+  return { ...bench, asked, reads, ends, follows, slots, get, watch };
 }
 
 Deno.test("GET answers the owner's newest status, by the UID of the job", async () => {
@@ -154,7 +154,7 @@ const refused: Record<string, { sent: () => Sent | Promise<Sent>; want: number }
 };
 for (const [sentence, { sent, want }] of Object.entries(refused)) {
   Deno.test(`GET, once or as a stream, refuses ${sentence} and reads nothing`, async () => {
-    const { get, watch, asked, places, follows } = readerBench();
+    const { get, watch, asked, slots, follows } = readerBench();
     const given = await sent();
     assert.equal((await get(given)).status, want);
     const url = given.url ?? PATH;
@@ -163,7 +163,7 @@ for (const [sentence, { sent, want }] of Object.entries(refused)) {
       url: url.includes("?") ? `${url}&watch=true` : `${url}?watch=true`,
     });
     assert.deepEqual([stream.status, stream.headers["Content-Type"]], [want, "application/json"]);
-    assert.deepEqual([asked, places.open(), follows.count], [[], 0, 0]);
+    assert.deepEqual([asked, slots.open(), follows.count], [[], 0, 0]);
   });
 }
 
@@ -190,26 +190,26 @@ Deno.test("GET of a history is answered 405", async () => {
 });
 
 Deno.test("a stream begins with the current status and ends with the job", async () => {
-  const { watch, ends, follows, places, reads } = readerBench();
+  const { watch, ends, follows, slots, reads } = readerBench();
   const stream = await watch();
   assert.deepEqual([stream.status, stream.body, stream.headers], [200, "", {
     "Content-Type": "text/event-stream",
     "Cache-Control": "no-store",
   }]);
   assert.match(stream.written.join(""), /event: status\nid: \d+\ndata: .*"progressPercentage":45/);
-  assert.deepEqual([places.open(), reads], [1, ["watch accepted"]]);
+  assert.deepEqual([slots.open(), reads], [1, ["watch accepted"]]);
   for (const end of ends) end("Complete");
   await stream.ended;
   assert.match(stream.written.at(-1) ?? "", /^event: end/);
-  assert.deepEqual([places.open(), follows.count, ends.size], [0, 0, 0]);
+  assert.deepEqual([slots.open(), follows.count, ends.size], [0, 0, 0]);
 });
 
-Deno.test("a client that goes away frees its place at once", async () => {
-  const { watch, places, clock } = readerBench();
+Deno.test("a client that goes away frees its slot at once", async () => {
+  const { watch, slots, clock } = readerBench();
   const stream = await watch();
   stream.gone.abort();
   await stream.ended;
-  assert.deepEqual([places.open(), clock.sleeping], [0, 0]);
+  assert.deepEqual([slots.open(), clock.sleeping], [0, 0]);
 });
 
 const limits: Record<string, { streams: StreamLimits; message: RegExp }> = {
@@ -261,7 +261,7 @@ for (const [sentence, { change, last }] of Object.entries(changes)) {
     await bench.clock.advance(60_000);
     await stream.ended;
     assert.match(stream.written.at(-1) ?? "", last);
-    assert.equal(bench.places.open(), 0);
+    assert.equal(bench.slots.open(), 0);
   });
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Acceptance, Push } from "../../../status/chain/exchange.ts";
+import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
 import { createReplicaCalls } from "../../../http/replicas/calls.ts";
 import type { ReplicaTls } from "../../../http/replicas/calls.ts";
 import { createForwardClient } from "../../../status/replicas/forward_client.ts";
@@ -352,7 +352,7 @@ Deno.test("an owner that was paused while it accepted does not answer", async ()
     assert.deepEqual(await forward(), { outcome: "not_owner" });
   }, {
     term: () => own,
-    acceptHere: (): Promise<Acceptance> => {
+    acceptHere: (): Promise<OwnerAnswer> => {
       own.leading = false;
       return Promise.resolve({ ok: true });
     },
@@ -360,7 +360,7 @@ Deno.test("an owner that was paused while it accepted does not answer", async ()
 });
 
 Deno.test("an owner that is slow says so, and one that hangs costs a deadline", async () => {
-  const hangs = { acceptHere: () => new Promise<Acceptance>(() => {}) };
+  const hangs = { acceptHere: () => new Promise<OwnerAnswer>(() => {}) };
   await withOwner(async ({ forward }) => {
     const { outcome } = await forward();
     assert.equal(outcome, "refused");
