@@ -8,6 +8,7 @@ import type { ReadingParts } from "../../../status/reading/read_stages.ts";
 import type { JobStatus, ReadAnswer } from "../../../status/reading/reading.ts";
 import { createStreamSlots, type StreamLimits } from "../../../http/limits/stream_limits.ts";
 import { settle } from "../../support/fake_clock.ts";
+import { until } from "../../support/until.ts";
 import {
   type BenchOptions,
   handlerBench,
@@ -110,6 +111,7 @@ Deno.test("GET answers 503 with Retry-After where there is no owner", async () =
 Deno.test("GET answers 503 where the owner does not answer within the deadline", async () => {
   const { get, clock } = readerBench(new Promise(() => {}));
   const answered = get();
+  await until("the owner is waited for", () => clock.sleeping > 0);
   await clock.advance(3000);
   assert.equal((await answered).status, 503);
   assert.equal(clock.sleeping, 0);
