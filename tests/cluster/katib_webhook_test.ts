@@ -154,7 +154,7 @@ Deno.test("the shipped patch keeps Katib's webhook away from trial pods, and the
         await staysAway(client, katib);
         await until(
           "the manager's log says it",
-          async () => /no webhook of Katib's is called/.test(await manager.log()),
+          async () => /Katib's webhook is no longer called/.test(await manager.log()),
         );
       });
     } finally {
