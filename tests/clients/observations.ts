@@ -1,5 +1,5 @@
 /**
- * Observations of 20 trials on their way into a log, while what is on that way is killed: the
+ * 10,000 observations of 50 trials on their way into a log, while what is on that way is killed: the
  * log's server once, connections to it again and again, the owner of the state once. Then the log is
  * read by the clients that Katib publishes.
  */
@@ -13,8 +13,8 @@ import { shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 
-const TRIALS = 20;
-const PUSHES = 60;
+const TRIALS = 50;
+const PUSHES = 100;
 const METRICS = ["loss", "accuracy"] as const;
 /** How many rows are acknowledged in the end. */
 export const ROWS = TRIALS * PUSHES * METRICS.length;
