@@ -20,8 +20,9 @@ export interface Side {
   readonly user: string;
   /** Its process now. */
   pid(): number;
-  /** Ends it and starts it again; answers after how many milliseconds it was ready. */
+  /** Ends it and starts it again. Returns after how many milliseconds it was ready. */
   restart(): Promise<number>;
+  stop(): Promise<void>;
 }
 
 /** Who can be measured. */
@@ -58,6 +59,7 @@ async function startUpstream(plane: ControlPlane): Promise<Side> {
       await daemon.stop();
       return await timed(() => daemon.start());
     },
+    stop: () => daemon.stop(),
   };
 }
 
@@ -75,6 +77,7 @@ async function startMilepost(plane: ControlPlane): Promise<Side> {
       await manager.kill();
       return await timed(() => manager.restart());
     },
+    stop: () => manager.kill(),
   };
 }
 
@@ -94,6 +97,7 @@ export async function withSide<T>(name: SideName, work: (side: Side) => Promise<
   const crd = `${jobSet}/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml`;
   await installObjects(plane.client, await readManifests(crd));
   const side = name === "upstream" ? await startUpstream(plane) : await startMilepost(plane);
+  cleanup.defer(() => side.stop());
   const runtime: AnyTrainingRuntime = shellRuntime(RUNTIME, "true");
   await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
   return await work(side);
