@@ -1,4 +1,4 @@
-/** Benchmark of the demo's time once everything is downloaded. */
+/** Benchmark of the demo's time, with everything downloaded before. */
 import { milepost } from "../tests/support/milepost_process.ts";
 import type { Benchmark } from "./result.ts";
 

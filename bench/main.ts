@@ -1,6 +1,6 @@
 /**
- * `deno task bench [NAME…] [--json] [OPTION…]`: how fast things are, against their goals. Never part of a test:
- * the numbers are those of the machine, so what counts are the ratios and whether goals are met.
+ * `deno task bench [NAME…] [--json] [OPTION…]`: benchmarks with goals. They are never part of a test: the
+ * numbers depend on the machine, so compare the ratios, and whether the goals are met.
  */
 import { attack } from "./attack/attack.ts";
 import { demo } from "./demo.ts";

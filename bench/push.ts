@@ -1,4 +1,4 @@
-/** From a pushed request to the progress on the TrainJob, seen by a watch, with nothing else to do. */
+/** Benchmark of the time from a push to the progress on the TrainJob, without other load. */
 import { KINDS } from "../crds/kinds.ts";
 import { statusPath } from "../crds/job_kind.ts";
 import { TRAINJOB } from "../crds/job_kinds.ts";

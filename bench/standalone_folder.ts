@@ -1,4 +1,4 @@
-/** A folder and a standalone in it, which are gone when the work is done. */
+/** Temporary folder with a standalone in it, both removed after the work. */
 import {
   type StandaloneProcess,
   startStandaloneProcess,

@@ -1,5 +1,5 @@
 /**
- * Makes `dist/milepost.js`: the program with everything that it imports and every file that it
+ * Builder of `dist/milepost.js`: the program with everything that it imports and every file that it
  * carries, in one file that any Deno of the same version runs, without configuration, cache or
  * network. The executable is made of this file (`build/compile.ts`).
  */

@@ -1,5 +1,5 @@
 /**
- * Makes the executable: the bundle of `build/bundle.ts` inside Deno's runtime. `deno compile` loads
+ * Builder of the executable: the bundle of `build/bundle.ts` inside Deno's runtime. `deno compile` loads
  * that runtime ("denort") from the network unless `DENORT_BIN` names a file that has it.
  *
  *   deno task compile [--target TRIPLE] [--output FILE]

@@ -1,4 +1,4 @@
-/** The Grafana dashboard: what to look at first when progress does not show or jobs do not start. */
+/** Grafana dashboard: the first graphs to look at when progress does not show or jobs do not start. */
 
 /** One panel: its title, the unit of its axis, and queries with their legends. */
 interface Panel {

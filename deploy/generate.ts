@@ -1,8 +1,8 @@
 /**
- * Writes what `kubectl apply -k` and `helm install` take, from the builders beside it.
+ * Generator of the files that `kubectl apply -k` and `helm install` take, from the builders beside it.
  *
- *   deno task manifests            writes
- *   deno task manifests --check    writes nothing; exit code 1 where a file is not current
+ *   deno task manifests            writes the files
+ *   deno task manifests --check    writes nothing; exits with 1 if a file is not current
  */
 import { fileURLToPath } from "node:url";
 import { dashboard } from "./dashboard.ts";

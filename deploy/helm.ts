@@ -1,6 +1,6 @@
 /**
- * The same installation as a Helm chart: the objects are built with placeholders for settings, and
- * what they become in YAML is given the template's expressions in their place.
+ * Helm chart of the installation: the objects are built with placeholders for settings, which are
+ * replaced by expressions of the template in the YAML.
  */
 import { stringify } from "yaml";
 import { VERSION } from "../app/version.ts";

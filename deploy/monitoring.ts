@@ -1,4 +1,4 @@
-/** For the Prometheus operator and Grafana's sidecar: what to scrape, when to alert, the dashboard. */
+/** Monitoring by the Prometheus operator and Grafana's sidecar: scraping, alerts, dashboard. */
 import { dashboard } from "./dashboard.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./settings.ts";
 

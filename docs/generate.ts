@@ -1,6 +1,6 @@
 /**
- * The generated pages of docs/reference/ and pictures: `deno task docs` writes them, `deno task docs --check`
- * fails if one is not current. Tables come from the code; what the code does not say is in generate/.
+ * Generator of docs/reference/ and of the pictures: `deno task docs` writes them, `deno task docs --check`
+ * fails if one is not current. Tables come from the code; the text around them is in generate/.
  */
 import { commandsPage } from "./generate/commands.ts";
 import { eventsPage } from "./generate/events.ts";

@@ -1,4 +1,4 @@
-/** The rule by which tests are quick: what they import cannot touch the machine. */
+/** Test of the rule for quick tests: nothing that they import can touch the machine. */
 import assert from "node:assert/strict";
 import { findTests, Purity } from "./support/pure_tests.ts";
 

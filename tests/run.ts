@@ -1,7 +1,7 @@
 /**
- * Runs the tests that need no real control plane: the quick ones, which cannot touch the machine, and
- * beside them those that start servers and processes. With `quick` only the former. What follows are
- * flags of `deno test`.
+ * Runner of the tests that need no real control plane: the quick ones, which cannot touch the machine, and
+ * beside them those that start servers and processes. With `quick` it runs only the former. Further
+ * arguments are flags of `deno test`.
  */
 import { findTests } from "./support/pure_tests.ts";
 

@@ -1,4 +1,4 @@
-/** Pushes of honest jobs without and with an attacker beside them, who has addresses of their own. */
+/** `deno task bench attack`: honest pushes without an attacker, and beside one that has addresses of its own. */
 import { run } from "../../tests/support/command.ts";
 import { buildGenerator, runLoads } from "../generator/generator.ts";
 import { type Load, type LoadPlan, parseLoad } from "../generator/plan.ts";

@@ -1,4 +1,4 @@
-/** A manager as a process of its own, over an embedded control plane, with jobs whose tokens are known. */
+/** A manager as a process of its own over an embedded control plane, and jobs with their tokens. */
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/job_kind.ts";

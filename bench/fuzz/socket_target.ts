@@ -1,4 +1,4 @@
-/** A status server over real TLS as what the fuzzer sends its requests to. */
+/** Target of the fuzzer: a status server over real TLS. */
 import { startTestServer } from "../../tests/http/test_server.ts";
 import { certificate } from "../../tests/http/certificates.ts";
 import type { FuzzTarget } from "../../tests/status/fuzz/fuzz.ts";

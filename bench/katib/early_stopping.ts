@@ -1,6 +1,6 @@
 /**
  * `deno task bench katib --source FOLDER`: trials of Katib's own trial controller and DB manager, whose
- * pods push to Milepost until a rule stops them; on a real control plane, with real processes.
+ * pods push to Milepost until a rule stops them; with real processes on a real control plane.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual, parseArgs } from "node:util";

@@ -1,6 +1,6 @@
 /**
- * Defects of Katib alone, tried with Katib's own controller and webhook: a trial whose TrainJob has an
- * initializer, and an early-stopped one that is not retained and keeps its observation.
+ * Two defects of Katib alone, reproduced with Katib's own controller and webhook: a trial whose TrainJob
+ * has an initializer is denied, and an early-stopped trial that is not retained loses its observation.
  */
 import { parse as parseYaml } from "yaml";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";

@@ -1,6 +1,6 @@
 /**
- * An API server that answers a manager's reads and writes from memory, with as many TrainJobs as are
- * asked for: 10,000 of them take seconds here, and minutes with etcd. Nothing checks what it is sent.
+ * Fake API server in memory for a manager with any number of TrainJobs: it makes 10,000 in seconds, for
+ * which etcd needs minutes. It does not validate requests.
  */
 import {
   KATIB_GROUP_PATH,

@@ -1,4 +1,4 @@
-/** One turn: a thousand TrainJobs at once, until each has its JobSet. */
+/** One turn of the reconcile benchmark: a thousand TrainJobs at once, until each has its JobSet. */
 import { z } from "zod";
 import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -1,4 +1,4 @@
-/** TrainJob → JobSet beside upstream's Trainer v2.3.0, taking turns on fresh data. */
+/** `deno task bench reconcile`: from TrainJob to JobSet, in turns with upstream's Trainer v2.3.0. */
 import type { Benchmark, Measure } from "../result.ts";
 import { measureSide, type Turn } from "./measure_side.ts";
 import { type SideName, withSide } from "./side.ts";

@@ -1,4 +1,4 @@
-/** The two that take turns: upstream's Trainer and Milepost, each alone on a fresh control plane. */
+/** Sides of the reconcile benchmark: upstream's Trainer and Milepost, each alone on a fresh control plane. */
 import { type AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";

@@ -1,4 +1,4 @@
-/** A manager as it is shipped, as a process on a real control plane, and what it takes. */
+/** The shipped manager as a process on a real control plane, with its memory and open files. */
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";

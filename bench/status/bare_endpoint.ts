@@ -1,6 +1,6 @@
 /**
- * The least that an endpoint of this server class does: HTTPS, the body parsed as JSON, an answer.
- * A process of its own: `bare_endpoint.ts PORT CERTIFICATE_FILE KEY_FILE`.
+ * Bare endpoint: an HTTPS server that parses the body as JSON and answers, the least that an endpoint
+ * of this server class does. A process of its own: `bare_endpoint.ts PORT CERTIFICATE_FILE KEY_FILE`.
  */
 import { createServer, type ServerOptions } from "node:https";
 import type { IncomingMessage } from "node:http";

@@ -1,4 +1,4 @@
-/** From turns to the rows of the table, with the goals of the status endpoint. Pure. */
+/** Rows of the table of `deno task bench status`, with their goals, from its turns. Pure. */
 import type { Measure } from "../result.ts";
 import type { RowName, SideName } from "./options.ts";
 import type { Turn } from "./turns.ts";

@@ -1,4 +1,4 @@
-/** The objects of a TrainJob that trains, as they are after injection, of the size that they have. Pure. */
+/** Objects of a TrainJob that trains, after injection and in real size. Pure. */
 import {
   CA_KEY,
   IDENTITY_VOLUME,

@@ -1,4 +1,4 @@
-/** The endpoints that take turns: a bare one, upstream's twice, and Milepost's, each a process alone. */
+/** Sides of the status benchmark: a bare endpoint, upstream's in two settings, and Milepost's. */
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../../crds/names.ts";
 import { bundle, V8_FLAGS } from "../../build/bundle.ts";

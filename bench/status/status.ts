@@ -1,4 +1,4 @@
-/** The status endpoint beside upstream's and beside a bare one, on one real control plane. */
+/** `deno task bench status`: the status endpoint beside upstream's and a bare one, on a real control plane. */
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import { isNotFound } from "../../kube/errors.ts";

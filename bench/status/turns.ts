@@ -1,4 +1,4 @@
-/** One load on one side: what is sent, and what is kept of it. */
+/** One turn of the status benchmark: one load on one side, and its results. */
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";

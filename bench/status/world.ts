@@ -1,4 +1,4 @@
-/** TrainJobs with everything below them and a token of each one's pod, in a real API server. */
+/** TrainJobs with their children, and a token for a pod of each, in a real API server. */
 import { z } from "zod";
 import { jobAudience } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";

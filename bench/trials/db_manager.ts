@@ -1,4 +1,4 @@
-/** Katib's real DB manager on Postgres: it runs, is killed, is counted, and is read back. */
+/** Katib's real DB manager on Postgres, which a benchmark kills, restarts and reads from. */
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { inParallel } from "../../kube/parallel.ts";

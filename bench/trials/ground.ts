@@ -1,4 +1,4 @@
-/** Trials that run in a control plane of their own, beside which a manager is started. */
+/** Control plane with running trials, for a manager that is started beside it. */
 import { KINDS } from "../../crds/kinds.ts";
 import { NODE, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";

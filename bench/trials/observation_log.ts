@@ -1,4 +1,4 @@
-/** The observation log of the bench's trials, and its rows afterwards. */
+/** The observation log of the benchmark's trials, and its rows after the load. */
 import { z } from "zod";
 import { createMetrics, sinkMetrics } from "../../app/manager/metrics.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";

@@ -1,6 +1,6 @@
 /**
- * `deno task bench trials --katib FOLDER`: the same trials through Katib's real DB manager on Postgres, at
- * a rate that it takes, beyond it, and while it is killed; afterwards the logs are read back.
+ * `deno task bench trials --katib FOLDER`: trials whose rows go through Katib's real DB manager to Postgres,
+ * at a rate that it sustains, at a higher one, and while it is killed. Afterwards the logs are read back.
  */
 import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/job_kind.ts";

@@ -1,4 +1,4 @@
-/** The picture of the README: from a pod's push to the TrainJob and to Katib. */
+/** Picture of the README: from a pod's push to the TrainJob and to Katib. */
 import type { Diagram } from "./diagram.ts";
 
 /** The picture. */

@@ -1,7 +1,7 @@
 /**
- * Records a real run of the demo: `deno run -A docs/pictures/record_demo.ts`. Writes demo.cast, which
+ * Recorder of a real run of the demo: `deno run -A docs/pictures/record_demo.ts`. Writes demo.cast, which
  * asciinema plays, and from which `deno task docs` draws demo.svg. Needs `script` of util-linux for a
- * terminal; the machine should have nothing else to do.
+ * terminal; nothing else should run on the machine.
  */
 import { formatCast, type Output, screensOf } from "./asciicast.ts";
 

@@ -1,4 +1,4 @@
-/** The picture of the architecture: the rooms on their floors. */
+/** Picture of the architecture: the rooms on their floors. */
 import type { Box, Diagram } from "./diagram.ts";
 
 const ROOM = { width: 160, gap: 14, left: 130 } as const;

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.*;
 import javax.net.ssl.*;
 
-/** Tells Milepost how far a training run is. Copy this file: it needs Java 17 alone and the injected variables. As a
+/** Client that reports the progress of a training run to Milepost. Copy this file: it needs Java 17 alone and the injected variables. As a
  * command: java Push.java [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS] */
 public class Push {
   private static final AtomicLong SEQUENCE = new AtomicLong(System.currentTimeMillis()); // goes up over restarts, too

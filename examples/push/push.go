@@ -1,4 +1,4 @@
-// Tells Milepost how far a training run is. Copy this file: it needs the standard library and the injected variables.
+// Client that reports the progress of a training run to Milepost. Copy this file: it needs the standard library and the injected variables.
 // As a command: push [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]
 package main
 

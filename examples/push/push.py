@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells Milepost how far a training run is. Copy this file: it needs the standard library and the injected variables.
+"""Client that reports the progress of a training run to Milepost. Copy this file: it needs the standard library and the injected variables.
 As a command: push.py [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]"""
 import argparse, http.client, itertools, json, os, random, ssl, sys, threading, time
 from datetime import datetime, timezone

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tells Milepost how far a training run is. Source this file, or copy it: it needs Bash 5, curl and the injected variables.
+# Client that reports the progress of a training run to Milepost. Source this file, or copy it: it needs Bash 5, curl and the injected variables.
 # push [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]
 # prints a line where the training is told to stop, and nothing otherwise. Answers 0 whatever the network does.
 

@@ -1,5 +1,5 @@
 /**
- * Tells Milepost how far a training run is. Copy this file: it runs in Deno and in Node, and needs the injected variables.
+ * Client that reports the progress of a training run to Milepost. Copy this file: it runs in Deno and in Node, and needs the injected variables.
  * As a command: push.ts [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]
  */
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-"""Tells Milepost how far a training run is. Copy it: it needs nothing but the injected variables."""
+"""Client that reports the progress of a training run to Milepost. Copy it: it needs nothing but the injected variables."""
 import json, os, ssl, sys, time, urllib.request
 from datetime import datetime, timezone
 

@@ -1,4 +1,4 @@
-/** Tells Milepost how far a training run is. Copy it: it needs nothing but the injected variables. */
+/** Client that reports the progress of a training run to Milepost. Copy it: it needs nothing but the injected variables. */
 const url = Deno.env.get("KUBEFLOW_TRAINER_STATUS_URL");
 const tokenFile = Deno.env.get("KUBEFLOW_TRAINER_STATUS_TOKEN") ?? "";
 const caFile = Deno.env.get("KUBEFLOW_TRAINER_STATUS_CA_CERT") ?? "";

@@ -1,7 +1,7 @@
 /**
- * A trial controller in one file: tries learning rates, each in a TrainJob, and has those stopped that are
- * worse than the median of the finished ones. All that it knows of its trials the observation API tells.
- * It needs Deno, and what controller.yaml gives it; killed and started again it goes on where it was.
+ * A trial controller in one file: tries learning rates, each in a TrainJob, and stops those that are worse
+ * than the median of the finished ones. It learns about its trials only from the observation API. It needs
+ * Deno, and the settings of controller.yaml; killed and started again, it continues where it was.
  */
 
 type Row = { time: string; name: string; value: string };

@@ -1,4 +1,4 @@
-/** Trials of other collectors: served by push where that was asked for and Katib's webhook keeps out. */
+/** Tests of Trials with adopted collectors: served by push when Katib's webhook keeps away from their pods. */
 import assert from "node:assert/strict";
 import { KATIB, KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** The three ways of `--authentication`, each from end to end: what is taken, refused, asked and revoked. */
+/** Tests of the three modes of `--authentication` in a whole Milepost. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";

@@ -1,4 +1,4 @@
-/** What a standalone installs into its API server: once, again where it changed, never over somebody else's. */
+/** Tests of the objects that a standalone installs into its API server, also when it starts again. */
 import assert from "node:assert/strict";
 import { bootstrap } from "../../app/standalone/bootstrap.ts";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";

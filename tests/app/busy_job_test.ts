@@ -1,4 +1,4 @@
-/** Four pods push every 100 ms: about one write a second, and the last value is the one that stays. */
+/** Test of four pods that push every 100 ms: about one write a second, and the last value stays. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";

@@ -1,3 +1,4 @@
+/** Tests of the manager's caches: the objects that they request, and the fields that they keep. */
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { createCaches, runCaches, unsynced } from "../../app/manager/caches.ts";

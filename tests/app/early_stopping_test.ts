@@ -1,4 +1,4 @@
-/** A trial from its pods' pushes to its end, on a whole Milepost; beside each, what goes wrong upstream. */
+/** Tests of a trial from its pods' pushes to its end, each with what upstream does wrong beside it. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";

@@ -1,4 +1,4 @@
-/** The controller over the adapter: a trial's TrainJob is Complete when the log has what was accepted. */
+/** Test of the order of a trial's end: its TrainJob is Complete only when the log has every accepted row. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { createSettling } from "../../controller/trainjob/settling.ts";
 import { SETTLE_MS } from "../../controller/trainjob/trials.ts";

@@ -1,4 +1,4 @@
-/** What a probe and Prometheus read. */
+/** Tests of `/healthz`, `/readyz` and `/metrics`. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { startHealthServer, startMetricsServer } from "../../app/manager/health.ts";

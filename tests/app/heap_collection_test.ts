@@ -1,3 +1,4 @@
+/** Tests of the garbage collection after the caches are filled. */
 import assert from "node:assert/strict";
 import { V8_FLAGS } from "../../build/bundle.ts";
 

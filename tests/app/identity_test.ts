@@ -1,4 +1,4 @@
-/** Who may report for a TrainJob: its own pods, and nobody else, against a whole Milepost. */
+/** Tests of the status endpoint in a whole Milepost: only a TrainJob's own pods may report for it. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { generateKeyPair, SignJWT } from "jose";

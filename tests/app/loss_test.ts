@@ -1,4 +1,4 @@
-/** What of acknowledged progress a death, a pause and an end of the owner cost, on the embedded plane. */
+/** Test of the acknowledged progress that is lost when its owner is killed, paused or shut down. */
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { playLosses } from "../support/loss_scenario.ts";
 

@@ -1,4 +1,4 @@
-/** The manager as a Deployment runs it: a process of its own, told by flags and environment. */
+/** The manager as a Deployment runs it: a process of its own, configured by flags and environment. */
 import { until } from "../support/until.ts";
 import { ELECTION } from "./replicas.ts";
 import { freePort } from "../support/free_port.ts";

@@ -1,4 +1,4 @@
-/** The life of a manager's process: start, readiness, SIGTERM, and a death without a word. */
+/** Tests of a manager as a process: start, readiness, SIGTERM and SIGKILL. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { bootstrap } from "../../app/standalone/bootstrap.ts";

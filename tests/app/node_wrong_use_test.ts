@@ -1,4 +1,4 @@
-/** Somebody starts `milepost node` wrongly: one clear line and exit code 2, before anything is done. */
+/** Tests of `milepost node` with wrong arguments: one clear line and exit code 2, before it does anything. */
 import assert from "node:assert/strict";
 import { kubeconfigYaml } from "../../app/standalone/kubeconfig_file.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";

@@ -1,4 +1,4 @@
-/** TrainJobs that cannot be: refused with the field path, or told by a condition where admission could not see it. */
+/** Tests of invalid TrainJobs: refused with a field path, or, if admission could not see it, by a condition. */
 import assert from "node:assert/strict";
 import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { startManager } from "../../app/manager/manager.ts";

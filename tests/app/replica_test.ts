@@ -1,4 +1,4 @@
-/** Who a replica is, and where others reach it. */
+/** Tests of a replica's name and address. */
 import assert from "node:assert/strict";
 import {
   addressText,

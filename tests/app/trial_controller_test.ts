@@ -1,4 +1,4 @@
-/** The example trial controller in a whole Milepost: it outlives being killed, and learns what it missed. */
+/** Tests of the example trial controller in a whole Milepost: it survives being killed, and catches up. */
 import assert from "node:assert/strict";
 import {
   controllerObjects,

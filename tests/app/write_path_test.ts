@@ -1,4 +1,4 @@
-/** From a real pod's token to the TrainJob: histories, gzip bodies, and times that cannot be. */
+/** Tests from a real pod's token to the TrainJob: histories, gzip bodies, and implausible times. */
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { z } from "zod";

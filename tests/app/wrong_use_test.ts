@@ -1,4 +1,4 @@
-/** Somebody starts Milepost wrongly: one clear line, exit code 2, never a stack trace. */
+/** Tests of wrong arguments: one clear line, exit code 2, never a stack trace. */
 import assert from "node:assert/strict";
 import { milepost } from "../support/milepost_process.ts";
 

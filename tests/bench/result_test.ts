@@ -1,4 +1,4 @@
-/** Tests of how benchmarks judge and show what they found. */
+/** Tests of the verdicts and tables of benchmarks. */
 import assert from "node:assert/strict";
 import { isMet, jsonOf, type Measure, quantile, tableOf } from "../../bench/result.ts";
 

@@ -1,4 +1,4 @@
-/** Tests of what `deno task bench status` makes of its numbers. */
+/** Tests of the report of `deno task bench status`: parsed loads, counts, options and rows. */
 import assert from "node:assert/strict";
 import { parseLoad } from "../../bench/generator/plan.ts";
 import { isMet, type Measure } from "../../bench/result.ts";

@@ -1,4 +1,4 @@
-/** Tests of how `deno task bench trials --katib` compares answers with logs. */
+/** Tests of the accounting of `deno task bench trials --katib`. */
 import assert from "node:assert/strict";
 import { accountOf, bodyOf, type LoggedValue, type Part } from "../../bench/trials/accounts.ts";
 

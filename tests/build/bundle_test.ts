@@ -1,4 +1,4 @@
-/** The bundle stands alone: an empty folder, no configuration, an empty cache, nothing downloaded. */
+/** Tests of the bundle alone: in an empty folder, without configuration, cache or downloads. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { bundle } from "../../build/bundle.ts";

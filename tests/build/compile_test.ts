@@ -1,4 +1,4 @@
-/** The executable: what is asked of `deno compile`, and what is said where it cannot. */
+/** Tests of the compiled executable: the arguments of `deno compile`, and messages about its failures. */
 import assert from "node:assert/strict";
 import { compile, compileArguments, explainFailure } from "../../build/compile.ts";
 

@@ -1,4 +1,4 @@
-/** The image and the workflows say what the rest of the project says: versions, users, steps. */
+/** Tests of the image and the workflows: the same versions, users and steps as in the project. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** The real kubectl against `standalone`, as its users type it. */
+/** Tests of the real kubectl against `standalone`. */
 import assert from "node:assert/strict";
 import { type CommandResult, isInstalled, run } from "../support/command.ts";
 import { shellRuntime, withStandalone } from "../support/standalone.ts";

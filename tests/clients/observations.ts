@@ -1,7 +1,7 @@
 /**
- * 10,000 observations of 50 trials on their way into a log, while what is on that way is killed: the
- * log's server once, connections to it again and again, the owner of the state once. Then the log is
- * read by the clients that Katib publishes.
+ * Load of 10,000 observations of 50 trials into a log, with faults on the way: the log's server is killed
+ * once, connections to it again and again, the owner of the state once. Afterwards the clients that Katib
+ * publishes read the log.
  */
 import assert from "node:assert/strict";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";

@@ -1,4 +1,4 @@
-/** What Katib's own clients read is what was acknowledged, whatever was killed on the way. */
+/** Tests of observation logs that Katib's own clients read while servers and connections are killed. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";

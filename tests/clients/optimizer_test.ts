@@ -1,4 +1,4 @@
-/** The Experiment that the real Kubeflow SDK makes, taken apart, and a job of it run to its end. */
+/** Tests of an Experiment that the real Kubeflow SDK makes, and of a job of it that runs to its end. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** The clients of `examples/push/`, and how each is run here. */
+/** The clients of `examples/push/`, and the commands that run them here. */
 import { isInstalled, run } from "../support/command.ts";
 
 const folder = new URL("../../examples/push/", import.meta.url).pathname;

@@ -1,4 +1,4 @@
-/** A Python virtual environment with what the clients' tests need, made once and kept outside the checkout. */
+/** Python virtual environment for the tests of clients, made once and kept outside the checkout. */
 import { isInstalled, run } from "../support/command.ts";
 
 /** Packages at the versions that are supported (docs/reference/support.md). */

@@ -1,4 +1,4 @@
-/** The Python twin of the training program, as `examples/` has it. */
+/** Tests of the training program in Python, from `examples/`. */
 import assert from "node:assert/strict";
 import { exampleJob, exampleRuntime, trainingProgram } from "../../app/demo/examples.ts";
 import { KINDS } from "../../crds/kinds.ts";

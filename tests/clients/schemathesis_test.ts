@@ -1,4 +1,4 @@
-/** Schemathesis, unmodified, against the observation API: what its document says is what it does. */
+/** Test of the observation API against its OpenAPI document, by Schemathesis. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** A status endpoint that answers what a test tells it to, over TLS, and keeps what it was sent. */
+/** Status endpoint over TLS that gives scripted answers and records the requests. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";

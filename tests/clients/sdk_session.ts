@@ -1,4 +1,4 @@
-/** A session of the real Kubeflow SDK, and what it must bring about on any control plane. */
+/** Session of the real Kubeflow SDK, with its expected results on any control plane. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,6 +1,6 @@
 /**
- * Nobody but the Job controller, JobSet controllers and the manager can make a pod look like part of
- * a TrainJob: each way that was thought of, with real tokens, on a real API server.
+ * Tests of the admission policy on a real API server with real tokens: only the Job controller, JobSet
+ * controllers and the manager can make a pod look like part of a TrainJob.
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,6 +1,6 @@
 /**
- * Who is refused, and how fast, where Kubernetes' own API server, controllers and tokens are the judges:
- * by default, and where that API server alone says who calls.
+ * Tests of authentication against Kubernetes' own API server, controllers and tokens, by default and with
+ * `--authentication review`: callers that are refused, and how soon after their identity is deleted.
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** 500 TrainJobs at once, and five managers killed while they work: all converge, nothing twice. */
+/** Test of 500 TrainJobs at once while five managers are killed: all converge, nothing is made twice. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";

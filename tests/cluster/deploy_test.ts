@@ -1,4 +1,4 @@
-/** What is shipped, on a real API server: by kubectl and by Helm, and that both ship the same. */
+/** Tests of the shipped manifests on a real API server: kustomize and Helm install the same objects. */
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** The API server answers, but badly: conflicts, throttling, history that is gone. */
+/** Tests of bad answers of the API server: conflicts, throttling, expired history. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";

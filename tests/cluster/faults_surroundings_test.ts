@@ -1,4 +1,4 @@
-/** What is around the manager goes wrong: its CRDs, the way to its webhook, clocks, a namespace. */
+/** Tests of faults around the manager: missing CRDs, an unreachable webhook, wrong clocks, a deleted namespace. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";

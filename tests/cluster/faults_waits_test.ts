@@ -1,4 +1,4 @@
-/** Faults that last: no API server for half a minute, watches that break every second for a minute. */
+/** Tests of lasting faults: no API server for half a minute, watches that break every second for a minute. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";

@@ -1,4 +1,4 @@
-/** Two replicas on a real control plane, with the times that are shipped: one dies, the other goes on. */
+/** Tests of two replicas on a real control plane with the shipped times: the other takes over when one dies. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, childNames, MANAGER } from "../../crds/names.ts";

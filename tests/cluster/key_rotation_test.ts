@@ -1,4 +1,4 @@
-/** The API server's keys for tokens are exchanged, as an administrator does it, while pods report. */
+/** Test of the rotation of the API server's token keys while pods report. */
 import assert from "node:assert/strict";
 import { MANAGER, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { forge } from "../http/callers/tokens.ts";

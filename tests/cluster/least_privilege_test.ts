@@ -1,6 +1,6 @@
 /**
- * Least privilege, proven: everything the product does, under the role that is shipped, with the
- * audit log on. Nothing is forbidden, and no privilege is left over.
+ * Test of least privilege: the product does everything under the shipped role, with the audit log on.
+ * Nothing is forbidden, and no privilege is unused.
  */
 import assert from "node:assert/strict";
 import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/manager/cluster_role.ts";

@@ -1,4 +1,4 @@
-/** What the death, a pause and the end of the owner cost on a real API server, with the times that are shipped. */
+/** Test of the acknowledged progress that is lost on a real API server, with the shipped times of leader election. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { startManagerProcess } from "../app/manager_process.ts";

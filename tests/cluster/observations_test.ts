@@ -1,4 +1,4 @@
-/** Who reads observations, where Kubernetes' own API server says whose a token is and what they may. */
+/** Tests of access to observations, decided by the TokenReviews and access reviews of a real API server. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { observationPath } from "../../crds/job_kind.ts";

@@ -1,7 +1,8 @@
 /**
- * Who may create pods, Jobs and JobSets in a namespace tries to report for a TrainJob of somebody else,
- * on a real control plane, with real tokens bound to real pods: with the shipped admission policy no
- * attempt succeeds, and what succeeds without it is listed (docs/guides/security.md).
+ * Tests of attacks on ownership, with real tokens bound to real pods on a real control plane: a user who
+ * may create pods, Jobs and JobSets in a namespace tries to report for somebody else's TrainJob. With the
+ * shipped admission policy no attempt succeeds; those that succeed without it are listed
+ * (docs/guides/security.md).
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** Two replicas on a real control plane, behind a Service: one dies, and nobody notices much. */
+/** Tests of two replicas behind a Service on a real control plane, one of which dies. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";

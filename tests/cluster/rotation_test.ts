@@ -1,6 +1,6 @@
 /**
- * Certificates rotate on a real control plane, under load and behind Services: before they expire, and
- * when their Secret is deleted. No admission and no push fails twice.
+ * Test of the rotation of certificates on a real control plane, under load and behind Services: before they
+ * expire, and when their Secret is deleted. No admission and no push fails twice.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";

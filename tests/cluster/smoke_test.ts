@@ -1,4 +1,4 @@
-/** The whole on a real control plane: a TrainJob trains, reports and completes, and nothing stays. */
+/** Smoke test on a real control plane: a TrainJob trains, reports and completes, and nothing is left. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { processesThatMention } from "../support/processes.ts";

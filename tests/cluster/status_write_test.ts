@@ -1,4 +1,4 @@
-/** The ledger's write on a real API server: it is for one incarnation of a job, whatever its name. */
+/** Tests of the ledger's write on a real API server: it applies to one incarnation of a job. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";

@@ -1,4 +1,4 @@
-/** A stop's two writes on a real API server: once by many, and not over what somebody else wrote. */
+/** Tests of a stop's two writes on a real API server: done once by many, never over others' writes. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";

@@ -1,7 +1,7 @@
 /**
- * An API server in memory for tests of reconcilers: resource versions, uids, generations, status
- * subresources, conflicts, finalizers and garbage collection, with caches that a test can hold
- * back and faults that it can inject at every call.
+ * Fake API server in memory for tests of reconcilers: resource versions, UIDs, generations, status
+ * subresources, conflicts, finalizers and garbage collection. A test can delay its caches and inject
+ * a fault at every call.
  */
 import type { CallOptions, KubeClient, ListResult, Patch } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";

@@ -1,4 +1,4 @@
-/** What the annotations about trials hold, and where they are wrong. */
+/** Tests of the parsers of annotations about trials. */
 import assert from "node:assert/strict";
 import {
   EARLY_STOPPING_RULES_MAX,

@@ -1,4 +1,4 @@
-/** Which texts are numbers, and which numbers they are. */
+/** Tests of `crds/go_float.ts`: numbers as Go parses them. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { readGoFloat } from "../../crds/go_float.ts";

@@ -1,4 +1,4 @@
-/** The parsers at the door: what is accepted, what is refused, what stays as it came. */
+/** Tests of the parsers of objects: accepted, refused, and unknown fields that are kept. */
 import assert from "node:assert/strict";
 import { apiVersionOf, KINDS } from "../../crds/kinds.ts";
 

@@ -1,4 +1,4 @@
-/** `trialSchema`: what is read of a Trial, whatever else is in it. */
+/** Tests of `trialSchema`: the fields that are read of a Trial. */
 import assert from "node:assert/strict";
 import { trialSchema } from "../../crds/trial.ts";
 

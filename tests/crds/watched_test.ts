@@ -1,3 +1,4 @@
+/** Tests of `crds/watched.ts`: the part of each object that the caches keep. */
 import assert from "node:assert/strict";
 import { LAST_APPLIED, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
 import { mayBeChild, WATCHED } from "../../crds/watched.ts";

@@ -1,4 +1,4 @@
-/** The log of observations as it is shipped: by flags that it has, restricted, and reached by whom it is for. */
+/** Tests of the shipped manifests of `observation-log`: its flags, privileges and network policy. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { readConfiguration } from "../../app/configuration/configuration.ts";

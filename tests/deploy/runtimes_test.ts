@@ -1,4 +1,4 @@
-/** The example runtimes: valid by our schemas, and what the SDK can read. */
+/** Tests of the example runtimes: valid, and readable by the SDK. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** Commands of the documentation: which of them are run, and as one script for each page. */
+/** Commands of the documentation, as one script for each page. */
 import { type Block, blocksOf, filesEndingIn } from "./markdown.ts";
 
 /** A page with its blocks of commands. */

@@ -1,4 +1,4 @@
-/** Messages that docs/guides/troubleshooting.md quotes: they are still what the code says. */
+/** Test that docs/guides/troubleshooting.md quotes messages that the code still has. */
 import assert from "node:assert/strict";
 import { filesEndingIn, ROOT } from "./markdown.ts";
 

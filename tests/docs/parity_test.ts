@@ -1,3 +1,4 @@
+/** Test that docs/internals/parity.md lists the differences that the comparison allows. */
 import assert from "node:assert/strict";
 import { ALLOWED_JOBSET } from "../cluster/parity/allowed_jobset.ts";
 import { ALLOWED_TRAINER } from "../cluster/parity/allowed_trainer.ts";

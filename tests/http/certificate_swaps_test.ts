@@ -1,4 +1,4 @@
-/** Tests of certificates that are swapped while pushes go on. */
+/** Tests of certificates that are swapped during pushes. */
 import assert from "node:assert/strict";
 import { startTestServer } from "./test_server.ts";
 import { certificate } from "./certificates.ts";

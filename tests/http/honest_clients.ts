@@ -1,4 +1,4 @@
-/** Clients that push one status after the other, and must not be refused. For tests and benchmarks. */
+/** Clients that push one status after the other and must never be refused. For tests and benchmarks. */
 import assert from "node:assert/strict";
 import { answersIn, dial, exchange, type RawTarget } from "../status/hostile/connection.ts";
 

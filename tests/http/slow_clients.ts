@@ -1,4 +1,4 @@
-/** Clients that take their time, in three ways. For tests and benchmarks. */
+/** Slow clients of three kinds. For tests and benchmarks. */
 import type { TLSSocket } from "node:tls";
 import { dial, type RawTarget } from "../status/hostile/connection.ts";
 

@@ -1,4 +1,4 @@
-/** Tests of the endpoint against thousands of clients that take their time. */
+/** Tests of the endpoint against thousands of slow clients. */
 import assert from "node:assert/strict";
 import type { TLSSocket } from "node:tls";
 import type { Server } from "../../http/server.ts";

@@ -1,4 +1,4 @@
-/** Tests of answers that go on, over real TLS: time-outs, slow readers, and the end of either side. */
+/** Tests of streamed responses over real TLS: time-outs, slow readers, and the end of either side. */
 import assert from "node:assert/strict";
 import { connect, type TLSSocket } from "node:tls";
 import { systemClock } from "../../kube/clock.ts";

@@ -1,3 +1,4 @@
+/** Tests of `kube/client.ts`. */
 import assert from "node:assert/strict";
 import { createClient, type RequestReport } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";

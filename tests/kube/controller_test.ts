@@ -1,3 +1,4 @@
+/** Tests of `kube/controller.ts`: keys, retries, and the end of a controller. */
 import assert from "node:assert/strict";
 import {
   type ControllerOptions,

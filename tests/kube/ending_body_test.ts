@@ -1,3 +1,4 @@
+/** Tests of response bodies that end with a signal. */
 import assert from "node:assert/strict";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";

@@ -1,3 +1,4 @@
+/** Tests of the event recorder. */
 import assert from "node:assert/strict";
 import type { Patch } from "../../kube/client.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";

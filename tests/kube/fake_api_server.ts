@@ -1,4 +1,4 @@
-/** A small API server of one kind, in memory, that misbehaves on demand. */
+/** Fake API server of one kind, in memory, that misbehaves on demand. */
 import { type Connection, connectionTo } from "../../kube/kubeconfig.ts";
 import { keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
 

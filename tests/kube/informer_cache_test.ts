@@ -1,3 +1,4 @@
+/** Tests of the informer's cache. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type Change, createInformerCache, deepFreeze } from "../../kube/informer_cache.ts";

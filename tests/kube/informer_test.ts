@@ -1,3 +1,4 @@
+/** Tests of informers, against an API server that misbehaves. */
 import assert from "node:assert/strict";
 import { createClient } from "../../kube/client.ts";
 import { type Change, createInformer, type InformerOptions } from "../../kube/informer.ts";

@@ -1,3 +1,4 @@
+/** Tests of kubeconfig files. */
 import assert from "node:assert/strict";
 import { ConfigurationError, connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { makeCertificates } from "./certificates.ts";

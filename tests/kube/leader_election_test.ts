@@ -1,3 +1,4 @@
+/** Tests of Lease-based leader election. */
 import assert from "node:assert/strict";
 import { createLeaderElector, type LeaderElectorOptions } from "../../kube/leader_election.ts";
 import { FakeClock } from "../support/fake_clock.ts";

@@ -1,4 +1,4 @@
-/** One Lease in memory, and clients of it that can be cut off. */
+/** One Lease in memory, with clients that can be cut off. */
 import { KubeError } from "../../kube/errors.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 

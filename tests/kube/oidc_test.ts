@@ -1,4 +1,4 @@
-/** Tokens of OpenID Connect: used while they are good, renewed once, and told when they cannot be. */
+/** Tests of OpenID Connect tokens in kubeconfigs: use, renewal, and messages when renewal fails. */
 import assert from "node:assert/strict";
 import type { RequestOptions } from "node:https";
 import { SignJWT } from "jose";

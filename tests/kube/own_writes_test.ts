@@ -1,3 +1,4 @@
+/** Tests of the memory of own writes, which makes up for a cache that lags. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { createOwnWrites, isOlderVersion } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";

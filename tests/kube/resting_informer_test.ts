@@ -1,3 +1,4 @@
+/** Tests of informers of kinds that the API server may not serve. */
 import { deepEqual, equal } from "node:assert/strict";
 import { createClient } from "../../kube/client.ts";
 import type { KubeClient } from "../../kube/client.ts";

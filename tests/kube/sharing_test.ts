@@ -1,3 +1,4 @@
+/** Tests of the sharing of equal parts of objects. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { createSharing, type SharingOptions } from "../../kube/sharing.ts";

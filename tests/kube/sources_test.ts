@@ -1,4 +1,4 @@
-/** Tests of what wakes a controller: the keys of changes, in which order, from when and until when. */
+/** Tests of the sources of a controller's keys. */
 import assert from "node:assert/strict";
 import { createController } from "../../kube/controller.ts";
 import type { Change } from "../../kube/informer.ts";

@@ -1,3 +1,4 @@
+/** Tests of the transport: TLS, credentials, streams and their abort. */
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import { createServer, type Server } from "node:https";

@@ -1,3 +1,4 @@
+/** Tests of small pure parts of `kube/`: conditions, owner references, keys, errors, the clock. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { systemClock } from "../../kube/clock.ts";

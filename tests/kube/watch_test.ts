@@ -1,3 +1,4 @@
+/** Tests of the watch stream's decoder and state machine. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { KubeError, TransportError } from "../../kube/errors.ts";

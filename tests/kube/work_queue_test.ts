@@ -1,3 +1,4 @@
+/** Tests of the work queue. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createDelayedKeys } from "../../kube/delayed_keys.ts";

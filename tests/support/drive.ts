@@ -1,4 +1,4 @@
-/** Runs a reconciler by hand until it has nothing left to do: no timers, no sleeping. */
+/** Runs a reconciler by hand until it has nothing left to do, without timers. */
 import type { ReconcileResult } from "../../kube/controller.ts";
 import type { Source } from "../../kube/sources.ts";
 

@@ -1,4 +1,4 @@
-/** A reader of server-sent events, as far as the status endpoint uses them. */
+/** Client of server-sent events, as far as the status endpoint uses them. */
 import { within } from "./within.ts";
 
 /** What came: an event, a comment, or the end of the stream. */

@@ -1,4 +1,4 @@
-/** A clock that stands still until a test moves it. */
+/** Fake clock, which stands still until a test advances it. */
 import type { Clock } from "../../kube/clock.ts";
 
 interface Sleeper {

@@ -1,4 +1,4 @@
-/** Ports for programs that cannot be given port 0, because others must know it before they start. */
+/** Free ports for programs that cannot be given port 0, since others must know the port before they start. */
 
 /** Below what Linux gives to outgoing connections (32768 and up), which come and go meanwhile. */
 const RANGE = { from: 20_000, to: 32_000 } as const;

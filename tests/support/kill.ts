@@ -1,4 +1,4 @@
-/** Ends a controller at a write of its choice, before or after the write takes effect. */
+/** Fault that ends a controller at a chosen write, before or after the write takes effect. */
 import type { MemoryCluster } from "../controller/memory_cluster.ts";
 
 /** What can be killed and started again. */

@@ -1,4 +1,4 @@
-/** What Milepost logs while a test goes on, in memory. */
+/** Recorder of Milepost's log lines during a test. */
 import { configure, type LogLevel, type LogRecord, reset } from "@logtape/logtape";
 
 /** Runs `work` with the records of at least that level, which grow as it goes; answers what it answers. */

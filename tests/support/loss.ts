@@ -1,4 +1,4 @@
-/** Jobs that report without a pause, and what of it their objects show after their owner has gone. */
+/** Jobs that report without a pause, and the progress that their objects show after the owner has gone. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -1,6 +1,7 @@
 /**
- * The owner of the ledger goes away under load, in three ways, and what was acknowledged is compared
- * with what the objects show before any further push (docs/guides/operate.md, "What can be lost").
+ * Scenario of lost progress: the owner of the ledger goes away under load, in three ways, and the
+ * acknowledged pushes are compared with the objects before any further push
+ * (docs/guides/operate.md, "What can be lost").
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** What runs on this machine, for tests that nothing is left behind. Linux. */
+/** Processes of this machine, for tests that nothing is left behind. Linux. */
 
 /** Processes whose environment or command line mentions `text`, with their command lines. */
 export async function processesThatMention(text: string): Promise<Map<number, string>> {

@@ -1,4 +1,4 @@
-/** Test files that neither they nor anything they import can touch the machine. */
+/** Test files that, with all they import, cannot touch the machine. */
 import { importsOf } from "./imports.ts";
 
 /** Code that opens a socket, starts a program or changes a file. */

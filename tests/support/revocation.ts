@@ -1,4 +1,4 @@
-/** How fast what is deleted is refused: measured from the event that says so, by pushes meanwhile. */
+/** Time until pushes with a deleted identity are refused, measured from the deletion's event. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";

@@ -1,4 +1,4 @@
-/** Waiting for a condition, with a deadline that names what did not come. */
+/** Waiting for a condition, with a deadline whose message names the condition. */
 
 /** How long to wait, and how often to look, in milliseconds. */
 export interface UntilOptions {

@@ -1,4 +1,4 @@
-/** Awaits something for a bounded time that is no measure: a machine under load gets there, too. */
+/** Waiting for a promise with a generous time limit, which is not a measurement. */
 
 /** The outcome of `work`. Throws after `timeoutMs` (default 30 s), saying what did not come. */
 export async function within<T>(

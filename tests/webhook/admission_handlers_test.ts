@@ -1,4 +1,4 @@
-/** What admission decides about whole requests. */
+/** Tests of the decisions of admission, for whole requests. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { z } from "zod";

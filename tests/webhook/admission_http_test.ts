@@ -1,4 +1,4 @@
-/** The admission server's answers, without sockets. */
+/** Tests of the admission server's answers, without sockets. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";

@@ -1,4 +1,4 @@
-/** The admission server on real sockets: TLS, certificate swap, bounds, end. */
+/** Tests of the admission server on real sockets: TLS, certificate swap, limits, end. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, request } from "node:https";

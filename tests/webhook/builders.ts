@@ -1,4 +1,4 @@
-/** Small objects to judge, a clock that stands still, and a store in memory. */
+/** Small objects for admission, a fake clock, and a Secret store in memory. */
 import { Buffer } from "node:buffer";
 import type { HttpRequest } from "../../http/message.ts";
 import { KINDS } from "../../crds/kinds.ts";

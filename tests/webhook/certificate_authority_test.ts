@@ -1,4 +1,4 @@
-/** Certificates as node:tls judges them. */
+/** Tests of issued certificates, as node:tls checks them. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import {

@@ -1,4 +1,4 @@
-/** What is done about certificates, and when. */
+/** Tests of the rotation's decisions about certificates. */
 import assert from "node:assert/strict";
 import {
   type CertificateAction,

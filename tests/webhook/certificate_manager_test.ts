@@ -1,4 +1,4 @@
-/** Certificates in a shared Secret: made, shared, renewed, repaired. */
+/** Tests of certificates in a shared Secret: created, shared, renewed, repaired. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";

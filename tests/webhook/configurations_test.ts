@@ -1,4 +1,4 @@
-/** The webhook configurations, and that they stay. */
+/** Tests of the webhook configurations: their content, and their repair. */
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";

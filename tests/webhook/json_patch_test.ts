@@ -1,4 +1,4 @@
-/** Patches from before and after. */
+/** Tests of JSON patches made from an object before and after a change. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { jsonPatch, type JsonPatchOperation } from "../../webhook/json_patch.ts";

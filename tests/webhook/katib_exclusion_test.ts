@@ -1,4 +1,4 @@
-/** Whether Katib's webhook is kept away from the pods of trials, by its configuration. */
+/** Tests of the check that Katib's webhook is kept away from the pods of trials. */
 import assert from "node:assert/strict";
 import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import { katibKeepsOut } from "../../webhook/katib_exclusion.ts";

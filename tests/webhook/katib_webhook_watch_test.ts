@@ -1,4 +1,4 @@
-/** What is said of Katib's webhook, and when. */
+/** Tests of the warnings about Katib's webhook. */
 import assert from "node:assert/strict";
 import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";

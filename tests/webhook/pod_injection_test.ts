@@ -1,4 +1,4 @@
-/** The identity that pods of TrainJobs get. */
+/** Tests of the identity that pods of TrainJobs get. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import type { Pod } from "../../crds/kubernetes.ts";

@@ -1,4 +1,4 @@
-/** When a runtime patch was changed. */
+/** Tests of the times of runtime patches, which admission sets. */
 import assert from "node:assert/strict";
 import type { RuntimePatch } from "../../crds/runtime_patch.ts";
 import { defaultTrainJob } from "../../webhook/trainjob_defaulting.ts";

@@ -1,4 +1,4 @@
-/** Annotations of a TrainJob about trials: what is refused, where, and until when they may change. */
+/** Tests of the annotations of a TrainJob about trials: refusals, and the time until which they may change. */
 import assert from "node:assert/strict";
 import type { TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
 import { problemText } from "../../crds/field_problem.ts";

@@ -1,4 +1,4 @@
-/** What pods of trials get of their Trial, also beside Katib's webhook. */
+/** Tests of the injection into pods of trials, also beside Katib's webhook. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import type { Pod } from "../../crds/kubernetes.ts";

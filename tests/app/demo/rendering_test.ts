@@ -1,4 +1,4 @@
-/** What somebody sees who runs the demo. */
+/** Tests of the demo's output. */
 import assert from "node:assert/strict";
 import { chooseDisplay } from "../../../app/demo/display.ts";
 import { type JobSummary, jobSummary, type JobView, jobView } from "../../../app/demo/job_view.ts";

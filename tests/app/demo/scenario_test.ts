@@ -1,4 +1,4 @@
-/** When the demo counts as a success. */
+/** Tests of the demo's scenario: each job must end as it should. */
 import assert from "node:assert/strict";
 import { wentAsPlanned } from "../../../app/demo/scenario.ts";
 import type { JobSummary } from "../../../app/demo/job_view.ts";

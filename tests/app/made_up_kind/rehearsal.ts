@@ -1,4 +1,4 @@
-/** A made-up kind of job, which no product file knows: its descriptor, its CRD, and objects of it. */
+/** A made-up kind of job: its descriptor, its CRD, and objects of it. */
 import { z } from "zod";
 import {
   type AnyJob,

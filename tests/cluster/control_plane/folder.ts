@@ -1,4 +1,4 @@
-/** The folder of a control plane: one that a killed test has left goes with the next start. */
+/** Folder of a control plane; the next start removes what a killed test left. */
 import { dirname } from "node:path";
 
 const PREFIX = "milepost-cluster-";

@@ -1,4 +1,4 @@
-/** What can be chosen of a control plane. */
+/** Options of a control plane. */
 import type { ControlPlane } from "./control_plane.ts";
 
 /** Flags added to those of a program; the last of a name holds. */

@@ -1,4 +1,4 @@
-/** Writes to an API server, with what it answered as a value: refusals are results here. */
+/** Writes to an API server whose answers are values: a refusal is a result. */
 import { z } from "zod";
 import type { KubeClient } from "../../../kube/client.ts";
 import { until } from "../../support/until.ts";

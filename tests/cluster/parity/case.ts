@@ -1,4 +1,4 @@
-/** What a comparison does: objects that are made, and what happens to them, as plain values. */
+/** Cases of a comparison, as plain values: the objects to create, and the steps that follow. */
 import type { Target } from "./answers.ts";
 import type { NamespaceView } from "./cluster_view.ts";
 import type { Manifest } from "./manifest.ts";

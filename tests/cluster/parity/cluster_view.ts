@@ -1,4 +1,4 @@
-/** All objects of a cluster that a comparison looks at, kept current, and when each namespace last moved. */
+/** Current view of all objects that a comparison reads, with the time of each namespace's last change. */
 import type { KubeClient } from "../../../kube/client.ts";
 import { createInformer, type Informer } from "../../../kube/informer.ts";
 import { until } from "../../support/until.ts";

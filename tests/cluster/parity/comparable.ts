@@ -1,4 +1,4 @@
-/** What of an observation is compared: without what differs between any two runs. Pure. */
+/** Comparable form of an observation, without the values that differ between any two runs. Pure. */
 import { parse as parseYaml } from "yaml";
 import {
   ANNOTATIONS,

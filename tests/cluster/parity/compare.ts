@@ -1,4 +1,4 @@
-/** Compares two runs of the same cases, and sets what differs against what may. Pure. */
+/** Comparison of two runs of the same cases, with the allowed differences. Pure. */
 import { type Difference, differences } from "./differences.ts";
 import type { Observation, Run } from "./perform.ts";
 

@@ -1,4 +1,4 @@
-/** Where two values differ, as paths that name list items by what they are called. Pure. */
+/** Differences between two values, as paths that identify list items by name. Pure. */
 import { isDeepStrictEqual } from "node:util";
 
 /** One place where the two sides differ; `undefined` where a side has nothing. */

@@ -1,4 +1,4 @@
-/** Performs the same cases on two sides and judges what differs, twice where that is in doubt. */
+/** Runner of the same cases on two sides; a case in doubt is run twice. */
 import type { CaseTable } from "./case.ts";
 import { type Allowed, compareRuns, judge, type Judgement } from "./compare.ts";
 import type { Observation, Run } from "./perform.ts";

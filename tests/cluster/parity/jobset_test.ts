@@ -1,3 +1,4 @@
+/** Parity of the built-in executor with upstream's JobSet controller. */
 import assert from "node:assert/strict";
 import { ALLOWED_JOBSET } from "./allowed_jobset.ts";
 import { JOBSETS, managedByMilepost } from "./cases/jobsets.ts";

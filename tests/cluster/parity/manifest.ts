@@ -1,4 +1,4 @@
-/** Any object of a cluster, as YAML has it. */
+/** Type of any object of a cluster, as YAML has it. */
 
 /** An object that is sent to an API server as it stands; its fields are the server's to judge. */
 export interface Manifest {

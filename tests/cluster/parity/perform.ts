@@ -1,4 +1,4 @@
-/** Does what a case says, on one cluster, and collects what is there after each step. */
+/** Runner of a case on one cluster: performs its steps, collects the objects after each. */
 import { until } from "../../support/until.ts";
 import { type Answer, create, patch, remove } from "./answers.ts";
 import type { Action, CaseTable, PodFate, Step } from "./case.ts";

@@ -1,4 +1,4 @@
-/** Short words for the objects and steps that cases are made of. */
+/** Builders of the objects and steps of cases. */
 import type { Target } from "./answers.ts";
 import type { Action, PodFate, Step } from "./case.ts";
 import type { NamespaceView } from "./cluster_view.ts";

@@ -1,3 +1,4 @@
+/** Parity of Milepost with upstream's Trainer. */
 import assert from "node:assert/strict";
 import { ALLOWED_TRAINER } from "./allowed_trainer.ts";
 import { INITIALIZERS } from "./cases/initializers.ts";

@@ -1,4 +1,4 @@
-/** Upstream's Trainer v2.3.0, the peer of these comparisons: its CRDs, webhooks and controller. */
+/** Upstream's Trainer v2.3.0, with which Milepost is compared: its CRDs, webhooks and controller. */
 import { freePort } from "../../support/free_port.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { createDaemon, type Daemon } from "../control_plane/daemon.ts";

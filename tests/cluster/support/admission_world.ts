@@ -1,4 +1,4 @@
-/** Who acts in the tests of the admission policy, each with a real token, and on what. */
+/** Users, their tokens and the objects of the tests of the admission policy. */
 import { z } from "zod";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";

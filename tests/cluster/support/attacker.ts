@@ -1,6 +1,6 @@
 /**
- * Mallory, who may do everything with pods, Jobs and JobSets of a namespace and wants to report for
- * TrainJobs that are not hers, on a whole Milepost on a real control plane.
+ * The attacker Mallory, who has all rights to pods, Jobs and JobSets of a namespace and tries to report
+ * for TrainJobs of others, in a whole Milepost on a real control plane.
  */
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";

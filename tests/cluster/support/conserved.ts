@@ -1,4 +1,4 @@
-/** Nothing lost and nothing doubled: what TrainJobs must have made, and how often it was made. */
+/** Check that TrainJobs made each object exactly once. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { controllerOf } from "../../../kube/ownership.ts";

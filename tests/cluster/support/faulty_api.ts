@@ -1,6 +1,6 @@
 /**
- * A faulty way to the API server, on loopback: it ends TLS with a certificate of the cluster's CA,
- * hands requests on, and spoils what a test wants spoiled. Every request is remembered.
+ * Faulty proxy of the API server, on loopback: it terminates TLS with a certificate of the cluster's CA,
+ * passes requests on, injects the faults that a test asks for, and records every request.
  */
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { writeKubeconfig } from "../control_plane/kubeconfig.ts";

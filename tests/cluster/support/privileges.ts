@@ -1,4 +1,4 @@
-/** What an audit log says of the privileges of a user: which were used, and which never. Pure. */
+/** Used and unused privileges of a user, from the API server's audit log. Pure. */
 import type { PolicyRule } from "../../../crds/kubernetes.ts";
 import type { AuditEvent } from "../control_plane/audit.ts";
 

@@ -1,4 +1,4 @@
-/** What a Service does, on loopback: connections go to one of the ports behind it that answers. */
+/** Stand-in for a Service, on loopback: a connection goes to one of the ports behind it that accepts it. */
 
 /** An address with ports behind it. */
 export interface TestService {

@@ -1,4 +1,4 @@
-/** A manager that reaches the API server by a faulty way alone. */
+/** A manager that reaches the API server only through a faulty proxy. */
 import { MANAGER } from "../../../crds/names.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { type FaultyApi, startFaultyApi } from "./faulty_api.ts";

@@ -1,3 +1,4 @@
+/** Tests of `controller/jobset/controller.ts`. */
 import { equal } from "node:assert/strict";
 import { createJobSetController, jobSetJobIndexes } from "../../../controller/jobset/controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** A flood of good tokens of pods that are not there: few reads, and honest pushes go on. */
+/** Test of a flood of valid tokens whose pods do not exist: few reads, and honest pushes succeed. */
 import assert from "node:assert/strict";
 import { createLookup } from "../../../status/ownership/lookups.ts";
 import { createOwnership, type OwnedPod } from "../../../status/ownership/ownership.ts";

@@ -1,4 +1,4 @@
-/** What is not used goes by itself, long before the memory is full. */
+/** Tests of the memory whose unused entries expire. */
 import assert from "node:assert/strict";
 import { createRecentMemory } from "../../../http/limits/recent_memory.ts";
 

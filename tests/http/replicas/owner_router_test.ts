@@ -1,4 +1,4 @@
-/** Where a push goes: to the state of this replica, to the owner elsewhere, or into the waiting room. */
+/** Tests of the routing of pushes: to this replica's state, to the owner, or into the waiting room. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../kube/leadership.ts";

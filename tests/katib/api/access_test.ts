@@ -1,4 +1,4 @@
-/** Who may read: what is asked, how often, and how long an answer counts. */
+/** Tests of the access reviews for readers of observations: requests, budgets and cached answers. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type Access, BELIEVED_MS, type Reader } from "../../../katib/api/access.ts";

@@ -1,4 +1,4 @@
-/** What a replica asks the owner, and what it is answered: hostile values, long rows, a log out of reach. */
+/** Tests of the messages between replicas about observations: hostile values, long rows, an unreachable log. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { answerAsk, createAskParser, parseAnswer } from "../../../katib/api/exchange.ts";

@@ -1,4 +1,4 @@
-/** Queries and paths of observations, hostile ones above all. */
+/** Tests of the parsers of queries and paths of observations, mostly hostile ones. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createRoutes } from "../../../http/routes.ts";

@@ -1,4 +1,4 @@
-/** Bearer tokens that are worth a question, and those that are not. */
+/** Tests of the tokens of readers that are worth a review. */
 import assert from "node:assert/strict";
 import { readerToken } from "../../../katib/api/token.ts";
 import { AUDIENCE, NOW_MS, tokenWith } from "./api_bench.ts";

@@ -1,3 +1,4 @@
+/** Tests of `standalone/jobs/controller.ts`. */
 import { equal } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { createJobController, jobPodIndexes } from "../../../standalone/jobs/controller.ts";

@@ -1,4 +1,4 @@
-/** Killed anywhere, refused once everywhere, with stale caches: every pod counts exactly once. */
+/** Tests of the Job controller under faults: killed anywhere, refused once everywhere, with stale caches. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { conflict } from "../../controller/memory_cluster.ts";

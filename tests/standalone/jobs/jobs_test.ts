@@ -1,4 +1,4 @@
-/** What users of Jobs expect of the embedded Job controller. */
+/** Tests of the embedded Job controller, as users of Jobs see it. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOB_KEYS } from "../../../crds/names.ts";

@@ -1,4 +1,4 @@
-/** The Job controller's pure parts, by tables (Kubernetes batch/v1). */
+/** Tests of the Job controller's pure parts, by tables (Kubernetes batch/v1). */
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/names.ts";

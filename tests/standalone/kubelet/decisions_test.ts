@@ -1,4 +1,4 @@
-/** Tables of what the kubelet decides: plans, refusals, placements, back-off. */
+/** Tests of the kubelet's decisions, by tables: plans, refusals, placements, back-off. */
 import assert from "node:assert/strict";
 import type { Pod, PodSpec } from "../../../crds/kubernetes.ts";
 import {

@@ -1,4 +1,4 @@
-/** Logs, volumes and tokens on real files, with a clock that the test moves. */
+/** Tests of logs, volumes and tokens on real files, with a fake clock. */
 import assert from "node:assert/strict";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { createLogStore, type LogStore } from "../../../standalone/kubelet/logs.ts";

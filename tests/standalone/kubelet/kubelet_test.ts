@@ -1,4 +1,4 @@
-/** The kubelet with real processes. */
+/** Tests of the kubelet with real processes. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { createProcesses } from "../../../standalone/kubelet/processes.ts";

@@ -1,4 +1,4 @@
-/** Who may read logs at the node: what the API server is asked, and how often. */
+/** Tests of the access reviews for readers of logs at the node. */
 import assert from "node:assert/strict";
 import { createClient } from "../../../kube/client.ts";
 import { connectionTo } from "../../../kube/kubeconfig.ts";

@@ -1,4 +1,4 @@
-/** What requests to the log endpoint ask for, and which are refused. */
+/** Tests of the parser of requests to the log endpoint. */
 import assert from "node:assert/strict";
 import { readLogRequest } from "../../../standalone/kubelet/log_request.ts";
 

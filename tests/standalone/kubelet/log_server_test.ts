@@ -1,4 +1,4 @@
-/** The log endpoint over TLS: who gets in, what they get, and that it ends. */
+/** Tests of the log endpoint over TLS: access, answers, and its end. */
 import assert from "node:assert/strict";
 import { systemClock } from "../../../kube/clock.ts";
 import { ConfigurationError } from "../../../kube/errors.ts";

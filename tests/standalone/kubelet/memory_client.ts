@@ -1,4 +1,4 @@
-/** An API server in memory, as far as the kubelet needs one: watches, status patches, tokens. */
+/** Fake API server for the kubelet, in memory: watches, status patches, tokens. */
 import type { KubeClient, WatchEvent } from "../../../kube/client.ts";
 import { KubeError } from "../../../kube/errors.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../../kube/resource.ts";

@@ -1,4 +1,4 @@
-/** Cleaning up: what is there goes, what is not is no error. */
+/** Tests of the removal of files: a missing one is not an error. */
 import assert from "node:assert/strict";
 import { removeIfThere } from "../../../standalone/kubelet/removal.ts";
 

@@ -1,4 +1,4 @@
-/** Tables of the pure text functions: environment, mount paths, names, addresses, resources. */
+/** Tests of the pure text functions, by tables: environment, mount paths, names, addresses, resources. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Container, Pod } from "../../../crds/kubernetes.ts";

@@ -1,4 +1,4 @@
-/** What a pod asks for and plain processes are not held to: named where it matters, silent elsewhere. */
+/** Tests of the warnings about fields of a pod that plain processes cannot enforce. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { unenforcedFields } from "../../../standalone/kubelet/unenforced.ts";

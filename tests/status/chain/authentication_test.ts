@@ -1,4 +1,4 @@
-/** Authentication through the whole chain: rotated keys, another issuer, and how often tokens are reviewed. */
+/** Tests of authentication through the whole chain: rotated keys, another issuer, and the rate of reviews. */
 import assert from "node:assert/strict";
 import { createBearerReader } from "../../../http/callers/bearer.ts";
 import { createPushAudiences } from "../../../status/chain/push_audience.ts";

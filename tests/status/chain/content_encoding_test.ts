@@ -1,4 +1,4 @@
-/** Bodies that come packed: what is understood, and what is broken, too long, or not gzip at all. */
+/** Tests of compressed bodies: accepted, broken, too long, or not gzip. */
 import assert from "node:assert/strict";
 import { deflateSync, gzipSync } from "node:zlib";
 import { packingOf, unpack } from "../../../status/chain/content_encoding.ts";

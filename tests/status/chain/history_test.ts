@@ -1,4 +1,4 @@
-/** Bodies of histories: what is taken, and the names of fields in what is not. */
+/** Tests of bodies with histories: accepted ones, and the field names in refusals. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parseHistory, readHistory } from "../../../status/chain/history.ts";

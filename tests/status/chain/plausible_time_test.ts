@@ -1,4 +1,4 @@
-/** Times that cannot be: where they are moved to, and who is told of it. */
+/** Tests of implausible times: how far they are moved, and who is informed. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { plausible } from "../../../status/chain/plausible_time.ts";

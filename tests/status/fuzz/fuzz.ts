@@ -1,4 +1,4 @@
-/** Sends requests of all kinds, and holds each answer against the oracle's verdict. */
+/** Fuzzer: sends requests of all kinds, and compares each answer with the oracle's verdict. */
 import assert from "node:assert/strict";
 import type { LogRecord } from "@logtape/logtape";
 import fc from "fast-check";

@@ -1,6 +1,7 @@
 /**
- * Oracle of the fuzzer: what a request deserves by docs/reference/http.md, with none of the product's code: by other
- * means throughout (node's crypto for jose, plain checks for schemas), so that both cannot be wrong alike.
+ * Oracle of the fuzzer: the answer that a request must get by docs/reference/http.md. It shares no code with
+ * the product and uses other means (node's crypto for jose, plain checks for schemas), so that both are not
+ * wrong in the same way.
  */
 import { Buffer } from "node:buffer";
 import { createPublicKey, verify } from "node:crypto";

@@ -1,4 +1,4 @@
-/** What a hostile request is, and what must be true of the answer to any of them. */
+/** Type of a hostile request, and the checks that every answer must pass. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import type { PushRateLimits } from "../../../status/chain/push_handler.ts";

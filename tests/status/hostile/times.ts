@@ -1,4 +1,4 @@
-/** What is no time, or none that the API server reads. */
+/** Texts that are not times, or times that the API server cannot parse. */
 import { PUSH } from "../chain/handler_bench.ts";
 
 const TIME = PUSH.trainerStatus.lastUpdatedTime;

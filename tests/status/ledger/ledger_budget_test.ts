@@ -1,4 +1,4 @@
-/** The write budget as properties: of any span of time, of any job, of any pair of jobs. */
+/** Tests of the write budget, as properties: of any span of time, of any job, of any pair of jobs. */
 import assert from "node:assert/strict";
 import v8 from "node:v8";
 import vm from "node:vm";

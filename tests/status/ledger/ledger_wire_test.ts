@@ -1,4 +1,4 @@
-/** The ledger's writes as an API server sees them: how many requests, how large, and when after a refusal. */
+/** Tests of the ledger's writes as an API server sees them: number, size, and retries after a refusal. */
 import assert from "node:assert/strict";
 import { type ClosableClient, createClient } from "../../../kube/client.ts";
 import { systemClock } from "../../../kube/clock.ts";

@@ -1,4 +1,4 @@
-/** A ledger on a clock that a test moves, whose writes are remembered and end as the test wants. */
+/** A ledger on a fake clock, whose writes are recorded and end as the test wants. */
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";

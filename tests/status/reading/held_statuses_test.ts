@@ -1,4 +1,4 @@
-/** Tests of what an owner holds for readers: cursors, who waits, and the end of a term. */
+/** Tests of the statuses that an owner holds for readers: cursors, waiting readers, and the end of a term. */
 import assert from "node:assert/strict";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";

@@ -1,4 +1,4 @@
-/** When streams hear that their job has ended. */
+/** Tests of the ends of jobs, as streams receive them. */
 import assert from "node:assert/strict";
 import { createJobEnds } from "../../../status/reading/job_ends.ts";
 import { KINDS } from "../../../crds/kinds.ts";

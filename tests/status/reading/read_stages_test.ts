@@ -1,4 +1,4 @@
-/** Tests of reading through the whole chain: who may, what is answered, and how long a stream lasts. */
+/** Tests of reading through the whole chain: access, answers, and the duration of a stream. */
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** Tests of the pure parts of reading: what is newer, what a query asks for, who has room. */
+/** Tests of the pure parts of reading: newer statuses, queries, and limits of readers. */
 import assert from "node:assert/strict";
 import { readQuery } from "../../../status/reading/read_query.ts";
 import { isNews, type JobStatus, statusView, timeOf } from "../../../status/reading/reading.ts";

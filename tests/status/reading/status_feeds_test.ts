@@ -1,4 +1,4 @@
-/** Tests of the feeds of streams: who is asked what, how often, and what happens when owners change. */
+/** Tests of the feeds of streams: polls of the owner, and changes of owners. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../kube/leadership.ts";

@@ -1,4 +1,4 @@
-/** Tests of a stream of events: what is sent when, to readers of every kind, and what ends it. */
+/** Tests of an event stream: its events, readers of every kind, and its end. */
 import assert from "node:assert/strict";
 import {
   type EventStreamOptions,

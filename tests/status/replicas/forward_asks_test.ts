@@ -1,4 +1,4 @@
-/** Questions between replicas about observations: who answers them, and who does not any more. */
+/** Tests of the questions between replicas about observations. */
 import assert from "node:assert/strict";
 import {
   ASK_MAX_BYTES,

@@ -1,4 +1,4 @@
-/** How pushes go together in calls: at once while few are under way, then many in one. */
+/** Tests of the batches of forwarded pushes: sent at once while few are under way, then many in a call. */
 import assert from "node:assert/strict";
 import { createForwardBatches } from "../../../status/replicas/forward_batches.ts";
 import {

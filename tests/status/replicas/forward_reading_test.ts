@@ -1,4 +1,4 @@
-/** Reads between replicas: what is sent, which owner answers, and for how long it waits for news. */
+/** Tests of reads between replicas: messages, the owner that answers, and how long it waits for news. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type Clock, systemClock } from "../../../kube/clock.ts";

@@ -1,4 +1,4 @@
-/** Versions of the messages between replicas: the exact bytes of the first, and an owner that knows no other. */
+/** Tests of the versions of messages between replicas: the exact bytes of the first, and an older owner. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:https";

@@ -1,4 +1,4 @@
-/** Forwarding between replicas: what is sent, who may send it, and which owner takes it. */
+/** Tests of forwarding between replicas: messages, permitted senders, and the owner that accepts them. */
 import assert from "node:assert/strict";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";

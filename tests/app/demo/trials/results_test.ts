@@ -1,4 +1,4 @@
-/** What the demo tells of trials. */
+/** Tests of the table of results in the demo of trials. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../../crds/kinds.ts";
 import type { TrainJob } from "../../../../crds/trainjob.ts";

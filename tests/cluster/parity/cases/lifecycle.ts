@@ -1,4 +1,4 @@
-/** What happens to a TrainJob after it was created: suspension, ends, deadlines, deletions, edits. */
+/** Cases of a TrainJob's life after its creation: suspension, ends, deadlines, deletions, edits. */
 import type { CaseTable, Step } from "../case.ts";
 import type { NamespaceView } from "../cluster_view.ts";
 import {

@@ -1,4 +1,4 @@
-/** What is refused: by the schemas with 422, by the webhooks with 403; and what else an update may not do. */
+/** Cases of refusals: by schemas (422), by webhooks (403), and of updates to immutable fields. */
 import type { CaseTable } from "../case.ts";
 import {
   container,

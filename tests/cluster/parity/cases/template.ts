@@ -1,4 +1,4 @@
-/** What of a runtime's JobSet passes through: policies, network, volumes, labels, annotations. */
+/** Cases of a runtime's JobSet template: policies, network, volumes, labels, annotations. */
 import type { CaseTable } from "../case.ts";
 import { container, type Fields, job, node, plain, renders, trainJob } from "../sketches.ts";
 
