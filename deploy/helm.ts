@@ -6,7 +6,7 @@ import { stringify } from "yaml";
 import { VERSION } from "../app/version.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
 import { type Parts, parts } from "./parts.ts";
-import { DEFAULTS, type Manifest, type Settings } from "./settings.ts";
+import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
 
 /** A setting's placeholder: characters that nothing else here uses, and that YAML leaves alone. */
 const PLACEHOLDERS = {

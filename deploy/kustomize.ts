@@ -2,9 +2,9 @@
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/settings.ts";
 import { MANAGER } from "../crds/names.ts";
-import { observationLog, observationLogPatch } from "./observation_log.ts";
+import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
-import { DEFAULTS, type Manifest } from "./settings.ts";
+import { DEFAULTS, type Manifest } from "./installation_settings.ts";
 
 /** Files by their paths below a folder. */
 export type Files = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /** Monitoring by the Prometheus operator and Grafana's sidecar: scraping, alerts, dashboard. */
 import { dashboard } from "./dashboard.ts";
-import { labelled, type Manifest, SELECTOR, type Settings } from "./settings.ts";
+import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
 const OPERATOR = "monitoring.coreos.com/v1";
 

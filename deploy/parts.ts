@@ -2,7 +2,7 @@
 import { crdManifests } from "../crds/manifests.ts";
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { managerRoles, publicConfiguration, userRoles } from "./access.ts";
+import { managerRoles, publicConfiguration, userRoles } from "./roles.ts";
 import { admissionPolicy } from "./admission_policy.ts";
 import {
   deployment,
@@ -11,9 +11,9 @@ import {
   networkPolicy,
   service,
   serviceAccount,
-} from "./manager.ts";
+} from "./manager_manifests.ts";
 import { dashboardConfigMap, prometheusRule, serviceMonitor } from "./monitoring.ts";
-import { COMMON_LABELS, type Manifest, type Settings } from "./settings.ts";
+import { COMMON_LABELS, type Manifest, type Settings } from "./installation_settings.ts";
 
 /** The parts in the order in which they are applied. */
 export interface Parts {

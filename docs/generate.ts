@@ -7,7 +7,7 @@ import { eventsPage } from "./generate/events.ts";
 import { metricsPage } from "./generate/metrics.ts";
 import { namesPage } from "./generate/names.ts";
 import { settingsPage } from "./generate/settings.ts";
-import { openApiDocument } from "../katib/api/openapi.ts";
+import { openApiDocument } from "../katib/api/observation_openapi.ts";
 import { parseCast } from "./pictures/asciicast.ts";
 import { diagramSvg } from "./pictures/diagram.ts";
 import { OVERVIEW } from "./pictures/overview.ts";

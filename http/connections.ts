@@ -4,7 +4,7 @@ import type { Server as HttpsServer } from "node:https";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kube/clock.ts";
-import { admitConnections, type RefusePeer } from "./admission.ts";
+import { admitConnections, type RefusePeer } from "./connection_admission.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 
 /** Options of {@link guardConnections}. */

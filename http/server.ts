@@ -12,7 +12,7 @@ import type { SecureVersion, TLSSocket } from "node:tls";
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../kube/clock.ts";
 import { messageOf } from "../kube/errors.ts";
-import type { RefusePeer } from "./admission.ts";
+import type { RefusePeer } from "./connection_admission.ts";
 import { guardConnections } from "./connections.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 import { closeWithin, listen, type ListenAddress } from "./listening.ts";

@@ -1,6 +1,6 @@
 /** Sources of keys for a controller: what it watches, and which keys a change concerns. */
 import type { Change, Informer } from "./informer.ts";
-import { controllerKey, type OwnerKind } from "./ownership.ts";
+import { controllerKey, type OwnerKind } from "./owner_references.ts";
 import type { KubeObject } from "./resource.ts";
 
 /** Something that wakes a controller. */

@@ -232,6 +232,28 @@ Deno.test("labels, annotations and variables of ours are spelled in crds/names.t
   assert.deepEqual(wrong, []);
 });
 
+/** Files of one name in two rooms, each name with its paths. */
+function sharedNames(paths: readonly string[]): string[] {
+  const byName = Map.groupBy(paths, (path) => path.split("/").at(-1));
+  return [...byName.values()]
+    .filter((same) => new Set(same.map(roomOf)).size > 1)
+    .map((same) => same.join(", "));
+}
+
+Deno.test("no two rooms have a file of one name", async () => {
+  const paths: string[] = [];
+  for await (const { path } of sources()) paths.push(path);
+  for (const folder of ["build/", "deploy/"]) {
+    for await (const { path } of sources(folder)) paths.push(path);
+  }
+  assert.deepEqual(sharedNames(paths), []);
+});
+
+Deno.test("sharedNames() finds a name in two rooms, and lets one room repeat it", () => {
+  const paths = ["kube/a.ts", "crds/b.ts", "http/x/a.ts", "http/c.ts", "http/x/c.ts"];
+  assert.deepEqual(sharedNames(paths), ["kube/a.ts, http/x/a.ts"]);
+});
+
 /** A file's first doc comment, which may follow the line of an interpreter. */
 const FIRST_COMMENT = /^(?:#!.*\n)?\/\*\*[\s*]*([^\s*].*)/;
 

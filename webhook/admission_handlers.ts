@@ -26,7 +26,7 @@ import {
   refuse,
   refuseShape,
 } from "./admission_review.ts";
-import { jsonPatch } from "./json_patch.ts";
+import { jsonPatch } from "./json_diff.ts";
 import { injectIdentity, injectionWarnings } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
 import { type RuntimeRules, validateRuntime, type Verdict } from "./runtime_validation.ts";

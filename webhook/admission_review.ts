@@ -7,7 +7,7 @@ import {
   problemsMessage,
   problemText,
 } from "../crds/field_problem.ts";
-import type { JsonPatchOperation } from "./json_patch.ts";
+import type { JsonPatchOperation } from "./json_diff.ts";
 
 /** `apiVersion` of the one version of AdmissionReview that is spoken. */
 export const ADMISSION_API_VERSION = "admission.k8s.io/v1";

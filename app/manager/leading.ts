@@ -1,7 +1,7 @@
 /** Work of the leader: controllers, webhook configurations and the owned state, for one term. */
 import { getLogger } from "@logtape/logtape";
-import { createJobSetController } from "../../controller/jobset/controller.ts";
-import { createTrainJobController } from "../../controller/trainjob/controller.ts";
+import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
+import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import { retry } from "../../kube/backoff.ts";
 import type { Controller, ControllerMetrics } from "../../kube/controller.ts";
 import type { LeaderWork } from "../../kube/leadership.ts";
@@ -11,7 +11,7 @@ import {
 } from "../../webhook/configuration_sync.ts";
 import { webhookTarget } from "./endpoints.ts";
 import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
-import type { ManagerContext, ManagerParts } from "./parts.ts";
+import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import type { Metrics } from "./metrics.ts";
 import { aborted } from "../../kube/aborted.ts";
 

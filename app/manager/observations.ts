@@ -1,11 +1,11 @@
 /** Wiring of the observation API on this replica: reads go to the owner of the state. */
-import { createAccess } from "../../katib/api/access.ts";
+import { createAccess } from "../../katib/api/observation_access.ts";
 import {
   type ObservationAnswer,
   type ObservationAsk,
   parseAnswer,
-} from "../../katib/api/exchange.ts";
-import { outcomeByTemplate } from "../../katib/api/job_state.ts";
+} from "../../katib/api/owner_requests.ts";
+import { outcomeByTemplate } from "../../katib/api/observation_state.ts";
 import { createObservationApi, type ObservationApi } from "../../katib/api/observation_api.ts";
 import { type AnyJob, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";

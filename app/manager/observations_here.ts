@@ -1,7 +1,11 @@
 /** Answers of the observation API at the owner of the state, for this replica and for others. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import { answerAsk, createAskParser, type ObservationAnswer } from "../../katib/api/exchange.ts";
-import type { ObservationAsk } from "../../katib/api/exchange.ts";
+import {
+  answerAsk,
+  createAskParser,
+  type ObservationAnswer,
+} from "../../katib/api/owner_requests.ts";
+import type { ObservationAsk } from "../../katib/api/owner_requests.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";

@@ -7,7 +7,7 @@ import { createForwardClient } from "../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../status/replicas/forward_listener.ts";
 import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
 import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
-import type { ManagerContext, ManagerParts } from "./parts.ts";
+import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import { addressText } from "./replica.ts";
 import { serveObservations } from "./observations.ts";
 import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";

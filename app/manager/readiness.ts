@@ -2,7 +2,7 @@
 import type { Clock } from "../../kube/clock.ts";
 import { unsynced } from "./caches.ts";
 import type { ReadinessCheck } from "./health.ts";
-import type { ManagerContext, ManagerParts } from "./parts.ts";
+import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import type { PushServing } from "./pushes.ts";
 
 /** Time between two checks while something waits for readiness, in milliseconds. */

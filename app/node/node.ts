@@ -10,7 +10,7 @@ import { LogProblem } from "../../standalone/kubelet/log_keys.ts";
 import type { Server } from "../../http/server.ts";
 import { startLogServer } from "../../standalone/kubelet/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
-import { selfSignedCertificate } from "../../standalone/kubelet/serving_certificate.ts";
+import { selfSignedCertificate } from "../../standalone/kubelet/self_signed_certificate.ts";
 
 /** How to start. */
 export interface NodeOptions {

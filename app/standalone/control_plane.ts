@@ -11,13 +11,13 @@ import {
   type ApiServer,
   type ApiServerOptions,
   startApiServer,
-} from "../../standalone/apiserver/server.ts";
+} from "../../standalone/apiserver/api_server.ts";
 import type { PodLogRequest } from "../../standalone/apiserver/operations/pod_logs.ts";
 import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
-import { createJobController, jobPodIndexes } from "../../standalone/jobs/controller.ts";
+import { createJobController, jobPodIndexes } from "../../standalone/jobs/job_controller.ts";
 import { type Kubelet, LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
-import { bootstrap } from "./bootstrap.ts";
+import { installPrerequisites } from "./prerequisites.ts";
 import { takeDataFolder } from "./data_folder.ts";
 import { writeKubeconfig } from "./kubeconfig_file.ts";
 
@@ -148,7 +148,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       ...(onRequest === undefined ? {} : { onRequest }),
     });
   const client = clientAs(api.adminToken);
-  await bootstrap(client);
+  await installPrerequisites(client);
   const kubeconfig = options.kubeconfig ?? `${folder.path}/kubeconfig`;
   await writeKubeconfig(kubeconfig, {
     server: api.url,

@@ -8,7 +8,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
-import { controllerOf, isControlledBy } from "../../kube/ownership.ts";
+import { controllerOf, isControlledBy } from "../../kube/owner_references.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf } from "../../kube/resource.ts";

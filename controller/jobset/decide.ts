@@ -7,7 +7,7 @@ import { JOBSET_REASONS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../kube/events.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
-import { CHANGES, type StatusDraft, withCompletion, withCondition } from "./conditions.ts";
+import { CHANGES, type StatusDraft, withCompletion, withCondition } from "./jobset_conditions.ts";
 import { type ResolvedSpec, resolveSpec } from "./defaults.ts";
 import { missingJobs } from "./policy/creation.ts";
 import { applyFailurePolicy } from "./policy/failure.ts";

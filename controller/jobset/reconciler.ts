@@ -8,7 +8,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { controllerOf } from "../../kube/ownership.ts";
+import { controllerOf } from "../../kube/owner_references.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { keyOf, parseKey } from "../../kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../kube/sources.ts";

@@ -4,7 +4,7 @@ import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { controllerReference } from "../../kube/ownership.ts";
+import { controllerReference } from "../../kube/owner_references.ts";
 import type { Child } from "./child.ts";
 import { childNames } from "./child_names.ts";
 import { unshared } from "./copy.ts";
@@ -21,7 +21,7 @@ import {
   stepsExist,
   trainerEnv,
   trainerOverrides,
-} from "./steps.ts";
+} from "./trainer_stages.ts";
 import { unsupportedFeatures } from "./unsupported.ts";
 
 /** The input of rendering. */

@@ -1,7 +1,7 @@
 /** Plans for the children of a TrainJob, by the mode of each. Pure. */
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { LABELS } from "../../crds/names.ts";
-import { controllerOf } from "../../kube/ownership.ts";
+import { controllerOf } from "../../kube/owner_references.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
 import { covers } from "./fingerprint.ts";

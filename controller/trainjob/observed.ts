@@ -12,7 +12,7 @@ import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { WatchedConfigMap } from "../../crds/watched.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
-import { controllerReference, isControlledBy } from "../../kube/ownership.ts";
+import { controllerReference, isControlledBy } from "../../kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
 import type { Executor } from "../runtime/draft.ts";
 

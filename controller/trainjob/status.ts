@@ -17,7 +17,7 @@ import {
   removeCondition,
   setCondition,
 } from "../../kube/conditions.ts";
-import { deadlineOf } from "./deadline.ts";
+import { deadlineOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,

@@ -14,7 +14,7 @@ import type {
   Stopper,
 } from "./adapter.ts";
 import { recordBestEffort } from "./best_effort.ts";
-import { createDeletions } from "./deletions.ts";
+import { createDeletions } from "./log_deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
 import { createObservationReader } from "./observation_reader.ts";
 import { createOpenTrials } from "./open_trials.ts";

@@ -3,11 +3,11 @@ import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
-import type { Access, Reader } from "./access.ts";
+import type { Access, Reader } from "./observation_access.ts";
 import type { ApiRefusal } from "./answers.ts";
-import type { ObservationAnswer, ObservationAsk } from "./exchange.ts";
+import type { ObservationAnswer, ObservationAsk } from "./owner_requests.ts";
 import type { HttpRequest } from "../../http/message.ts";
-import type { ObservationQuery } from "./query.ts";
+import type { ObservationQuery } from "./observation_query.ts";
 import type { RunWatch } from "./stream.ts";
 import { type ReaderToken, readerToken } from "./token.ts";
 

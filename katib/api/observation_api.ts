@@ -6,11 +6,11 @@ import { type ApiParts, check, type Granted, jobText, refusalOf } from "./checks
 import type { HttpRequest, HttpResponse } from "../../http/message.ts";
 import type { RequestResult } from "../../http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
-import { openApiDocument } from "./openapi.ts";
+import { openApiDocument } from "./observation_openapi.ts";
 import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
 import { type JobKind, observationPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { observationQuery } from "./query.ts";
+import { observationQuery } from "./observation_query.ts";
 
 /** Path of the document that describes the API. */
 export const OPENAPI_PATH = "/openapi/v3";

@@ -4,7 +4,7 @@ import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
 import { eventStreamResponse } from "../../http/event_stream.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
-import { jobState } from "./job_state.ts";
+import { jobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";
 import { createWatch, type PageRead, type WatchEnd } from "./stream.ts";

@@ -1,8 +1,8 @@
 /** Observation as server-sent events: every row of the log once, and each change of the state. */
 import type { Clock } from "../../kube/clock.ts";
-import type { ObservationSeen } from "./exchange.ts";
+import type { ObservationSeen } from "./owner_requests.ts";
 import type { ResponseSink } from "../../http/message.ts";
-import type { JobState } from "./job_state.ts";
+import type { JobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";
 import { observationOf } from "./view.ts";

@@ -1,6 +1,6 @@
 /** An observation as clients see it. Pure. */
-import type { ObservationSeen } from "./exchange.ts";
-import type { JobState } from "./job_state.ts";
+import type { ObservationSeen } from "./owner_requests.ts";
+import type { JobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
 import { type Position, positionText } from "./position.ts";
 

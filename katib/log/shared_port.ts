@@ -3,7 +3,7 @@
  * clients speak plaintext only; clients that speak TLS must show a certificate.
  */
 import { createServer, type Socket } from "node:net";
-import { admitConnections } from "../../http/admission.ts";
+import { admitConnections } from "../../http/connection_admission.ts";
 import type { ConnectionLimits } from "../../http/limits/server_limits.ts";
 import { listen } from "../../http/listening.ts";
 import type { Clock } from "../../kube/clock.ts";

@@ -6,7 +6,7 @@ import { ANNOTATIONS } from "../../crds/names.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { controllerOf } from "../../kube/ownership.ts";
+import { controllerOf } from "../../kube/owner_references.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { PlanSource } from "../adapter/adapter.ts";
 import { trialReference } from "../../trials/plan/claim.ts";

@@ -2,7 +2,7 @@
 import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { hasLabels } from "../../crds/label_selector.ts";
 import { type AddressBook, identityOf } from "./addresses.ts";
-import type { NameTable } from "./names.ts";
+import type { NameTable } from "./name_replacement.ts";
 
 function isLive(pod: Pod): boolean {
   const phase = pod.status?.phase;

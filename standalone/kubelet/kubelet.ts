@@ -13,7 +13,7 @@ import { baseEnvironment, dataFolders, hostAddress, kubeletId } from "./machine.
 import { type LogOptions, readLog } from "./log_reader.ts";
 import { logKeyOf, LogProblem } from "./log_keys.ts";
 import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
-import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node.ts";
+import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node_status.ts";
 import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorker } from "./pod_worker.ts";

@@ -3,10 +3,10 @@ import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { buildCommand, buildEnvironment, referencesOf } from "./environment.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
 import { type MountedPath, mountedPaths, normalizePath, rewritePaths } from "./mount_paths.ts";
-import { type NameTable, replaceNames } from "./names.ts";
+import { type NameTable, replaceNames } from "./name_replacement.ts";
 import { StartProblem } from "./processes.ts";
 import type { ObjectSource } from "./volume_files.ts";
-import type { PodVolumes } from "./volumes.ts";
+import type { PodVolumes } from "./pod_volumes.ts";
 
 /** A program, ready to start. */
 export interface Launch {

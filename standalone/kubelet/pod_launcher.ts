@@ -11,7 +11,7 @@ import type { PodSurroundings } from "./pod_surroundings.ts";
 import { StartProblem } from "./processes.ts";
 import { createTokenSource, type TokenSource } from "./tokens.ts";
 import type { ObjectSource } from "./volume_files.ts";
-import { createVolumes, type PodVolumes } from "./volumes.ts";
+import { createVolumes, type PodVolumes } from "./pod_volumes.ts";
 import { removeIfThere } from "./removal.ts";
 
 const CALL_MS = 10_000;

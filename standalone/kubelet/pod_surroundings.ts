@@ -5,7 +5,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { PodFacts } from "./field_refs.ts";
 import type { LogStore } from "./logs.ts";
-import type { NameTable } from "./names.ts";
+import type { NameTable } from "./name_replacement.ts";
 import type { Processes } from "./processes.ts";
 
 /** The dependencies by name. */

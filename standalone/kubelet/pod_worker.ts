@@ -10,7 +10,7 @@ import { type ContainerRole, type Plan, planPod, type RestartPolicy } from "./po
 import { PodLauncher } from "./pod_launcher.ts";
 import { INTERRUPTED, podStatus, recall } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
-import { refusalMessage, refusalsOf } from "./refusals.ts";
+import { refusalMessage, refusalsOf } from "./pod_refusals.ts";
 import { unenforcedFields } from "./unenforced.ts";
 
 const logger = getLogger(["milepost", "standalone"]);

@@ -10,7 +10,7 @@ import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import * as caller from "./caller.ts";
 import type { AcceptPush, Chain, Exchange, Outcome, PushOrigin, Stage } from "./exchange.ts";
 import { body, createHandOver, historyBody } from "./handover.ts";
-import { contentLength, createRouting } from "./routes.ts";
+import { contentLength, createRouting } from "./status_routes.ts";
 
 /** Parts of the chains. */
 export interface ChainParts {

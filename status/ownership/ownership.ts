@@ -2,7 +2,7 @@
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { JobKind, OwnerLink } from "../../crds/job_kind.ts";
 import type { Kind } from "../../crds/kinds.ts";
-import { controllerOf } from "../../kube/ownership.ts";
+import { controllerOf } from "../../kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
 import type { ForbiddenReason } from "../chain/answer.ts";
 

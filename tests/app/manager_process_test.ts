@@ -1,7 +1,7 @@
 /** Tests of a manager as a process: start, readiness, SIGTERM and SIGKILL. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { bootstrap } from "../../app/standalone/bootstrap.ts";
+import { installPrerequisites } from "../../app/standalone/prerequisites.ts";
 import { writeKubeconfig } from "../../app/standalone/kubeconfig_file.ts";
 import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -188,7 +188,7 @@ Deno.test("a manager waits for a CRD that is missing, says so, and goes on when 
       "the log names the kind",
       () => /waiting until its CRD is installed.*"TrainJob"/.test(manager.log()),
     );
-    await bootstrap(plane.client);
+    await installPrerequisites(plane.client);
     await until("it is ready", async () => (await manager.readyz()).code === 200, {
       timeoutMs: 60_000,
     });

@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { CA_KEY, childNames, LABELS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { installTrialCrd } from "../../app/standalone/bootstrap.ts";
+import { installTrialCrd } from "../../app/standalone/prerequisites.ts";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../support/standalone.ts";

@@ -4,7 +4,7 @@ import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import manifest from "../../deno.json" with { type: "json" };
 import { parts } from "../../deploy/parts.ts";
-import { DEFAULTS } from "../../deploy/settings.ts";
+import { DEFAULTS } from "../../deploy/installation_settings.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, root));

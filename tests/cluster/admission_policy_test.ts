@@ -8,7 +8,7 @@ import { LABELS, MANAGER } from "../../crds/names.ts";
 import { KubeError } from "../../kube/errors.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
 import { parts } from "../../deploy/parts.ts";
-import { DEFAULTS } from "../../deploy/settings.ts";
+import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { withControlPlane } from "./control_plane/control_plane.ts";

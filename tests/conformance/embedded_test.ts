@@ -1,5 +1,5 @@
 /** The conformance suite against the embedded API server. */
-import { startApiServer } from "../../standalone/apiserver/server.ts";
+import { startApiServer } from "../../standalone/apiserver/api_server.ts";
 import { conform } from "./runner.ts";
 import { suite } from "./suite.ts";
 

@@ -1,7 +1,10 @@
 /** The TrainJob controller and the built-in JobSet executor on one cluster: a job's whole life. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { createJobSetController, jobSetJobIndexes } from "../../controller/jobset/controller.ts";
-import { createTrainJobController } from "../../controller/trainjob/controller.ts";
+import {
+  createJobSetController,
+  jobSetJobIndexes,
+} from "../../controller/jobset/jobset_controller.ts";
+import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { FakeClock, until } from "../support/fake_clock.ts";

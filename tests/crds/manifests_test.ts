@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { crdManifests, crdYaml, type CustomResourceDefinition } from "../../crds/manifests.ts";
-import { openApiSchema } from "../../crds/openapi.ts";
+import { openApiSchema } from "../../crds/openapi_schema.ts";
 import { z } from "zod";
 import { kubernetesSchema } from "../../crds/kubernetes.ts";
 

@@ -6,11 +6,11 @@ import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/manager/cluster_role.t
 import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { flagOf, SETTINGS } from "../../app/configuration/settings.ts";
 import { createMetrics } from "../../app/manager/metrics.ts";
-import { managerRoles } from "../../deploy/access.ts";
+import { managerRoles } from "../../deploy/roles.ts";
 import { dashboard } from "../../deploy/dashboard.ts";
 import { generatedFiles, outdatedFiles } from "../../deploy/generate.ts";
 import { parts } from "../../deploy/parts.ts";
-import { DEFAULTS, type Manifest } from "../../deploy/settings.ts";
+import { DEFAULTS, type Manifest } from "../../deploy/installation_settings.ts";
 
 const all = parts(DEFAULTS);
 const objects: Manifest[] = Object.values(all).flat();

@@ -17,7 +17,7 @@ import {
   isNotFound,
   KubeError,
 } from "../../kube/errors.ts";
-import { controllerOf, controllerReference, isControlledBy } from "../../kube/ownership.ts";
+import { controllerOf, controllerReference, isControlledBy } from "../../kube/owner_references.ts";
 import { formatKey, keyOf, parseKey } from "../../kube/resource.ts";
 
 const READY = { type: "Ready", status: "True", reason: "Up", message: "it is up" } as const;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { IDENTITY_VOLUME, LABELS } from "../../crds/names.ts";
-import { jsonPatch } from "../../webhook/json_patch.ts";
+import { jsonPatch } from "../../webhook/json_diff.ts";
 import { injectIdentity, injectionWarnings } from "../../webhook/pod_injection.ts";
 import { pod } from "./builders.ts";
 

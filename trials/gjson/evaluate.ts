@@ -1,7 +1,7 @@
 /** Evaluation of GJSON paths. */
 import { Budget, BudgetError } from "./budget.ts";
 import { type Head, headOf } from "./head.ts";
-import { isObject, Members, membersOf, valuesAt } from "./json.ts";
+import { isObject, Members, membersOf, valuesAt } from "./gjson_values.ts";
 import type { GjsonPath } from "./path.ts";
 import { fitsPattern } from "./pattern.ts";
 import { meets } from "./query.ts";

@@ -1,6 +1,6 @@
 /** JSON parser that keeps the order of members and reports the position of a mistake. */
 import { endOfQuoted } from "./brackets.ts";
-import { Members } from "./json.ts";
+import { Members } from "./gjson_values.ts";
 
 /** Deepest nesting of brackets. */
 const DEPTH = 100;

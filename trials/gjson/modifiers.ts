@@ -1,6 +1,6 @@
 /** Built-in modifiers of GJSON; a missing value is `undefined`. */
 import type { Budget } from "./budget.ts";
-import { compareText, isObject, isValidJson, Members, membersOf, textOf } from "./json.ts";
+import { compareText, isObject, isValidJson, Members, membersOf, textOf } from "./gjson_values.ts";
 import { JsonTextError, parseJsonText } from "./json_text.ts";
 import { isTruthy } from "./query.ts";
 

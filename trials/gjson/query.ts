@@ -1,6 +1,6 @@
 /** Comparisons of GJSON queries. */
 import type { Budget } from "./budget.ts";
-import { compareText } from "./json.ts";
+import { compareText } from "./gjson_values.ts";
 import { fitsPattern } from "./pattern.ts";
 import type { Operator, Query } from "./query_text.ts";
 

@@ -1,7 +1,7 @@
 /** Outcome of a job by its trial's template, and the pods that are primary. */
 import { Budget, BudgetError } from "../gjson/budget.ts";
 import { evaluate } from "../gjson/evaluate.ts";
-import { isObject, membersOf } from "../gjson/json.ts";
+import { isObject, membersOf } from "../gjson/gjson_values.ts";
 import { JsonTextError, parseJsonText } from "../gjson/json_text.ts";
 import type { JobOutcome, JobTest, TrialMapping } from "./trial_mapping.ts";
 

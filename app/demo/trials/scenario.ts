@@ -8,7 +8,7 @@ import { systemClock } from "../../../kube/clock.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { createInformer } from "../../../kube/informer.ts";
 import { z } from "zod";
-import { installTrialCrd } from "../../standalone/bootstrap.ts";
+import { installTrialCrd } from "../../standalone/prerequisites.ts";
 import type { Standalone } from "../../standalone/standalone.ts";
 import type { Display } from "../display.ts";
 import { exampleRuntime, trainingProgram } from "../examples.ts";

@@ -5,7 +5,7 @@ import { JOB_CONDITIONS, JOBSET_REASONS as REASONS } from "../../../crds/names.t
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { replicatedJobOf } from "../buckets.ts";
-import { CHANGES, type StatusDraft, withCondition, withFailure } from "../conditions.ts";
+import { CHANGES, type StatusDraft, withCondition, withFailure } from "../jobset_conditions.ts";
 import type { ResolvedSpec } from "../defaults.ts";
 
 function failureOf(job: WatchedJob) {

@@ -11,7 +11,7 @@ import {
   jobsOfStep,
   stepContainers,
 } from "../draft.ts";
-import { declarePort, reservedEnvProblems, upsertEnv } from "../environment.ts";
+import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";
 import { trainerCount } from "../node_counts.ts";
 import { cpusOf, gpusOf } from "../node_resources.ts";
 import type { Policy } from "../policy.ts";

@@ -3,7 +3,7 @@ import type { Store } from "../storage/store.ts";
 import { type Authenticator, createAuthenticator, type StaticToken } from "./authenticator.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
 import { jwksDocument, openIdConfiguration } from "./openid_discovery.ts";
-import { type CreateReview, createReviews } from "./reviews.ts";
+import { type CreateReview, createReviews } from "./review_resources.ts";
 import { createServiceAccountTokens } from "./service_account_tokens.ts";
 import { loadSigningKeys } from "./signing_keys.ts";
 import { type CreateToken, createTokenRequests } from "./token_requests.ts";

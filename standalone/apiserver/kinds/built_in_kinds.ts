@@ -1,5 +1,5 @@
 /** Table of the built-in kinds; `registry.ts` adds the custom ones. */
-import type { Resource, ScalePaths } from "./resource.ts";
+import type { Resource, ScalePaths } from "./api_resource.ts";
 
 type Extras = Partial<Omit<Resource, "group" | "version" | "kind" | "resource" | "custom">>;
 

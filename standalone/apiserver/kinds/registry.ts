@@ -7,7 +7,7 @@ import { compileSchema, type Schema } from "../schemas/schema.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { ResourceKey, Store } from "../storage/store.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
-import type { Column, Resource } from "./resource.ts";
+import type { Column, Resource } from "./api_resource.ts";
 
 /** Registry of kinds. */
 export interface Registry {

@@ -1,5 +1,5 @@
 /** Garbage collector: deletes objects whose owners are gone, by the owners' deletion propagation. */
-import type { Resource } from "../kinds/resource.ts";
+import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject, OwnerReference } from "../objects/api_object.ts";
 import { StatusError } from "../objects/status_error.ts";
 import { type Context, inVersion, systemCall } from "../operations/context.ts";
@@ -7,7 +7,7 @@ import { deleteObject, type DeleteOptions } from "../operations/deletions.ts";
 import { FINALIZERS } from "../operations/strategy.ts";
 import { updateObject } from "../operations/writes.ts";
 import type { Change, ResourceKey } from "../storage/store.ts";
-import { createWorkQueue, type WorkQueue } from "./work_queue.ts";
+import { createSerialQueue, type SerialQueue } from "./serial_queue.ts";
 
 const CONTROLLER = "generic-garbage-collector";
 
@@ -61,11 +61,11 @@ function ignoreGone(error: unknown): void {
 
 class GarbageCollector {
   readonly #index = new OwnerIndex();
-  readonly #queue: WorkQueue;
+  readonly #queue: SerialQueue;
   readonly #unsubscribe: () => void;
 
   constructor(readonly context: Context) {
-    this.#queue = createWorkQueue("garbage collection", (id) => this.#handle(id));
+    this.#queue = createSerialQueue("garbage collection", (id) => this.#handle(id));
     for (const key of context.store.keys()) {
       for (const object of context.store.list(key)) this.#note({ type: "ADDED", key, object });
     }

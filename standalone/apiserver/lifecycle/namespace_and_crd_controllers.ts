@@ -1,6 +1,6 @@
 /** Controllers of namespaces and CustomResourceDefinitions: both go only after the objects that they hold. */
 import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
-import type { Resource } from "../kinds/resource.ts";
+import type { Resource } from "../kinds/api_resource.ts";
 import { StatusError } from "../objects/status_error.ts";
 import { type Context, systemCall } from "../operations/context.ts";
 import { deleteObject } from "../operations/deletions.ts";
@@ -8,7 +8,7 @@ import { FINALIZERS, namespaceFinalizers } from "../operations/strategy.ts";
 import { createObject, updateObject } from "../operations/writes.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { Change, ResourceKey } from "../storage/store.ts";
-import { createWorkQueue } from "./work_queue.ts";
+import { createSerialQueue } from "./serial_queue.ts";
 
 const { namespaces: NAMESPACES, customResourceDefinitions: DEFINITIONS } = KEYS;
 const NAMESPACE_CONTROLLER = "namespace-controller";
@@ -134,7 +134,7 @@ async function refreshDefinition(context: Context, name: string): Promise<void> 
 /** Starts both controllers and returns a function that stops them. */
 export function startContentControllers(context: Context): () => Promise<void> {
   const { store } = context;
-  const queue = createWorkQueue("namespaces and definitions", async (key) => {
+  const queue = createSerialQueue("namespaces and definitions", async (key) => {
     const [kind, name = ""] = key.split(" ");
     if (kind === "namespace") return await finishNamespace(context, name);
     await finishDefinition(context, name);

@@ -4,7 +4,7 @@ import type { Access } from "../access/access.ts";
 import type { User } from "../access/user.ts";
 import type { Admit } from "../admission/admission.ts";
 import type { Registry } from "../kinds/registry.ts";
-import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Store } from "../storage/store.ts";
 import type { PodLogs } from "./pod_logs.ts";

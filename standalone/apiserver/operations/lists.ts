@@ -1,6 +1,6 @@
 /** Lists of objects: selection, pages, and consistency between pages. */
 import { z } from "zod";
-import type { Resource } from "../kinds/resource.ts";
+import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, expired, invalidOptions } from "../objects/status_error.ts";
 import type { Context } from "./context.ts";

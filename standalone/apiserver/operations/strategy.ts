@@ -1,6 +1,6 @@
 /** Create and update strategy: the fields of an object that the server sets and protects. */
 import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../crds/json.ts";
-import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
 import * as field from "../objects/field_errors.ts";
 import { badRequest, conflict, invalid } from "../objects/status_error.ts";

@@ -1,6 +1,6 @@
 /** Rules of updates that differ by kind: create on update, required resource versions, and UIDs in patches. */
 import { isObject, objectAt, textAt } from "../../../crds/json.ts";
-import type { Resource } from "../kinds/resource.ts";
+import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import * as field from "../objects/field_errors.ts";
 import { invalid } from "../objects/status_error.ts";

@@ -1,5 +1,5 @@
 /** Watches: initial objects and later changes, as a stream of JSON lines. */
-import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";

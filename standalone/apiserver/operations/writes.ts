@@ -4,7 +4,7 @@ import { randomSuffix } from "../../../crds/random_suffix.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
 import type { AdmissionRequest } from "../admission/admission_request.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
-import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import { type ApiObject, parseSent, type SentObject } from "../objects/api_object.ts";
 import * as field from "../objects/field_errors.ts";
 import {

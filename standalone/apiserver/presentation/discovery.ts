@@ -1,7 +1,7 @@
 /** Discovery documents: version, groups, resources, OpenAPI and OpenID. */
 import type { JsonObject } from "../../../crds/json.ts";
 import { JWKS_PATH } from "../access/openid_discovery.ts";
-import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/resource.ts";
+import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/api_resource.ts";
 import { methodNotAllowed } from "../objects/status_error.ts";
 import type { Context } from "../operations/context.ts";
 import { mediaTypes } from "./media_types.ts";

@@ -1,7 +1,7 @@
 /** OpenAPI documents, as far as kubectl needs them for `explain` and validation. */
 import { isObject, type JsonObject } from "../../../crds/json.ts";
 import type { Registry } from "../kinds/registry.ts";
-import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import { kubernetesSchemaName } from "../schemas/kubernetes_schemas.ts";
 import { KUBERNETES_DEFINITIONS } from "../schemas/schema.ts";
 

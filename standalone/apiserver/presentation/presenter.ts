@@ -1,11 +1,11 @@
 /** Presentation of objects and lists: whole, as metadata only, or as a table. */
 import type { JsonObject } from "../../../crds/json.ts";
-import { apiVersionOf, type Resource } from "../kinds/resource.ts";
+import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";
 import type { Present } from "../operations/watches.ts";
 import type { Form } from "./media_types.ts";
-import { tableOf } from "./table.ts";
+import { tableOf } from "./printed_table.ts";
 
 const META = "meta.k8s.io/v1";
 

@@ -1,6 +1,6 @@
 /** Printer columns of the built-in kinds in `kubectl get`. */
 import { isObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
-import type { Resource } from "../kinds/resource.ts";
+import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { boundSubjects } from "./binding_columns.ts";
 import { age, humanDuration } from "./human_duration.ts";

@@ -12,7 +12,7 @@ import type { Context } from "../operations/context.ts";
 import { discoveryDocument } from "../presentation/discovery.ts";
 import { type RequestInfo, requestInfo } from "./request_info.ts";
 import { handleResource } from "./resource_handler.ts";
-import { jsonResponse } from "./response.ts";
+import { jsonResponse } from "./json_response.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 

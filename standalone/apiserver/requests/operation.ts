@@ -3,7 +3,7 @@ import type { User } from "../access/user.ts";
 import type { Call, Context } from "../operations/context.ts";
 import type { Form } from "../presentation/media_types.ts";
 import type { ResourceRequest } from "./request_info.ts";
-import { jsonResponse } from "./response.ts";
+import { jsonResponse } from "./json_response.ts";
 
 /** A request for a resource, authenticated and authorized. */
 export interface Incoming {

@@ -1,6 +1,6 @@
 /** Handler of requests for resources. */
 import { isObject, textAt } from "../../../crds/json.ts";
-import type { Resource } from "../kinds/resource.ts";
+import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import {
   badRequest,

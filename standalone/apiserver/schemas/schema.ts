@@ -3,7 +3,7 @@ import { at, type JsonObject } from "../../../crds/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
 import type { Cause } from "../objects/field_errors.ts";
 import { checkRules } from "./cel_rules.ts";
-import { applyDefaults } from "./defaults.ts";
+import { applyDefaults } from "./schema_defaults.ts";
 import { checkEmbedded } from "./embedded_objects.ts";
 import { createChecker } from "./json_schema.ts";
 import { checkLists } from "./list_uniqueness.ts";

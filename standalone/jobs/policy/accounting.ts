@@ -6,7 +6,7 @@
 import type { Job, Pod } from "../../../crds/kubernetes.ts";
 import { indexOf, parseIndexes } from "../indexes.ts";
 import { hasEnded, isDeleting, isTracked } from "../pods.ts";
-import type { JobSettings } from "../settings.ts";
+import type { JobSettings } from "../job_settings.ts";
 import { judgePod } from "./pod_failure.ts";
 
 /** Most pods that one status notes at a time. */

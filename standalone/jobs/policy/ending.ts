@@ -4,7 +4,7 @@ import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/names.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { parseIndexes } from "../indexes.ts";
 import { isActive, isTracked, restartsOf } from "../pods.ts";
-import { type JobSettings, unsupportedJob } from "../settings.ts";
+import { type JobSettings, unsupportedJob } from "../job_settings.ts";
 import { type Account, type Ending, isFailed } from "./accounting.ts";
 import { judgePod } from "./pod_failure.ts";
 

@@ -2,7 +2,7 @@
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { indexOf } from "../indexes.ts";
 import { hasEnded, isActive, isReady, isTerminating, isTracked } from "../pods.ts";
-import type { JobSettings } from "../settings.ts";
+import type { JobSettings } from "../job_settings.ts";
 import type { Account } from "./accounting.ts";
 
 /** Most pods that one pass creates. */

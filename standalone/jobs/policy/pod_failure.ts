@@ -1,7 +1,7 @@
 /** `spec.podFailurePolicy`: the consequence of a failed pod for its Job (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { containerStatuses } from "../pods.ts";
-import type { PodFailureRule } from "../settings.ts";
+import type { PodFailureRule } from "../job_settings.ts";
 
 /** The consequence of a failed pod: it counts, does not count, or ends the Job for that reason. */
 export type PodVerdict =

@@ -11,10 +11,10 @@ import { CA_KEY, childNames, MANAGER, PUSH_AUDIENCE } from "../../../crds/names.
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { parts } from "../../../deploy/parts.ts";
-import { DEFAULTS } from "../../../deploy/settings.ts";
+import { DEFAULTS } from "../../../deploy/installation_settings.ts";
 import { createClient, type KubeClient } from "../../../kube/client.ts";
 import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
-import { controllerOf } from "../../../kube/ownership.ts";
+import { controllerOf } from "../../../kube/owner_references.ts";
 import { requestToken, shellRuntime, trainJob } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";

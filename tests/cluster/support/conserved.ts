@@ -1,7 +1,7 @@
 /** Check that TrainJobs made each object exactly once. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { controllerOf } from "../../../kube/ownership.ts";
+import { controllerOf } from "../../../kube/owner_references.ts";
 import type { KubeObject } from "../../../kube/resource.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { MANAGER } from "../../../crds/names.ts";

@@ -4,7 +4,11 @@ import type { FailurePolicyRule, JobSetSpec, ReplicatedJobStatus } from "../../.
 import type { Job } from "../../../crds/kubernetes.ts";
 import { JOBSET_KEYS } from "../../../crds/names.ts";
 import { bucketJobs, isJobReady } from "../../../controller/jobset/buckets.ts";
-import { CHANGES, type StatusDraft, withCondition } from "../../../controller/jobset/conditions.ts";
+import {
+  CHANGES,
+  type StatusDraft,
+  withCondition,
+} from "../../../controller/jobset/jobset_conditions.ts";
 import { resolveSpec } from "../../../controller/jobset/defaults.ts";
 import {
   applyFailurePolicy,

@@ -1,8 +1,8 @@
 /** An observation API in memory: its API server, its log and its clock are the test's. */
-import { createAccess } from "../../../katib/api/access.ts";
-import { answerAsk } from "../../../katib/api/exchange.ts";
+import { createAccess } from "../../../katib/api/observation_access.ts";
+import { answerAsk } from "../../../katib/api/owner_requests.ts";
 import type { HttpRequest } from "../../../http/message.ts";
-import { outcomeByTemplate } from "../../../katib/api/job_state.ts";
+import { outcomeByTemplate } from "../../../katib/api/observation_state.ts";
 import {
   createObservationApi,
   type ObservationApiOptions,

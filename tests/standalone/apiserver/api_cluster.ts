@@ -4,7 +4,7 @@ import {
   type ApiServer,
   type ApiServerOptions,
   startApiServer,
-} from "../../../standalone/apiserver/server.ts";
+} from "../../../standalone/apiserver/api_server.ts";
 
 /** JSON as it comes back; tests compare it whole or by path. */
 // deno-lint-ignore no-explicit-any

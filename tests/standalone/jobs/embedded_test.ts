@@ -1,6 +1,9 @@
 /** JobSet executor and Job controller together, against the embedded API server over HTTPS. */
 import { deepEqual, equal } from "node:assert/strict";
-import { createJobSetController, jobSetJobIndexes } from "../../../controller/jobset/controller.ts";
+import {
+  createJobSetController,
+  jobSetJobIndexes,
+} from "../../../controller/jobset/jobset_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
@@ -10,8 +13,8 @@ import { createClient } from "../../../kube/http_client.ts";
 import { systemClock as clock } from "../../../kube/clock.ts";
 import { createInformer } from "../../../kube/informer.ts";
 import { connectionTo } from "../../../kube/kubeconfig.ts";
-import { startApiServer } from "../../../standalone/apiserver/server.ts";
-import { createJobController, jobPodIndexes } from "../../../standalone/jobs/controller.ts";
+import { startApiServer } from "../../../standalone/apiserver/api_server.ts";
+import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
 import { jobSet, replicated } from "../../controller/jobset/world.ts";
 import { until } from "../../support/fake_clock.ts";
 

@@ -2,14 +2,17 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/names.ts";
-import { decideJob } from "../../../standalone/jobs/decide.ts";
+import { decideJob } from "../../../standalone/jobs/job_decision.ts";
 import { formatIndexes, indexOf, parseIndexes } from "../../../standalone/jobs/indexes.ts";
 import { takeAccount } from "../../../standalone/jobs/policy/accounting.ts";
-import { backoffLeft, KUBERNETES_POD_BACKOFF } from "../../../standalone/jobs/policy/backoff.ts";
+import {
+  backoffLeft,
+  KUBERNETES_POD_BACKOFF,
+} from "../../../standalone/jobs/policy/pod_failure_backoff.ts";
 import { judgePod } from "../../../standalone/jobs/policy/pod_failure.ts";
 import { randomSuffix } from "../../../crds/random_suffix.ts";
-import { podNamePrefix, renderPod } from "../../../standalone/jobs/render.ts";
-import { jobSettings, type PodFailureRule } from "../../../standalone/jobs/settings.ts";
+import { podNamePrefix, renderPod } from "../../../standalone/jobs/pod_rendering.ts";
+import { jobSettings, type PodFailureRule } from "../../../standalone/jobs/job_settings.ts";
 import { indexed, job } from "./world.ts";
 
 const NOW = Date.parse("2026-01-01T01:00:00Z");

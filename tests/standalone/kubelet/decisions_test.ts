@@ -9,7 +9,7 @@ import {
   restartDelayMs,
 } from "../../../standalone/kubelet/pod_plan.ts";
 import { refuseOtherSystems } from "../../../standalone/kubelet/kubelet.ts";
-import { refusalsOf } from "../../../standalone/kubelet/refusals.ts";
+import { refusalsOf } from "../../../standalone/kubelet/pod_refusals.ts";
 import { inOrder, place } from "../../../standalone/kubelet/scheduler.ts";
 
 function view(name: string, more: Partial<ContainerView> = {}): ContainerView {

@@ -4,7 +4,7 @@ import type { Pod } from "../../../crds/kubernetes.ts";
 import { createLogStore, type LogStore } from "../../../standalone/kubelet/logs.ts";
 import { type LogOptions, readLog } from "../../../standalone/kubelet/log_reader.ts";
 import { createTokenSource } from "../../../standalone/kubelet/tokens.ts";
-import { createVolumes } from "../../../standalone/kubelet/volumes.ts";
+import { createVolumes } from "../../../standalone/kubelet/pod_volumes.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
 

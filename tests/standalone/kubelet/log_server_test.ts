@@ -6,7 +6,7 @@ import type { Access, Proof } from "../../../standalone/kubelet/log_access.ts";
 import { LogProblem } from "../../../standalone/kubelet/log_keys.ts";
 import type { LogRequest } from "../../../standalone/kubelet/log_request.ts";
 import { startLogServer } from "../../../standalone/kubelet/log_server.ts";
-import { selfSignedCertificate } from "../../../standalone/kubelet/serving_certificate.ts";
+import { selfSignedCertificate } from "../../../standalone/kubelet/self_signed_certificate.ts";
 import {
   type Authority,
   createAuthority,

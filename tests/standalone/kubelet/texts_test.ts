@@ -7,7 +7,7 @@ import { nameTable } from "../../../standalone/kubelet/cluster_names.ts";
 import { buildCommand, buildEnvironment, expand } from "../../../standalone/kubelet/environment.ts";
 import { ConfigProblem, readField, readResource } from "../../../standalone/kubelet/field_refs.ts";
 import { mountedPaths, rewritePaths } from "../../../standalone/kubelet/mount_paths.ts";
-import { type NameTable, replaceNames } from "../../../standalone/kubelet/names.ts";
+import { type NameTable, replaceNames } from "../../../standalone/kubelet/name_replacement.ts";
 
 const facts = {
   podIP: "127.64.0.1",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Budget } from "../../../trials/gjson/budget.ts";
 import { evaluate } from "../../../trials/gjson/evaluate.ts";
-import { textOf } from "../../../trials/gjson/json.ts";
+import { textOf } from "../../../trials/gjson/gjson_values.ts";
 import { MAX_PATH_LENGTH, parsePath } from "../../../trials/gjson/path.ts";
 import { DOCUMENTS, FACTS } from "./gjson_facts.ts";
 

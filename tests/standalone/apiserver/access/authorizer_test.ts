@@ -4,7 +4,7 @@ import { at } from "../../../../crds/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { bootstrapRbac } from "../../../../standalone/apiserver/access/bootstrap_roles.ts";
 import { checkEscalation } from "../../../../standalone/apiserver/access/escalation.ts";
-import { createReviews } from "../../../../standalone/apiserver/access/reviews.ts";
+import { createReviews } from "../../../../standalone/apiserver/access/review_resources.ts";
 import type { Attributes, User } from "../../../../standalone/apiserver/access/user.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
 import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes_schemas.ts";

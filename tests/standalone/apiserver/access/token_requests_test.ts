@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
 import { at } from "../../../../crds/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
-import { createReviews } from "../../../../standalone/apiserver/access/reviews.ts";
+import { createReviews } from "../../../../standalone/apiserver/access/review_resources.ts";
 import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";
 import { stored } from "../memory_store.ts";
 import { AUDIENCES, tokenFixture } from "./token_fixture.ts";

@@ -1,6 +1,6 @@
 /** Tests of durability: acknowledged writes survive `kill -9`, and files are readable by their owner only. */
 import assert from "node:assert/strict";
-import { startApiServer } from "../../../../standalone/apiserver/server.ts";
+import { startApiServer } from "../../../../standalone/apiserver/api_server.ts";
 import { openStore } from "../../../../standalone/apiserver/storage/sqlite_store.ts";
 import { CONFIG_MAPS, configMap, TestServer } from "../api_cluster.ts";
 

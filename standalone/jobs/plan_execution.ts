@@ -1,4 +1,4 @@
-/** Carries out a plan: the only writes of the Job controller. */
+/** Execution of a plan: the only writes of the Job controller. */
 import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
@@ -11,10 +11,10 @@ import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
-import { type JobPlan, withActive } from "./decide.ts";
+import { type JobPlan, withActive } from "./job_decision.ts";
 import { isTracked } from "./pods.ts";
 import { randomSuffix } from "../../crds/random_suffix.ts";
-import { renderPod } from "./render.ts";
+import { renderPod } from "./pod_rendering.ts";
 
 /** Calls to the API server that one pass has under way at a time. */
 const MAX_CALLS = 20;

@@ -2,7 +2,7 @@
 import type { Container, EnvVar, Job, ObjectMeta, Pod } from "../../crds/kubernetes.ts";
 import { COMPLETION_INDEX_ENV, DNS_LABEL_MAX, JOB_KEYS } from "../../crds/names.ts";
 import { SUFFIX_LENGTH } from "../../crds/random_suffix.ts";
-import { controllerReference } from "../../kube/ownership.ts";
+import { controllerReference } from "../../kube/owner_references.ts";
 
 /** `<job>-<index>-`, or `<job>-`: as long as the random part leaves room for. */
 export function podNamePrefix(job: string, index: number | undefined): string {

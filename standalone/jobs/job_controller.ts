@@ -5,10 +5,10 @@ import {
   type ControllerMetrics,
   createController,
 } from "../../kube/controller.ts";
-import { createJobReconciler, type ReconcilerOptions } from "./reconciler.ts";
+import { createJobReconciler, type ReconcilerOptions } from "./job_reconciler.ts";
 
-export type { Cache } from "./reconciler.ts";
-export { jobPodIndexes, PODS_BY_JOB } from "./reconciler.ts";
+export type { Cache } from "./job_reconciler.ts";
+export { jobPodIndexes, PODS_BY_JOB } from "./job_reconciler.ts";
 
 /** Options of {@link createJobController}. */
 export interface JobControllerOptions extends Omit<ReconcilerOptions, "clock" | "random"> {

@@ -3,7 +3,12 @@ import { managerRbac, type RbacTables } from "../app/manager/cluster_role.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { VERSION } from "../app/version.ts";
 import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../crds/names.ts";
-import { labelled, type Manifest, type Settings, TRAINER_COMPATIBILITY } from "./settings.ts";
+import {
+  labelled,
+  type Manifest,
+  type Settings,
+  TRAINER_COMPATIBILITY,
+} from "./installation_settings.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC}/v1`;

@@ -1,4 +1,4 @@
-/** Wiring of the admission webhook: caches, and the rules of rendering. */
+/** Handlers of the admission webhook, with the caches and the rules of rendering that they use. */
 import {
   changedTrainJobProblems,
   runtimeProblems,

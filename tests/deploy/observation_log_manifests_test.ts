@@ -7,8 +7,8 @@ import {
   OBSERVATION_LOG,
   observationLog,
   observationLogPatch,
-} from "../../deploy/observation_log.ts";
-import { DEFAULTS } from "../../deploy/settings.ts";
+} from "../../deploy/observation_log_manifests.ts";
+import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parse as parseYaml } from "yaml";
 
 const objects = observationLog(DEFAULTS);

@@ -1,4 +1,4 @@
-/** From zod schemas to the structural OpenAPI schemas of CustomResourceDefinitions. */
+/** Structural OpenAPI schemas of CustomResourceDefinitions, made from zod schemas. */
 import { z } from "zod";
 import kubernetesSchemas from "./kubernetes_schemas.json" with { type: "json" };
 import { isObject } from "./json.ts";

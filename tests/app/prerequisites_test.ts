@@ -1,13 +1,13 @@
 /** Tests of the objects that a standalone installs into its API server, also when it starts again. */
 import assert from "node:assert/strict";
-import { bootstrap } from "../../app/standalone/bootstrap.ts";
+import { installPrerequisites } from "../../app/standalone/prerequisites.ts";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
 import { createClient } from "../../kube/client.ts";
 import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 
-Deno.test("bootstrap() writes nothing the second time, and what was changed again", async () => {
+Deno.test("installPrerequisites() writes nothing the second time, and what was changed again", async () => {
   const plane = await startControlPlane({ port: 0, kubelet: false });
   const writes: string[] = [];
   const client = createClient({
@@ -17,7 +17,7 @@ Deno.test("bootstrap() writes nothing the second time, and what was changed agai
     },
   });
   try {
-    await bootstrap(client);
+    await installPrerequisites(client);
     assert.deepEqual(writes, []);
 
     const key = { namespace: MANAGER.namespace, name: MANAGER.publicConfigMap };
@@ -25,7 +25,7 @@ Deno.test("bootstrap() writes nothing the second time, and what was changed agai
       metadata: { annotations: { [ANNOTATIONS.manifestHash]: "of an older version" } },
     };
     await plane.client.patch(KINDS.configMap, key, { type: "merge", body });
-    await bootstrap(client);
+    await installPrerequisites(client);
     assert.deepEqual(writes, ["update configmaps"]);
   } finally {
     client.close();
@@ -33,7 +33,7 @@ Deno.test("bootstrap() writes nothing the second time, and what was changed agai
   }
 });
 
-Deno.test("bootstrap() leaves a CRD of JobSets that somebody else installed", async () => {
+Deno.test("installPrerequisites() leaves a CRD of JobSets that somebody else installed", async () => {
   const plane = await startControlPlane({ port: 0, kubelet: false });
   const crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/jobsets.jobset.x-k8s.io";
   const change = (annotations: Record<string, string | null>) =>
@@ -47,7 +47,7 @@ Deno.test("bootstrap() leaves a CRD of JobSets that somebody else installed", as
     const answer = await change({ [ANNOTATIONS.manifestHash]: null, owner: "somebody" });
     assert.equal(answer.status, 200, await answer.text());
     const before = await read();
-    await bootstrap(plane.client);
+    await installPrerequisites(plane.client);
     assert.deepEqual(await read(), before);
   } finally {
     await plane.stop();

@@ -22,7 +22,7 @@ import {
   stepContainers,
   stepOf,
 } from "./draft.ts";
-import { reservedEnvProblems, upsertEnv } from "./environment.ts";
+import { reservedEnvProblems, upsertEnv } from "./container_environment.ts";
 import { byField, mergeLists, mergeMaps } from "./merge.ts";
 import { unshared } from "./copy.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "../../kube/controller.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { controllerOf } from "../../kube/ownership.ts";
+import { controllerOf } from "../../kube/owner_references.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../kube/sources.ts";
 import type { Executor } from "../runtime/draft.ts";

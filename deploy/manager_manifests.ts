@@ -2,7 +2,7 @@
 import { KATIB } from "../crds/katib_names.ts";
 import { PORTS } from "../crds/names.ts";
 import { variableOf } from "../app/configuration/settings.ts";
-import { labelled, type Manifest, SELECTOR, type Settings } from "./settings.ts";
+import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
 /** User and group of the image's unprivileged user. */
 const NONROOT = 65532;

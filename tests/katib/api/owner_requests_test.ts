@@ -1,7 +1,7 @@
 /** Tests of the messages between replicas about observations: hostile values, long rows, an unreachable log. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { answerAsk, createAskParser, parseAnswer } from "../../../katib/api/exchange.ts";
+import { answerAsk, createAskParser, parseAnswer } from "../../../katib/api/owner_requests.ts";
 import { behind, type Position } from "../../../katib/api/position.ts";
 import { SinkError } from "../../../katib/log/sink.ts";
 import { logOf } from "./api_bench.ts";

@@ -2,7 +2,7 @@
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { type Backoff, exponentialMs } from "../../../kube/backoff.ts";
 import { endedAt, isDeleting } from "../pods.ts";
-import type { PodFailureRule } from "../settings.ts";
+import type { PodFailureRule } from "../job_settings.ts";
 import { judgePod } from "./pod_failure.ts";
 
 /** Kubernetes' own: 10 s, doubled with each failure, up to 10 minutes. */

@@ -1,4 +1,4 @@
-/** Job reconciler: observe, decide, act. */
+/** Job reconciler: observes, decides and acts. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_CONTROLLER } from "../../crds/names.ts";
@@ -7,16 +7,16 @@ import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { controllerKey, controllerOf } from "../../kube/ownership.ts";
+import { controllerKey, controllerOf } from "../../kube/owner_references.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../kube/sources.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { keyOf, parseKey } from "../../kube/resource.ts";
-import { act, type Actor, releasePod } from "./act.ts";
-import { decideJob } from "./decide.ts";
+import { act, type Actor, releasePod } from "./plan_execution.ts";
+import { decideJob } from "./job_decision.ts";
 import { isTracked } from "./pods.ts";
 import type { Backoff } from "../../kube/backoff.ts";
-import { KUBERNETES_POD_BACKOFF } from "./policy/backoff.ts";
+import { KUBERNETES_POD_BACKOFF } from "./policy/pod_failure_backoff.ts";
 
 /** Name of the index by which pods are found under `namespace/name` of their Job. */
 export const PODS_BY_JOB = "controllingJob";

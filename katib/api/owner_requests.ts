@@ -1,4 +1,4 @@
-/** Questions of replicas to the owner of all state, and its answers: values and their bounds. */
+/** Requests of replicas to the owner of all state, and its answers: values and their bounds. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";

@@ -1,4 +1,4 @@
-/** Work queue of keys with per-key back-off; a key that is added several times is handled once. */
+/** Serial work queue of keys with per-key back-off; a key that is added several times is handled once. */
 import { getLogger } from "@logtape/logtape";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -7,7 +7,7 @@ const RETRY_MS = 50;
 const RETRY_DOUBLINGS = 6;
 
 /** A work queue. */
-export interface WorkQueue {
+export interface SerialQueue {
   /** Adds a key. */
   add(key: string): void;
   /** Stops the queue. Resolves when the current key is handled. */
@@ -15,10 +15,10 @@ export interface WorkQueue {
 }
 
 /** Creates a queue that handles one key at a time. A key whose handler throws is retried with back-off. */
-export function createWorkQueue(
+export function createSerialQueue(
   name: string,
   handle: (key: string) => Promise<void>,
-): WorkQueue {
+): SerialQueue {
   const waiting = new Set<string>();
   const failures = new Map<string, number>();
   const timers = new Set<ReturnType<typeof setTimeout>>();

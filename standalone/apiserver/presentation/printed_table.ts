@@ -1,6 +1,6 @@
 /** Tables for `kubectl get` (`meta.k8s.io/v1` Table). */
 import type { JsonObject } from "../../../crds/json.ts";
-import type { Column, Resource } from "../kinds/resource.ts";
+import type { Column, Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { jsonPath } from "../objects/json_path.ts";
 import { age } from "./human_duration.ts";

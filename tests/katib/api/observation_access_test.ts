@@ -1,7 +1,7 @@
 /** Tests of the access reviews for readers of observations: requests, budgets and cached answers. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { type Access, BELIEVED_MS, type Reader } from "../../../katib/api/access.ts";
+import { type Access, BELIEVED_MS, type Reader } from "../../../katib/api/observation_access.ts";
 import { readerToken } from "../../../katib/api/token.ts";
 import { apiBench, AUDIENCE, NOW_MS, tokenWith } from "./api_bench.ts";
 

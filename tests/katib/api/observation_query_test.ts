@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createRoutes } from "../../../http/routes.ts";
 import { observationRoutes } from "../../../katib/api/observation_api.ts";
-import { observationQuery } from "../../../katib/api/query.ts";
+import { observationQuery } from "../../../katib/api/observation_query.ts";
 
 const routes = createRoutes(observationRoutes(JOB_KINDS));
 

@@ -1,9 +1,9 @@
-/** Tests of `controller/trainjob/controller.ts`: its sources, and its end. */
+/** Tests of `controller/trainjob/trainjob_controller.ts`: its sources, and its end. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import {
   createTrainJobController,
   type TrainJobControllerOptions,
-} from "../../../controller/trainjob/controller.ts";
+} from "../../../controller/trainjob/trainjob_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import { FakeClock, settle, until } from "../../support/fake_clock.ts";

@@ -142,7 +142,7 @@ export function installTrialCrd(client: KubeClient): Promise<void> {
 }
 
 /** Prepares the API server for the manager. Can be repeated. */
-export async function bootstrap(client: KubeClient): Promise<void> {
+export async function installPrerequisites(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
   await Promise.all(crdManifests().map((crd) => putCrd(client, crd)));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });

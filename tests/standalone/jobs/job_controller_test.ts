@@ -1,7 +1,7 @@
 /** Tests of `standalone/jobs/controller.ts`. */
 import { equal } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { createJobController, jobPodIndexes } from "../../../standalone/jobs/controller.ts";
+import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, until } from "../../support/fake_clock.ts";
 import { indexed } from "./world.ts";

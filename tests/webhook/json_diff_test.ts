@@ -1,7 +1,7 @@
 /** Tests of JSON patches made from an object before and after a change. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { jsonPatch, type JsonPatchOperation } from "../../webhook/json_patch.ts";
+import { jsonPatch, type JsonPatchOperation } from "../../webhook/json_diff.ts";
 
 const cases: Record<string, { before: unknown; after: unknown; want: JsonPatchOperation[] }> = {
   "is empty for equal values": { before: { a: [1] }, after: { a: [1] }, want: [] },

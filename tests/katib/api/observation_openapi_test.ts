@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { z } from "zod";
-import { openApiDocument } from "../../../katib/api/openapi.ts";
+import { openApiDocument } from "../../../katib/api/observation_openapi.ts";
 import { OBSERVATION_LIMITS, querySchema } from "../../../katib/api/messages.ts";
 import { apiBench, requestOf } from "./api_bench.ts";
 

@@ -3,7 +3,7 @@ import { stringify } from "yaml";
 import { flagOf } from "../app/configuration/settings.ts";
 import { KATIB } from "../crds/katib_names.ts";
 import { MANAGER } from "../crds/names.ts";
-import { COMMON_LABELS, type Manifest, SELECTOR, type Settings } from "./settings.ts";
+import { COMMON_LABELS, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
 /** User and group of the image's unprivileged user. */
 const NONROOT = 65532;

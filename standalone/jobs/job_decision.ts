@@ -8,7 +8,7 @@ import { formatIndexes } from "./indexes.ts";
 import { isActive, isReady, isTerminating, isTracked } from "./pods.ts";
 import { type Account, takeAccount } from "./policy/accounting.ts";
 import type { Backoff } from "../../kube/backoff.ts";
-import { backoffLeft } from "./policy/backoff.ts";
+import { backoffLeft } from "./policy/pod_failure_backoff.ts";
 import {
   accountedEnd,
   announcedEnd,
@@ -18,7 +18,7 @@ import {
   type EndingInput,
 } from "./policy/ending.ts";
 import { managePods } from "./policy/management.ts";
-import { type JobSettings, jobSettings } from "./settings.ts";
+import { type JobSettings, jobSettings } from "./job_settings.ts";
 
 type JobStatus = NonNullable<Job["status"]>;
 
