@@ -1,4 +1,4 @@
-/** Tests of `controller/jobset/controller.ts`. */
+/** Tests of `controller/jobset/jobset_controller.ts`. */
 import { equal } from "node:assert/strict";
 import {
   createJobSetController,

@@ -1,4 +1,4 @@
-/** Tests of `standalone/jobs/controller.ts`. */
+/** Tests of `standalone/jobs/job_controller.ts`. */
 import { equal } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
