@@ -1,6 +1,7 @@
 /** TrainJob, `trainer.kubeflow.org/v1alpha1`: a training run. */
 import { z } from "zod";
 import { schemas } from "./kubernetes.ts";
+import { DNS_LABEL_1035 } from "./name_syntax.ts";
 import {
   DNS_LABEL_MAX,
   MULTIKUEUE_CONTROLLER,
@@ -162,7 +163,7 @@ export const trainJobSchema = z.looseObject({
 }).meta({
   "x-kubernetes-validations": [
     {
-      rule: "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
+      rule: `self.metadata.name.matches('^${DNS_LABEL_1035}$')`,
       message: "metadata.name must match RFC 1035 DNS label format",
     },
     {

@@ -1,6 +1,7 @@
 /** Validation of a new JobSet, by the rules of upstream's webhook. Pure. */
 import type { FailurePolicyRule, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 import type { FieldProblem } from "../../crds/field_problem.ts";
+import { dnsLabel1035, labelValue } from "../../crds/name_syntax.ts";
 import { DNS_LABEL_MAX, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
 import { coordinatorEndpoint, jobName } from "./render.ts";
 import { type JobSetMetadata, unsupportedParts } from "./unsupported.ts";
@@ -10,9 +11,6 @@ const INT32_MAX = 2 ** 31 - 1;
 const RANDOM_SUFFIX = "xxxxx";
 /** Longest prefix that the API server keeps of generateName. */
 const GENERATE_NAME_MAX = 58;
-const DNS_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
-const DNS_1123_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DOMAIN_PREFIXED = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9/\-._~%!$&'()*+,;=:@]+$/;
 const RULE_NAME = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 const JOB_FAILURE_REASONS = [
@@ -24,7 +22,7 @@ const JOB_FAILURE_REASONS = [
 ];
 
 function isDns1035(value: string): boolean {
-  return value.length <= DNS_LABEL_MAX && DNS_1035.test(value);
+  return dnsLabel1035(value).length === 0;
 }
 
 /** Returns the name as the API server will generate it; undefined if it is not known. */
@@ -176,7 +174,7 @@ function coordinatorProblems(spec: JobSetSpec, jobSet: string | undefined): Fiel
     { replicatedJob, jobIndex, podIndex },
     subdomain,
   );
-  if (endpoint.length > DNS_LABEL_MAX || !LABEL_VALUE.test(endpoint)) {
+  if (labelValue(endpoint).length > 0) {
     const message = `makes the address "${endpoint}", which must fit a label of ${DNS_LABEL_MAX}`;
     problems.push({ field: path, message });
   }
@@ -186,7 +184,7 @@ function coordinatorProblems(spec: JobSetSpec, jobSet: string | undefined): Fiel
 function fieldProblems(spec: JobSetSpec): FieldProblem[] {
   const problems: FieldProblem[] = [];
   const { subdomain } = spec.network ?? {};
-  if (subdomain && !(DNS_1123_SUBDOMAIN.test(subdomain) && isDns1035(subdomain))) {
+  if (subdomain && !isDns1035(subdomain)) {
     problems.push({
       field: "spec.network.subdomain",
       message: `"${subdomain}" must be a DNS label`,

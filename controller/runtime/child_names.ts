@@ -1,14 +1,15 @@
 /** Stage that checks the names of the Jobs and pods that a TrainJob will have. */
 import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
+import { DNS_LABEL_1035 } from "../../crds/name_syntax.ts";
 import { DNS_LABEL_MAX } from "../../crds/names.ts";
 import { type Draft, jobsOf, type Stage } from "./draft.ts";
 
 /** A dash and five random characters that the Job controller appends to a pod's name. */
 const POD_SUFFIX = "-xxxxx";
 
-/** Names of Jobs in a JobSet, as RFC 1035 has it. */
-const DNS_1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+/** Names of Jobs in a JobSet. */
+const JOB_NAME = new RegExp(`^${DNS_LABEL_1035}$`);
 
 function lastJobName(draft: Draft, job: ReplicatedJob): string {
   const { name = "" } = draft.trainJob.metadata;
@@ -17,13 +18,13 @@ function lastJobName(draft: Draft, job: ReplicatedJob): string {
 
 function jobNameProblems(draft: Draft): FieldProblem[] {
   const { name } = draft.trainJob.metadata;
-  return jobsOf(draft).filter((job) => !DNS_1035.test(lastJobName(draft, job))).map((job) =>
+  return jobsOf(draft).filter((job) => !JOB_NAME.test(lastJobName(draft, job))).map((job) =>
     invalid(
       "metadata.name",
       name,
       `yields an invalid child: Job name "${
         lastJobName(draft, job)
-      }" must match ${DNS_1035.source};` +
+      }" must match ${JOB_NAME.source};` +
         ` rename the TrainJob, or job ${job.name} of the runtime`,
     )
   );

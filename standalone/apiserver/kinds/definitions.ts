@@ -2,7 +2,7 @@
 import { isObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject, SentObject } from "../objects/api_object.ts";
 import { type Cause, invalid, required } from "../objects/field_errors.ts";
-import { dnsLabel1035 } from "../schemas/rules/name_syntax.ts";
+import { dnsLabel1035 } from "../../../crds/name_syntax.ts";
 import { compileSchema } from "../schemas/schema.ts";
 import { structuralProblems } from "../schemas/structural_rules.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";

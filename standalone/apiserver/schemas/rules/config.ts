@@ -2,7 +2,7 @@
 import { at, objectAt, sameJson, textAt } from "../../../../crds/json.ts";
 import { type Cause, forbidden, invalid, required, tooLong } from "../../objects/field_errors.ts";
 import { byteLength, checkMetadata } from "./metadata.ts";
-import { dataKey } from "./name_syntax.ts";
+import { dataKey } from "../../../../crds/name_syntax.ts";
 
 const MAX_BYTES = 1024 * 1024;
 

@@ -11,7 +11,7 @@ import {
   unsupported,
   wrongType,
 } from "../../objects/field_errors.ts";
-import { dnsLabel, envName, portName } from "./name_syntax.ts";
+import { dnsLabel, envName, portName } from "../../../../crds/name_syntax.ts";
 
 /** Checks one list of containers; `seen` collects the names of all lists of the pod. */
 export function checkContainers(

@@ -9,7 +9,7 @@ import {
 } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, under } from "../../objects/field_errors.ts";
 import { checkMetadata } from "./metadata.ts";
-import { dnsLabel, qualifiedName } from "./name_syntax.ts";
+import { dnsLabel, qualifiedName } from "../../../../crds/name_syntax.ts";
 import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";
 
 const NOT_NEGATIVE = [

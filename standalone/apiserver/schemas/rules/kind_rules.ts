@@ -4,7 +4,7 @@ import type { Cause } from "../../objects/field_errors.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
 import { checkJob } from "./job.ts";
 import { checkMetadata } from "./metadata.ts";
-import { dnsLabel, dnsSubdomain, type Syntax } from "./name_syntax.ts";
+import { dnsLabel, dnsSubdomain, type Syntax } from "../../../../crds/name_syntax.ts";
 import { checkEvent, checkLease, checkWorkload } from "./other_kinds.ts";
 import { checkPod } from "./pod.ts";
 import { checkBinding, checkRole } from "./rbac.ts";

@@ -1,7 +1,12 @@
 /** Validation of metadata: names, labels, annotations, finalizers, owners. */
 import { asObjects, asTexts, at, objectAt, textAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, tooLong, under } from "../../objects/field_errors.ts";
-import { dnsSubdomain, labelValue, qualifiedName, type Syntax } from "./name_syntax.ts";
+import {
+  dnsSubdomain,
+  labelValue,
+  qualifiedName,
+  type Syntax,
+} from "../../../../crds/name_syntax.ts";
 
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 

@@ -17,7 +17,7 @@ import {
 } from "../../objects/field_errors.ts";
 import { checkContainers } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";
-import { dnsLabel, dnsSubdomain } from "./name_syntax.ts";
+import { dnsLabel, dnsSubdomain } from "../../../../crds/name_syntax.ts";
 import { checkVolumes } from "./volumes.ts";
 
 /** Checks a pod's spec at the path. */

@@ -2,7 +2,7 @@
 import { asObjects, asTexts, at, sameJson, textAt } from "../../../../crds/json.ts";
 import { type Cause, invalid, required, under, unsupported } from "../../objects/field_errors.ts";
 import { checkMetadata } from "./metadata.ts";
-import { pathSegment } from "./name_syntax.ts";
+import { pathSegment } from "../../../../crds/name_syntax.ts";
 
 /** Rules of kinds Role and ClusterRole. */
 export function checkRole(namespaced: boolean): (object: unknown) => Cause[] {

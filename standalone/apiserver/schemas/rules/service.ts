@@ -10,7 +10,7 @@ import {
 } from "../../objects/field_errors.ts";
 import { checkPort } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";
-import { dnsLabel, dnsLabel1035 } from "./name_syntax.ts";
+import { dnsLabel, dnsLabel1035 } from "../../../../crds/name_syntax.ts";
 
 const TYPES = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"];
 const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/;

@@ -8,7 +8,7 @@ import {
   required,
   under,
 } from "../../objects/field_errors.ts";
-import { dnsLabel } from "./name_syntax.ts";
+import { dnsLabel } from "../../../../crds/name_syntax.ts";
 
 /** Checks the volumes and adds their names to `names`. */
 export function checkVolumes(list: unknown, path: string, names: Set<string>): Cause[] {

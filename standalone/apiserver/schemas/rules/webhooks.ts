@@ -10,7 +10,7 @@ import {
 } from "../../objects/field_errors.ts";
 import { compileCel } from "../cel_rules.ts";
 import { checkMetadata } from "./metadata.ts";
-import { dnsSubdomain } from "./name_syntax.ts";
+import { dnsSubdomain } from "../../../../crds/name_syntax.ts";
 
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 

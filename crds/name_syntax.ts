@@ -1,8 +1,19 @@
 /** Syntax of names, label keys and label values (apimachinery, `util/validation`). */
 
+import { DNS_LABEL_MAX } from "./names.ts";
+
 const LABEL_1123 = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const SUBDOMAIN = `${LABEL_1123}(\\.${LABEL_1123})*`;
-const LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?";
+/** Pattern of a DNS subdomain (RFC 1123). */
+export const DNS_SUBDOMAIN = `${LABEL_1123}(\\.${LABEL_1123})*`;
+/** Bound of a DNS subdomain, in characters. */
+export const DNS_SUBDOMAIN_MAX = 253;
+/** Kubernetes' explanation of {@link DNS_SUBDOMAIN}. */
+export const DNS_SUBDOMAIN_EXPLANATION =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
+  "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for " +
+  `validation is '${DNS_SUBDOMAIN}')`;
+/** Pattern of a DNS label by RFC 1035, which begins with a letter. */
+export const DNS_LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE = `(${QUALIFIED})?`;
 
@@ -22,39 +33,37 @@ function syntax(pattern: string, most: number, explanation: string): Syntax {
 
 /** DNS subdomain, the syntax of most names. */
 export const dnsSubdomain = syntax(
-  SUBDOMAIN,
-  253,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', " +
-    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for " +
-    `validation is '${SUBDOMAIN}')`,
+  DNS_SUBDOMAIN,
+  DNS_SUBDOMAIN_MAX,
+  DNS_SUBDOMAIN_EXPLANATION,
 );
 /** DNS label of RFC 1123: containers, volumes, namespaces. */
 export const dnsLabel = syntax(
   LABEL_1123,
-  63,
+  DNS_LABEL_MAX,
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must " +
     "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for " +
     `validation is '${LABEL_1123}')`,
 );
-/** DNS label of RFC 1035: Services. */
+/** DNS label of RFC 1035: Services, and Jobs of a JobSet. */
 export const dnsLabel1035 = syntax(
-  LABEL_1035,
-  63,
+  DNS_LABEL_1035,
+  DNS_LABEL_MAX,
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an " +
     "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', " +
-    `regex used for validation is '${LABEL_1035}')`,
+    `regex used for validation is '${DNS_LABEL_1035}')`,
 );
 /** Value of a label. */
 export const labelValue = syntax(
   LABEL_VALUE,
-  63,
+  DNS_LABEL_MAX,
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', " +
     "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or " +
     `'12345', regex used for validation is '(${QUALIFIED})?')`,
 );
 const namePart = syntax(
   QUALIFIED,
-  63,
+  DNS_LABEL_MAX,
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with " +
     "an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for " +
     `validation is '${QUALIFIED}')`,
