@@ -1,7 +1,7 @@
 /** `milepost node`: the kubelet alone, against any API server. */
 import { createClient, type KubeClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../kube/errors.ts";
 import { createEventRecorder } from "../../kube/events.ts";
 import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { type Kubelet, startKubelet } from "../../standalone/kubelet/kubelet.ts";
@@ -11,6 +11,7 @@ import type { Server } from "../../http/server.ts";
 import { startLogServer } from "../../standalone/kubelet/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { selfSignedCertificate } from "../../standalone/kubelet/self_signed_certificate.ts";
+import { readFlagFile } from "../flag_file.ts";
 
 /** How to start. */
 export interface NodeOptions {
@@ -33,21 +34,12 @@ export interface RunningNode {
   stop(): Promise<void>;
 }
 
-/** The text of a file that a flag names. */
-async function fileOf(flag: string, file: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(file);
-  } catch (cause) {
-    throw new ConfigurationError(`${flag} ${file} cannot be read: ${messageOf(cause)}`, { cause });
-  }
-}
-
 async function certificateOf(options: NodeOptions, hostIP: string) {
   const { tlsCert, tlsKey, nodeName } = options;
   if (tlsCert !== undefined && tlsKey !== undefined) {
     return {
-      cert: await fileOf("--tls-cert", tlsCert),
-      key: await fileOf("--tls-key", tlsKey),
+      cert: await readFlagFile("--tls-cert", tlsCert),
+      key: await readFlagFile("--tls-key", tlsKey),
     };
   }
   if (tlsCert !== undefined || tlsKey !== undefined) {
@@ -69,7 +61,7 @@ async function serveLogs(
     port: options.port ?? 0,
     tls: {
       ...await certificateOf(options, hostIP),
-      ...clientCa === undefined ? {} : { ca: await fileOf("--client-ca", clientCa) },
+      ...clientCa === undefined ? {} : { ca: await readFlagFile("--client-ca", clientCa) },
     },
     clock: systemClock,
     checkAccess: createAccessCheck({ client, clock: systemClock, nodeName }),

@@ -9,6 +9,7 @@ import {
 } from "../../katib/log/db_manager_server.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { readFlagFile } from "../flag_file.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
@@ -38,18 +39,10 @@ const RELOAD_MS = 15_000;
 /** For calls that are under way at the end, in milliseconds. */
 const DRAIN_MS = 5_000;
 
-async function fileOf(flag: string, file: string): Promise<string> {
-  try {
-    return await Deno.readTextFile(file);
-  } catch (cause) {
-    throw new ConfigurationError(`${flag} ${file} cannot be read: ${messageOf(cause)}`, { cause });
-  }
-}
-
 /** The CAs of all files; during a rotation there is one more, so that a missing one is no error. */
 async function authorities(list: string): Promise<string> {
   const read = await Promise.allSettled(
-    list.split(",").map((file) => fileOf("--client-ca", file.trim())),
+    list.split(",").map((file) => readFlagFile("--client-ca", file.trim())),
   );
   const texts = read.flatMap((it) => it.status === "fulfilled" ? [it.value] : []);
   const failed = read.find((it) => it.status === "rejected");
@@ -62,8 +55,8 @@ async function readTls(options: ObservationLogOptions): Promise<ServerTls | unde
   const { tlsCert, tlsKey, clientCa } = options;
   if (tlsCert !== undefined && tlsKey !== undefined && clientCa !== undefined) {
     const [cert, key, ca] = await Promise.all([
-      fileOf("--tls-cert", tlsCert),
-      fileOf("--tls-key", tlsKey),
+      readFlagFile("--tls-cert", tlsCert),
+      readFlagFile("--tls-key", tlsKey),
       authorities(clientCa),
     ]);
     return { cert, key, clientCa: ca };
