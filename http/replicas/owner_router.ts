@@ -4,8 +4,9 @@ import type { LeaderLocator } from "../../kube/leadership.ts";
 import type { CallBounds } from "./calls.ts";
 import type { ForwardTarget } from "./terms.ts";
 
-/** Answer while no replica owns the state: the client shall come again. */
+/** Answer without a result: the client shall come again, such as while no replica owns the state. */
 export interface Refused {
+  /** Discriminates answers in code; replicas do not send it. */
   readonly ok?: false;
   readonly retryAfterMs: number;
   readonly reason: string;

@@ -1,6 +1,7 @@
 /** Interfaces of the trial adapter: pushes and answers, stops, plans, and reads of logs. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
+import type { Refused } from "../../http/replicas/owner_router.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
@@ -40,7 +41,7 @@ export type PushAnswer =
     readonly warnings?: readonly string[];
     readonly control?: StopControl;
   }
-  | { readonly ok?: false; readonly retryAfterMs: number; readonly reason: string };
+  | Refused;
 
 /** The reason to stop a trial: its last rule was met. */
 export interface Verdict {

@@ -4,6 +4,7 @@ import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Refusal } from "./answer.ts";
 import type { Bearer } from "../../http/callers/bearer.ts";
 import type { HttpRequest, HttpResponse } from "../../http/message.ts";
+import type { Refused } from "../../http/replicas/owner_router.ts";
 import type { PushBody } from "./push.ts";
 import type { TokenIdentity } from "../../http/callers/token_verification.ts";
 
@@ -47,7 +48,7 @@ export interface Control {
 /** The owner's answer to a push. */
 export type OwnerAnswer =
   | { readonly ok: true; readonly warnings?: readonly string[]; readonly control?: Control }
-  | { readonly ok?: false; readonly retryAfterMs: number; readonly reason: string };
+  | Refused;
 
 /**
  * Hands a push to the owner of its state. It returns no promise if nothing has to be waited for.
