@@ -17,7 +17,7 @@ const JOB = { namespace: "default", name: "pushed" };
 const ROUNDS = 20;
 /** Longer than the interval between two writes of a job's progress: each push finds it at rest. */
 const REST_MS = 1_200;
-/** Answers the time at which the TrainJob first looked like `isSo`, as a watch brought it. */
+/** Returns the time at which a watch first showed the TrainJob as `isSo` wants it. */
 type Sight = (isSo: (job: TrainJob) => boolean) => Promise<number>;
 
 /** Runs `work` with a watch on the TrainJob. */

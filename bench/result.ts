@@ -19,11 +19,11 @@ export interface Benchmark {
   readonly about: string;
   /** Whether it has options of its own; they follow its name. */
   readonly takesOptions?: boolean;
-  /** Runs it. `say` is told what it is at. */
+  /** Runs it. `say` is called with a line about its progress. */
   run(say: (text: string) => void, options: readonly string[]): Promise<Measure[]>;
 }
 
-/** Whether the goal was reached; undefined where there is none. */
+/** Whether the goal was reached; undefined if there is none. */
 export function isMet({ value, goal }: Measure): boolean | undefined {
   if (goal === undefined) return undefined;
   if (goal.is === "below") return value < goal.limit;

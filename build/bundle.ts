@@ -19,7 +19,7 @@ export const V8_FLAGS = "--v8-flags=--max-semi-space-size=16,--heap-growing-perc
 
 /**
  * Bundles `main.ts` into `output`, minified, and what tells the lines of a stack trace into
- * `output`.map beside it. Throws with what the bundler said where it fails.
+ * `output`.map beside it. Throws with the bundler's message if it fails.
  */
 export async function bundle(output: string = BUNDLE): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {

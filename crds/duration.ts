@@ -17,7 +17,7 @@ const WHOLE = new RegExp(`^\\+?(?:${PART})+$`);
 const LONGEST_MS = 2 ** 63 / 1e6;
 
 /**
- * The milliseconds of a Go duration; nothing where the text is none, or below zero. Zero needs no unit,
+ * The milliseconds of a Go duration; undefined if the text is not one, or is below zero. Zero needs no unit,
  * and may have a sign.
  */
 export function parseDuration(text: string): number | undefined {

@@ -94,7 +94,7 @@ function pathOf(parts: readonly PropertyKey[]): string {
   return parts.map(step).join("").replace(/^\./, "");
 }
 
-/** Most problems that are told at once. */
+/** Most problems that are reported at once. */
 const PROBLEMS_MAX = 20;
 
 function problemsOf(error: z.ZodError): FieldProblem[] {

@@ -83,7 +83,7 @@ export interface JobKind extends Kind<AnyJob> {
   readonly podLabels: {
     /** Its value is the name of the job. */
     readonly jobName: string;
-    /** Tells the kind from others that use the same label for the name. */
+    /** Distinguishes the kind from others that use the same label for the name. */
     readonly kind?: { readonly key: string; readonly value: string };
     /** The labels of the pod whose metrics count when no template says it; without any every pod counts. */
     readonly first: Readonly<Record<string, string>>;

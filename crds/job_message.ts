@@ -9,7 +9,7 @@ import type { JobKinds } from "./job_kinds.ts";
  */
 export type MessageVersion = "v1" | "v2";
 
-/** The version that a replica needs to understand to be told of jobs of that kind. */
+/** The version that a replica must understand to receive messages about jobs of that kind. */
 export function messageVersion({ implied }: JobKinds, kind: JobKind): MessageVersion {
   return kind === implied ? "v1" : "v2";
 }

@@ -14,7 +14,7 @@ export const KATIB = {
   /** Its mutating webhook configuration, and the webhook in it that is called for pods. */
   webhookConfiguration: "katib.kubeflow.org",
   podWebhook: "mutator.pod.katib.kubeflow.org",
-  /** What a metric's value is where there is none. */
+  /** The value of a metric that has none. */
   unavailable: "unavailable",
   dbManagerPort: 6789,
 } as const;

@@ -20,7 +20,7 @@ export interface Kind<T> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Reads an object from the API server. Throws where it is not one of this kind. */
+  /** Reads an object from the API server. Throws if it is not one of this kind. */
   readonly parse: (value: unknown) => T;
 }
 

@@ -112,7 +112,7 @@ function structural(source: unknown, mapKeys: readonly unknown[] = []): OpenApiS
   return result;
 }
 
-/** The schema that Kubernetes' OpenAPI has by that name. Throws where it has none. */
+/** The schema that Kubernetes' OpenAPI has by that name. Throws if it has none. */
 function named(name: string, mapKeys: readonly unknown[] = []): OpenApiSchema {
   const known = WELL_KNOWN[name];
   if (known) return known();

@@ -36,7 +36,7 @@ const ownerReference = z.object({
   controller: z.boolean().optional(),
 });
 
-/** What says which object it is, whose it is, and whether it goes. */
+/** Metadata that identify the object, its owners, and its deletion. */
 const identity = {
   name: z.string().optional(),
   namespace: z.string().optional(),
@@ -108,7 +108,7 @@ const watchedConfigMap = z.object({
 
 /** Services and service accounts: that they are there, and whose they are. */
 export type WatchedIdentity = Partial<z.infer<typeof watchedIdentity>>;
-/** A pod: where it belongs and how far it is. */
+/** A pod: its owners and its phase. */
 export type WatchedPod = Partial<z.infer<typeof watchedPod>>;
 /** A Job: its place in its JobSet, how far it is, and what a resumption adds to. */
 export type WatchedJob = Partial<z.infer<typeof watchedJob>>;

@@ -121,7 +121,7 @@ const jobSetTemplatesAreClean = (claims: Claims) => {
     `o.name == r.name && k in ${labels("o")} && ${labels("o")}[k] == ${labels("r")}[k])))`;
 };
 
-/** The labels by which a Job selects, where they are not of this very Job. */
+/** The labels by which a Job selects pods, if they belong to another Job. */
 const isForeignJobLabel = `(${isJobLabel}) && variables.templateLabels[k] != ` +
   `(k in ${list(JOB_UID_LABELS)} ? object.metadata.uid : object.metadata.name)`;
 

@@ -29,7 +29,7 @@ export interface Settings {
   readonly jobSetControllers: unknown;
 }
 
-/** The version that the SDK is told it talks to: whose API and behaviour this is. */
+/** The version of upstream's Trainer that the SDK reads: the one whose API and behaviour this is. */
 export const TRAINER_COMPATIBILITY = "v2.3.0";
 
 /** What `kubectl apply -k` and `helm install` give without any choice. */

@@ -23,7 +23,7 @@ export function namespace({ namespace: name }: Settings): Manifest {
   };
 }
 
-/** Whom the manager is; its token is mounted where it is asked for only. */
+/** ServiceAccount of the manager; its token is mounted only in pods that ask for it. */
 export function serviceAccount({ name, namespace }: Settings): Manifest {
   return {
     apiVersion: "v1",

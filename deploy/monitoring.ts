@@ -87,7 +87,7 @@ function alerts(scope: string): Alert[] {
   ];
 }
 
-/** Tells the Prometheus operator to scrape every replica. */
+/** ServiceMonitor by which the Prometheus operator scrapes every replica. */
 export function serviceMonitor({ name, namespace }: Settings): Manifest {
   return {
     apiVersion: OPERATOR,

@@ -63,7 +63,7 @@ const logger = getLogger(["milepost", "kube", "controller"]);
 interface Failure {
   readonly name: string;
   readonly key: string;
-  /** Tells the reconciliations of one controller apart. */
+  /** Identifies a reconciliation of one controller. */
   readonly reconcileId: number;
   readonly error: unknown;
 }

@@ -11,7 +11,7 @@ import { getOrUndefined } from "./upsert.ts";
 export interface LeaderElector {
   /**
    * Whether this one leads and has renewed within the renew deadline. Ask before each act of a leader.
-   * After `run` was told to stop it stays true until the work has ended.
+   * It stays true until the work has ended, also after `run` was aborted.
    */
   readonly leading: boolean;
   /** Identity of the leader, as last seen. */
@@ -32,7 +32,7 @@ export interface LeaderElectorOptions {
   namespace: string;
   /** Name of the Lease. */
   name: string;
-  /** Tells the candidates apart: unique to this process. */
+  /** Identity of this candidate, unique to this process. */
   identity: string;
   /** Put on the Lease by its holder. */
   annotations?: Readonly<Record<string, string>>;

@@ -33,7 +33,7 @@ export interface Candidacy {
 export interface Leadership {
   /**
    * Whether this replica leads and has renewed its Lease in time by the monotonic clock. Ask before each
-   * act of a leader. It stays true while the work of a term that was told to stop is ending.
+   * act of a leader. It stays true while the work of an aborted term is ending.
    */
   readonly leading: boolean;
   /** Whether this replica leads and its term has not begun to end: whether it takes new work. */

@@ -11,7 +11,7 @@ export interface Source {
   readonly whenSynced?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** Something that is told of each change before the keys of the change are enqueued. */
+/** A listener that is called with each change before the keys of the change are enqueued. */
 export interface Observer<T> {
   seen(change: Change<T>): void;
 }

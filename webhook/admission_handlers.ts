@@ -42,7 +42,7 @@ import { WEBHOOK_PATHS } from "./webhook_paths.ts";
 /** A value now or later. */
 type Eventually<T> = T | Promise<T>;
 
-/** Names a TrainJob; the UID tells it from an earlier one of the same name. */
+/** Names a TrainJob; the UID distinguishes it from an earlier one of the same name. */
 export interface TrainJobKey {
   readonly namespace: string;
   readonly name: string;
@@ -76,7 +76,7 @@ export interface AdmissionOptions {
     signal: AbortSignal,
   ) => Eventually<AnyTrainingRuntime | undefined>;
   /**
-   * The Trial that a pod's label names; undefined where there is none. A cache should be backed by a
+   * The Trial that a pod's label names; undefined if there is none. A cache should be backed by a
    * read. Rejects where it is not known now: then the pod is not created, but tried again by whoever
    * does.
    */

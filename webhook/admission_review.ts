@@ -62,7 +62,7 @@ export type AdmissionOutcome =
   }
   | { readonly allowed: false; readonly refusal: Refusal; readonly warnings?: readonly string[] };
 
-/** Decides about one request. Value in, value out; throws only where it could not decide. */
+/** Decides about one request. Value in, value out; throws only if it could not decide. */
 export type AdmissionHandler = (
   request: AdmissionRequest,
   signal: AbortSignal,

@@ -120,7 +120,7 @@ export async function issueServingCertificate(
   return await toPair(certificate, keys.privateKey);
 }
 
-/** Reads the first certificate of a PEM text. Throws where there is none. */
+/** Reads the first certificate of a PEM text. Throws if there is none. */
 export function certificateFacts(pem: string): CertificateFacts {
   const certificate = new x509.X509Certificate(pem);
   const names = certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];

@@ -75,7 +75,7 @@ function isValid(certificate: ObservedCertificate, now: number): boolean {
   return certificate.notBefore <= now && now < certificate.notAfter;
 }
 
-/** Why the serving certificate is not good enough; undefined where it is. */
+/** Why the serving certificate must be replaced; undefined if it need not be. */
 function servingFault(
   serving: ObservedCertificates["serving"],
   hosts: readonly string[],

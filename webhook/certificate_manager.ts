@@ -39,7 +39,7 @@ const log = getLogger(["milepost", "webhook"]);
 const ATTEMPTS = 5;
 /** Steps of one pass: more than any state needs. */
 const STEPS = 8;
-/** Time between looks at the Secret where nothing says that it changed, in milliseconds. */
+/** Time between checks of the Secret if no change was reported, in milliseconds. */
 const RESYNC_MS = 60_000;
 
 /** What servers and clients of the manager need now; all PEM. */
@@ -71,17 +71,17 @@ export interface CertificateManagerOptions {
    * its age; only where nothing usable is stored and it holds nothing it makes a start. Default: it may.
    */
   readonly mayChange?: () => boolean;
-  /** Told what this replica changed in the Secret, such as to record an event about it. */
+  /** Called with each change that this replica made to the Secret, for example to record an event. */
   readonly rotated?: (message: string) => void;
 }
 
 /** Holds the certificates and keeps them good. */
 export interface CertificateManager {
-  /** Makes sure that good certificates are stored and held. Throws `KubeError` where it cannot. */
+  /** Makes sure that valid certificates are stored and held. Throws `KubeError` if it cannot. */
   ensure(signal?: AbortSignal): Promise<void>;
   /** The certificates now. Throws before the first `ensure` succeeded. */
   current(): ServingCertificates;
-  /** Calls `listener` after each change of what `current` answers; returns how to stop it. */
+  /** Calls `listener` after each change of `current`; returns a function that ends the calls. */
   onChange(listener: () => void): () => void;
   /** Ensures again and again until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -195,7 +195,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     for (const listener of listeners) listener();
   }
 
-  /** Takes over what is stored, where that can serve. False where there is nothing to go on with. */
+  /** Takes over the stored certificates if they are usable. Returns false if there are none to continue with. */
   async function follow(stored: CertificateSet): Promise<boolean> {
     askAgainAt = Infinity;
     if (isComplete(stored)) await adopt(stored);

@@ -21,7 +21,7 @@ export const SECRET_KEYS = {
   tlsKey: "tls.key",
 } as const;
 
-/** The certificates of the manager, each part absent where there is none that can be used. */
+/** The certificates of the manager, each part absent if none is usable. */
 export interface CertificateSet {
   /** The CA that signs. */
   readonly authority?: CertificatePair;
@@ -83,7 +83,7 @@ function encode(value: string): string {
 }
 
 /**
- * The Secret that stores the set, over `existing` where there is one: its metadata, with the
+ * The Secret that stores the set, over `existing` if there is one: its metadata, with the
  * resourceVersion as precondition, and keys of others stay.
  */
 export function encodeSecret(

@@ -17,7 +17,7 @@ import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** Time between looks where nothing says that something changed, in milliseconds. */
+/** Time between checks if no change was reported, in milliseconds. */
 const RESYNC_MS = 60_000;
 
 /** What the sync works with. */

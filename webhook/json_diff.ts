@@ -48,7 +48,7 @@ function arrayPatch(before: unknown[], after: unknown[], path: string): JsonPatc
 }
 
 /**
- * The operations that turn `before` into `after`, both JSON values; none where they are equal.
+ * The operations that turn `before` into `after`, both JSON values; empty if they are equal.
  * `path` is the JSON pointer at which they stand.
  */
 export function jsonPatch(before: unknown, after: unknown, path = ""): JsonPatchOperation[] {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RuntimePatch } from "../crds/runtime_patch.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 
-/** The patch without its time, by which changes are told. */
+/** The patch without its time, by which changes are detected. */
 export function withoutTime(patch: RuntimePatch): Omit<RuntimePatch, "time"> {
   const { time: _time, ...rest } = patch;
   return rest;

@@ -60,7 +60,7 @@ function ownerProblems(job: TrainJob, old: TrainJob | undefined): FieldProblem[]
   return [forbidden(fieldOf(annotation), detail)];
 }
 
-/** Whether the job may have run: it is not suspended, or its status tells of pods. */
+/** Whether the job may have run: it is not suspended, or its status counts pods. */
 function hasStarted({ spec, status }: TrainJob): boolean {
   if (spec.suspend !== true || status?.trainerStatus !== undefined) return true;
   return (status?.jobsStatus ?? []).some(({ ready, succeeded, failed, active }) =>

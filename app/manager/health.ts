@@ -9,7 +9,7 @@ import type { HttpResponse } from "../../http/message.ts";
 import { type Server, startServer } from "../../http/server.ts";
 import type { Clock } from "../../kube/clock.ts";
 
-/** A condition of readiness, by a name that tells an operator where to look. */
+/** A condition of readiness, by a name that shows an operator where to look. */
 export interface ReadinessCheck {
   name: string;
   ready: () => boolean;

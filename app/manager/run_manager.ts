@@ -60,7 +60,7 @@ async function runUntilStopped(
   }
 }
 
-/** Runs the manager with the options of the command line until it is told to stop. */
+/** Runs the manager with the options of the command line until its signal aborts. */
 export async function runManagerUntilStopped({ config, ...flags }: Options): Promise<void> {
   const signal = stopSignal();
   const environment = Deno.env.toObject();

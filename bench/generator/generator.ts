@@ -12,7 +12,7 @@ export type { Load, LoadPlan, LoadResult } from "./plan.ts";
 
 const folder = new URL("./", import.meta.url).pathname;
 const BUILD_MS = 5 * 60_000;
-/** Beyond what the plans take by themselves: reading, writing and the last answers. */
+/** Time beyond that of the plans: reading, writing and the last answers. */
 const SPARE_MS = 60_000;
 /** What a plan that ends by its count may take. */
 const COUNT_MS = 10 * 60_000;
@@ -57,7 +57,7 @@ function limitOf(plans: readonly LoadPlan[]): number {
 }
 
 /**
- * Runs plans at the same time in one process; answers one result a plan, in their order, and the
+ * Runs plans at the same time in one process. Returns one result for each plan, in their order, and the
  * generator's own processor time. Throws where a plan is wrong or takes much longer than it says.
  */
 export async function runLoads(plans: readonly LoadPlan[]): Promise<LoadResult> {

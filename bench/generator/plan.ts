@@ -60,7 +60,7 @@ export interface LoadPlan {
    * are as many connections as targets then.
    */
   readonly inOrder?: boolean;
-  /** Whether `outcomes` of the result tells of each push what became of it. */
+  /** Whether `outcomes` of the result has the outcome of each push. */
   readonly outcomes?: boolean;
 }
 
@@ -122,7 +122,7 @@ export type Load = z.infer<typeof loadSchema>;
 /** What all plans of a run have met. */
 export type LoadResult = z.infer<typeof resultSchema>;
 
-/** Parses what the generator writes. Throws where it is something else. */
+/** Parses the generator's output. Throws if it cannot be parsed. */
 export function parseLoad(text: string): LoadResult {
   return resultSchema.parse(JSON.parse(text));
 }

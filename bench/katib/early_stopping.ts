@@ -31,7 +31,7 @@ const GOAL_MS = 1000;
 const GRACE_SECONDS = 5;
 
 /**
- * The training program: pushes until it is told to end, and writes down when it began each push. It does
+ * The training program: pushes until it is ended, and writes down when it began each push. It does
  * not look at the answers.
  */
 const SCRIPT = (folder: string) =>
@@ -104,8 +104,8 @@ function summaryOf(values: readonly string[]): TrialMetric {
 
 /**
  * The log must hold what was pushed, in order and once each, and the observation is that of the log as it
- * was when the trial was stopped: a process that ends may push its last words after that. Answers what is
- * wrong.
+ * was when the trial was stopped: a process that ends may push its last words after that. Returns the
+ * problem.
  */
 function problemOf({ name, trial }: Outcome, rows: readonly string[]): string | undefined {
   const metrics = trial.status?.observation?.metrics;
@@ -173,7 +173,9 @@ async function measure(
       value: quantile(stopped, 0.99),
       unit: "ms",
       goal: { is: "below", limit: GOAL_MS },
-      note: `median ${quantile(stopped, 0.5)} ms; from when the push begins to when a watch tells`,
+      note: `median ${
+        quantile(stopped, 0.5)
+      } ms; from the start of the push until a watch shows it`,
     },
     {
       name: "EarlyStopped to the end of the process, p99",

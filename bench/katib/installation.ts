@@ -11,7 +11,7 @@ import { buildKatib, startPostgres } from "./programs.ts";
 
 /** Namespace of Katib's own things. */
 const NAMESPACE = "kubeflow";
-/** Where its controller looks for the certificate of its webhooks, whatever it is told. */
+/** Fixed path of the certificate of its controller's webhooks. */
 const CERTIFICATE_FOLDER = "/tmp/cert";
 const CONFIG_KEY = "katib-config.yaml";
 
@@ -22,7 +22,7 @@ export interface Katib {
   stop(): Promise<void>;
 }
 
-/** Katib's settings as shipped where they matter here; ports are free ones. */
+/** Katib's shipped settings, as far as they matter here, with free ports. */
 function configuration(ports: { webhook: number; metrics: number; health: number }): string {
   return JSON.stringify({
     apiVersion: "config.kubeflow.org/v1beta1",

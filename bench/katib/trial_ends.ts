@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client.ts";
 /** A trial with the condition that was waited for. */
 export interface Ended {
   readonly trial: Trial;
-  /** When the watch told so, in milliseconds since the epoch. */
+  /** The time at which the watch showed it, in milliseconds since the epoch. */
   readonly atMs: number;
 }
 

@@ -40,7 +40,7 @@ async function countJobSets(client: KubeClient): Promise<number> {
   return items.length + (metadata.remainingItemCount ?? 0);
 }
 
-/** Answers are not looked into: what the bench does itself is to weigh little on the same cores. */
+/** Creates TrainJobs. Responses are not parsed, because the benchmark should use little of the same cores. */
 async function createJobs(client: KubeClient, count: number): Promise<void> {
   const path = `/apis/${TRAINER_API_VERSION}/namespaces/default/trainjobs`;
   const headers = { "content-type": "application/json" };

@@ -185,7 +185,7 @@ export async function churnOn({ side, client, signal }: SoakWorld, counts: SoakC
   }
 }
 
-/** What the endpoint shows who it is, told apart from others. */
+/** Fingerprint of the certificate that the endpoint presents. */
 function fingerprint(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = dial({ port });

@@ -53,7 +53,7 @@ async function wave(world: ManagerWorld, filesBefore: number) {
   return { seconds: (performance.now() - began) / 1000, count: clients.length, ...during };
 }
 
-/** Two waves, since only the second tells whether the first left something behind. */
+/** Two waves, since only the second shows whether the first left something behind. */
 async function measure(world: ManagerWorld, say: (text: string) => void): Promise<Measure[]> {
   const { side: { pids: [pid = 0], inspector: port = 0 } } = world;
   const inspector = await connectInspector(port);

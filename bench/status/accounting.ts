@@ -108,7 +108,7 @@ async function cpuNow({ etcd, apiServer }: ControlPlane, pids: readonly number[]
   };
 }
 
-/** Runs `work`, and answers with its result what the processes `pids` and the plane took for it. */
+/** Runs `work`. Returns its result, and what the processes `pids` and the plane used meanwhile. */
 export async function accountFor<T>(
   plane: ControlPlane,
   pids: readonly number[],

@@ -24,7 +24,7 @@ const ownerReferences = (owner: Owner) => [
   { ...owner, controller: true, blockOwnerDeletion: true },
 ];
 
-/** What a container is told where it pushes, and how it shows who it is. */
+/** Variables that point a container to the endpoint and to its identity. */
 function identityEnv() {
   const directory = IDENTITY_VOLUME.mountPath;
   return Object.values(STATUS_ENV).flatMap(({ url, caCert, token }) => [

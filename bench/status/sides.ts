@@ -18,7 +18,7 @@ export interface Side {
   readonly caPem: string;
   /** Its process; of two replicas, each. */
   readonly pids: readonly number[];
-  /** The managers, where it is Milepost. */
+  /** The managers, if the side is Milepost. */
   readonly managers: readonly TestManager[];
   /** Where the inspector of the first of them listens, when it is profiled. */
   readonly inspector?: number;

@@ -45,7 +45,7 @@ export function targetsOf(url: string, pushers: readonly Pusher[]): LoadTarget[]
   }));
 }
 
-/** How a row's load looks, but for where it goes. */
+/** A row's load, without its target. */
 export function shapeOf(
   row: RowName,
   { durationMs, many }: Sizes,
@@ -109,7 +109,7 @@ export interface Row {
   readonly warms?: boolean;
 }
 
-/** Sends a row's load to a side. `url` is where it goes, if not to the side itself. */
+/** Sends a row's load to a side, or to `url` if it is given. */
 export async function takeTurn(
   { plane, profiles }: Ground,
   side: Side,

@@ -74,7 +74,7 @@ async function tokenOf(client: KubeClient, namespace: string, trainJob: string, 
   return tokenSchema.parse(answer).status.token;
 }
 
-/** Does `work` for 0 up to `count`, so many at a time; answers in their order. */
+/** Runs `work` for 0 up to `count`, at most so many at a time. Returns the results in order. */
 async function forEach<T>(count: number, work: (number: number) => Promise<T>): Promise<T[]> {
   const done: T[] = [];
   let next = 0;

@@ -7,7 +7,7 @@ const METRICS = ["loss", "accuracy"] as const;
 export interface Part {
   /** A digit that its values begin with; the number of the push follows. */
   readonly digit: string;
-  /** As the load generator tells: `+` acknowledged, `-` not, `.` not sent. */
+  /** As the load generator reports it: `+` acknowledged, `-` not, `.` not sent. */
   readonly outcomes: string;
 }
 
@@ -30,7 +30,7 @@ export interface Account {
   foreign: number;
 }
 
-/** The body of a part's pushes, for the load generator: each value is told from all others. */
+/** The body of a part's pushes, for the load generator: each value is unique. */
 export function bodyOf({ digit }: Pick<Part, "digit">): string {
   const metrics = METRICS.map((name) => `{"name":"${name}","value":"${digit}{{number}}"}`);
   return `{"trainerStatus":{"progressPercentage":{{percentage}},"metrics":[${metrics.join(",")}],` +

@@ -17,9 +17,9 @@ export type SinkName = "memory" | "sqlite" | "grpc";
 export interface BenchLog {
   /** `--observation-sink`. */
   readonly flag: string;
-  /** To be called when the manager has made its certificates. Answers the server's process, where there is one. */
+  /** To be called when the manager has made its certificates. Returns the server's process, if there is one. */
   start(client: KubeClient, program: readonly string[]): Promise<number | undefined>;
-  /** Rows of these trials; undefined where they ended with the manager, which must have stopped. */
+  /** Rows of these trials, after the manager has stopped; undefined if they ended with it. */
   rows(trials: readonly { name: string; uid: string }[]): Promise<number | undefined>;
   stop(): Promise<void>;
 }

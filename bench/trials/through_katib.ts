@@ -39,7 +39,7 @@ interface PartResult extends Part {
   readonly rssMb: number;
   /** Of the manager, mean. */
   readonly cores: number;
-  /** TrainJobs whose status tells of a push of this part. */
+  /** TrainJobs whose status shows a push of this part. */
   readonly updated: number;
 }
 
@@ -60,7 +60,7 @@ const BEYOND = { connections: 1000, addresses: 8 } as const;
 /** How often a push is sent again that was not taken, while the DB manager is away. */
 const ATTEMPTS = 15;
 
-/** The loss that each TrainJob's status tells, by the job's name. */
+/** The loss that each TrainJob's status shows, by the job's name. */
 async function lossesOf(client: KubeClient): Promise<Map<string, string>> {
   const { items } = await client.list(KINDS.trainJob, { namespace: NAMESPACE });
   return new Map(items.map(({ metadata, status }) => {
@@ -260,7 +260,7 @@ async function measure(ground: Ground, dbManager: DbManager, run: KatibRun) {
       name: `${killed.name}: the DB manager was away`,
       value: killed.away.seconds,
       unit: "s",
-      note: "started again it waits 5 s before it goes to its table",
+      note: "started again it waits 5 s before it opens its table",
     },
     {
       name: `${killed.name}: statuses that changed meanwhile`,

@@ -47,7 +47,7 @@ function stopOf(text: string): Stop | undefined {
 }
 
 /**
- * Sends a status; goes on trying for `patience` seconds. Answers why the training is to stop, where it is told so.
+ * Sends a status; retries for `patience` seconds. Returns the reason why the training must stop, if the answer has one.
  * Never rejects.
  */
 export async function push(status: Status, patience = 15): Promise<Stop | undefined> {

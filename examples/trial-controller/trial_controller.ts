@@ -87,7 +87,7 @@ function trainJob({ name, rate }: Trial, rules: Rule[]) {
   };
 }
 
-/** What the observation API tells about a TrainJob, as it comes, until the stream ends. */
+/** Yields the observations of a TrainJob from the observation API, until the stream ends. */
 async function* watch(name: string, from: string): AsyncGenerator<Observation> {
   // Milepost puts its CA beside each TrainJob, for the pods.
   const { data } = await ask(

@@ -12,7 +12,7 @@ export interface Refused {
   readonly reason: string;
 }
 
-/** Returns the answer to a request, wherever the owner is; at once if nothing has to be waited for. */
+/** Returns the answer to a request, from the owner on any replica; at once if nothing has to be waited for. */
 export type AskOwner<Ask, Answer> = (
   ask: Ask,
   signal: AbortSignal,

@@ -17,7 +17,7 @@ export interface ObservationReaderOptions {
   readonly sink: Pick<ObservationSink, "read">;
 }
 
-/** A reader that is told about changes. */
+/** A reader that is notified of changes. */
 export interface NotifiedReader extends ObservationReader {
   /** Calls the listeners. */
   changed(jobUid: string): void;

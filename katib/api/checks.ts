@@ -45,7 +45,7 @@ export interface ApiParts {
   readonly jobNow: (job: JobRef) => AnyJob | undefined;
   /** Returns the outcome of the job by its trial's template. */
   readonly outcomeOf: (kind: JobKind, job: AnyJob) => JobOutcome;
-  /** Asks the owner of all state, wherever it is. Bounded in time. */
+  /** Asks the owner of all state, on any replica. Bounded in time. */
   readonly ask: (
     ask: ObservationAsk,
     signal: AbortSignal,

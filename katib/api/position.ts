@@ -27,7 +27,7 @@ export function positionText({ time, seen }: Position): string {
   return `${micros}.${seen}`;
 }
 
-/** Reads it; undefined for what is none. Any number is a place in the log, if only its end. */
+/** Parses a position; undefined if the text is not one. Any number is a place in the log, if only its end. */
 export function positionOf(text: string): Position | undefined {
   if (!POSITION.test(text)) return undefined;
   const [micros = "0", seen = "0"] = text.split(".");

@@ -97,7 +97,7 @@ function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
 const NOT_SENT = { wasNotSent: true } as const;
 const identity = (bytes: Buffer) => bytes;
 
-/** Answers of a peer that is not the one it was, or that expects another protocol. */
+/** Errors of a peer that was replaced by another, or that expects another protocol. */
 const OF_ANOTHER: ReadonlySet<number> = new Set([
   status.PERMISSION_DENIED,
   status.UNAUTHENTICATED,

@@ -1,6 +1,6 @@
 /**
  * Access to logs at the node, as Kubernetes' kubelet decides it: a certificate of the client CA or a
- * token that the API server knows tells who asks; a SubjectAccessReview tells whether they may.
+ * token that the API server knows identifies the caller; a SubjectAccessReview decides whether it may read.
  */
 import { createHash } from "node:crypto";
 import { reviewAccess, reviewToken, type User } from "../../http/callers/reviews.ts";

@@ -35,7 +35,7 @@ function hasRun({ lastState, state }: ContainerStatus): boolean {
 
 /**
  * The start that is meant: the present one, or with `previous` the one before. The status may lag
- * behind the process, so `isOpen` tells whether a start is being written. Throws a
+ * behind the process, so `isOpen` says whether a start is being written. Throws a
  * {@link LogProblem} if there is no such container or it has not begun.
  */
 export function logKeyOf(

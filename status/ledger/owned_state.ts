@@ -19,7 +19,7 @@ const WRITE_MS = 5_000;
 
 /** A second recipient of accepted pushes, for one term. */
 export interface PushRecorder {
-  /** Returns the answer to the push; undefined if the push is none of its business. */
+  /** Returns the answer to the push; undefined if the log does not record it. */
   accept(
     push: Push,
     signal: AbortSignal,
@@ -67,7 +67,7 @@ export interface OwnedState {
   run(signal: AbortSignal, flushMs: number): Promise<void>;
 }
 
-/** The recorder's answer; `otherwise` if the push is none of its business. */
+/** The recorder's answer; `otherwise` if it does not record the push. */
 function recorded(
   recorder: PushRecorder,
   push: Push,

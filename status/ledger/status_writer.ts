@@ -24,7 +24,7 @@ function writtenStatus(status: TrainerStatus): TrainerStatus {
   };
 }
 
-/** A patch of progress: its operations, and the subresource that it goes to. */
+/** A patch of progress: its operations, and its subresource. */
 export interface ProgressPatch {
   readonly operations: JsonPatchOperation[];
   readonly subresource?: "status";

@@ -153,7 +153,7 @@ export function createOwnership(
     return undefined;
   }
 
-  /** A refusal that tells apart whether there is a job of the claimed name. Reads nothing for that. */
+  /** A refusal that says whether a job of the claimed name exists. Reads nothing for that. */
   function refuse(
     { kind, namespace, job }: OwnershipClaim,
     why: ForbiddenReason,

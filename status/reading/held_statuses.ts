@@ -20,7 +20,7 @@ export interface HeldStatusesOptions {
   /** Returns what the object of that UID itself shows; undefined if it shows nothing. */
   readonly shown: (job: JobRef) => TrainerStatus | undefined;
   readonly clock: Clock;
-  /** Tells this term from every other one. */
+  /** Identifies this term. */
   readonly term: string;
   /** Jobs held; the longest unused are forgotten, and read from their objects. Default 100000. */
   readonly maxJobs?: number;

@@ -30,7 +30,7 @@ export interface ReadEntry {
 /** The owner's answer to a reader. */
 export type ReadAnswer = { readonly ok: true; readonly status?: JobStatus | undefined } | Refused;
 
-/** Reads a job's newest status wherever its owner is. `signal` aborts when the answer is no longer awaited. */
+/** Reads a job's newest status from its owner, on any replica. `signal` aborts when the answer is no longer awaited. */
 export type ReadStatus = (
   job: JobRef,
   signal: AbortSignal,

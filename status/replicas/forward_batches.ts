@@ -5,7 +5,7 @@ import type { CallBounds } from "../../http/replicas/calls.ts";
 
 /** Options of {@link createForwardBatches}. */
 export interface ForwardBatchesOptions {
-  /** Sends encoded pushes in one call; answers one result for each, in their order. Never throws. */
+  /** Sends encoded pushes in one call; returns one result for each, in their order. Never throws. */
   readonly send: (
     address: string,
     pushes: readonly Uint8Array[],
@@ -42,7 +42,7 @@ interface Lane {
 
 const NEVER = new AbortController().signal;
 
-/** Takes the next that go together, oldest first; at least one, where there is one. */
+/** Takes the next pushes of a call, oldest first; at least one, if there is one. */
 function takeBatch(waiting: Waiting[]): Waiting[] {
   let bytes = 0;
   const end = waiting.findIndex(({ push }, index) => {

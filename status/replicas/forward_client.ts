@@ -73,7 +73,7 @@ export interface ForwardClient {
 
 /** Time a connection is kept without a call, in milliseconds: shorter than the listener's. */
 const IDLE_MS = 15_000;
-/** The same where the owner may wait for news before it answers. */
+/** The same if the owner may wait for news before it answers. */
 const READ_IDLE_MS = 25_000;
 
 /** Connections of questions: their answers are long, and nobody waits for news on them. */

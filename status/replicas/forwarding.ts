@@ -164,7 +164,7 @@ export type ForwardAnswer = OwnerAnswer | TermRefusal;
 
 const answersSchema = z.object({ answers: z.array(answerSchema) });
 
-/** Reads the owner's answers to the pushes of a call, in their order. Undefined if it is no answer. */
+/** Reads the owner's answers to the pushes of a call, in their order. Undefined if they cannot be parsed. */
 export function decodeForwardAnswers(bytes: Uint8Array): ForwardAnswer[] | undefined {
   const parsed = answersSchema.safeParse(jsonOf(bytes));
   return parsed.success ? parsed.data.answers : undefined;

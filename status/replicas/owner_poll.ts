@@ -1,4 +1,4 @@
-/** Asks the owner for news of many jobs, wherever it is; breaks off where the owner changes. */
+/** Polls of the owner for news of many jobs, on any replica; they end when the owner changes. */
 import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocation, LeaderLocator } from "../../kube/leadership.ts";
 import type { ForwardTarget } from "../../http/replicas/terms.ts";
@@ -19,7 +19,7 @@ export interface OwnerPollOptions {
   readonly leader: LeaderLocator;
   /** Answers from this replica's own state. */
   readonly pollHere: PollOwner;
-  /** Asks the owner elsewhere; undefined where it gave no answer. Never throws. */
+  /** Asks an owner on another replica; undefined if it gave no answer. Never throws. */
   readonly forward: (
     target: ForwardTarget,
     ask: PollAsk,

@@ -64,7 +64,7 @@ function withEnv(object: AnyObject, env: Readonly<Record<string, string>>): AnyO
   return job;
 }
 
-/** Its rights, and its Job. `env` says where it finds everything. */
+/** Its rights, and its Job. `env` has the addresses of the API server and of the observation API. */
 export function controllerObjects(
   namespace: string,
   env: Readonly<Record<string, string>>,

@@ -180,7 +180,7 @@ function checkFinalizers(sent: SentObject, current: ApiObject, resource: Resourc
   throw invalid(resource, current.metadata.name, [cause]);
 }
 
-/** Returns metadata after an update: the client's fields where it may write, else the server's. */
+/** Returns metadata after an update: the fields that the client may write from it, the others from the server. */
 function nextMetadata(sent: SentObject, { metadata: current }: ApiObject): Metadata {
   const { labels, annotations, finalizers, ownerReferences } = sent.metadata;
   const own = { ...current, labels, annotations, finalizers, ownerReferences };

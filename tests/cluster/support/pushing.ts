@@ -25,7 +25,7 @@ export interface ReporterOf {
   readonly trainJob: string;
 }
 
-/** The first pod of a TrainJob's Job, with a token bound to it. Throws where there is none. */
+/** The first pod of a TrainJob's Job, with a token bound to it. Throws if there is none. */
 export async function reporterOf(
   client: KubeClient,
   { namespace = "default", trainJob }: ReporterOf,
