@@ -12,7 +12,7 @@ const ROWS: readonly (readonly Panel[])[] = [
   [
     { title: "Leaders", unit: "short", queries: { "{{pod}}": "milepost_leader{$scope}" } },
     {
-      title: "Until certificates end",
+      title: "Time until certificates expire",
       unit: "s",
       queries: { "{{name}}": "min by (name) (milepost_certificate_expiry_seconds{$scope})" },
     },
@@ -44,7 +44,7 @@ const ROWS: readonly (readonly Panel[])[] = [
       },
     },
     {
-      title: "Progress that waits to be written",
+      title: "Progress waiting to be written",
       unit: "short",
       queries: {
         "TrainJobs": "sum(milepost_ledger_pending{$scope})",
@@ -86,7 +86,7 @@ const ROWS: readonly (readonly Panel[])[] = [
   ],
   [
     {
-      title: "Keys that wait for a worker",
+      title: "Keys waiting for a worker",
       unit: "short",
       queries: { "{{controller}}": "sum by (controller) (milepost_queue_depth{$scope})" },
     },
@@ -99,7 +99,7 @@ const ROWS: readonly (readonly Panel[])[] = [
       },
     },
     {
-      title: "Watches begun again, requests to the API server, 99 %",
+      title: "Restarted watches, and time of requests to the API server, 99 %",
       unit: "short",
       queries: {
         "{{resource}}":

@@ -21,7 +21,7 @@ function alerts(scope: string): Alert[] {
       expr: `absent(milepost_leader{${scope}})`,
       for: "5m",
       severity: "critical",
-      summary: "No replica of Milepost answers",
+      summary: "No replica of Milepost can be scraped",
       description:
         "TrainJobs are neither started nor followed. Look at the pods of the Deployment.",
     },
@@ -38,23 +38,24 @@ function alerts(scope: string): Alert[] {
       expr: `min by (name) (milepost_certificate_expiry_seconds{${scope}}) < 259200`,
       for: "1h",
       severity: "warning",
-      summary: "A certificate of Milepost ends in less than three days",
-      description: "It is renewed by itself long before. Look for errors about {{ $labels.name }}.",
+      summary: "A certificate of Milepost expires in less than three days",
+      description:
+        "It should have been renewed long before. Look for errors about {{ $labels.name }}.",
     },
     {
       alert: "MilepostProgressIsLate",
       expr: `max(milepost_ledger_oldest_seconds{${scope}}) > 60`,
       for: "5m",
       severity: "warning",
-      summary: "Progress waits for more than a minute to be written",
-      description: "Raise --status-writes-qps, or look why the API server refuses writes.",
+      summary: "Progress has been waiting for more than a minute to be written",
+      description: "Raise --status-writes-qps, or find out why the API server refuses writes.",
     },
     {
       alert: "MilepostCannotRecordTrials",
       expr: `sum(rate(milepost_observations_total{${scope},result="unavailable"}[10m])) > 0`,
       for: "10m",
       severity: "warning",
-      summary: "Pushes of trials are told to come again: the observation log does not take them",
+      summary: "Pushes of trials get 503: the observation log does not accept them",
       description: "The manager's log says why; look at Katib's DB manager and its database.",
     },
     {
@@ -63,7 +64,7 @@ function alerts(scope: string): Alert[] {
         `> 0.1 * sum(rate(milepost_pushes_total{${scope}}[10m]))`,
       for: "15m",
       severity: "warning",
-      summary: "More than a tenth of all pushes is refused",
+      summary: "More than a tenth of all pushes are refused",
       description:
         "The label result says why; docs/guides/troubleshooting.md says what to do about each.",
     },
@@ -73,7 +74,7 @@ function alerts(scope: string): Alert[] {
         `result="error"}[10m])) > 0.1`,
       for: "15m",
       severity: "warning",
-      summary: "Reconciliations fail again and again",
+      summary: "Reconciliations fail repeatedly",
       description: "The logs of controller {{ $labels.controller }} name the objects.",
     },
     {

@@ -68,14 +68,14 @@ export function refuseFault(socket: Duplex, error: Error & { code?: string }): v
     const response = failureResponse({
       code: 408,
       reason: "Timeout",
-      message: "the request came too slowly",
+      message: "the request took too long to arrive",
     });
     return refuseRaw(socket, response, "Request Timeout");
   }
   const response = failureResponse({
     code: 400,
     reason: "BadRequest",
-    message: "this is not a request that HTTP allows",
+    message: "this is not a valid HTTP request",
   });
   refuseRaw(socket, response, "Bad Request");
 }

@@ -84,7 +84,7 @@ export const INTERNAL_ERROR: FailureShape = {
 export const WRONG_METHOD: FailureShape = {
   code: 405,
   reason: "MethodNotAllowed",
-  message: "this path does not take that method",
+  message: "this path does not allow that method",
 };
 
 /** Returns the failure of something that is out of reach for a while. */

@@ -159,7 +159,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   async function serveStream(response: ServerResponse, answer: StreamedResponse): Promise<void> {
     const means = { clock, closing: closing.signal };
     await streamResponse(response, answer, means).catch((error: unknown) => {
-      log.error("a stream broke off", { problem: messageOf(error) });
+      log.error("a response stream failed", { problem: messageOf(error) });
     });
   }
 

@@ -17,9 +17,9 @@ export function assertUsable({ cert, key, ca }: TlsIdentity): void {
     if (ca !== undefined) new X509Certificate(ca);
     fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
   } catch (cause) {
-    throw new Error(`certificate, key or CA is no PEM: ${messageOf(cause)}`, { cause });
+    throw new Error(`certificate, key or CA is not valid PEM: ${messageOf(cause)}`, { cause });
   }
-  if (!fits) throw new Error("the key is not the certificate's");
+  if (!fits) throw new Error("the private key does not belong to the certificate");
 }
 
 /** Verified certificate of a client. */

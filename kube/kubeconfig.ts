@@ -58,7 +58,7 @@ function parseFile(file: string): KubeconfigFile {
   const [issue] = result.error.issues;
   const where = issue?.path.join(".") || "the whole";
   throw new ConfigurationError(
-    `the kubeconfig ${file} is broken: ${where}: ${issue?.message ?? "not a kubeconfig"}`,
+    `the kubeconfig ${file} is invalid: ${where}: ${issue?.message ?? "not a kubeconfig"}`,
   );
 }
 

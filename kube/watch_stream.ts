@@ -42,7 +42,7 @@ class IdleWatchdog {
   async #run(idleMs: number): Promise<void> {
     while (!this.#over.signal.aborted) {
       const left = this.#last + idleMs - this.clock.monotonic();
-      if (left <= 0) return this.live.abort(new IdleError(`nothing came for ${this.idleMs} ms`));
+      if (left <= 0) return this.live.abort(new IdleError(`no data for ${this.idleMs} ms`));
       await this.clock.sleep(left, this.#over.signal);
     }
   }

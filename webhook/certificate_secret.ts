@@ -53,14 +53,14 @@ function text(secret: Secret, key: string): string {
   return Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8");
 }
 
-/** The pair, or undefined where a part is missing or the key is not the certificate's. */
+/** The pair, or undefined if a part is missing or the key does not belong to the certificate. */
 async function usablePair(certificate: string, key: string): Promise<CertificatePair | undefined> {
   const pair = { certificate, key };
   return await pairFits(pair) ? pair : undefined;
 }
 
 /**
- * Reads what can be used of a Secret. Never throws: what is broken is absent. A CA whose key is lost
+ * Reads what can be used of a Secret. Never throws: a part that is invalid is absent. A CA whose key is lost
  * signs no more, but what it signed is still served: it counts as an older one.
  */
 export async function decodeSecret(secret: Secret | undefined): Promise<CertificateSet> {

@@ -17,7 +17,7 @@ function attemptOf(job: WatchedJob): number {
   const label = job.metadata?.labels?.[JOBSET_KEYS.restartAttempt];
   if (label === undefined || !/^\d{1,10}$/.test(label)) {
     throw new Error(
-      `Job ${job.metadata?.name}: label ${JOBSET_KEYS.restartAttempt} must be a number, is ${label}; delete the Job to have it made anew`,
+      `Job ${job.metadata?.name}: label ${JOBSET_KEYS.restartAttempt} must be a number, is ${label}; delete the Job, and it is created again`,
     );
   }
   return Number(label);

@@ -40,7 +40,7 @@ export function createSettling({ settle, clock }: SettlingOptions): Settling {
     const outcome = await Promise.race([settled, late]).catch(messageOf);
     over.abort();
     if (outcome === undefined || ending.signal.aborted) return;
-    const message = "a TrainJob ends although its observation log may not be complete";
+    const message = "a TrainJob is marked as ended although its observation log may be incomplete";
     const problem = outcome === "late" ? `not complete within ${SETTLE_MS} ms` : outcome;
     log.warn(message, { trainJob: keyOf(trainJob), problem });
   }

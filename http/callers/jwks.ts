@@ -124,7 +124,7 @@ export function createJwksSource(options: JwksOptions): JwksSource {
   async function read(path: string, signal: AbortSignal | undefined): Promise<unknown> {
     const deadlineMs = FETCH_DEADLINE_MS;
     const onDeadline = () =>
-      new TransportError(`GET ${path}: no whole answer within ${deadlineMs} ms`);
+      new TransportError(`GET ${path}: no complete response within ${deadlineMs} ms`);
     return await withDeadline({ clock, deadlineMs, signal, onDeadline }, async (signal) => {
       const response = await get(path, { signal, deadlineMs });
       if (response.ok) return await response.json();
@@ -138,7 +138,9 @@ export function createJwksSource(options: JwksOptions): JwksSource {
     const text = JSON.stringify([issuer, document]);
     if (text === currentText) return;
     const keys = await readKeySet(document);
-    if (keys.size === 0) throw new Error(`GET ${KEYS_PATH} has no key that verifies signatures`);
+    if (keys.size === 0) {
+      throw new Error(`GET ${KEYS_PATH} returned no key that can verify signatures`);
+    }
     current = { issuer, keys };
     currentText = text;
   }
@@ -153,7 +155,7 @@ export function createJwksSource(options: JwksOptions): JwksSource {
       if (signal.aborted) return false;
       onRefresh?.("error");
       if (failures === 0) {
-        log.warn("keys of the API server could not be read, trying again", {
+        log.warn("cannot read the keys of the API server; retrying", {
           problem: messageOf(error),
         });
       }

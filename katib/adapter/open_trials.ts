@@ -61,7 +61,7 @@ export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
       read.add(plan.job.uid);
     }, { limit: atOnce, signal });
     if (errors.length > 0 && !signal.aborted) {
-      log.debug("cannot read the logs of open trials; trying again", {
+      log.debug("cannot read the logs of open trials; retrying", {
         trials: errors.length,
         problem: messageOf(errors[0]),
       });

@@ -79,7 +79,7 @@ export function createStops(options: StopsOptions): Stops {
   }
 
   async function tryOnce(stop: Stop, over: AbortSignal): Promise<StopOutcome> {
-    if (!leading()) throw new Error("this replica does not hold the lease any more");
+    if (!leading()) throw new Error("this replica no longer holds the Lease");
     const bounds = {
       clock,
       deadlineMs: TRY_MS,

@@ -63,9 +63,9 @@ const FIXED: Readonly<
   refused_before: unauthorized(NOT_ACCEPTED),
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   read_limit: tooMany("too many reads of this subject: wait, or watch"),
-  stream_limit: tooMany("as many streams are open as may be (--max-streams): read without watch"),
+  stream_limit: tooMany("too many streams are open (--max-streams): read without watch"),
   subject_stream_limit: tooMany(
-    "this subject has as many streams open as it may (--max-streams-per-subject): close one, or " +
+    "this subject has too many streams open (--max-streams-per-subject): close one, or " +
       "read without watch",
   ),
 };

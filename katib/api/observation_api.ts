@@ -55,7 +55,12 @@ const MAX_READS = 64;
 function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
   let inHand = 0;
   return async (asked, signal) => {
-    if (inHand >= max) return { retryAfterMs: 1000, reason: "too many logs are read at a time" };
+    if (inHand >= max) {
+      return {
+        retryAfterMs: 1000,
+        reason: "too many observation logs are being read: try again soon",
+      };
+    }
     inHand += 1;
     try {
       return await ask(asked, signal);
@@ -76,11 +81,11 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   /** Returns the refusal for an error: an API server without an answer, or a bug. */
   function failure(error: unknown, url: string): ApiRefusal {
     if (error instanceof KubeError || error instanceof TransportError) {
-      log.debug("an observation could not be looked up", { problem: messageOf(error) });
+      log.debug("cannot look up the job of an observation", { problem: messageOf(error) });
       const reason = "the job could not be looked up now: try again soon";
       return { why: "unavailable", reason, retryAfterMs: 1000 };
     }
-    log.error("an observation could not be answered", { path: pathOf(url), error });
+    log.error("a request for an observation failed", { path: pathOf(url), error });
     return { why: "internal" };
   }
 

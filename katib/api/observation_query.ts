@@ -31,7 +31,7 @@ function fromOf(
 }
 
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(querySchema.shape));
-const UNKNOWN = `is not known here: ${[...KNOWN].join(", ")} are`;
+const UNKNOWN = `is an unknown parameter; known: ${[...KNOWN].join(", ")}`;
 
 /** Returns the problems of names, whatever their values are. */
 function nameCauses(names: readonly string[]): FailureCause[] {

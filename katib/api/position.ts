@@ -23,7 +23,7 @@ const LAST = 253_402_300_799_999_999n;
 /** A position as clients see it; they make nothing of it. */
 export function positionText({ time, seen }: Position): string {
   const micros = microsOf(time);
-  if (micros === undefined) throw new RangeError(`${time} is no RFC 3339 time`);
+  if (micros === undefined) throw new RangeError(`"${time}" is not an RFC 3339 time`);
   return `${micros}.${seen}`;
 }
 

@@ -143,7 +143,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
   }
 
   async function connected(): Promise<Channel> {
-    if (closed) throw new CallError(status.CANCELLED, "closed", NOT_SENT);
+    if (closed) throw new CallError(status.CANCELLED, "the connection is closed", NOT_SENT);
     const opening = channel ??= open();
     try {
       return await opening;
@@ -202,7 +202,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     if (path === METHODS.report && mayWrite?.() === false) {
       throw new CallError(
         status.CANCELLED,
-        "this replica does not hold the lease any more",
+        "this replica no longer holds the Lease",
         NOT_SENT,
       );
     }

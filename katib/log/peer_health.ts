@@ -62,7 +62,7 @@ export class PeerHealth {
     const now = clock.monotonic();
     if (now - this.#loggedAt < LOG_EVERY_MS) return;
     this.#loggedAt = now;
-    log.warn("cannot write observations; trying again", { ...this.#properties(), problem });
+    log.warn("cannot write observations; retrying", { ...this.#properties(), problem });
   }
 
   /** Returns an error with the last problem, or with `why` if there is none. */

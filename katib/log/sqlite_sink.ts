@@ -34,7 +34,9 @@ export function createStoreSink(
   /** Runs `work`, and turns any error of the database into a SinkError. */
   const attempt = <T>(signal: AbortSignal, work: () => T): Promise<T> =>
     new Promise((resolve) => {
-      if (signal.aborted) throw new SinkError("unavailable", "there is no time left for the log");
+      if (signal.aborted) {
+        throw new SinkError("unavailable", "the deadline passed before the log was read");
+      }
       try {
         resolve(work());
       } catch (cause) {

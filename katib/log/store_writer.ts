@@ -73,10 +73,13 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
         const rows = append.rows.length;
         if (stop.signal.aborted) throw new SinkError("unavailable", "the log is closed");
         if (signal.aborted) {
-          throw new SinkError("unavailable", "there is no time left to write the log");
+          throw new SinkError("unavailable", "the deadline passed before the log was written");
         }
         if (waitingRows > 0 && waitingRows + rows > maxWaitingRows) {
-          throw new SinkError("unavailable", `${waitingRows} rows wait to be written already`);
+          throw new SinkError(
+            "unavailable",
+            `the log is overloaded: ${waitingRows} rows are waiting to be written`,
+          );
         }
         const late = () =>
           own.settle(new SinkError("unavailable", "the log was not written in time"));

@@ -139,7 +139,7 @@ class TrialStopper implements Stopper {
     onUnanswered: () => void,
   ): Promise<boolean> {
     const { client, deadlineMs, leading } = this.options;
-    if (!leading()) throw new Error("this replica does not hold the lease any more");
+    if (!leading()) throw new Error("this replica no longer holds the Lease");
     const options = { subresource: "status", signal, deadlineMs };
     try {
       await client.patch(kind, { namespace, name }, { type: "merge", body }, options);

@@ -66,7 +66,7 @@ export function readLogRequest(method: string, target: string): LogRequest | Log
   const url = URL.parse(target, "https://kubelet");
   const match = PATH.exec(url?.pathname ?? "");
   if (url === null || match === null) {
-    const message = "the kubelet serves /containerLogs/NAMESPACE/POD/CONTAINER alone";
+    const message = "unknown path: the kubelet serves only /containerLogs/NAMESPACE/POD/CONTAINER";
     return { code: 404, message };
   }
   if (method !== "GET") return { code: 405, message: `${method} is not allowed: use GET` };

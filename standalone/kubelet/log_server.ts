@@ -63,7 +63,9 @@ function refusal(code: number, message: string): HttpResponse {
 async function copy(log: ReadableStream<Uint8Array>, sink: ResponseSink): Promise<void> {
   const reader = log.getReader();
   const gone = () =>
-    void reader.cancel().catch((error) => logger.debug("A log's reader cannot end", { error }));
+    void reader.cancel().catch((error) =>
+      logger.debug("Cannot cancel the reader of a log", { error })
+    );
   sink.signal.addEventListener("abort", gone, { once: true });
   if (sink.signal.aborted) gone();
   try {

@@ -65,7 +65,9 @@ const SHAPES: Readonly<
   unknown_job: notFound("no TrainJob of that name in the token's namespace"),
   no_status: notFound("nothing was pushed for this TrainJob yet: push, or wait with ?watch=true"),
   wrong_method: WRONG_METHOD,
-  no_token: unauthorized("a push needs the header Authorization: Bearer and the pod's token"),
+  no_token: unauthorized(
+    "a push needs the header Authorization: Bearer TOKEN with the pod's token",
+  ),
   malformed_token: unauthorized(BAD_TOKEN),
   refused_before: unauthorized(BAD_TOKEN),
   unknown_key: unauthorized(BAD_TOKEN),
@@ -76,21 +78,21 @@ const SHAPES: Readonly<
   not_yet_valid: unauthorized("the bearer token is not valid yet: check the clock of the node"),
   wrong_audience: unauthorized("the bearer token is for another audience: see KEP-2779"),
   revoked: unauthorized("the API server no longer accepts the bearer token"),
-  other_namespace: forbidden("the token is of another namespace than the TrainJob"),
+  other_namespace: forbidden("the token belongs to another namespace than the TrainJob"),
   not_bound: forbidden("the token is not bound to a pod: use the pod's projected token"),
-  pod_gone: forbidden("the pod that the token is bound to does not exist any more"),
+  pod_gone: forbidden("the pod that the token is bound to no longer exists"),
   pod_finished: forbidden("the pod that the token is bound to has finished"),
-  service_account_gone: forbidden("the service account of the token does not exist any more"),
+  service_account_gone: forbidden("the service account of the token no longer exists"),
   not_of_this_job: forbidden("the pod that the token is bound to is not part of this TrainJob"),
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
   history_limit: tooMany(
-    "histories come too often: wait, then send more samples at once",
+    "this pod sends histories too often: wait, then send more samples in one request",
   ),
   subject_limit: tooMany("pods of this service account push too often: wait, then try again"),
-  stream_limit: tooMany("as many streams are open as may be (--max-streams): read without watch"),
+  stream_limit: tooMany("too many streams are open (--max-streams): read without watch"),
   subject_stream_limit: tooMany(
-    "pods of this service account have as many streams open as they may " +
+    "pods of this service account have too many streams open " +
       "(--max-streams-per-subject): close one, or read without watch",
   ),
   internal: INTERNAL_ERROR,
@@ -103,7 +105,7 @@ function shapeOf(refusal: Refusal): FailureShape {
     return unavailable(refusal.reason);
   }
   if (refusal.why === "body_too_large") {
-    const message = `the body must be at most ${refusal.maxBytes} bytes, also when it is unpacked`;
+    const message = `the body must be at most ${refusal.maxBytes} bytes, also after decompression`;
     return { code: 413, reason: "RequestEntityTooLarge", message };
   }
   return SHAPES[refusal.why];

@@ -41,7 +41,7 @@ export function createWriteLog(clock: Clock): (job: JobRef, outcome: WriteOutcom
       failedAtMs = nowMs;
       if (failing) return;
       failing = true;
-      log.warn("progress cannot be written, trying again", { namespace, name, ...outcome });
+      log.warn("cannot write progress; retrying", { namespace, name, ...outcome });
     } else if (failing && outcome.result === "written" && nowMs - failedAtMs > WELL_AFTER_MS) {
       failing = false;
       log.info("progress can be written again", { namespace, name });

@@ -93,9 +93,10 @@ export function createOwnedState(options: OwnedStateOptions): OwnedState {
   const createTermLedger = () =>
     createLedger({
       write: (job, status, signal) =>
-        leadership.leading
-          ? write(job, status, signal)
-          : Promise.resolve({ result: "error", problem: "the lease was not renewed in time" }),
+        leadership.leading ? write(job, status, signal) : Promise.resolve({
+          result: "error",
+          problem: "this replica no longer holds the Lease, which it could not renew in time",
+        }),
       shown,
       clock,
       intervalMs,

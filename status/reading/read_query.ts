@@ -27,7 +27,7 @@ export function readQuery(query: string): ReadQuery {
   const causes = [...new Set(parameters.keys())].filter((name) => name !== WATCH)
     .map((name): FailureCause => ({
       field: name.slice(0, MAX_NAME),
-      message: `is not known here: only ${WATCH} is`,
+      message: `is an unknown parameter; known: ${WATCH}`,
     }));
   const values = parameters.getAll(WATCH);
   const route = values.length === 0 ? "read" : VALUES.get(values[0] ?? "");

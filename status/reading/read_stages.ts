@@ -31,7 +31,7 @@ const ROOM_MS = 10_000;
 
 const NO_READING: Outcome = {
   why: "unavailable",
-  reason: "this endpoint hands out no status",
+  reason: "this endpoint does not serve statuses",
   retryAfterMs: 60_000,
 };
 

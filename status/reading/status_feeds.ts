@@ -108,7 +108,7 @@ export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
     group.cut = () => over.abort();
     const entries = [...group.feeds.values()].map(({ job, cursor }) => ({ job, cursor }));
     const readings = await poll(entries, POLL_MS, over.signal).catch((error: unknown) => {
-      log.error("the owner of the state of jobs could not be asked", {
+      log.error("cannot read the state of jobs from its owner; retrying", {
         problem: messageOf(error),
       });
       return undefined;

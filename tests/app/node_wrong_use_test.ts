@@ -27,7 +27,8 @@ const cases: Record<string, { args: (place: Place) => string[]; want: RegExp }> 
   },
   "a certificate with another's key": {
     args: ({ folder }) => [`--tls-cert=${folder}/a.crt`, `--tls-key=${folder}/b.key`],
-    want: /certificates of the log endpoint cannot be used: the key is not the certificate's/,
+    want:
+      /certificates of the log endpoint cannot be used: the private key does not belong to the certificate/,
   },
   "a client CA that is none": {
     args: ({ folder }) => [`--client-ca=${folder}/kubeconfig`],

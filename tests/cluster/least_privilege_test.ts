@@ -24,7 +24,7 @@ const NEVER_SEEN: Readonly<Record<string, string>> = {
 };
 
 /** What a push of a pod that is not there is told. */
-const POD_IS_GONE = /bound to does not exist any more/;
+const POD_IS_GONE = /bound to no longer exists/;
 const inDefault = (name: string) => ({ namespace: "default", name });
 const ours = { namespace: MANAGER.namespace };
 

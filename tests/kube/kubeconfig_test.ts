@@ -34,12 +34,12 @@ async function inFolder(test: (folder: string) => Promise<void> | void): Promise
 const BROKEN: Record<string, { text: string | undefined; says: RegExp }> = {
   "is missing": { text: undefined, says: /cannot read the kubeconfig .*ENOENT/ },
   "is not YAML": { text: "a: [b", says: /is not YAML/ },
-  "is a text": { text: "hello", says: /is broken: the whole/ },
-  "is empty": { text: "", says: /is broken: the whole/ },
-  "has clusters that are no list": { text: "clusters: {}", says: /is broken: clusters/ },
+  "is a text": { text: "hello", says: /is invalid: the whole/ },
+  "is empty": { text: "", says: /is invalid: the whole/ },
+  "has clusters that are no list": { text: "clusters: {}", says: /is invalid: clusters/ },
   "has a cluster without a server": {
     text: kubeconfig({ cluster: {} }),
-    says: /is broken: clusters\.0\.cluster\.server/,
+    says: /is invalid: clusters\.0\.cluster\.server/,
   },
   "names no context": {
     text: kubeconfig({ "current-context": "" }),

@@ -361,7 +361,7 @@ Deno.test("trouble is one line a minute, and one when it is over", async () => {
       await sink.append(trial("a"), [row(0)], long());
       assert.equal(manager.reports.length, 4);
       assert.deepEqual(records.map(({ level, rawMessage }) => [level, rawMessage]), [
-        ["warning", "cannot write observations; trying again"],
+        ["warning", "cannot write observations; retrying"],
         ["info", "observations are written again"],
       ]);
       assert.equal(records[0]?.properties.address, manager.address);

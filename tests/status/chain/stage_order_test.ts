@@ -43,7 +43,7 @@ const CASES: Readonly<Record<string, Case>> = {
   "the method before the length": {
     sent: { method: "PUT", headers: TOO_LONG },
     code: 405,
-    message: /does not take that method/,
+    message: /does not allow that method/,
   },
   "the length before the token": {
     sent: { headers: TOO_LONG, token: "hunter2" },

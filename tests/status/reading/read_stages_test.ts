@@ -242,7 +242,7 @@ type Bench = ReturnType<typeof readerBench>;
 const changes: Record<string, { change: (bench: Bench) => void; last: RegExp }> = {
   "the pod is gone": {
     change: ({ objects }) => objects.pod.clear(),
-    last: /^: ended: the pod .* does not exist any more/,
+    last: /^: ended: the pod .* no longer exists/,
   },
   "the service account is gone": {
     change: ({ objects }) => objects.serviceAccount.clear(),
