@@ -81,26 +81,35 @@ Deno.test("trials of adopted collectors are served by push, while Katib's webhoo
       assert.equal((await accepted(pod.push({ loss: "0.6" }))).control, undefined);
     };
 
-    await t.step("one that was asked for", () => isServed("std-out", "StdOut"));
-    await t.step("not one that was not", () => isKatibs("file", "File"));
+    await t.step("a collector that was asked for is adopted", () => isServed("std-out", "StdOut"));
+    await t.step("another collector is not adopted", () => isKatibs("file", "File"));
 
-    await t.step("none while Katib's webhook puts its collectors into the same pods", async () => {
-      const { mutatingWebhookConfiguration: kind } = KINDS;
-      await client.create(kind, kind.parse(katibsWebhook()));
-      await until("the manager has seen it", async () => await complaints(client) > 0 || undefined);
-      await isKatibs("std-out-unpatched", "StdOut");
-      const body = katibsWebhook([{ ...KATIB_KEPT_OUT }]);
-      await client.patch(kind, { name: KATIB.webhookConfiguration }, { type: "merge", body });
-    });
+    await t.step(
+      "no collector is adopted while Katib's webhook injects its own into the same pods",
+      async () => {
+        const { mutatingWebhookConfiguration: kind } = KINDS;
+        await client.create(kind, kind.parse(katibsWebhook()));
+        await until(
+          "the manager has seen it",
+          async () => await complaints(client) > 0 || undefined,
+        );
+        await isKatibs("std-out-unpatched", "StdOut");
+        const body = katibsWebhook([{ ...KATIB_KEPT_OUT }]);
+        await client.patch(kind, { name: KATIB.webhookConfiguration }, { type: "merge", body });
+      },
+    );
 
-    await t.step("again once the shipped condition keeps it away", async () => {
-      // The manager sees the condition in its own time: until then a trial is Katib's.
-      for (let attempt = 0;; attempt++) {
-        const pod = await begin(`std-out-patched-${attempt}`, "StdOut");
-        if (pod.labels[LABELS.trial] !== undefined) break;
-        assert.ok(attempt < 20, "the condition is never seen");
-      }
-      await isServed("std-out-patched", "StdOut");
-    });
+    await t.step(
+      "collectors are adopted again once the shipped condition keeps the webhook away",
+      async () => {
+        // The manager sees the condition in its own time: until then a trial is Katib's.
+        for (let attempt = 0;; attempt++) {
+          const pod = await begin(`std-out-patched-${attempt}`, "StdOut");
+          if (pod.labels[LABELS.trial] !== undefined) break;
+          assert.ok(attempt < 20, "the condition is never seen");
+        }
+        await isServed("std-out-patched", "StdOut");
+      },
+    );
   }, { kubelet: false, settings: { adoptCollectors: "StdOut" } });
 });

@@ -20,7 +20,7 @@ const ITEMS: Readonly<Record<string, readonly unknown[]>> = {
   }],
 };
 
-Deno.test("the manager's caches ask for what is its business, and hold what is read of it", async () => {
+Deno.test("the manager's caches select the objects that it needs, and keep the fields that are read", async () => {
   const asked = new Map<string, URLSearchParams>();
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     const { pathname, searchParams } = new URL(request.url);

@@ -38,7 +38,7 @@ Deno.test("readConfiguration() without any source gives the documented defaults"
   });
 });
 
-Deno.test("readConfiguration() takes flags over environment over the file", () => {
+Deno.test("readConfiguration() prefers flags to variables, and variables to the file", () => {
   const file = { name: "m.yaml", text: "webhookPort: 1\nstatusPort: 2\nmetricsPort: 3\n" };
   const environment = { MILEPOST_WEBHOOK_PORT: "10", MILEPOST_STATUS_PORT: "20" };
   const got = readConfiguration({ file, environment, flags: { webhookPort: "100" } });

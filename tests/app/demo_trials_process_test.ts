@@ -19,7 +19,7 @@ const summarySchema = z.object({
   curves: z.string(),
 });
 
-Deno.test("demo --trials --json stops the bad half early, and leaves the curves alone behind", async () => {
+Deno.test("demo --trials --json stops the bad half early, and leaves only the curves behind", async () => {
   const temporary = await Deno.makeTempDir({ prefix: "milepost-trials-" });
   const svg = `${temporary}/curves.svg`;
   try {

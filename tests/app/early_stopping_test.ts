@@ -70,7 +70,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
     };
 
     await t.step(
-      "without Katib a plain job runs as ever, and Trials are taken up when they appear",
+      "without Katib a plain job runs as usual, and Trials are served when their kind appears",
       async () => {
         await client.create(KINDS.trainJob, trainJob("plain", "idle"));
         const [pod] = await pushingPods(standalone, "plain", 1);
@@ -147,7 +147,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
     );
 
     await t.step(
-      "an objective that is no number never becomes the best, nor does NaN",
+      "an objective that is not a number never becomes the best, nor does NaN",
       async () => {
         const { pods: [pod] } = await begin("numbers", {
           spec: { earlyStoppingRules: [lossAbove("0.5", 2)] },
@@ -165,7 +165,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
     );
 
     await t.step(
-      "during the grace the trainer is told to stop, and its own end ends the trial",
+      "during the grace the trainer gets control.stop, and its own end ends the trial",
       async () => {
         const { pods: [pod] } = await begin("grace", {
           spec: { earlyStoppingRules: [lossAbove("0.5")] },
@@ -216,7 +216,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
       },
     );
 
-    await t.step("a wrong primaryContainerName is told on the Trial", async () => {
+    await t.step("a wrong primaryContainerName is reported by an event of the Trial", async () => {
       const trial = await createTrial(client, "misnamed", "idle", {
         spec: { primaryContainerName: "pytorch" },
       });
@@ -227,7 +227,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
     });
 
     await t.step(
-      "a rule that is wrong, or for what is never pushed, is told; the other rules go on",
+      "a rule that is invalid, or whose metric is never pushed, is reported; the other rules apply",
       async () => {
         const rules = [
           { name: "loss", value: "0.5", comparison: "above" },
@@ -246,15 +246,18 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
       },
     );
 
-    await t.step("a template whose GJSON does not parse is told with the position", async () => {
-      await begin("unparsed", { spec: { successCondition: "status.conditions.#(type==" } });
-      const about = { kind: "Trial", name: "unparsed" };
-      const [message = ""] = await eventsAbout(client, about, "TrialTemplateInvalid");
-      assert.match(message, /spec.successCondition: GJSON at character \d+/);
-    });
+    await t.step(
+      "a template whose GJSON does not parse is reported with the position",
+      async () => {
+        await begin("unparsed", { spec: { successCondition: "status.conditions.#(type==" } });
+        const about = { kind: "Trial", name: "unparsed" };
+        const [message = ""] = await eventsAbout(client, about, "TrialTemplateInvalid");
+        assert.match(message, /spec.successCondition: GJSON at character \d+/);
+      },
+    );
 
     await t.step(
-      "a job that claims a Trial it was not made from is not touched, and told",
+      "a job that claims a Trial it was not made from is left alone and reported",
       async () => {
         const trial = await createTrial(client, "claimed", "idle", {
           spec: { earlyStoppingRules: [lossAbove("0.5")] },
@@ -272,7 +275,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
     );
 
     await t.step(
-      "of two Trials that claim one job neither is served, and both are told",
+      "of two Trials that claim one job neither is served, and both get an event",
       async () => {
         const first = await createTrial(client, "twice", "idle", {
           spec: { earlyStoppingRules: [lossAbove("0.5")] },

@@ -72,7 +72,7 @@ Deno.test("a trial's TrainJob is Complete once its accepted pushes are in the lo
   });
 });
 
-Deno.test("a trial's TrainJob waits 5 s at most for a log that does not come", async () => {
+Deno.test("a trial's TrainJob waits at most 5 s for a log that is not completed", async () => {
   const { sink, release } = slowSink();
   const plan = planFor();
   await withAdapter({ plans: [plan], sink, sinkMs: 60_000 }, async (fixture) => {
@@ -92,7 +92,7 @@ Deno.test("a trial's TrainJob waits 5 s at most for a log that does not come", a
   });
 });
 
-Deno.test("a stop that waits for its grace is written before the job's own end is told", async () => {
+Deno.test("a stop that waits for its grace is written before the job's own end", async () => {
   const plan = {
     ...planFor([{ name: "loss", value: "0.5", comparison: "greater" }]),
     graceMs: 3_600_000,

@@ -46,7 +46,7 @@ Deno.test("startMetricsServer() refreshes gauges before it is read", async () =>
   await server.close(1000);
 });
 
-Deno.test("startHealthServer() says which flag to change where the port is taken", async () => {
+Deno.test("startHealthServer() names the flag to change if the port is taken", async () => {
   const common = { hostname: "127.0.0.1", clock: systemClock, checks: [] };
   const first = await startHealthServer({ ...common, port: 0 });
   await assert.rejects(

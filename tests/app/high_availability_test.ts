@@ -54,7 +54,7 @@ Deno.test("one replica leads, and a push to either shows on the TrainJob", async
   });
 });
 
-Deno.test("a leader that the API server does not hear any more is followed by the other", async () => {
+Deno.test("a leader that cannot reach the API server any more is replaced by the other replica", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const { leader, followers: [follower] } = await leaderAmong(replicas);
@@ -75,7 +75,7 @@ Deno.test("a leader that the API server does not hear any more is followed by th
   });
 });
 
-Deno.test("an owner that was paused takes nothing before it has renewed the lease", async () => {
+Deno.test("a paused owner accepts nothing before it has renewed the Lease", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const { leader, followers: [follower] } = await leaderAmong(replicas);
@@ -98,7 +98,7 @@ Deno.test("an owner that was paused takes nothing before it has renewed the leas
   });
 });
 
-Deno.test("a leader that stops writes what it took, and the other takes over at once", async () => {
+Deno.test("a leader that stops writes accepted pushes, and the other replica takes over at once", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const { leader, followers: [follower] } = await leaderAmong(replicas);
@@ -116,7 +116,7 @@ Deno.test("a leader that stops writes what it took, and the other takes over at 
   });
 });
 
-Deno.test("never do two lead, and nothing is made twice while leaders come and go", async () => {
+Deno.test("two replicas never lead at once, and nothing is made twice when leaders change", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const names = Array.from({ length: 12 }, (_, index) => `many-${index}`);

@@ -57,7 +57,7 @@ function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 }
 
-Deno.test("the status endpoint takes a job's own pods, and nobody else", async (t) => {
+Deno.test("the status endpoint accepts pushes of a job's own pods only", async (t) => {
   await withStandalone(async (standalone) => {
     const { client } = standalone;
     await client.create(KINDS.namespace, { metadata: { name: "other" } });
@@ -80,7 +80,7 @@ Deno.test("the status endpoint takes a job's own pods, and nobody else", async (
       );
     });
 
-    await t.step("upstream's audience is taken for that job only", async () => {
+    await t.step("upstream's audience is accepted for that job only", async () => {
       const own = await tokenOf(standalone, podB, jobAudience(TRAINJOB, "default", "b"));
       assert.equal((await push(standalone, { name: "b" }, own, progress(5))).status, 200);
       const wrong = await tokenOf(standalone, podB, jobAudience(TRAINJOB, "default", "a"));
@@ -174,7 +174,7 @@ Deno.test("the status endpoint takes a job's own pods, and nobody else", async (
       }, { everyMs: 100 });
     });
 
-    await t.step("none of these has changed the job", async () => {
+    await t.step("none of these pushes has changed the job", async () => {
       const job = await client.get(KINDS.trainJob, { namespace: "default", name: "a" });
       assert.equal(job.status?.trainerStatus?.progressPercentage, 10);
     });

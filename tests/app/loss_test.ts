@@ -2,7 +2,7 @@
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { playLosses } from "../support/loss_scenario.ts";
 
-Deno.test("the owner's death costs what jobs ÷ budget brought, its end nothing, its waking no harm", async () => {
+Deno.test("a killed owner loses at most the pushes of the last jobs ÷ budget seconds, a stopped one nothing, and a woken one writes nothing", async () => {
   const plane = await startControlPlane({ port: 0, kubelet: false });
   try {
     const { client, kubeconfig } = plane;

@@ -82,7 +82,7 @@ async function pushUntilAccepted(
   });
 }
 
-Deno.test("SIGTERM ends a manager within 10 s with code 0, its last push shown, its lease let go", async () => {
+Deno.test("SIGTERM ends a manager within 10 s with code 0, its last push written and its Lease released", async () => {
   await withPlane(async ({ plane, start }) => {
     const manager = await start("only");
     await isReady(manager);
@@ -103,7 +103,7 @@ Deno.test("SIGTERM ends a manager within 10 s with code 0, its last push shown, 
   });
 });
 
-Deno.test("after kill -9 of the leader the other goes on within the lease and 2 s", async () => {
+Deno.test("after kill -9 of the leader the other replica leads within the lease duration and 2 s", async () => {
   await withPlane(async ({ plane, start }) => {
     const managers = await Promise.all(["a", "b"].map(start));
     await Promise.all(managers.map(isReady));
@@ -124,7 +124,7 @@ Deno.test("after kill -9 of the leader the other goes on within the lease and 2 
   });
 });
 
-Deno.test("a leader that is stopped and goes on does no harm, and follows", async () => {
+Deno.test("a leader that is paused and wakes up again writes nothing, and follows", async () => {
   await withPlane(async ({ plane, start }) => {
     const managers = await Promise.all(["a", "b"].map(start));
     await Promise.all(managers.map(isReady));
@@ -146,7 +146,7 @@ Deno.test("a leader that is stopped and goes on does no harm, and follows", asyn
   });
 });
 
-Deno.test("SIGTERM ends a manager within 10 s though the API server is gone", async () => {
+Deno.test("SIGTERM ends a manager within 10 s even if the API server is gone", async () => {
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane({ port: 0, kubelet: false });
   let stopped: Promise<void> | undefined;
@@ -175,7 +175,7 @@ const CRD: ResourceKind<unknown> = {
   parse: (value) => value,
 };
 
-Deno.test("a manager waits for a CRD that is missing, says so, and goes on when it comes", async () => {
+Deno.test("a manager waits for a missing CRD, logs it, and starts when the CRD is created", async () => {
   await withPlane(async ({ plane, start }) => {
     await plane.client.delete(CRD, { name: "trainjobs.trainer.kubeflow.org" });
     const manager = await start("early");
@@ -195,7 +195,7 @@ Deno.test("a manager waits for a CRD that is missing, says so, and goes on when 
   });
 });
 
-Deno.test("a manager waits for an API server that is away, and can be stopped while it waits", async () => {
+Deno.test("a manager waits for an unreachable API server, and can be stopped while it waits", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const kubeconfig = `${folder}/kubeconfig`;

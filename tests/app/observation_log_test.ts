@@ -44,7 +44,7 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-Deno.test("`startObservationLog()` takes certificates that were replaced, and keeps the old where they are broken", () =>
+Deno.test("`startObservationLog()` loads certificates that were replaced, and keeps the old ones if the new ones are invalid", () =>
   inFolder(async (folder) => {
     const [first, second] = await Promise.all([makeTls(), makeTls()]);
     await writeFiles(folder, first);

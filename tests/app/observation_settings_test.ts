@@ -26,7 +26,7 @@ for (const [sentence, { text, want }] of Object.entries(choices)) {
   });
 }
 
-Deno.test("`readConfiguration()` leaves the sink to the cluster where nobody names one", () => {
+Deno.test("`readConfiguration()` leaves the choice of the sink to the cluster if none is set", () => {
   const { observationSink, adoptCollectors } = readConfiguration(nothing);
   assert.equal(observationSink, undefined);
   assert.deepEqual(adoptCollectors, []);

@@ -10,7 +10,7 @@ const sent = { namespace: "team", name: "job", uid: "uid-1" };
 const job = { kind: TRAINJOB, ...sent };
 const NEVER = new AbortController().signal;
 
-Deno.test("who owns nothing has no answer, neither for itself nor for others", async () => {
+Deno.test("a replica that is not the owner has no answer, neither for itself nor for others", async () => {
   const here = createObservationsHere(
     { kinds: JOB_KINDS, clock: new FakeClock() },
     () => undefined,
@@ -34,7 +34,7 @@ Deno.test("a question of another replica is checked before it is answered", asyn
   here.close();
 });
 
-Deno.test("who waits hears of a row, and of the next owner", async () => {
+Deno.test("a waiting reader is notified of a row, and of the next owner", async () => {
   const clock = new FakeClock();
   const [first, second] = [logOf("uid-1"), logOf("uid-1")];
   let source: ObservationSource | undefined = first.source;

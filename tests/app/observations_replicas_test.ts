@@ -18,7 +18,7 @@ function logOf(body: unknown): unknown[] {
   return body.log;
 }
 
-Deno.test("a follower reads and watches observations at the owner, and goes on with the next one", async () => {
+Deno.test("a follower reads and watches observations at the owner, and continues with the next owner", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const { leader, followers: [follower] } = await leaderAmong(replicas);
@@ -56,7 +56,7 @@ Deno.test("a follower reads and watches observations at the owner, and goes on w
   });
 });
 
-Deno.test("nobody answers for a log whose owner was paused", async () => {
+Deno.test("no replica answers for a log whose owner was paused", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const { leader, followers: [follower] } = await leaderAmong(replicas);
@@ -84,7 +84,7 @@ const RECORDED = JSON.stringify({
   rules: [{ name: "loss", value: "1000", comparison: "greater" }],
 });
 
-Deno.test("a stream tells each acknowledged row once, also when its owner goes in the middle", async () => {
+Deno.test("a stream sends each acknowledged row once, also if its owner ends meanwhile", async () => {
   const port = freePort();
   const folder = await Deno.makeTempDir();
   await using cleanup = new AsyncDisposableStack();

@@ -99,7 +99,7 @@ Deno.test("a trial controller reads and watches what the pods of a job push", as
     assert.deepEqual(read, valuesOf(body));
   });
 
-  await t.step("a stream tells the log, each new row, and the end", async () => {
+  await t.step("a stream sends the log, each new row, and the end", async () => {
     await using events = await reader.watch(standalone, "observed");
     assert.equal(events.status, 200);
     assert.equal(events.headers.get("content-type"), "text/event-stream");
@@ -175,7 +175,7 @@ Deno.test("a job that was stopped early says so, with the rule", async () => {
   await trainJobThat(client, "stopped", "shows it", (it) => it.status?.state === "EarlyStopped");
 });
 
-Deno.test("who may not read an observation does not", async (t) => {
+Deno.test("a caller without the right cannot read an observation", async (t) => {
   const standalone = shared();
   const { client } = standalone;
   const reader = await observer(client, "reads-the-closed");
@@ -220,7 +220,7 @@ Deno.test("who may not read an observation does not", async (t) => {
       assert.equal((await reader.read(standalone, "closed", { query })).status, 422, query);
     }
   });
-  await t.step("the description is for everybody", async () => {
+  await t.step("anybody may read the OpenAPI description", async () => {
     const { status, body } = await readObservation(standalone, "/openapi/v3");
     assert.equal(status, 200);
     assert.partialDeepStrictEqual(body, { openapi: "3.1.0" });

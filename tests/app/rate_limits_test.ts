@@ -130,7 +130,7 @@ function forged(token: string, number: number): string {
   return `${header}.${payload}.${signature}`;
 }
 
-Deno.test("limits by pod and by service account hold where they are set, and for nobody else", async (t) => {
+Deno.test("limits by pod and by service account apply to each of them alone", async (t) => {
   await withLimits(async ({ client, job }) => {
     const [flooding, quiet, third] = [
       await job("flooding"),
@@ -149,7 +149,7 @@ Deno.test("limits by pod and by service account hold where they are set, and for
       }
     });
 
-    await t.step("another job's pod does not notice, while the flood goes on", async () => {
+    await t.step("another job's pod is not affected by the flood", async () => {
       const flood = Array.from({ length: 60 }, (_, at) => flooding(at));
       const answers = await Promise.all(Array.from({ length: POD_BURST }, () => quiet(77)));
       assert.deepEqual(codes(answers), { 200: POD_BURST });
@@ -163,7 +163,7 @@ Deno.test("limits by pod and by service account hold where they are set, and for
     });
 
     await t.step(
-      "what was refused to a pod is not counted against its service account",
+      "a pod's refused pushes are not counted against its service account",
       async () => {
         // Ten of the fourteen are taken; the 115 that were refused took none.
         const answers = await Promise.all(Array.from({ length: POD_BURST }, () => third(1)));
@@ -174,13 +174,13 @@ Deno.test("limits by pod and by service account hold where they are set, and for
       },
     );
 
-    await t.step("another service account does not notice", async () => {
+    await t.step("another service account is not affected", async () => {
       assert.equal((await elsewhere(5)).status, 200);
     });
   });
 });
 
-Deno.test("a flood of forged tokens costs no review, and pods of the same address go on", async () => {
+Deno.test("a flood of forged tokens causes no review, and pods at the same address can still push", async () => {
   await withLimits(async ({ client, requests, job }) => {
     const known = await job("known");
     const token = await tokenOfPod(client, "default", "known");

@@ -31,7 +31,7 @@ async function read(replica: Replica, job: Pusher) {
 const percent = (progressPercentage: number) => ({ trainerStatus: { progressPercentage } });
 const event = (percentage: number) => ({ event: "status", data: percent(percentage) });
 
-Deno.test("a follower reads at the owner, and its streams go on with the next one", async () => {
+Deno.test("a follower reads from the owner, and its streams continue with the next owner", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const { leader, followers: [follower] } = await leaderAmong(replicas);
@@ -70,7 +70,7 @@ Deno.test("a follower reads at the owner, and its streams go on with the next on
   });
 });
 
-Deno.test("an owner that was paused answers no read, and a follower without owner says so", async () => {
+Deno.test("a paused owner answers no read, and a follower without an owner says so", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
     const { leader, followers: [follower] } = await leaderAmong(replicas);

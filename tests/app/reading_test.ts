@@ -71,14 +71,14 @@ async function readerOf(
 
 const percent = (progressPercentage: number) => ({ trainerStatus: { progressPercentage } });
 
-Deno.test("a pod reads and watches the newest status of its job, and nobody else's", async (t) => {
+Deno.test("a pod reads and watches the newest status of its own job only", async (t) => {
   await withStandalone(async (standalone) => {
     const { client } = standalone;
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 60"));
     const reader = await readerOf(standalone, "read");
     const other = await readerOf(standalone, "other");
 
-    await t.step("404 before the first push, and a stream that waits for it", async () => {
+    await t.step("a read before the first push gets 404, and a stream waits for it", async () => {
       const { status, body } = await reader.send();
       assert.equal(status, 404);
       assert.partialDeepStrictEqual(body, { reason: "NotFound" });
@@ -125,7 +125,7 @@ Deno.test("a pod reads and watches the newest status of its job, and nobody else
       }
     });
 
-    await t.step("a stream tells the current status, each newer one, and the end", async () => {
+    await t.step("a stream sends the current status, each newer one, and the end", async () => {
       await using events = await reader.watch();
       assert.equal(events.status, 200);
       assert.equal(events.headers.get("content-type"), "text/event-stream");
@@ -145,7 +145,7 @@ Deno.test("a pod reads and watches the newest status of its job, and nobody else
       assert.deepEqual(await events.next(), { closed: true });
     });
 
-    await t.step("the end of the job is told after its last status", async () => {
+    await t.step("the end of the job is sent after its last status", async () => {
       const folder = await Deno.makeTempDir();
       await using cleanup = new AsyncDisposableStack();
       cleanup.defer(() => Deno.remove(folder, { recursive: true }));

@@ -172,7 +172,7 @@ const creations: Record<string, { job: TrainJob; code: number; want: RegExp }> =
   },
 };
 
-Deno.test("what cannot be run is refused at admission, with the field path", async (t) => {
+Deno.test("a TrainJob that cannot run is refused at admission, with the field path", async (t) => {
   const { client } = shared();
   await client.create(KINDS.clusterTrainingRuntime, withPolicy("torch", { torch: {} }));
   for (const [sentence, { job, code, want }] of Object.entries(creations)) {
@@ -256,7 +256,7 @@ const suspend = (value: boolean) => ({
   body: { spec: { suspend: value } },
 });
 
-Deno.test("a TrainJob goes on with the runtime it started from, changed or deleted", async () => {
+Deno.test("a TrainJob keeps the runtime that it started from if that is changed or deleted", async () => {
   const { client } = shared();
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("changing", "sleep 0.2"));
   await client.create(KINDS.trainJob, trainJob("keeps", "changing", { spec: { suspend: true } }));
@@ -278,7 +278,7 @@ Deno.test("a TrainJob goes on with the runtime it started from, changed or delet
   await client.delete(KINDS.trainJob, key("edited"));
 });
 
-Deno.test("what admission could not see is told by a condition and an event, and heals", async () => {
+Deno.test("a problem that admission could not see is reported by a condition and an event until it is corrected", async () => {
   const plane = await startControlPlane({ port: 0 });
   const { client } = plane;
   try {

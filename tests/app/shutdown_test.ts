@@ -13,7 +13,7 @@ async function readyz({ manager }: Replica): Promise<number> {
   return answer.status;
 }
 
-Deno.test("a leader that stops is not ready, then writes what it took, then lets go of the lease", async () => {
+Deno.test("a leader that stops becomes unready, then writes accepted pushes, then releases the Lease", async () => {
   await withReplicas(async ({ plane, start }) => {
     const order: string[] = [];
     const state: { stopping?: Replica } = {};

@@ -59,7 +59,7 @@ Deno.test("standalone keeps its files for its user alone, and ends with all its 
   });
 });
 
-Deno.test("standalone killed with -9 has every acknowledged write, and its jobs go on", async () => {
+Deno.test("standalone killed with -9 keeps every acknowledged write, and its jobs continue", async () => {
   await inFolder(async (folder) => {
     const data = `${folder}/data`;
     const args = ["--data-dir", data, "--kubeconfig", `${folder}/config`];
@@ -115,7 +115,7 @@ Deno.test("standalone killed with -9 has every acknowledged write, and its jobs 
   });
 });
 
-Deno.test("standalone says that its folder is in use, and by which flag to choose another port", async () => {
+Deno.test("standalone reports a folder in use, and names the flag of a port that is taken", async () => {
   await inFolder(async (folder) => {
     const process = await startStandaloneProcess(["--data-dir", `${folder}/a`]);
     try {

@@ -52,7 +52,7 @@ async function kill({ folder }: Standalone): Promise<void> {
   }
 }
 
-Deno.test("the example trial controller goes on where it was killed", () =>
+Deno.test("the example trial controller continues where it was killed", () =>
   withStandalone(async (standalone) => {
     const { client } = standalone;
     await install(standalone);

@@ -42,7 +42,7 @@ async function pushUntilTaken(
   }, { everyMs: 100 }).then(({ stop }) => stop);
 }
 
-Deno.test("the next owner goes on with a trial's log, and stops whom the last one had decided to stop", async () => {
+Deno.test("the next owner continues a trial's log, and stops the trial that the last one had decided to stop", async () => {
   const port = freePort();
   const address = `127.0.0.1:${port}`;
   const folder = await Deno.makeTempDir({ prefix: "milepost-log-" });

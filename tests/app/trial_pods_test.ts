@@ -94,7 +94,7 @@ Deno.test("the pods of a trial know its name where they train, and carry its lab
       assert.equal(await ended(standalone, "initializer"), "Succeeded");
     });
 
-    await t.step("a pod that asks for Istio's sidecar keeps its word", async () => {
+    await t.step("a pod that asks for Istio's sidecar keeps its label", async () => {
       const asking = podOf("t1", "mesh", [running("node", "true")]);
       const labels = { ...asking.metadata?.labels, [ISTIO]: "true" };
       const metadata = { ...asking.metadata, labels };
@@ -132,7 +132,7 @@ Deno.test("a trial's TrainJob trains with the trial's name, and its pods have th
     assert.equal(items.length, 1);
   }));
 
-Deno.test("a pod that names a Trial is made also where no cluster ever heard of Trials", () =>
+Deno.test("a pod that names a Trial is created also in a cluster without the kind Trial", () =>
   withStandalone(async ({ client }) => {
     const made = await client.create(KINDS.pod, podOf("t1", "node", [running("node", "true")]));
     const { metadata, spec } = made;

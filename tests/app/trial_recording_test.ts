@@ -24,7 +24,7 @@ import {
 const GREATER = lossAbove("0.5", 2);
 const shared = shareStandalone(prepareTrials);
 
-Deno.test("a trial whose rule is met is told so, and is stopped with its job; its observation is kept", async () => {
+Deno.test("a trial whose rule is met gets control.stop, and is stopped with its job; its observation is kept", async () => {
   const standalone = shared();
   const { client } = standalone;
   await startTrial(client, "bad", GREATER);
@@ -69,7 +69,7 @@ Deno.test("a trial whose rule is met is told so, and is stopped with its job; it
   });
 });
 
-Deno.test("a trial that goes well is recorded and left alone, and its job's end waits for nothing", async () => {
+Deno.test("a trial whose rules are not met is recorded and not stopped, and its job ends without delay", async () => {
   const standalone = shared();
   const { client } = standalone;
   await startTrial(client, "good", GREATER);
@@ -97,7 +97,7 @@ const answers: Record<string, { value: string; status: number; warns: boolean; s
   "NaN": { value: "NaN", status: 200, warns: true, stops: true },
 };
 
-Deno.test("what is no number is told, and what is worst stops the trial", async (t) => {
+Deno.test("a value that is not a number is reported, and the worst value stops the trial", async (t) => {
   const standalone = shared();
   const { client } = standalone;
   const rule = lossAbove("100");
@@ -119,7 +119,7 @@ Deno.test("what is no number is told, and what is worst stops the trial", async 
   }
 });
 
-Deno.test("while the observation log is down a trial's push is told to come again, and its progress is shown", () =>
+Deno.test("while the observation log is down a trial's push gets 503, and its progress is shown", () =>
   withStandalone(async (standalone) => {
     const { client } = standalone;
     await prepareTrials(client);

@@ -151,7 +151,7 @@ Deno.test("the previous version and this one serve side by side, whichever of th
   await endOldLog();
   const log = await startLog(client, port, folder);
   cleanup.defer(() => log.stop());
-  await t.step("this version goes on with its log, and leads", async () => {
+  await t.step("this version continues its log, and leads", async () => {
     await push(current, 4);
     await kill(old);
     await until("the new one leads", () => leads(current));
@@ -169,7 +169,7 @@ Deno.test("the previous version and this one serve side by side, whichever of th
     }
   });
 
-  await t.step("and leads again after it", async () => {
+  await t.step("the previous version leads again", async () => {
     await kill(current);
     await until("the old one leads", () => leads(oldAgain));
     await push(oldAgain, 8);

@@ -68,7 +68,7 @@ const sample = (progressPercentage: number, ms: number) => ({
   lastUpdatedTime: new Date(ms).toISOString(),
 });
 
-Deno.test("a pod's histories, gzip bodies and impossible times arrive as they should", async () => {
+Deno.test("a pod's histories, gzip bodies and implausible times reach the TrainJob correctly", async () => {
   await withStandalone(async (standalone) => {
     const { client } = standalone;
     const { token, startMs } = await runningPod(standalone);

@@ -59,7 +59,7 @@ Deno.test("bundle() makes one file that runs alone", async (t) => {
     assert.equal(code, 0, stderr);
     assert.equal(stdout, crdYaml());
   });
-  await t.step("wrong use is one line and exit code 2", async () => {
+  await t.step("wrong usage prints one line and exits with 2", async () => {
     const { code, stderr } = await alone.milepost(["manager", "--webhook-port", "many"]);
     assert.equal(code, 2);
     assert.match(stderr, /^milepost: [^\n]*--webhook-port[^\n]*\n$/);

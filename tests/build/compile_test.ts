@@ -34,7 +34,7 @@ for (const [sentence, { stderr, want }] of Object.entries(failures)) {
   });
 }
 
-Deno.test("compileArguments() takes the names that images give to machines", () => {
+Deno.test("compileArguments() accepts the names of platforms that images use", () => {
   const args = compileArguments({ target: "arm64", output: "out", source: "milepost.js" });
   assert.ok(args.includes("--target=aarch64-unknown-linux-gnu"), args.join(" "));
   assert.deepEqual(args.slice(-2), ["--output=out", "milepost.js"]);

@@ -183,7 +183,7 @@ Deno.test({
         assert.match(await ok(["explain", "pod.spec.containers"]), /image/);
       });
 
-      await t.step("get -w shows a job's way", async () => {
+      await t.step("get -w shows each state of a job", async () => {
         const watching = new Deno.Command("kubectl", {
           args: ["get", "trainjobs", "-w"],
           env: { KUBECONFIG: standalone.kubeconfig, HOME: standalone.folder },
@@ -203,7 +203,7 @@ Deno.test({
         await Promise.all([reading, watching.status]);
       });
 
-      await t.step("delete takes the children, or leaves them, as it is told", async () => {
+      await t.step("delete removes the children or orphans them, by --cascade", async () => {
         await ok(["delete", "trainjob", "one", "--cascade=foreground", "--timeout=60s"]);
         assert.equal(await ok(["get", "jobset", "one", "--ignore-not-found"]), "");
         await ok(["delete", "trainjob", "watched", "--cascade=background"]);

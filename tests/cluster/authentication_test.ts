@@ -51,13 +51,13 @@ for (const authentication of ["local+review", "review"]) {
       const [token, otherToken] = [await tokenOf(attack, pod), await tokenOf(attack, other)];
       const key = { namespace: NAMESPACE, name: pod.metadata?.name ?? "" };
 
-      await t.step("its own pod's push is taken, another's is not", async () => {
+      await t.step("its own pod's push is accepted, another's is not", async () => {
         assert.equal(await push("job", token), 200);
         assert.equal(await push("job", otherToken), 403);
         const forged = `${token.slice(0, token.lastIndexOf("."))}.AAAA`;
         assert.equal(await push("job", forged), 401);
       });
-      await t.step("upstream's audience is taken for its own job", async () => {
+      await t.step("upstream's audience is accepted for its own job", async () => {
         const wrong = await tokenOf(attack, pod, jobAudience(TRAINJOB, NAMESPACE, "other"));
         assert.equal(await push("job", wrong), 401);
         const own = await tokenOf(attack, pod, jobAudience(TRAINJOB, NAMESPACE, "job"));
@@ -81,7 +81,7 @@ for (const authentication of ["local+review", "review"]) {
         // Also by a token that nobody has seen before.
         assert.equal(await push("job", await tokenOf(attack, pod)), 200);
       });
-      await t.step("once it is gone it does not", async () => {
+      await t.step("once it is deleted its token is refused", async () => {
         await refusedWithinASecond({
           client,
           kind: KINDS.pod,
@@ -90,7 +90,7 @@ for (const authentication of ["local+review", "review"]) {
           push: () => push("job", token),
         });
       });
-      await t.step("a service account that is deleted, and made anew", async () => {
+      await t.step("a service account is deleted, and created again", async () => {
         const account = { namespace: NAMESPACE, name: "other" };
         await refusedOnceMadeAnew(client, account, () => push("other", otherToken));
       });

@@ -22,7 +22,7 @@ async function withPython(
   await withCluster((cluster) => work(python.bin, cluster));
 }
 
-Deno.test("the Kubeflow SDK's session goes as on the embedded control plane", () =>
+Deno.test("the Kubeflow SDK's session works as on the embedded control plane", () =>
   withPython("kubeflow==0.5.0", (bin, { plane }) => {
     const { client, kubeconfig, folder: home } = plane;
     return checkSdkSession({ client, kubeconfig, home, bin });
@@ -36,7 +36,7 @@ function metric({ metrics }: TrainerStatus, name: string): number {
   return Number(metrics?.find((one) => one.name === name)?.value);
 }
 
-Deno.test("Transformers' KubeflowCallback reports from a TrainJob's pod by itself", () =>
+Deno.test("Transformers' KubeflowCallback reports from a TrainJob's pod", () =>
   withPython("transformers==5.23.0", async (bin, { plane: { client }, kubectl }) => {
     const runtime = shellRuntime("transformers", `${bin}/python ${training}`);
     await client.create(KINDS.clusterTrainingRuntime, runtime);

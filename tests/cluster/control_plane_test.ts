@@ -51,7 +51,7 @@ Deno.test("withControlPlane() restarts in place, authorizes and audits, and ends
   await isGone(folder);
 });
 
-Deno.test("withControlPlane() says what a program said that did not start", async () => {
+Deno.test("withControlPlane() reports the output of a program that did not start", async () => {
   const flags = { apiServer: ["--no-such-flag"] };
   const failing = withControlPlane(() => Promise.resolve(), { flags });
   await assert.rejects(failing, /kube-apiserver did not start:[^]*unknown flag: --no-such-flag/);

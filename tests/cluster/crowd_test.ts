@@ -32,7 +32,7 @@ async function jobsOf(client: KubeClient): Promise<number> {
   return (await client.list(KINDS.job, { namespace: "default" })).items.length;
 }
 
-Deno.test("500 TrainJobs created at once converge although 5 managers are killed, and nothing is made twice", () =>
+Deno.test("500 TrainJobs created at once converge although five managers are killed, and nothing is made twice", () =>
   withCluster(async ({ plane, manager }) => {
     const { client } = plane;
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("crowd", "true"));

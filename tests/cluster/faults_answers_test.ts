@@ -133,7 +133,7 @@ const CASES: Record<string, (world: World) => Promise<void>> = {
   "etcd is compacted under the watches (410)": historyIsCompacted,
 };
 
-Deno.test("the manager goes on whatever the API server answers", async (t) => {
+Deno.test("the manager survives every answer of the API server", async (t) => {
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane({ audit: AUDIT_WRITES });
   cleanup.defer(() => plane.stop());

@@ -187,7 +187,7 @@ const CASES: Record<string, (cluster: Cluster) => Promise<void>> = {
   "a namespace is deleted in the middle": namespaceIsDeleted,
 };
 
-Deno.test("the manager goes on whatever happens around it", (t) =>
+Deno.test("the manager survives faults around it", (t) =>
   withCluster(async (cluster) => {
     for (const [name, run] of Object.entries(CASES)) {
       await t.step({

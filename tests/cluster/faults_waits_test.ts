@@ -100,7 +100,7 @@ async function watchesAreCut(): Promise<void> {
   await assertCreatedOnce(plane, names);
 }
 
-Deno.test("the manager outlasts an API server that is away, and watches that do not hold", async (t) => {
+Deno.test("the manager survives an unreachable API server, and watches that are cut", async (t) => {
   // Waiting is all they do, so they wait together; what they leave is counted after both.
   const together = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
   await Promise.all([

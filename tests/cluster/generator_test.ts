@@ -56,7 +56,7 @@ Deno.test("runLoad() sends a count of whole pushes over connections that are kep
   assert.ok(parsed.every((it) => !Number.isNaN(Date.parse(it.lastUpdatedTime))));
 });
 
-Deno.test("runLoad() makes a handshake for each push where it is told so, from all its addresses", async () => {
+Deno.test("runLoad() can make a handshake for each push, from all its addresses", async () => {
   const peers = new Set<string | undefined>();
   await withServer((message, response) => {
     peers.add(message.socket.remoteAddress);

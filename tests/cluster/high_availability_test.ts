@@ -36,7 +36,7 @@ async function pushed(reporter: Reporter, manager: TestManager, percentage: numb
   return code === 200;
 }
 
-Deno.test("the other replica goes on within the lease and 2 s after kill -9 of the leader", () =>
+Deno.test("the other replica leads within the lease duration and 2 s after kill -9 of the leader", () =>
   withCluster(async ({ plane, installation, manager: first }) => {
     const { client } = plane;
     const second = await installation.startManager({ env: { POD_NAME: "second", POD_UID: "2" } });

@@ -63,7 +63,7 @@ async function completed({ plane }: Cluster, name: string) {
   }, { timeoutMs: 60_000 });
 }
 
-Deno.test("`--jobset auto` leaves JobSets to upstream's controller from when it is there", async (t) => {
+Deno.test("`--jobset auto` leaves JobSets to upstream's controller as soon as that is installed", async (t) => {
   await withCluster(async (cluster) => {
     const { plane, kubectl } = cluster;
     const { client } = plane;
@@ -97,18 +97,21 @@ Deno.test("`--jobset auto` leaves JobSets to upstream's controller from when it 
         assert.equal(jobSet.spec?.managedBy, undefined);
       });
 
-      await t.step("a JobSet of a user goes to whom it names", async () => {
+      await t.step("a user's JobSet is executed by the controller that it names", async () => {
         await client.create(KINDS.jobSet, ownJobSet("theirs"));
         await client.create(KINDS.jobSet, ownJobSet("ours", MILEPOST_JOBSET_CONTROLLER));
         await completed(cluster, "theirs");
         await completed(cluster, "ours");
       });
 
-      await t.step("a job from before is suspended and deleted by who began it", async () => {
-        await kubectl(["delete", "trainjob", "before", "--cascade=foreground", "--timeout=60s"]);
-      });
+      await t.step(
+        "an earlier job is suspended and deleted by the controller that started it",
+        async () => {
+          await kubectl(["delete", "trainjob", "before", "--cascade=foreground", "--timeout=60s"]);
+        },
+      );
 
-      await t.step("neither has written to the other's", async () => {
+      await t.step("neither controller has written to the other's JobSets", async () => {
         const audited = await plane.auditLog();
         const own = ["milepost jobs", "milepost jobsets", "milepost jobsets/status"];
         assert.deepEqual(

@@ -69,7 +69,7 @@ function createsLater(client: KubeClient, pod: Pod, isSo: (pod: Pod) => boolean)
 const isOurs = (pod: Pod) =>
   pod.spec?.containers[0]?.env?.some(({ name }) => name.startsWith("KUBEFLOW_TRAINER")) ?? false;
 
-Deno.test("a trial's pod comes to the same with Katib's webhook before ours, after it, and without", () =>
+Deno.test("a trial's pod is the same with Katib's webhook before Milepost's, after it, and without it", () =>
   withCluster(async ({ plane }) => {
     const { client } = plane;
     await installTrial({ plane });
@@ -132,7 +132,7 @@ Deno.test("the shipped patch keeps Katib's webhook away from trial pods, and the
         const made = tried(client, initializer);
         return await made.then(() => false, (error) => /primary container/.test(String(error)));
       });
-      await t.step("without it the manager says what does not work", async () => {
+      await t.step("without the patch the manager logs what does not work", async () => {
         await until(
           "its log says it",
           async () => /Katib's webhook is called for the pods of trials/.test(await manager.log()),
@@ -144,7 +144,7 @@ Deno.test("the shipped patch keeps Katib's webhook away from trial pods, and the
           );
         });
       });
-      await t.step("with it Katib's webhook is not called for trial pods", async () => {
+      await t.step("with the patch Katib's webhook is not called for trial pods", async () => {
         await patch({ kubectl });
         const { webhooks } = await client.get(KINDS.mutatingWebhookConfiguration, { name });
         assert.deepEqual(webhooks?.map((it) => it.matchConditions?.map((one) => one.name)), [

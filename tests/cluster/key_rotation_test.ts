@@ -22,7 +22,7 @@ async function exchangeKeys(
   await apiServer.start();
 }
 
-Deno.test("tokens of a new key are taken, and those of a key that has gone are not any more", () =>
+Deno.test("tokens of a new key are accepted, and those of a removed key are refused", () =>
   withControlPlane(async (plane) => {
     const { client, folder } = plane;
     await using cleanup = new AsyncDisposableStack();

@@ -79,7 +79,7 @@ Deno.test("kubectl reads and follows logs, waits, and describes on a real contro
       assert.match(await kubectl(["api-resources"]), /clustertrainingruntimes/);
     });
 
-    await t.step("nobody reads a log at the node itself without leave", async () => {
+    await t.step("a log at the node itself cannot be read without the right", async () => {
       const node = await client.get(KINDS.node, { name: "node-a" });
       const port = node.status?.daemonEndpoints?.kubeletEndpoint?.Port;
       const address = node.status?.addresses?.find(({ type }) => type === "InternalIP")?.address;

@@ -256,7 +256,7 @@ function failingRuntime() {
   });
 }
 
-Deno.test("the manager needs what its role gives, and no more", (t) =>
+Deno.test("the manager needs exactly the rights of its role", (t) =>
   withCluster(async (cluster) => {
     const { plane, manager } = cluster;
     await plane.client.create(KINDS.clusterTrainingRuntime, shellRuntime("long", "sleep 600"));

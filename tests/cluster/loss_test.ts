@@ -16,7 +16,7 @@ function freeze({ apiServer: { pid } }: ControlPlane): Disposable {
   return { [Symbol.dispose]: () => Deno.kill(pid, "SIGCONT") };
 }
 
-Deno.test("acknowledged progress is lost as documented, and no more, whatever ends its owner", async () => {
+Deno.test("no more acknowledged progress is lost than documented, however its owner ends", async () => {
   const plane = await startControlPlane();
   try {
     const { kubeconfig } = await install(plane);
@@ -32,7 +32,7 @@ Deno.test("acknowledged progress is lost as documented, and no more, whatever en
   }
 });
 
-Deno.test("SIGTERM ends the owner within 10 s though the API server hangs, and tells what is left", async () => {
+Deno.test("SIGTERM ends the owner within 10 s although the API server hangs, and it logs what is left", async () => {
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane();
   cleanup.defer(() => plane.stop());

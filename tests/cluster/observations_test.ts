@@ -24,7 +24,7 @@ const GROUP = {
   }],
 };
 
-Deno.test("a real API server says who may read an observation, and when no more", (t) =>
+Deno.test("a real API server decides who may read an observation, and for how long", (t) =>
   withCluster(async ({ plane, manager }) => {
     const { client } = plane;
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 600"));
@@ -48,7 +48,7 @@ Deno.test("a real API server says who may read an observation, and when no more"
       return status;
     };
 
-    await t.step("whoever may get the TrainJob, with a token for it", async () => {
+    await t.step("an account that may get the TrainJob can read, with a token for it", async () => {
       const { status, body } = await reader.read(at, NAME);
       assert.equal(status, 200, JSON.stringify(body));
       assert.partialDeepStrictEqual(body, {
@@ -57,12 +57,12 @@ Deno.test("a real API server says who may read an observation, and when no more"
         log: [{ name: "loss", value: "0.5" }],
       });
     });
-    await t.step("not with a token for pushes, or for the API server", async () => {
+    await t.step("a token for pushes, or for the API server, is refused", async () => {
       assert.equal(await codeOf(await tokenFor(PUSH_AUDIENCE)), 401);
       const { iss } = JSON.parse(atob(reader.token.split(".")[1] ?? ""));
       assert.equal(await codeOf(await tokenFor(String(iss))), 401);
     });
-    await t.step("not an account without the right, until its group has it", async () => {
+    await t.step("an account without the right is refused until its group has it", async () => {
       const token = await tokenFor(OBSERVATION_AUDIENCE, "default");
       assert.equal(await codeOf(token), 403);
       const answer = await client.raw(
@@ -79,7 +79,7 @@ Deno.test("a real API server says who may read an observation, and when no more"
         everyMs: 500,
       });
     });
-    await t.step("not an account that is gone", async () => {
+    await t.step("a deleted account is refused", async () => {
       assert.equal(await codeOf(reader.token), 200);
       await client.delete(KINDS.serviceAccount, inDefault("observer"));
       await until("a refusal", async () => await codeOf(reader.token) === 401, {

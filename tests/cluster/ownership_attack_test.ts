@@ -322,7 +322,7 @@ async function compare(
   }
 }
 
-Deno.test("with the admission policy nobody reports for a TrainJob of somebody else", (t) =>
+Deno.test("with the admission policy no user can report for somebody else's TrainJob", (t) =>
   withCluster(async (cluster) => {
     const attack = await createAttack(cluster, { policy: true });
     const { client } = cluster.plane;
@@ -346,7 +346,7 @@ Deno.test("with the admission policy nobody reports for a TrainJob of somebody e
     assert.deepEqual(touched.map(nameOf), [], "what the attacker says shows nowhere");
   }, { inProcess: true }));
 
-Deno.test("without the admission policy these ways lead to a TrainJob of somebody else, and no others", (t) =>
+Deno.test("without the admission policy only the listed attempts reach somebody else's TrainJob", (t) =>
   withCluster(async (cluster) => {
     const attack = await createAttack(cluster, { policy: false });
     await compare(t, await makeAll(attack), "without");

@@ -57,7 +57,7 @@ async function startReplicas(
   return states[0] === 1 ? { leader: one, follower: two } : { leader: two, follower: one };
 }
 
-Deno.test("a leader that is killed is followed within the lease and 2 s, one that stops at once", () =>
+Deno.test("a killed leader is replaced within the lease duration and 2 s, a stopped one at once", () =>
   withCluster(async ({ plane, installation, manager: first }) => {
     const { client } = plane;
     // The replicas of this test are its own, behind Services.

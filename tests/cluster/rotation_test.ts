@@ -125,7 +125,7 @@ async function startReplica(
   return manager;
 }
 
-Deno.test("certificates rotate before they expire and when the Secret is deleted, and nobody fails twice", async (t) => {
+Deno.test("certificates rotate before they expire and when the Secret is deleted, and no caller fails twice", async (t) => {
   await withCluster(async ({ plane, installation, manager: first }) => {
     const { client } = plane;
     // The replicas of this test are its own, behind Services.

@@ -59,7 +59,7 @@ async function begin(client: KubeClient, name: string): Promise<Stop> {
   };
 }
 
-Deno.test("a stop is written once by owners that overlap, and never over another's write", async (t) => {
+Deno.test("a stop is written once by overlapping owners, and never over another's write", async (t) => {
   const plane = await startControlPlane({ scheduler: false, controllerManager: false });
   try {
     const crds = [...crdManifests(), trialCrd()];

@@ -87,7 +87,7 @@ for (const [sentence, [value, want]] of Object.entries(bad)) {
   });
 }
 
-Deno.test("`readEarlyStopping()` says where text is no JSON", () => {
+Deno.test("`readEarlyStopping()` gives the position at which text is not JSON", () => {
   const [problem] = problemsOf(readEarlyStopping('{"objective": '));
   assert.match(problem ?? "", /^: must be JSON: /);
 });

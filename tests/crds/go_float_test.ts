@@ -145,7 +145,7 @@ Deno.test("readGoFloat() reads every number as JavaScript writes it", () => {
   }));
 });
 
-Deno.test("readGoFloat() takes no text that JavaScript takes for a number and Go does not", () => {
+Deno.test("readGoFloat() refuses text that is a number in JavaScript but not in Go", () => {
   const characters = fc.constantFrom(..."0123456789.eE+-_xXinfINFaNAtyob ");
   fc.assert(
     fc.property(fc.string({ unit: characters, maxLength: 12 }), (text) => {

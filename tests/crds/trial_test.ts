@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { trialSchema } from "../../crds/trial.ts";
 
-Deno.test("trialSchema keeps rules that leave parts out, as Katib does a start step of 0", () => {
+Deno.test("trialSchema keeps rules with missing fields, as Katib leaves out a start step of 0", () => {
   const rules = [{ name: "loss", value: "0.5", comparison: "less" }, {}];
   const trial = trialSchema.parse({
     apiVersion: "kubeflow.org/v1beta1",

@@ -312,7 +312,7 @@ const CASES: Readonly<
 };
 
 for (const [name, { parse, given, held }] of Object.entries(CASES)) {
-  Deno.test(`\`WATCHED\` holds of ${name}`, () => {
+  Deno.test(`\`WATCHED\` keeps the fields of ${name}`, () => {
     assert.deepEqual(parse(given), held);
   });
 }

@@ -67,7 +67,7 @@ Deno.test("parts() run two replicas that need no privilege", () => {
   );
 });
 
-Deno.test("parts() tell the manager who it is, in settings that it takes", () => {
+Deno.test("parts() give the manager its name and namespace, in settings that it has", () => {
   const schema = z.object({
     template: z.object({
       spec: z.object({
@@ -173,7 +173,7 @@ Deno.test("parts() fit into the annotation that client-side apply keeps", () => 
 /** Names of metrics in PromQL. */
 const metricsIn = (text: string) => new Set(text.match(/\bmilepost_[a-z_]+/g) ?? []);
 
-Deno.test("dashboard() and the alerts ask for metrics that the manager has", async () => {
+Deno.test("dashboard() and the alerts query metrics that the manager has", async () => {
   const known = new Set((await createMetrics().registry.getMetricsAsJSON()).map((it) => it.name));
   const asked = metricsIn(JSON.stringify([dashboard(), find("PrometheusRule")]));
   assert.ok(asked.size > 10);

@@ -28,7 +28,7 @@ const podSchema = z.object({
   }),
 });
 
-Deno.test("observationLog() is told by flags that the command has", async () => {
+Deno.test("observationLog() uses flags that the command has", async () => {
   const [container] = podSchema.parse(find("Deployment").spec).template.spec.containers;
   const [command, ...args] = container.args;
   assert.equal(command, "observation-log");
@@ -73,7 +73,7 @@ Deno.test("observationLog() has one process on its disk", () => {
   });
 });
 
-Deno.test("observationLog() is reached by the manager and by Katib's own parts, and reaches nobody", () => {
+Deno.test("observationLog() admits the manager and Katib's own parts, and has no egress", () => {
   const policy = z.object({
     ingress: z.tuple([z.object({ from: z.array(z.unknown()), ports: z.array(z.unknown()) })]),
     egress: z.tuple([]),
@@ -83,7 +83,7 @@ Deno.test("observationLog() is reached by the manager and by Katib's own parts, 
   assert.ok(!JSON.stringify(policy.ingress[0].from).includes('"podSelector":{}'));
 });
 
-Deno.test("observationLogPatch() tells the manager a sink that it takes", () => {
+Deno.test("observationLogPatch() gives the manager a sink that its settings accept", () => {
   const { patch } = observationLogPatch(DEFAULTS);
   const [{ value }] = z.tuple([z.object({ value: z.string() })]).parse(parseYaml(patch));
   const [flag, sink] = [value.slice(0, value.indexOf("=")), value.slice(value.indexOf("=") + 1)];
@@ -95,7 +95,7 @@ Deno.test("observationLogPatch() tells the manager a sink that it takes", () => 
   assert.deepEqual(observationSink, { kind: "grpc", address: `${OBSERVATION_LOG}:6789` });
 });
 
-Deno.test("generatedFiles() have the component that any overlay can take up", () => {
+Deno.test("generatedFiles() have the component, which any overlay can use", () => {
   const text = generatedFiles()["kustomize/components/observation-log/kustomization.yaml"] ?? "";
   assert.partialDeepStrictEqual(parseYaml(text), {
     kind: "Component",

@@ -142,7 +142,7 @@ Deno.test("`startServer()` limits the connections of a peer", async () => {
   await server.close(1000);
 });
 
-Deno.test("`startServer()` limits the new connections of a peer, also where none is held", async () => {
+Deno.test("`startServer()` limits the new connections of a peer, also if none is kept", async () => {
   const server = await start({ connections: { newPerPeer: { ratePerSecond: 0.001, burst: 2 } } });
   for (let time = 0; time < 2; time++) {
     const client = await dial(server.port, post("1"));
@@ -266,7 +266,7 @@ Deno.test("`close()` cuts off what does not finish in time", async () => {
   await client.closed;
 });
 
-Deno.test("`startServer()` throws where the port is taken", async () => {
+Deno.test("`startServer()` throws if the port is taken", async () => {
   const server = await start();
   await assert.rejects(
     start({ port: server.port }),

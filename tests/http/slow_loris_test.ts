@@ -149,7 +149,7 @@ Deno.test("`startServer()` cuts a client that sends on and on while its answer i
   await bench.reviews.close();
 });
 
-Deno.test("`startServer()` has room for honest peers where one holds all it may", async () => {
+Deno.test("`startServer()` has room for other peers if one holds all the connections of its limit", async () => {
   const bench = hostileBench();
   const server = await startTestServer({
     tls: TLS,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 
-Deno.test("createBoundedCache() forgets the entry that was used longest ago", () => {
+Deno.test("createBoundedCache() evicts the least recently used entry", () => {
   const cache = createBoundedCache<number>(2);
   cache.set("a", 1);
   cache.set("b", 2);
@@ -12,7 +12,7 @@ Deno.test("createBoundedCache() forgets the entry that was used longest ago", ()
   assert.equal(cache.size, 2);
 });
 
-Deno.test("createBoundedCache() forgets an entry by its age", () => {
+Deno.test("createBoundedCache() expires an entry by its age", () => {
   let nowMs = 100;
   const perf = { now: () => nowMs };
   const read = createBoundedCache<number>(2, { ttl: 10, perf });

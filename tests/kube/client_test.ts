@@ -119,7 +119,7 @@ Deno.test("`createClient()` sends each call to its path", () =>
     );
   }));
 
-Deno.test("`list()` sends selectors and tells what it could not read", () =>
+Deno.test("`list()` sends selectors and reports objects that it could not parse", () =>
   withClient(() =>
     Response.json({
       metadata: { resourceVersion: "9", continue: "next" },
@@ -169,7 +169,7 @@ Deno.test("`createClient()` waits as long as 429 and 503 ask for, a few times", 
   const busy = (seconds: string) =>
     refusal(429, "TooManyRequests", "busy", { "retry-after": seconds });
   await t.step(
-    "and then has the answer",
+    "and then returns the response",
     () =>
       withClient(
         (_request, count) => count < 3 ? busy("2") : stored(),
@@ -188,7 +188,7 @@ Deno.test("`createClient()` waits as long as 429 and 503 ask for, a few times", 
       assert.equal(sent.length, 4);
     }));
   await t.step(
-    "but not when told not to, nor for long, nor beyond the deadline",
+    "but not if retries are off, nor for long, nor beyond the deadline",
     () =>
       withClient((_request, count) => busy(count === 2 ? "60" : "3"), async ({ client, sent }) => {
         await assert.rejects(client.get(WIDGET, KEY, { honorRetryAfter: false }), KubeError);
@@ -198,7 +198,7 @@ Deno.test("`createClient()` waits as long as 429 and 503 ask for, a few times", 
       }),
   );
   await t.step(
-    "and tells callers of a minute at most, whatever is asked for",
+    "and reports at most a minute to callers",
     () =>
       withClient(() => busy("86400"), async ({ client }) => {
         await assert.rejects(client.get(WIDGET, KEY), (error) => {
@@ -253,7 +253,7 @@ Deno.test("`createClient()` names an object that it cannot read, and a call with
     },
   ));
 
-Deno.test("`raw()` answers refusals as they are", () =>
+Deno.test("`raw()` returns refusals as they are", () =>
   withClient(() => refusal(403, "Forbidden"), async ({ client, sent, reports }) => {
     const response = await client.raw("/healthz?verbose=1", { method: "POST", body: "{}" });
     assert.equal(response.status, 403);

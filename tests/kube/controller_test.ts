@@ -59,7 +59,7 @@ Deno.test("`createController()` reconciles a key once for many calls before it i
   await running;
 });
 
-Deno.test("`createController()` never works on one key twice at a time, but on several keys", async () => {
+Deno.test("`createController()` works on several keys at a time, but never twice on one", async () => {
   let most = 0;
   const atWork = new Map<string, number>();
   const total = new Map<string, number>();
@@ -99,7 +99,7 @@ Deno.test("`createController()` tries again later and later after errors, until 
   });
 });
 
-Deno.test("`createController()` heeds how long the server asks to wait", async () => {
+Deno.test("`createController()` waits as long as the server asks for", async () => {
   let calls = 0;
   const busy = new KubeError("busy", { code: 429, reason: "TooManyRequests", retryAfterMs: 4000 });
   const reconcile = () => ++calls === 1 ? Promise.reject(busy) : Promise.resolve();
@@ -112,7 +112,7 @@ Deno.test("`createController()` heeds how long the server asks to wait", async (
   });
 });
 
-Deno.test("`createController()` comes back when the reconciliation asks for it", async () => {
+Deno.test("`createController()` requeues when the reconciliation asks for it", async () => {
   let calls = 0;
   const reconcile = () => Promise.resolve(++calls === 1 ? { requeueAfterMs: 60_000 } : undefined);
   await withController(reconcile, async ({ clock, controller, outcomes }) => {
@@ -161,7 +161,7 @@ Deno.test("`run()` settles after abort, when the key in hand is done", async () 
   await assert.rejects(controller.run(stop.signal), /once/);
 });
 
-Deno.test("`run()` settles at once with a signal that is aborted already", async () => {
+Deno.test("`run()` settles at once with an aborted signal", async () => {
   const controller = createController({
     name: "test",
     clock: new FakeClock(),
@@ -171,7 +171,7 @@ Deno.test("`run()` settles at once with a signal that is aborted already", async
   await controller.run(AbortSignal.abort());
 });
 
-Deno.test("`createController()` refuses a number of workers that cannot work", () => {
+Deno.test("`createController()` refuses an invalid number of workers", () => {
   const reconcile = () => Promise.resolve();
   for (const workers of [0, -1, 1.5, NaN]) {
     assert.throws(() => createController({ name: "test", reconcile, workers }), RangeError);

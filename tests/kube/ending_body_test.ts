@@ -27,7 +27,7 @@ async function withSilentServer(work: (url: string) => Promise<void>): Promise<v
 const open = async (url: string, signal: AbortSignal) =>
   endingWith(await fetch(url, { signal }), signal);
 
-Deno.test("`endingWith()` ends a body by its signal also after garbage was collected", async () => {
+Deno.test("`endingWith()` ends a body by its signal also after a garbage collection", async () => {
   await withSilentServer(async (url) => {
     const ending = new AbortController();
     const reader = (await open(url, ending.signal)).body?.getReader();
@@ -42,7 +42,7 @@ Deno.test("`endingWith()` ends a body by its signal also after garbage was colle
   });
 });
 
-Deno.test("`endingWith()` leaves an answer as it is: status, headers, the whole body, none", async () => {
+Deno.test("`endingWith()` keeps a response as it is: status, headers, whole body, no body", async () => {
   const { signal } = new AbortController();
   const whole = new Response("text", { status: 418, headers: { "x-a": "b" } });
   const answer = endingWith(whole, signal);
@@ -53,7 +53,7 @@ Deno.test("`endingWith()` leaves an answer as it is: status, headers, the whole 
   assert.equal(endingWith(none, signal), none);
 });
 
-Deno.test("`endingWith()` hands a reader's leaving on to the connection", async () => {
+Deno.test("`endingWith()` passes a reader's cancellation on to the connection", async () => {
   let left: unknown;
   const endless = new ReadableStream({ cancel: (reason) => void (left = reason) });
   const answer = endingWith(new Response(endless), new AbortController().signal);

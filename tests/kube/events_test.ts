@@ -74,7 +74,7 @@ Deno.test("`record()` writes a core/v1 event with its times", async () => {
   });
 });
 
-Deno.test("`record()` counts the same event within ten minutes and begins anew after them", async () => {
+Deno.test("`record()` counts the same event within ten minutes, and writes a new one after that", async () => {
   const { clock, recorder, events, writes } = world();
   recorder.record(JOB, STARTED);
   recorder.record(JOB, STARTED);
@@ -94,7 +94,7 @@ Deno.test("`record()` counts the same event within ten minutes and begins anew a
   assert.deepEqual(events().map((event) => event.count), [3, 1, 1, 1]);
 });
 
-Deno.test("`record()` writes anew what the server has forgotten", async () => {
+Deno.test("`record()` writes an event again that the server has deleted", async () => {
   const { recorder, store, events } = world();
   recorder.record(JOB, STARTED);
   await recorder.flush();
@@ -185,7 +185,7 @@ Deno.test("`run()` writes as events come, and after abort what is left, then set
   assert.equal(clock.sleeping, 0);
 });
 
-Deno.test("`run()` settles two seconds after abort though the server is away", async () => {
+Deno.test("`run()` settles two seconds after abort if the server is unreachable", async () => {
   const { clock, recorder, faults, dropped } = world();
   faults.push(...Array.from({ length: 50 }, () => new TransportError("no answer")));
   const stop = new AbortController();

@@ -30,7 +30,7 @@ function believer() {
   };
 }
 
-Deno.test("`createInformerCache()` tells each change once, by whatever mix of watch and list", () => {
+Deno.test("`createInformerCache()` reports each change once, by any mix of watch and list", () => {
   const write: fc.Arbitrary<Write> = fc.record({
     type: fc.constantFrom("put", "remove"),
     name: fc.constantFrom("a", "b", "c", "d"),
@@ -73,7 +73,7 @@ Deno.test("`createInformerCache()` tells each change once, by whatever mix of wa
   }));
 });
 
-Deno.test("`replace()` keeps what is there but cannot be read", () => {
+Deno.test("`replace()` keeps an object whose new form cannot be parsed", () => {
   const cache = createInformerCache<Widget>({});
   cache.put(widget("a", "red", { resourceVersion: "1" }));
   assert.deepEqual(cache.replace([], ["ns/a"]), []);

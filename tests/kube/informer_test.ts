@@ -67,7 +67,7 @@ async function withInformer(
 
 const nothing = () => {};
 
-Deno.test("`createInformer()` lists in pages, then tells each change once", () =>
+Deno.test("`createInformer()` lists in pages, then reports each change once", () =>
   withInformer((server) => {
     for (const name of ["a", "b", "c", "d", "e"]) server.put(widget(name));
   }, async ({ server, informer, changes, restarts }) => {
@@ -107,7 +107,7 @@ Deno.test("`keep` decides what is held, also when an object changes", () =>
     await until("nothing is left", () => informer.list().length === 0);
   }, { keep: ({ spec }) => spec?.color === "red" }));
 
-Deno.test("`createInformer()` holds once what objects repeat", () =>
+Deno.test("`createInformer()` shares equal parts of objects", () =>
   withInformer((server) => {
     server.put({ ...widget("a"), spec: { color: "a color with a long name" } });
     server.put({ ...widget("b"), spec: { color: "a color with a long name" } });
@@ -137,7 +137,7 @@ Deno.test("`createInformer()` lists in one page when the continue token is too o
   client.close();
 });
 
-Deno.test("`createInformer()` lists again after 410 and tells exactly what it missed", () =>
+Deno.test("`createInformer()` lists again after 410 and reports exactly the missed changes", () =>
   withInformer((server) => {
     for (const name of ["kept", "changed", "gone", "replaced"]) server.put(widget(name));
   }, async ({ server, informer, changes, restarts }) => {
@@ -174,7 +174,7 @@ Deno.test("`createInformer()` lists again when 410 comes in the middle of a watc
     assert.deepEqual(changes, ["added ns/a red", "added ns/b red", "added ns/c red"]);
   }));
 
-Deno.test("`createInformer()` goes on where a line was cut by a lost connection", () =>
+Deno.test("`createInformer()` continues after a line was cut by a lost connection", () =>
   withInformer(nothing, async ({ server, changes, restarts }) => {
     const a = server.put(widget("a"));
     await until("a came", () => changes.length === 1);
@@ -188,7 +188,7 @@ Deno.test("`createInformer()` goes on where a line was cut by a lost connection"
     assert.deepEqual(restarts, []);
   }));
 
-Deno.test("`createInformer()` goes on from a bookmark", () =>
+Deno.test("`createInformer()` continues from a bookmark", () =>
   withInformer(nothing, async ({ server, restarts }) => {
     server.bookmark();
     const at = server.resourceVersion;
@@ -219,7 +219,7 @@ Deno.test("`createInformer()` lists again when the garbage comes again", () =>
     assert.match(restarts[0] ?? "", /not an event: "garbage"/);
   }));
 
-Deno.test("`createInformer()` leaves out what it cannot read and keeps its last good state", () =>
+Deno.test("`createInformer()` skips an object that it cannot parse and keeps its last good state", () =>
   withInformer((server) => {
     server.put({ ...widget("bad"), spec: { broken: true } });
     server.put(widget("good"));
@@ -247,13 +247,13 @@ Deno.test("`createInformer()` leaves out what it cannot read and keeps its last 
     );
   }));
 
-Deno.test("`createInformer()` begins a watch anew on which nothing comes", () =>
+Deno.test("`createInformer()` restarts a watch without data", () =>
   withInformer(nothing, async ({ server, restarts }) => {
     await until("several watches were begun", () => server.watchRequests().length >= 3);
     assert.deepEqual(restarts, []);
   }, { idleMs: 20 }));
 
-Deno.test("`createInformer()` waits for a server that is not there yet", async () => {
+Deno.test("`createInformer()` waits for a server that is not running yet", async () => {
   await using server = new FakeApiServer();
   server.failNext(() => refusal(503, "ServiceUnavailable"), 3);
   server.put(widget("a"));
@@ -268,7 +268,7 @@ Deno.test("`createInformer()` waits for a server that is not there yet", async (
   client.close();
 });
 
-Deno.test("`onChange()` survives a listener that throws and ends when told", () =>
+Deno.test("`onChange()` survives a listener that throws, and ends when it is stopped", () =>
   withInformer(nothing, async ({ server, informer, changes }) => {
     const late: string[] = [];
     informer.onChange(() => {
@@ -285,7 +285,7 @@ Deno.test("`onChange()` survives a listener that throws and ends when told", () 
     assert.deepEqual(late, ["added ns/a red"]);
   }));
 
-Deno.test("`get()` answers frozen objects without managedFields", () =>
+Deno.test("`get()` returns frozen objects without managedFields", () =>
   withInformer((server) => {
     const object = widget("a");
     server.put({ ...object, metadata: { ...object.metadata, ...{ managedFields: [{}] } } });

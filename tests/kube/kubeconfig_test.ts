@@ -109,7 +109,7 @@ Deno.test("`loadKubeconfig()` reads YAML and takes relative paths from the file'
     assert.equal(connection.getCurrentUser()?.token, "t");
   }));
 
-Deno.test("`loadKubeconfig()` merges the files of KUBECONFIG: the first word counts", () =>
+Deno.test("`loadKubeconfig()` merges the files of KUBECONFIG: the first value wins", () =>
   inFolder(async (folder) => {
     const first = kubeconfig({ users: [], cluster: { server: "https://first" } });
     const second = kubeconfig({ cluster: { server: "https://second" }, "current-context": "y" });

@@ -34,7 +34,7 @@ function candidate(
   return { elector, link, terms, stop, running: elector.run(stop.signal) };
 }
 
-Deno.test("`createLeaderElector()` has one leader, and another when that one lets go", async () => {
+Deno.test("`createLeaderElector()` has one leader, and another when that one releases the Lease", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   const first = candidate(store, clock, "first");
   await clock.advance(0);
@@ -81,7 +81,7 @@ Deno.test("`createLeaderElector()` stops a leader that is cut off before another
 });
 
 for (const random of [0, 0.99]) {
-  Deno.test(`a leader that dies is followed within the lease and 2 s, with jitter ${random}`, async () => {
+  Deno.test(`a leader that dies is replaced within the lease duration and 2 s, with jitter ${random}`, async () => {
     const [store, clock] = [leaseStore(), new FakeClock()];
     const options = { random: () => random };
     const first = candidate(store, clock, "first", options);
@@ -100,7 +100,7 @@ for (const random of [0, 0.99]) {
   });
 }
 
-Deno.test("`createLeaderElector()` does not believe the holder's clock", async () => {
+Deno.test("`createLeaderElector()` does not trust the holder's clock", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   const slow = new FakeClock(Date.parse("1999-01-01T00:00:00Z"));
   const first = candidate(store, slow, "first");
@@ -133,7 +133,7 @@ Deno.test("`leading` is false as soon as the renew deadline has passed", async (
   await only.running;
 });
 
-Deno.test("`createLeaderElector()` lets go when its work fails, and competes again", async () => {
+Deno.test("`createLeaderElector()` releases the Lease when its work fails, and competes again", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   let terms = 0;
   const only = candidate(store, clock, "only", {
@@ -152,7 +152,7 @@ Deno.test("`createLeaderElector()` lets go when its work fails, and competes aga
   await only.running;
 });
 
-Deno.test("`leading` holds while a leader that was told to stop ends its work", async () => {
+Deno.test("`leading` stays true while a stopped leader ends its work", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   const lastWords: boolean[] = [];
   const only = candidate(store, clock, "only", {
@@ -171,7 +171,7 @@ Deno.test("`leading` holds while a leader that was told to stop ends its work", 
   assert.equal(only.elector.leading, false);
 });
 
-Deno.test("`refresh()` lets a candidate take a lease at once that was let go", async () => {
+Deno.test("`refresh()` lets a candidate take a released Lease at once", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   const annotations = { where: "first" };
   const first = candidate(store, clock, "first", { annotations });
@@ -189,7 +189,7 @@ Deno.test("`refresh()` lets a candidate take a lease at once that was let go", a
   await second.running;
 });
 
-Deno.test("`createLeaderElector()` refuses times that do not fit each other", () => {
+Deno.test("`createLeaderElector()` refuses inconsistent times", () => {
   const store = leaseStore();
   const times = [{ renewMs: 15_000 }, { retryMs: 9000 }];
   for (const options of times) {

@@ -39,7 +39,7 @@ function replica(store: ReturnType<typeof leaseStore>, clock: FakeClock, identit
   };
 }
 
-Deno.test("`Leadership` without an election leads as long as it runs", async () => {
+Deno.test("`Leadership` without an election leads while it runs", async () => {
   const leadership = createLeadership(undefined);
   const changes: boolean[] = [];
   leadership.onChange(() => changes.push(leadership.active));
@@ -95,7 +95,7 @@ Deno.test("`Leadership.locate()` follows the Lease from one replica to the next"
   await Promise.all(running);
 });
 
-Deno.test("`Leadership` is nowhere on a replica whose renewal is late", async () => {
+Deno.test("`Leadership` locates no leader on a replica whose renewal is late", async () => {
   const store = leaseStore();
   const clock = new FakeClock();
   const { leadership, link, run, stop, finish } = replica(store, clock, "a");

@@ -54,12 +54,12 @@ async function issuer(answer: (count: number) => Response | Promise<Response>): 
   };
 }
 
-Deno.test("`OidcTokens` uses a token that is good, and asks nobody", async () => {
+Deno.test("`OidcTokens` uses a valid token without a request", async () => {
   const token = await idToken(NOW + HOUR);
   assert.equal(await new OidcTokens({ "id-token": token }, new FakeClock(NOW)).token(), token);
 });
 
-Deno.test("`OidcTokens` renews a token once for all who wait, then with the new refresh token", async () => {
+Deno.test("`OidcTokens` renews a token once for concurrent callers, then with the new refresh token", async () => {
   await using server = await issuer(async (count) =>
     Response.json({
       id_token: await idToken(NOW + count * HOUR, `renewed-${count}`),

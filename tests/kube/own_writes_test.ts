@@ -29,7 +29,7 @@ Deno.test("`isOlderVersion()` compares numbers of any length, and nothing else",
   equal(isOlderVersion(undefined, "1"), false);
 });
 
-Deno.test("`OwnWrites` gives what the cache has not shown, until it does", async () => {
+Deno.test("`OwnWrites` returns objects that the cache has not shown, until it does", async () => {
   const { writes } = memory();
   await writes.track("n/a", written(object("a", "5")));
   deepEqual(writes.merge("g", []).map(({ metadata }) => metadata?.name), ["a"]);
@@ -60,7 +60,7 @@ Deno.test("`OwnWrites` forgets what was deleted, by uid", async () => {
   equal(writes.size, 0);
 });
 
-Deno.test("`OwnWrites` remembers nothing when the deletion is told before the answer", async () => {
+Deno.test("`OwnWrites` remembers nothing if the deletion is reported before the response", async () => {
   const { writes } = memory();
   await writes.track("n/a", () => {
     writes.seen({ type: "deleted", object: object("a", "6") });
@@ -80,7 +80,7 @@ Deno.test("`OwnWrites` remembers nothing of a write that failed", async () => {
   equal(writes.size, 0);
 });
 
-Deno.test("`OwnWrites.trackDeletion()` shows the object as going until the cache does", async () => {
+Deno.test("`OwnWrites.trackDeletion()` shows the object as being deleted until the cache does", async () => {
   const { writes } = memory();
   const at = "2026-01-01T00:00:00Z";
   await writes.trackDeletion(object("a", "5"), at, () => Promise.resolve());
@@ -95,7 +95,7 @@ Deno.test("`OwnWrites.trackDeletion()` shows the object as going until the cache
   equal(writes.size, 0);
 });
 
-Deno.test("`OwnWrites.overdue()` names what was written long ago", async () => {
+Deno.test("`OwnWrites.overdue()` returns old writes that the cache has not shown", async () => {
   const { writes, clock } = memory();
   await writes.track("n/a", written(object("a", "5")));
   await clock.advance(900);
@@ -112,7 +112,7 @@ Deno.test("`OwnWrites` remembers no more than its limit, the newest", async () =
   deepEqual(writes.merge("g", []).map(({ metadata }) => metadata?.name), ["b", "c"]);
 });
 
-Deno.test("`inParallel()` works on all, at most so many at a time, and answers the errors in order", async () => {
+Deno.test("`inParallel()` works on all items with limited concurrency, and returns the errors in order", async () => {
   let busy = 0;
   let most = 0;
   const errors = await inParallel([1, 2, 3, 4, 5], async (item) => {

@@ -50,7 +50,7 @@ async function withWorld(error: Error | undefined, test: (world: World) => Promi
   }
 }
 
-Deno.test("`createRestingInformer()` is an informer where its kind is served", () =>
+Deno.test("`createRestingInformer()` is an informer if its kind is served", () =>
   withWorld(undefined, async ({ informer, server, seen }) => {
     server.put(widget("a"));
     equal(await informer.whenSynced(), true);
@@ -69,7 +69,7 @@ for (const [why, error] of [["not served", absent], ["forbidden", forbidden]] as
     }));
 }
 
-Deno.test("`createRestingInformer()` looks again now and then, and starts when the kind appears", () =>
+Deno.test("`createRestingInformer()` checks periodically, and starts when the kind appears", () =>
   withWorld(absent, async (world) => {
     const { informer, clock, server } = world;
     await informer.whenSynced();
@@ -83,7 +83,7 @@ Deno.test("`createRestingInformer()` looks again now and then, and starts when t
     equal(informer.resting, false);
   }));
 
-Deno.test("`createRestingInformer()` looks soon when it is roused, once a second at most", () =>
+Deno.test("`createRestingInformer()` checks soon when it is woken, at most once a second", () =>
   withWorld(absent, async (world) => {
     const { informer, clock } = world;
     await informer.whenSynced();
@@ -97,7 +97,7 @@ Deno.test("`createRestingInformer()` looks soon when it is roused, once a second
     equal(world.lists, lists + 1);
   }));
 
-Deno.test("`createRestingInformer()` is not synced while nobody answers whether its kind is served", () =>
+Deno.test("`createRestingInformer()` is not synced while it is unknown whether its kind is served", () =>
   withWorld(new TransportError("connection refused"), async (world) => {
     const { informer, clock } = world;
     await until("it has asked", () => world.lists > 0 || undefined);

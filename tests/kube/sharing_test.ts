@@ -48,7 +48,7 @@ for (const [name, { first, second, same }] of Object.entries(CASES)) {
   });
 }
 
-Deno.test("`share()` shares the parts of what is not shared itself", () => {
+Deno.test("`share()` shares the parts of an object that is not shared itself", () => {
   const [a, b] = shared([{ uid: "1", spec: { x: [1] } }, { uid: "2", spec: { x: [1] } }]);
   assert.ok(typeof a === "object" && a !== null && "spec" in a);
   assert.ok(typeof b === "object" && b !== null && "spec" in b);
@@ -79,7 +79,7 @@ Deno.test("`share()` leaves frozen parts alone", () => {
   assert.equal(holder.frozen, frozen);
 });
 
-Deno.test("`share()` does not take a key for a prototype", () => {
+Deno.test("`share()` does not mistake a key for a prototype", () => {
   const [a, b] = [1, 2].map(() => JSON.parse('{"spec":{"__proto__":{"x":1},"y":[1]}}'));
   const sharing = createSharing();
   sharing.share(a);
@@ -89,7 +89,7 @@ Deno.test("`share()` does not take a key for a prototype", () => {
   assert.equal(Object.getPrototypeOf(a.spec), Object.prototype);
 });
 
-Deno.test("`share()` forgets the part not met for longest, and never mistakes another for it", () => {
+Deno.test("`share()` forgets the least recently seen part, and never mistakes another for it", () => {
   const values = [["first"], ["second"], ["third"], ["first"], ["third"]];
   const [first, , third, again, thirdAgain] = shared(values, { maxParts: 2 });
   assert.notEqual(first, again);
@@ -97,7 +97,7 @@ Deno.test("`share()` forgets the part not met for longest, and never mistakes an
   assert.deepEqual(first, again);
 });
 
-Deno.test("`share()` forgets in time what is not met any more, and nothing that is met", () => {
+Deno.test("`share()` forgets parts that are no longer seen in time, and no others", () => {
   let nowMs = 0;
   const sharing = createSharing({ now: () => nowMs, idleMs: 100 });
   function meet(text: string): unknown {
@@ -120,7 +120,7 @@ Deno.test("`share()` holds no string that is longer than all it may remember", (
   assert.deepEqual(a, b);
 });
 
-Deno.test("`share()` changes no value, whatever it met before", () => {
+Deno.test("`share()` changes no value, whatever it has seen before", () => {
   const sharing = createSharing({ maxParts: 20, maxCharacters: 200 });
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
     const holder = structuredClone({ value });

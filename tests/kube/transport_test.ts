@@ -211,7 +211,7 @@ Deno.test("`createTransport()` asks once for credentials that take long, and abo
   client.close();
 });
 
-Deno.test("`createTransport()` says in one line when nobody listens", async () => {
+Deno.test("`createTransport()` says in one line that the connection was refused", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const server = `http://127.0.0.1:${listener.addr.port}`;
   listener.close();
@@ -249,7 +249,7 @@ Deno.test("`createTransport()` refuses by name what it cannot do", () => {
   }
 });
 
-Deno.test("`raw()` brings a body that its signal ends", () =>
+Deno.test("`raw()` returns a body that ends with its signal", () =>
   withServer((_request, response) => void response.write("log line\n"), async ({ url, caPem }) => {
     const client = createClient({ connection: connectionTo({ server: url, caPem }) });
     const stop = new AbortController();

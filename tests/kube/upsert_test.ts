@@ -41,7 +41,7 @@ Deno.test("`upsert()` creates, replaces, and leaves alone what needs no change",
   assert.equal((await put("b")).outcome, "unchanged");
 });
 
-Deno.test("`upsert()` loses no write of another one between its read and its own write", async () => {
+Deno.test("`upsert()` keeps another writer's change between its read and its write", async () => {
   const { cluster, client, stored } = world();
   cluster.put(KINDS.configMap, settings("1"));
   let others = 2;
@@ -55,7 +55,7 @@ Deno.test("`upsert()` loses no write of another one between its read and its own
   assert.deepEqual([outcome, stored()], ["replaced", { value: "30" }]);
 });
 
-Deno.test("`upsert()` gives up an object that others change each time", async () => {
+Deno.test("`upsert()` gives up if others change the object each time", async () => {
   const { cluster, client } = world();
   cluster.put(KINDS.configMap, settings("0"));
   let writes = 0;

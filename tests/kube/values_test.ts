@@ -24,13 +24,13 @@ const READY = { type: "Ready", status: "True", reason: "Up", message: "it is up"
 const T0 = "2026-01-01T00:00:00Z";
 const T1 = "2026-01-01T00:00:01Z";
 
-Deno.test("`setCondition()` appends, and says when by the very same list that nothing changed", () => {
+Deno.test("`setCondition()` appends, and returns the same list if nothing changed", () => {
   const first = setCondition(undefined, READY, T0);
   assert.deepEqual(first, [{ ...READY, lastTransitionTime: T0 }]);
   assert.equal(setCondition(first, READY, T1), first);
 });
 
-Deno.test("`setCondition()` moves the time only with the status, and keeps the place", () => {
+Deno.test("`setCondition()` changes the time only with the status, and keeps the position", () => {
   const other = { ...READY, type: "Other", lastTransitionTime: T0 };
   const list = Object.freeze([{ ...READY, lastTransitionTime: T0 }, other]);
   const reworded = setCondition([...list], { ...READY, message: "still up" }, T1);
@@ -39,14 +39,14 @@ Deno.test("`setCondition()` moves the time only with the status, and keeps the p
   assert.deepEqual(changed, [{ ...READY, status: "False", lastTransitionTime: T1 }, other]);
 });
 
-Deno.test("`removeCondition()` answers the very same list where there is nothing to remove", () => {
+Deno.test("`removeCondition()` returns the same list if there is nothing to remove", () => {
   const list = setCondition(undefined, READY, T0);
   assert.equal(removeCondition(list, "Other"), list);
   assert.deepEqual(removeCondition(list, "Ready"), []);
   assert.deepEqual(removeCondition(undefined, "Ready"), []);
 });
 
-Deno.test("`isConditionTrue()` wants the condition to be there", () => {
+Deno.test("`isConditionTrue()` is false without the condition", () => {
   const list = setCondition(undefined, READY, T0);
   assert.equal(isConditionTrue(list, "Ready"), true);
   assert.equal(isConditionTrue(undefined, "Ready"), false);

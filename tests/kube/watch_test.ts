@@ -19,7 +19,7 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   return sorted.slice(1).map((end, index) => bytes.subarray(sorted[index], end));
 }
 
-Deno.test("`lines()` gives the same lines wherever the stream is cut", async () => {
+Deno.test("`lines()` gives the same lines for any chunks of the stream", async () => {
   const line = fc.string({ unit: "grapheme", maxLength: 30 }).filter((text) =>
     !/[\n\r\uFEFF]/.test(text) && text.trim() !== "" && text.isWellFormed()
   );
@@ -101,7 +101,7 @@ Deno.test("`decodeEvent()` reads an error with its code", () => {
   assert.ok(odd?.type === "error" && odd.error.code === 500);
 });
 
-Deno.test("`decodeEvent()` throws for a line that is no event", () => {
+Deno.test("`decodeEvent()` throws for a line that is not an event", () => {
   for (const line of ["nonsense", "7", "null", "{}", '{"type":1,"object":{}}', "[]"]) {
     assert.throws(() => decodeEvent(WIDGET, line), CorruptStreamError, line);
   }
@@ -190,7 +190,7 @@ Deno.test("`retryDelayMs()` grows to half a minute", () => {
   assert.equal(retryDelayMs(1000, () => 1, 5_000), 5_000);
 });
 
-Deno.test("`step()` rests for at most 5 s where nobody answers, else for at most half a minute", () => {
+Deno.test("`step()` pauses at most 5 s if the server is unreachable, otherwise at most 30 s", () => {
   const longest = (error: unknown) => {
     const state = step(FIRST_STATE, { type: "list_failed", error });
     return state.phase === "waiting" ? state.atMostMs : undefined;

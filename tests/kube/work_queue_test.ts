@@ -18,7 +18,7 @@ Deno.test("`add()` queues a key once, in order of arrival", async () => {
   assert.equal(queue.depth, 0);
 });
 
-Deno.test("`add()` of a key in hand queues it once more, when it is done", async () => {
+Deno.test("`add()` of a key that is being worked on queues it once more afterwards", async () => {
   const { queue } = queueAt();
   queue.add("a");
   assert.equal(await queue.take(), "a");
@@ -60,7 +60,7 @@ Deno.test("`addAfter()` keeps the earliest time", async () => {
   assert.equal(await last, undefined);
 });
 
-Deno.test("`addAfter()` arms no timer until somebody waits", async () => {
+Deno.test("`addAfter()` sets no timer before a worker waits", async () => {
   const { clock, queue } = queueAt();
   queue.addAfter("a", 1000);
   assert.equal(clock.sleeping, 0);
@@ -99,7 +99,7 @@ Deno.test("`shutDown()` ends every wait and drops the rest", async () => {
   assert.equal(await queue.take(), undefined);
 });
 
-Deno.test("`createDelayedKeys()` answers keys in the order of their earliest times", () => {
+Deno.test("`createDelayedKeys()` returns keys in the order of their earliest times", () => {
   const settings = fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), fc.nat(100)));
   fc.assert(fc.property(settings, (calls) => {
     const delayed = createDelayedKeys();
@@ -131,7 +131,7 @@ type Command = {
   ms: number;
 };
 
-Deno.test("`createWorkQueue()` never has a key in two hands and loses none", async () => {
+Deno.test("`createWorkQueue()` never gives a key to two workers and loses none", async () => {
   const command: fc.Arbitrary<Command> = fc.record({
     type: fc.constantFrom("add", "after", "take", "done", "fail", "pass"),
     key: fc.constantFrom("a", "b", "c", "d"),

@@ -74,7 +74,7 @@ export async function refusedWithinASecond<T extends KubeObject>(
   }
 }
 
-/** The same for a service account that is deleted, and made anew under its name. */
+/** The same for a service account is deleted, and created again under its name. */
 export async function refusedOnceMadeAnew(
   client: KubeClient,
   account: { readonly namespace: string; readonly name: string },

@@ -104,7 +104,7 @@ Deno.test("`createAdmissionHttp()` takes a query, parameters of the type, and ch
   });
 });
 
-Deno.test("`createAdmissionHttp()` says nothing of what broke inside", async () => {
+Deno.test("`createAdmissionHttp()` does not reveal internal errors", async () => {
   const options = admissionOptions({
     runtime: () => {
       throw new Error("secret detail");
@@ -115,7 +115,7 @@ Deno.test("`createAdmissionHttp()` says nothing of what broke inside", async () 
   assert.doesNotMatch(answer.body, /secret|at |\.ts/);
 });
 
-Deno.test("`createAdmissionHttp()` gives up on a slow handler, and tells it", async () => {
+Deno.test("`createAdmissionHttp()` gives up on a slow handler and aborts it", async () => {
   const clock = manualClock();
   let aborted = false;
   const started = Promise.withResolvers<void>();

@@ -41,7 +41,7 @@ Deno.test("`issueServingCertificate()` names DNS names and IP addresses, for a y
   for (const host of ["a.b", "127.0.0.1", "::1"]) assert.ok(facts.hosts.includes(host), host);
 });
 
-Deno.test("a fresh certificate is valid for whom the clock is 10 minutes behind or ahead", async () => {
+Deno.test("a fresh certificate is valid for clients whose clock is 10 minutes behind or ahead", async () => {
   const authority = await createAuthority(NOW);
   const serving = await issueServingCertificate(authority, ["a"], NOW);
   for (const pair of [authority, serving]) {
@@ -59,7 +59,7 @@ Deno.test("`issueServingCertificate()` does not outlive the CA", async () => {
   assert.equal(ends[0], ends[1]);
 });
 
-Deno.test("`pairFits()` and `isSignedBy()` refuse strangers and rubbish", async () => {
+Deno.test("`pairFits()` and `isSignedBy()` refuse foreign keys and invalid PEM", async () => {
   const [one, other] = await Promise.all([createAuthority(NOW), createAuthority(NOW)]);
   const serving = await issueServingCertificate(one, ["a"], NOW);
   assert.equal(await isSignedBy(serving.certificate, one.certificate), true);
@@ -70,7 +70,7 @@ Deno.test("`pairFits()` and `isSignedBy()` refuse strangers and rubbish", async 
   assert.equal(await pairFits({ ...one, certificate: "rubbish" }), false);
 });
 
-Deno.test("`splitBundle()` leaves out what is no certificate", async () => {
+Deno.test("`splitBundle()` leaves out everything but certificates", async () => {
   const { certificate } = await createAuthority(NOW);
   const rubbish = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
   assert.deepEqual(splitBundle(`x\n${rubbish}${certificate}${rubbish}`), [certificate]);

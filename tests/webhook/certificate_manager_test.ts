@@ -53,14 +53,14 @@ Deno.test("`ensure()` creates the Secret and holds what is in it", async () => {
   assert.ok(isTrusted(cert, caBundle));
 });
 
-Deno.test("`ensure()` writes nothing where all is well", async () => {
+Deno.test("`ensure()` writes nothing if the certificates are valid", async () => {
   const { store, manager } = setup();
   await manager.ensure();
   await manager.ensure();
   assert.equal(store.writes, 1);
 });
 
-Deno.test("`ensure()` says what it changed, once", async () => {
+Deno.test("`ensure()` reports a change once", async () => {
   const said: string[] = [];
   const store = new MemoryStore();
   const clock = manualClock();
@@ -79,7 +79,7 @@ Deno.test("`ensure()` of replicas that race agrees on one CA", async () => {
   assert.equal(new Set(replicas.map((manager) => manager.current().key)).size, 1);
 });
 
-Deno.test("`ensure()` adopts what another replica stored, and tells it", async () => {
+Deno.test("`ensure()` adopts the certificates that another replica stored, and notifies listeners", async () => {
   const { store, clock, manager } = setup();
   await manager.ensure();
   const before = manager.current();
@@ -124,7 +124,7 @@ const broken: Record<string, Record<string, string | undefined>> = {
   },
 };
 for (const [sentence, changes] of Object.entries(broken)) {
-  Deno.test(`\`ensure()\` makes a CA where the Secret ${sentence} and nobody holds one`, async () => {
+  Deno.test(`\`ensure()\` makes a CA if the Secret ${sentence} and no replica holds one`, async () => {
     const { store, clock, manager } = setup();
     await manager.ensure();
     await tamper(store, changes);
@@ -137,7 +137,7 @@ for (const [sentence, changes] of Object.entries(broken)) {
     assert.equal(isTrusted(manager.current().cert, caBundle), keptCert);
   });
 
-  Deno.test(`\`ensure()\` keeps trust where the Secret ${sentence}, and starts a new CA`, async () => {
+  Deno.test(`\`ensure()\` keeps the old CA trusted if the Secret ${sentence}, and starts a new CA`, async () => {
     const { store, manager } = setup();
     await manager.ensure();
     const before = manager.current();
@@ -151,7 +151,7 @@ for (const [sentence, changes] of Object.entries(broken)) {
   });
 }
 
-Deno.test("`ensure()` leads a deleted Secret to a new CA without a moment of distrust", async () => {
+Deno.test("`ensure()` replaces a deleted Secret by a new CA that every client trusts at all times", async () => {
   const { store, clock, manager } = setup();
   await manager.ensure();
   const first = manager.current();
@@ -215,7 +215,7 @@ Deno.test("`ensure()` adds names that are wanted now and keeps those of other re
   assert.equal(manager.current().cert, moved.current().cert);
 });
 
-Deno.test("`ensure()` passes on what it cannot help, and gives up on endless conflicts", async () => {
+Deno.test("`ensure()` throws other errors, and gives up after too many conflicts", async () => {
   const forbidden = new MemoryStore();
   forbidden.fault = () => failure(403, "Forbidden");
   await assert.rejects(setup(forbidden).manager.ensure(), { code: 403 });

@@ -95,7 +95,7 @@ function setup(store = new MemoryStore()) {
 const mutating = (store: MemoryStore) =>
   store.get(KINDS.mutatingWebhookConfiguration, { name: "milepost-mutating" });
 
-Deno.test("`sync()` creates both, and writes nothing where both are right", async () => {
+Deno.test("`sync()` creates both, and writes nothing if both are right", async () => {
   const { store, sync } = setup();
   await sync.sync();
   await sync.sync();
@@ -135,7 +135,7 @@ Deno.test("`sync()` tries again after a conflict or another replica's creation",
   assert.deepEqual((await mutating(store)).webhooks, mutatingConfiguration(wanted).webhooks);
 });
 
-Deno.test("`sync()` does not write for ever to a server that stores it differently", async () => {
+Deno.test("`sync()` does not write forever to a server that stores it differently", async () => {
   const { store, sync, wanted } = setup();
   const put = store.put.bind(store);
   store.put = (object) => put({ ...object, ...{ webhooks: [] } });
@@ -147,7 +147,7 @@ Deno.test("`sync()` does not write for ever to a server that stores it different
   assert.equal(store.writes, 4);
 });
 
-Deno.test("`sync()` gives up on endless conflicts and passes other errors on", async () => {
+Deno.test("`sync()` gives up after too many conflicts, and throws other errors", async () => {
   const { store, sync, wanted } = setup();
   await sync.sync();
   wanted.caBundle = "NEW";

@@ -98,6 +98,6 @@ for (const [name, { webhooks, keepsOut }] of Object.entries(CASES)) {
   });
 }
 
-Deno.test("`katibKeepsOut()` has nothing to keep out where Katib has no webhook", () => {
+Deno.test("`katibKeepsOut()` is true if Katib has no webhook", () => {
   assert.equal(katibKeepsOut(undefined), true);
 });

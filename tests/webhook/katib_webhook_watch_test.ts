@@ -48,7 +48,7 @@ function cacheOf(first: MutatingWebhookConfiguration | undefined) {
   };
 }
 
-Deno.test("`watchKatibsWebhook()` says once what does not work, and that it works again", async () => {
+Deno.test("`watchKatibsWebhook()` logs one warning, and one line when the patch is applied", async () => {
   const reaching = katibs([]);
   const cache = cacheOf(undefined);
   const told: [EventSubject, EventText][] = [];
@@ -84,7 +84,7 @@ Deno.test("`watchKatibsWebhook()` says once what does not work, and that it work
   assert.equal(cache.listeners.size, 0, "it does not listen any longer");
 });
 
-Deno.test("`watchKatibsWebhook()` has nothing to say where the patch is in place from the start", async () => {
+Deno.test("`watchKatibsWebhook()` logs nothing if the patch is applied from the start", async () => {
   const cache = cacheOf(katibs([KATIB_KEPT_OUT]));
   const records = await logged(() =>
     watchKatibsWebhook({

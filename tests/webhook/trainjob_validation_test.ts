@@ -166,7 +166,7 @@ for (const [sentence, one] of Object.entries(changeCases)) {
   });
 }
 
-Deno.test("`validateChangedTrainJob()` lets a job go whose annotation is not valid", () => {
+Deno.test("`validateChangedTrainJob()` lets a job with an invalid annotation be deleted", () => {
   const annotations = { "trainer.kubeflow.org/early-stopping": "{}" };
   const old = trainJob({ suspend: true }, { annotations });
   const job = trainJob({ suspend: false }, { annotations, finalizers: [] });

@@ -168,7 +168,7 @@ for (const [sentence, { old, job, want }] of Object.entries(cases)) {
   });
 }
 
-Deno.test("`trialAnnotationWarnings()` tells that a trial's job needs no template, once", () => {
+Deno.test("`trialAnnotationWarnings()` warns once that a trial's job needs no template", () => {
   const job = made({ annotations: { [TEMPLATE]: "{}" }, owner: trial });
   assert.deepEqual(trialAnnotationWarnings(job, undefined), [
     `metadata.annotations[${TEMPLATE}] is not read: a Trial controls this TrainJob`,

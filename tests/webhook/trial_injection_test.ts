@@ -187,7 +187,7 @@ function milepost(pod: Pod): Pod {
   return injectTrial(injectIdentity(pod, identity, "https://milepost:8082"), TRIAL, JOB_KINDS);
 }
 
-Deno.test("`injectTrial()` comes to the same whether Katib's webhook was called before or after", () => {
+Deno.test("`injectTrial()` gives the same pod whether Katib's webhook was called before or after", () => {
   const labels = fc.dictionary(
     fc.constantFrom("team", "app", ISTIO, "katib.kubeflow.org/trial"),
     fc.constantFrom("a", "b"),

@@ -29,7 +29,7 @@ Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits int
   assert.ok(JSON.stringify(program).length < 262_144);
 });
 
-Deno.test("the training program and its data stand for each other in both languages", () => {
+Deno.test("the training program has the same data in both languages", () => {
   const { data = {} } = trainingProgram("default");
   for (const program of ["report.ts", "report.py"]) {
     for (const variable of ["URL", "CA_CERT", "TOKEN"]) {

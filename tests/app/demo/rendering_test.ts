@@ -23,7 +23,7 @@ const running: JobView = {
   metrics: { loss: "0.2" },
 };
 
-Deno.test("jobView() of a job that nobody has seen yet is Created", () => {
+Deno.test("jobView() of a job without a status is Created", () => {
   assert.deepEqual(jobView(trainJob(undefined)), { job: "digits", state: "Created", metrics: {} });
 });
 
@@ -96,7 +96,7 @@ Deno.test("summaryTable() aligns its columns", () => {
   );
 });
 
-Deno.test("chooseDisplay() writes one JSON object a line where JSON was asked for", () => {
+Deno.test("chooseDisplay() writes one JSON object a line with --json", () => {
   const lines: string[] = [];
   const display = chooseDisplay(true, true, (text) => lines.push(text));
   display.note("hello");

@@ -16,7 +16,7 @@ const good = [
   summary("paused", "Complete"),
 ];
 
-Deno.test("wentAsPlanned() wants each job to end as it should", () => {
+Deno.test("wentAsPlanned() is true only if each job ended as it should", () => {
   assert.equal(wentAsPlanned(good), true);
   assert.equal(wentAsPlanned(good.slice(1)), false);
   assert.equal(wentAsPlanned([summary("softmax", "Failed"), ...good.slice(1)]), false);

@@ -9,7 +9,7 @@ import { performOnBuiltInJobSet, performOnUpstreamJobSet } from "./sides.ts";
 
 const COUNT = Object.keys(JOBSETS).length;
 
-Deno.test(`the built-in executor does what upstream's JobSet controller does, but for what is listed (${COUNT} cases)`, async () => {
+Deno.test(`the built-in executor does what upstream's JobSet controller does, except for the listed differences (${COUNT} cases)`, async () => {
   const judgement = await judgeCases(JOBSETS, {
     upstream: performOnUpstreamJobSet,
     milepost: (cases) => performOnBuiltInJobSet(managedByMilepost(cases)),

@@ -25,7 +25,7 @@ const CASES = {
   ...REFUSALS,
 };
 
-Deno.test(`Milepost does what upstream's Trainer does, but for what is listed (${Object.keys(CASES).length} cases)`, async () => {
+Deno.test(`Milepost does what upstream's Trainer does, except for the listed differences (${Object.keys(CASES).length} cases)`, async () => {
   const judgement = await judgeCases(CASES, {
     upstream: performOnUpstreamTrainer,
     milepost: performOnMilepost,

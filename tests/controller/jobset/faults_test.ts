@@ -57,7 +57,7 @@ Deno.test("`createJobSetReconciler()` with every write refused once converges", 
   ok(refused.size > 10);
 });
 
-Deno.test("`createJobSetReconciler()` with a cache that stands still creates nothing twice", async () => {
+Deno.test("`createJobSetReconciler()` with a cache that does not update creates nothing twice", async () => {
   const world = new World();
   world.cluster.put(KINDS.jobSet, jobSet());
   world.cluster.hold();
@@ -75,7 +75,7 @@ Deno.test("`createJobSetReconciler()` with a cache that stands still creates not
   deepEqual(world.driver.errors, []);
 });
 
-Deno.test("`createJobSetReconciler()` with a cache that stands still counts a restart once", async () => {
+Deno.test("`createJobSetReconciler()` with a cache that does not update counts a restart once", async () => {
   const world = new World();
   await world.create(jobSet({ failurePolicy: { maxRestarts: 5 } }));
   world.holdJobs(...ALL);
@@ -94,7 +94,7 @@ Deno.test("`createJobSetReconciler()` with a cache that stands still counts a re
   equal(world.restarts, "1/1");
 });
 
-Deno.test("`createJobSetReconciler()` makes no Jobs for a JobSet that is going, whatever its cache says", async () => {
+Deno.test("`createJobSetReconciler()` makes no Jobs for a JobSet that is being deleted, whatever its cache says", async () => {
   const world = new World();
   await world.create(jobSet());
   world.cluster.edit(KINDS.jobSet, "default/t", {
@@ -141,7 +141,7 @@ Deno.test("`createJobSetReconciler()` refuses a Job of its name that is another'
   deepEqual(world.jobs, ["t-a-0"]);
 });
 
-Deno.test("`createJobSetReconciler()` takes its own Job whose creation it was never told of", async () => {
+Deno.test("`createJobSetReconciler()` adopts its own Job whose creation was never acknowledged", async () => {
   const world = new World();
   let lost = true;
   world.cluster.faults.push(({ verb, kind }, phase) => {

@@ -163,7 +163,7 @@ Deno.test("`applyFailurePolicy()` maxRestarts 0 without rules fails at the first
   equal(draft.status.conditions?.[0]?.reason, "ReachedMaxRestarts");
 });
 
-Deno.test("`applyFailurePolicy()` tells of a pattern that does not compile, and goes on", () => {
+Deno.test("`applyFailurePolicy()` reports a pattern that does not compile, and continues", () => {
   const spec = resolveSpec(jobSet({
     failurePolicy: {
       maxRestarts: 1,
@@ -228,7 +228,7 @@ Deno.test("`missingJobs()` case 31: a name in any bucket is taken", () => {
   }
 });
 
-Deno.test("`isSuccessful()` needs a succeeded Job, also where nothing is wanted", () => {
+Deno.test("`isSuccessful()` needs a succeeded Job, also without a success policy", () => {
   const spec = resolveSpec(jobSet({ replicatedJobs: [] }));
   equal(isSuccessful(spec, []), false);
 });
@@ -237,7 +237,7 @@ Deno.test("`bucketJobs()` refuses a Job without a readable restart attempt, by n
   throws(() => bucketJobs([{ metadata: { name: "j" } }], 0), /Job j: label .*restart-attempt/);
 });
 
-Deno.test("`bucketJobs()` does not take interim conditions for the end", () => {
+Deno.test("`bucketJobs()` does not mistake interim conditions for the end", () => {
   const conditions = ["FailureTarget", "SuccessCriteriaMet", "Suspended"]
     .map((type) => ({ type, status: "True" }));
   const labels = { [JOBSET_KEYS.restartAttempt]: "1" };

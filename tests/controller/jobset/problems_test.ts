@@ -137,13 +137,13 @@ for (const [what, { spec, path, name = "t" }] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("`jobSetProblems()` finds nothing in what upstream accepts", () => {
+Deno.test("`jobSetProblems()` accepts what upstream accepts", () => {
   deepEqual(jobSetProblems({}, { name: "t" }), []);
   deepEqual(jobSetProblems(jobSet().spec ?? {}, { generateName: "t-" }), []);
   deepEqual(jobSetProblems({ replicatedJobs: [replicated("a", { replicas: 0 })] }), []);
 });
 
-Deno.test("`createJobSetReconciler()` refuses by condition and event, and goes on when the cause goes", async () => {
+Deno.test("`createJobSetReconciler()` refuses by condition and event, and continues when the cause is gone", async () => {
   const world = new World();
   const key = "alpha.jobset.sigs.k8s.io/exclusive-topology";
   await world.create(jobSet({}, { annotations: { [key]: "zone" } }));

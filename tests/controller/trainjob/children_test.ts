@@ -135,7 +135,7 @@ Deno.test("a child that is kept while suspended follows until the JobSet runs, a
   equal(data()?.members, "all");
 });
 
-Deno.test("a child that is created once is never compared, read back or told", async () => {
+Deno.test("a child that is created once is never compared, read back or logged", async () => {
   const { world, made } = begin({ suspend: true });
   await world.settle();
   world.cluster.edit(KINDS.secret, SECRET, { data: { key: "b3RoZXI=" } });
@@ -155,7 +155,7 @@ Deno.test("a child that is created once is never compared, read back or told", a
   equal(reads(), before, "a running job's Secret is not even looked for");
 });
 
-Deno.test("a refusal of a child that is created once tells its name and the reason, and no more", async () => {
+Deno.test("a refusal of a child that is created once has only its name and the reason", async () => {
   const { world } = begin();
   world.cluster.admission.push((_verb, kind, object) =>
     kind === "Secret"
@@ -233,7 +233,7 @@ for (const [whose, { owner, want }] of Object.entries(FOREIGN)) {
   }
 }
 
-Deno.test("a running job whose child was taken over is told of it, goes on and can be suspended", async () => {
+Deno.test("a running job whose child was taken over gets an event, continues and can be suspended", async () => {
   const { world } = begin();
   await world.settle();
   world.cluster.edit(KINDS.configMap, HOSTS, { metadata: { ownerReferences: null } });

@@ -128,7 +128,7 @@ Deno.test("reconcileTrainJob() converges with caches that know nothing of its ow
   deepEqual(world.trainJob.status, { state: "Created" });
 });
 
-Deno.test("reconcileTrainJob() does not start again what its caches take for never begun", async () => {
+Deno.test("reconcileTrainJob() does not restart a job that its caches show as not started", async () => {
   const world = new World();
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
   world.cluster.put(KINDS.trainJob, trainJob());
@@ -151,7 +151,7 @@ Deno.test("reconcileTrainJob() does not start again what its caches take for nev
   equal(world.jobSet, undefined);
 });
 
-Deno.test("reconcileTrainJob() does not start again what a stale cache takes for unfinished", async () => {
+Deno.test("reconcileTrainJob() does not restart a job that a stale cache shows as unfinished", async () => {
   const world = new World();
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
   world.cluster.put(KINDS.trainJob, trainJob());
@@ -189,7 +189,7 @@ Deno.test("reconcileTrainJob() writes its status over a ledger that writes at th
   equal(world.trainJob.status?.trainerStatus?.progressPercentage, 0);
 });
 
-Deno.test("reconcileTrainJob() gives way to others when it never gets its turn", async () => {
+Deno.test("reconcileTrainJob() throws after too many conflicts", async () => {
   const world = new World();
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
   world.cluster.put(KINDS.trainJob, trainJob());
@@ -202,7 +202,7 @@ Deno.test("reconcileTrainJob() gives way to others when it never gets its turn",
   deepEqual(await world.reconcile(), { requeueAfterMs: 1000 });
 });
 
-Deno.test("reconcileTrainJob() throws what no answer came to", async () => {
+Deno.test("reconcileTrainJob() throws if the API server gave no answer", async () => {
   const world = new World();
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
   world.cluster.put(KINDS.trainJob, trainJob());
@@ -258,7 +258,7 @@ Deno.test("reconcileTrainJob() stops the deadline's clock in a pause and starts 
   equal(world.trainJob.status?.state, "Failed");
 });
 
-Deno.test("reconcileTrainJob() does not count a pause when its JobSet is made anew at its end", async () => {
+Deno.test("reconcileTrainJob() does not count a pause when its JobSet is created again at its end", async () => {
   const world = new World();
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
   world.cluster.put(KINDS.trainJob, trainJob({ suspend: true, activeDeadlineSeconds: 60 }));

@@ -78,7 +78,7 @@ Deno.test("reconcileTrainJob() keeps the whole runtime as YAML in the snapshot",
   equal(snapshot?.metadata?.ownerReferences?.[0]?.controller, true);
 });
 
-Deno.test("reconcileTrainJob() goes on with the snapshot when the runtime changes or is gone", async () => {
+Deno.test("reconcileTrainJob() keeps to the snapshot when the runtime changes or is deleted", async () => {
   const world = await paused();
   world.cluster.edit(KINDS.clusterTrainingRuntime, "rt", { spec: { mlPolicy: { mpi: {} } } });
   await world.settle();
@@ -168,7 +168,7 @@ Deno.test("reconcileTrainJob() copies the end of the JobSet word for word and ne
   }
 });
 
-Deno.test("reconcileTrainJob() makes a JobSet again that somebody deleted", async () => {
+Deno.test("reconcileTrainJob() creates a deleted JobSet again", async () => {
   const world = await running();
   world.cluster.remove(KINDS.jobSet, KEY);
   await world.settle();
@@ -227,7 +227,7 @@ Deno.test("reconcileTrainJob() never touches a running JobSet", async () => {
   deepEqual(world.jobSet, before);
 });
 
-Deno.test("reconcileTrainJob() makes a paused JobSet anew for a frozen change, resumed by a transition", async () => {
+Deno.test("reconcileTrainJob() creates a paused JobSet again for a change of a frozen field, resumed by a transition", async () => {
   const world = await paused();
   const uid = world.jobSet?.metadata.uid;
   world.edit({ suspend: false, runtimePatches: patchOf({ serviceAccountName: "sa" }) });
@@ -242,7 +242,7 @@ Deno.test("reconcileTrainJob() makes a paused JobSet anew for a frozen change, r
   equal(world.jobSet?.metadata.uid, anew?.metadata.uid);
 });
 
-Deno.test("reconcileTrainJob() waits for the last pods before it makes a JobSet anew", async () => {
+Deno.test("reconcileTrainJob() waits for the last pods before it creates a JobSet again", async () => {
   const world = await paused();
   world.report({ replicatedJobsStatus: [{ name: "node", ...COUNTERS, active: 1 }] });
   const uid = world.jobSet?.metadata.uid;
@@ -269,7 +269,7 @@ Deno.test("reconcileTrainJob() surfaces a frozen change that upstream's executor
   deepEqual(world.conditions, []);
 });
 
-Deno.test("reconcileTrainJob() refuses a JobSet of another owner (G12) and recovers when it goes", async () => {
+Deno.test("reconcileTrainJob() refuses a JobSet of another owner (G12) and recovers when that is deleted", async () => {
   const world = begin();
   world.cluster.put(KINDS.jobSet, {
     ...jobSet({ suspend: true }),
@@ -290,7 +290,7 @@ Deno.test("reconcileTrainJob() refuses a JobSet of another owner (G12) and recov
   ok(world.jobSet);
 });
 
-Deno.test("reconcileTrainJob() fails a job of an unsupported runtime until the cause goes (G1)", async () => {
+Deno.test("reconcileTrainJob() fails a job of an unsupported runtime until the cause is gone (G1)", async () => {
   const world = begin({}, runtime({ mlPolicy: { mpi: {} } }));
   await world.settle();
   deepEqual(world.conditions, [
@@ -306,7 +306,7 @@ Deno.test("reconcileTrainJob() fails a job of an unsupported runtime until the c
   ok(world.jobSet);
 });
 
-Deno.test("reconcileTrainJob() looks again at what stands in the way, since not every cause is watched", async () => {
+Deno.test("reconcileTrainJob() checks an object in the way periodically, since not every cause is watched", async () => {
   const jobs = { replicatedJobs: [nodeJob()], volumeClaimPolicies: [{ templates: [] }] };
   const world = begin({}, runtime({}, jobs));
   await world.settle();
@@ -318,7 +318,7 @@ Deno.test("reconcileTrainJob() looks again at what stands in the way, since not 
   deepEqual(await world.reconcile(), { requeueAfterMs: undefined });
 });
 
-Deno.test("reconcileTrainJob() fails a job of a kind of runtime that nobody serves", async () => {
+Deno.test("reconcileTrainJob() fails a job of an unknown kind of runtime", async () => {
   const world = begin({ runtimeRef: { name: "rt", kind: "Foo", apiGroup: "acme.io" } });
   await world.settle();
   deepEqual(world.conditions, [
@@ -326,7 +326,7 @@ Deno.test("reconcileTrainJob() fails a job of a kind of runtime that nobody serv
   ]);
 });
 
-Deno.test("reconcileTrainJob() tells of a missing runtime and recovers when it comes", async () => {
+Deno.test("reconcileTrainJob() reports a missing runtime and recovers when it is created", async () => {
   const texts = {
     ClusterTrainingRuntime:
       'not found ClusterTrainingRuntime specified in TrainJob: ClusterTrainingRuntime.trainer.kubeflow.org "no" not found',
@@ -351,7 +351,7 @@ Deno.test("reconcileTrainJob() tells of a missing runtime and recovers when it c
   }
 });
 
-Deno.test("reconcileTrainJob() does not believe a cache that a runtime is missing", async () => {
+Deno.test("reconcileTrainJob() reads a runtime that its cache lacks", async () => {
   const world = new World();
   world.cluster.put(KINDS.trainJob, trainJob());
   world.cluster.hold();
@@ -361,7 +361,7 @@ Deno.test("reconcileTrainJob() does not believe a cache that a runtime is missin
   deepEqual(world.events, []);
 });
 
-Deno.test("reconcileTrainJob() says word for word what is wrong with a snapshot", async () => {
+Deno.test("reconcileTrainJob() reports the problem of a snapshot in upstream's words", async () => {
   const prefix = "unable to get runtime snapshot: invalid runtime snapshot: ";
   const owner = { apiVersion: "v1", kind: "X", name: "x", uid: "other", controller: true };
   const mine = {
@@ -405,7 +405,7 @@ Deno.test("reconcileTrainJob() says word for word what is wrong with a snapshot"
   }
 });
 
-Deno.test("reconcileTrainJob() tells what the API server refuses, in 950 characters, and throws", async () => {
+Deno.test("reconcileTrainJob() reports a refusal of the API server in 950 characters, and throws", async () => {
   const world = begin();
   const text = `denied: ${"x%s".repeat(400)}`;
   world.cluster.admission.push((_verb, kind) => kind === "JobSet" ? invalid(text) : undefined);
@@ -444,7 +444,7 @@ Deno.test("reconcileTrainJob() keeps the CA of a job in step and restores it", a
   ok(world.cluster.peek(KINDS.configMap, TLS));
 });
 
-Deno.test("reconcileTrainJob() trains on without a CA whose ConfigMap is another's, and says so once", async () => {
+Deno.test("reconcileTrainJob() continues without a CA whose ConfigMap has another owner, and reports it once", async () => {
   const world = begin();
   world.ca = "PEM";
   const metadata = { name: "tj-tls-config", namespace: "ml" };
@@ -472,7 +472,7 @@ Deno.test("reconcileTrainJob() never writes trainerStatus", async () => {
   equal(patch?.subresource, "status");
 });
 
-Deno.test("reconcileTrainJob() tells what the JobSet's executor refuses, and that it no longer does", async () => {
+Deno.test("reconcileTrainJob() reports a refusal of the JobSet's executor, and its end", async () => {
   const world = begin();
   await world.settle();
   world.report({

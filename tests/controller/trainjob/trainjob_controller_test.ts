@@ -100,7 +100,7 @@ Deno.test("createTrainJobController() follows a job from its creation to its end
   });
 });
 
-Deno.test("createTrainJobController() does not start again what ended in a JobSet that went at once", async () => {
+Deno.test("createTrainJobController() does not restart a job whose finished JobSet was deleted at once", async () => {
   await run(async (stage) => {
     const { cluster } = stage;
     cluster.put(KINDS.clusterTrainingRuntime, runtime());
@@ -121,7 +121,7 @@ Deno.test("createTrainJobController() does not start again what ended in a JobSe
   });
 });
 
-Deno.test("createTrainJobController() sleeps on while progress alone is written", async () => {
+Deno.test("createTrainJobController() does not wake for writes of progress", async () => {
   let reconciled = 0;
   const metrics = { reconciled: () => void reconciled++, depth: () => {} };
   await run(async (stage) => {
@@ -250,7 +250,7 @@ Deno.test("createTrainJobController() renews the CA of unfinished jobs, and of n
   });
 });
 
-Deno.test("createTrainJobController() wakes when what stood in the way of a child is gone", async () => {
+Deno.test("createTrainJobController() wakes when an object in the way of a child is gone", async () => {
   await run(async ({ cluster }) => {
     cluster.put(KINDS.clusterTrainingRuntime, runtime());
     const metadata = { name: "tj-runtime-snapshot", namespace: "ml" };
@@ -276,7 +276,7 @@ Deno.test("createTrainJobController() comes back when the deadline is due", asyn
   });
 });
 
-Deno.test("createTrainJobController() makes no ConfigMap of the CA where progress is off", async () => {
+Deno.test("createTrainJobController() makes no ConfigMap of the CA if progress is off", async () => {
   await run(async (stage) => {
     stage.cluster.put(KINDS.clusterTrainingRuntime, runtime());
     stage.cluster.put(KINDS.trainJob, trainJob());
@@ -285,7 +285,7 @@ Deno.test("createTrainJobController() makes no ConfigMap of the CA where progres
   }, { progress: undefined });
 });
 
-Deno.test("createTrainJobController() brings many jobs to life once each while writes fail at random", async () => {
+Deno.test("createTrainJobController() starts each of many jobs once while writes fail at random", async () => {
   await run(async ({ cluster, clock }) => {
     let seed = 7;
     const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;

@@ -39,7 +39,7 @@ Deno.test("reconcileTrainJob() puts the trial's name on all pods, initializers i
   deepEqual(labels(world), ["trial-1", "trial-1"]);
 });
 
-Deno.test("reconcileTrainJob() leaves no trial's label that nobody vouches for", async () => {
+Deno.test("reconcileTrainJob() removes a trial's label that no Trial confirms", async () => {
   const labelled = replicatedJob("node", "trainer");
   const pod = labelled.template.spec?.template;
   ok(pod);
@@ -53,7 +53,7 @@ Deno.test("reconcileTrainJob() leaves no trial's label that nobody vouches for",
   equal(metadata?.labels?.app, "a");
 });
 
-Deno.test("reconcileTrainJob() makes no pods while it is not known whose trial they are", async () => {
+Deno.test("reconcileTrainJob() makes no pods while their trial is unknown", async () => {
   const world = begin();
   Object.assign(world.options, {
     trials: { trialOf: () => Promise.reject(new Error("the Trial cannot be read")) },
@@ -64,7 +64,7 @@ Deno.test("reconcileTrainJob() makes no pods while it is not known whose trial t
   equal(world.jobSet, undefined);
 });
 
-Deno.test("reconcileTrainJob() does not ask whose trial a running job is", async () => {
+Deno.test("reconcileTrainJob() does not look up the trial of a running job", async () => {
   const world = begin();
   await world.settle();
   world.cluster.edit(KINDS.jobSet, KEY, { spec: { suspend: false } });
@@ -84,7 +84,7 @@ Deno.test("reconcileTrainJob() gives a paused job's pods the label that was not 
 });
 
 for (const [type, want] of [["Completed", "Complete"], ["Failed", "Failed"]] as const) {
-  Deno.test(`reconcileTrainJob() tells ${want} only when the log has what was pushed`, async () => {
+  Deno.test(`reconcileTrainJob() reports ${want} only when the log has every accepted push`, async () => {
     const world = begin();
     await world.settle();
     world.settled = false;
@@ -129,7 +129,7 @@ Deno.test("reconcileTrainJob() deletes the JobSet of a job that was stopped earl
   deepEqual(deletions.map(({ kind, key }) => [kind, key]), [["JobSet", KEY]]);
 });
 
-Deno.test("reconcileTrainJob() keeps an early stop that came while it was told of another end", async () => {
+Deno.test("reconcileTrainJob() keeps an early stop that was written before another end", async () => {
   const world = begin();
   await world.settle();
   world.report({ conditions: [world.condition("Failed", "True", "FailedJobs", "killed")] });
@@ -168,7 +168,7 @@ function settlingWith(settle: (signal: AbortSignal) => Promise<void> | undefined
   return { ...world, settling: { ...settling, end } };
 }
 
-Deno.test("createSettling() lets a job end at once where there is nothing to wait for", () => {
+Deno.test("createSettling() lets a job end at once if there is nothing to wait for", () => {
   const { settling, woken } = settlingWith(() => undefined);
   equal(settling.isSettled(trainJob()), true);
   deepEqual(woken, []);
@@ -191,7 +191,7 @@ for (const how of ["resolves", "rejects"] as const) {
   });
 }
 
-Deno.test("createSettling() waits 5 s at most, and tells who is asked", async () => {
+Deno.test("createSettling() waits at most 5 s, and aborts the question then", async () => {
   const { settling, woken, asked, clock } = settlingWith(() => new Promise(() => {}));
   equal(settling.isSettled(trainJob()), false);
   await clock.advance(SETTLE_MS - 1);
@@ -204,7 +204,7 @@ Deno.test("createSettling() waits 5 s at most, and tells who is asked", async ()
   settling.end();
 });
 
-Deno.test("createSettling() asks anew about another job of the same name", () => {
+Deno.test("createSettling() asks again about another job of the same name", () => {
   const { settling, asked } = settlingWith(() => new Promise(() => {}));
   settling.isSettled(trainJob());
   settling.isSettled(trainJob({}, { uid: "another" }));

@@ -115,7 +115,7 @@ Deno.test("`run()` tries again with growing pauses, and never ends by itself", a
   await end();
 });
 
-Deno.test("`run()` ends when told while the API server hangs", async () => {
+Deno.test("`run()` ends on abort while the API server hangs", async () => {
   const { clock, start } = bench({
     get: (_path, { signal }) =>
       new Promise((_resolve, reject) => {
@@ -127,7 +127,7 @@ Deno.test("`run()` ends when told while the API server hangs", async () => {
   await end();
 });
 
-Deno.test("`run()` tries again when an answer begins and never ends", async () => {
+Deno.test("`run()` tries again when a response never ends", async () => {
   let hangs = true;
   const { clock, source, results, start } = bench({
     get: (path, { signal }) => {

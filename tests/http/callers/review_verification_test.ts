@@ -117,7 +117,7 @@ Deno.test("`claimedBy()` gives clocks 30 s, and names the audiences that pushes 
   assert.equal(bounded.identity.audiences.length, 8);
 });
 
-Deno.test("`verify()` says who the API server says calls, whatever the token says of itself", async () => {
+Deno.test("`verify()` returns the identity from the API server, not from the token's claims", async () => {
   const { asked, state, verifier } = bench();
   state.answer = () => Promise.resolve({ ...USER, extra: boundTo(["p"], ["u"]) });
   assert.deepEqual(await verifier.verify("h", TOKEN), {
@@ -134,7 +134,7 @@ Deno.test("`verify()` says who the API server says calls, whatever the token say
   assert.deepEqual(asked, [{ token: TOKEN, audiences: ["trainer.kubeflow.org"] }]);
 });
 
-Deno.test("`verify()` asks once for all who ask at once, then not before ten minutes are over", async () => {
+Deno.test("`verify()` makes one request for concurrent callers, then none for ten minutes", async () => {
   const { clock, asked, verifier } = bench();
   const all = await Promise.all(Array.from({ length: 50 }, () => verifier.verify("h", TOKEN)));
   assert(all.every((it) => it.ok));
@@ -201,7 +201,7 @@ Deno.test("`verify()` stays within its budget, and known pods come first", async
   assert((await verifier.verify("c", TOKEN)).ok);
 });
 
-Deno.test("`createReviewVerifier()` remembers no more tokens than told", async () => {
+Deno.test("`createReviewVerifier()` remembers no more tokens than its limit", async () => {
   const { verifier, state } = bench({ maxKnown: 2, maxRefused: 2 });
   for (const hash of ["a", "b", "c"]) await verifier.verify(hash, TOKEN);
   assert.equal(verifier.known("a"), undefined);
@@ -220,7 +220,7 @@ Deno.test("`revoke()` takes a good token back", async () => {
   assert.equal(verifier.refused("h"), "revoked");
 });
 
-Deno.test("`close()` ends what is asked, and nothing is asked after it", async () => {
+Deno.test("`close()` ends running requests, and no request starts after it", async () => {
   const { verifier } = bench({
     request: (_token, _audiences, signal) =>
       new Promise((_resolve, reject) => {
@@ -242,7 +242,7 @@ const NOBODY: Record<string, Partial<ReviewedUser>> = {
   "a service account without UID": { uid: "" },
 };
 for (const [sentence, changes] of Object.entries(NOBODY)) {
-  Deno.test(`\`reviewedIdentity()\` takes ${sentence} for nobody`, () => {
+  Deno.test(`\`reviewedIdentity()\` finds no identity in ${sentence}`, () => {
     assert.equal(reviewedIdentity({ ...USER, ...changes }, NOW_MS), undefined);
   });
 }
@@ -253,7 +253,7 @@ const UNBOUND: Record<string, Partial<ReviewedUser>> = {
   "two pods": { extra: boundTo(["a", "b"], ["1", "2"]) },
 };
 for (const [sentence, changes] of Object.entries(UNBOUND)) {
-  Deno.test(`\`reviewedIdentity()\` binds a token with ${sentence} to none`, () => {
+  Deno.test(`\`reviewedIdentity()\` binds a token with ${sentence} to no pod`, () => {
     const identity = reviewedIdentity({ ...USER, ...changes }, NOW_MS);
     assert(identity);
     assert.equal(identity.pod, undefined);

@@ -41,7 +41,7 @@ function bench(answer: () => Promise<boolean>, reviewsPerSecond?: number) {
   return { clock, cache, refused, results, asked: () => asked };
 }
 
-Deno.test("`review()` asks once for all who ask at once, and remembers until the token expires", async () => {
+Deno.test("`review()` makes one request for concurrent callers, and remembers the result until the token expires", async () => {
   const { clock, cache, asked } = bench(() => Promise.resolve(true));
   const outcomes = await Promise.all([cache.review(review("a")), cache.review(review("a"))]);
   assert.deepEqual(outcomes, ["authenticated", "authenticated"]);
@@ -62,7 +62,7 @@ Deno.test("`review()` reports a refused token", async () => {
   await cache.close();
 });
 
-Deno.test("`review()` does not ask again for a while where the API server gave no answer", async () => {
+Deno.test("`review()` does not ask again for a while if the API server gave no answer", async () => {
   const { clock, cache, asked } = bench(() => Promise.reject(new Error("away")));
   for (let time = 0; time < 3; time++) {
     assert.equal(await cache.review(review("a")), "unavailable");
@@ -153,7 +153,7 @@ for (const [sentence, { status, want }] of Object.entries(STATUSES)) {
   });
 }
 
-Deno.test("`review()` tells of an API server that is away once, and of its return", async () => {
+Deno.test("`review()` logs an unreachable API server once, and its return", async () => {
   const records = await logged(async () => {
     let away = true;
     const { cache } = bench(() => away ? Promise.reject(new Error("x")) : Promise.resolve(true));

@@ -104,7 +104,7 @@ for (const [sentence, { token, why }] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("`verifyToken()` says who calls", async () => {
+Deno.test("`verifyToken()` returns the identity of the caller", async () => {
   for (const good of [key, ecKey]) {
     assert.deepEqual(await verifyToken(await sign(good), trusted, NOW_MS), {
       ok: true,
@@ -159,7 +159,7 @@ Deno.test("`createTokenVerifier()` checks a good token once, and knows it until 
   assert.deepEqual(await verifier.verify("h", token), { ok: false, why: "expired" });
 });
 
-Deno.test("`createTokenVerifier()` remembers bad tokens for a while, and no more good ones than told", async () => {
+Deno.test("`createTokenVerifier()` remembers bad tokens for a while, and no more good ones than its limit", async () => {
   const { clock, verifier } = bench();
   await verifier.verify("bad", await sign(stranger));
   assert.equal(verifier.refused("bad"), "bad_signature");

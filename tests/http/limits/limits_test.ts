@@ -35,13 +35,13 @@ Deno.test("`take()` never lets more pass than burst and rate together", () => {
   }));
 });
 
-Deno.test("`take()` does not mind time that goes back", () => {
+Deno.test("`take()` works also if time goes backwards", () => {
   const limits = { ratePerSecond: 1, burst: 1 };
   const { bucket } = take(undefined, 10_000, limits);
   assert(take(bucket, 0, limits).waitMs > 0);
 });
 
-Deno.test("`take()` refills no time twice, whatever order arrivals come in", () => {
+Deno.test("`take()` refills no span of time twice, in any order of arrivals", () => {
   const limits = { ratePerSecond: 10, burst: 1 };
   const arrivals = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 100, maxLength: 100 });
   fc.assert(fc.property(arrivals, (times) => {
@@ -66,7 +66,7 @@ Deno.test("`charge()` goes into a debt of one burst at most, which time pays", (
   assert.equal(take(bucket, 2000, limits).waitMs, 0);
 });
 
-Deno.test("`createPeers()` shuns a peer that fails too often, unless a pod was proved there lately", () => {
+Deno.test("`createPeers()` refuses a peer that fails too often, unless a pod was proven there recently", () => {
   const failures = { ratePerSecond: 1, burst: 2 };
   const peers = createPeers({ failures, maxKeys: 10, provedForMs: 60_000 });
   peers.proved("shared", 0);
@@ -89,7 +89,7 @@ Deno.test("`createPeers()` shuns a peer that fails too often, unless a pod was p
   assert.equal(peers.isShunned("shared", 60_000), true);
 });
 
-Deno.test("`createPeers()` charges a suspect for its connections, so that they come at its rate", () => {
+Deno.test("`createPeers()` charges a suspect for its connections, so that they are limited to its rate", () => {
   const failures = { ratePerSecond: 2, burst: 4 };
   const peers = createPeers({ failures, maxKeys: 10, suspectedForMs: 60_000 });
   for (let time = 0; time < 4; time++) assert.equal(peers.refuseConnection("a", 0), false);
@@ -108,7 +108,7 @@ Deno.test("`createPeers()` charges a suspect for its connections, so that they c
   assert.equal(peers.refuseConnection("a", 60_000), false);
 });
 
-Deno.test("`createPeers()` lets cheap failures count only where no pod was proved", () => {
+Deno.test("`createPeers()` counts cheap failures only for peers without a proven pod", () => {
   const peers = createPeers({ failures: { ratePerSecond: 1, burst: 2 }, maxKeys: 10 });
   peers.proved("shared", 0);
   for (let time = 0; time < 50; time++) {
@@ -119,7 +119,7 @@ Deno.test("`createPeers()` lets cheap failures count only where no pod was prove
   assert.equal(peers.waitMs("shared", 0), 1000);
 });
 
-Deno.test("`createPeers()` remembers no more peers than it is told", () => {
+Deno.test("`createPeers()` remembers no more peers than its limit", () => {
   const peers = createPeers({ failures: { ratePerSecond: 1, burst: 1 }, maxKeys: 2 });
   for (const peer of ["a", "b", "c"]) peers.failed(peer, 0, "signature");
   assert.deepEqual(["a", "b", "c"].map((it) => peers.isShunned(it, 0)), [false, true, true]);

@@ -32,7 +32,7 @@ Deno.test("`createRecentMemory()` is bounded, and forgets what was unused for lo
   assert.deepEqual([memory.get("a")?.n, memory.get("b")?.n, memory.get("c")?.n], [1, undefined, 3]);
 });
 
-Deno.test("`createRecentMemory()` keeps an entry for as long as it was told to", () => {
+Deno.test("`createRecentMemory()` keeps an entry for the given time", () => {
   const { clock, memory } = memoryAt();
   memory.set("long", { n: 1 }, 5000);
   memory.set("short", { n: 2 }, 10);

@@ -7,7 +7,7 @@ function taken(take: () => boolean, count: number): number {
   return Array.from({ length: count }, take).filter(Boolean).length;
 }
 
-Deno.test("`createReservedBudget()` leaves a fifth to those who come first", () => {
+Deno.test("`createReservedBudget()` reserves a fifth for urgent requests", () => {
   const take = createReservedBudget(10);
   assert.equal(taken(() => take(0, false), 20), 8);
   assert.equal(taken(() => take(0, true), 20), 2);

@@ -54,13 +54,13 @@ function timed(clock: FakeClock, answer: OwnerAnswer | Promise<OwnerAnswer>) {
   return seen;
 }
 
-Deno.test("`createOwnerRouter()` waits for nothing where the owner is here and answers at once", () => {
+Deno.test("`createOwnerRouter()` returns synchronously if this replica is the owner and answers at once", () => {
   const { accept, at } = setUp({ acceptHere: () => ok });
   at.place = here;
   assert.deepEqual(accept(push, never), ok);
 });
 
-Deno.test("`createOwnerRouter()` does not speak for an owner that lost the lease while it answered", async () => {
+Deno.test("`createOwnerRouter()` drops the answer of an owner that lost the lease meanwhile", async () => {
   const { accept, at, did, clock } = setUp({
     acceptHere: () => {
       at.place = elsewhere;
@@ -73,14 +73,14 @@ Deno.test("`createOwnerRouter()` does not speak for an owner that lost the lease
   assert.deepEqual([seen.answer, did], [ok, ["to 10.0.0.2:8443 of term 3"]]);
 });
 
-Deno.test("`createOwnerRouter()` accepts at once where the owner is here", async () => {
+Deno.test("`createOwnerRouter()` accepts at once if this replica is the owner", async () => {
   const { accept, at, did, looks } = setUp();
   at.place = here;
   assert.deepEqual(await accept(push, never), ok);
   assert.deepEqual([did, looks()], [["here"], 0]);
 });
 
-Deno.test("`createOwnerRouter()` forwards to the owner elsewhere and passes on what it says", async () => {
+Deno.test("`createOwnerRouter()` forwards to an owner on another replica, and passes its answer on", async () => {
   const { accept, at, did, results } = setUp();
   at.place = elsewhere;
   const refused: OwnerAnswer = { retryAfterMs: 7000, reason: "too many jobs" };
@@ -89,7 +89,7 @@ Deno.test("`createOwnerRouter()` forwards to the owner elsewhere and passes on w
   assert.deepEqual(did, ["to 10.0.0.2:8443 of term 3"]);
 });
 
-Deno.test("`createOwnerRouter()` holds a push for 2 s, then sends the client away", async () => {
+Deno.test("`createOwnerRouter()` holds a push for 2 s, then answers 503", async () => {
   const { accept, clock, did, looks } = setUp();
   const seen = timed(clock, accept(push, never));
   await clock.advance(1999);
@@ -106,7 +106,7 @@ const comes: Record<string, { place: LeaderLocation; did: string[] }> = {
   "another one becomes the owner": { place: elsewhere, did: ["to 10.0.0.2:8443 of term 3"] },
 };
 for (const [sentence, { place, did: want }] of Object.entries(comes)) {
-  Deno.test(`a held push is taken as soon as ${sentence}`, async () => {
+  Deno.test(`a held push is accepted as soon as ${sentence}`, async () => {
     const { accept, at, clock, did } = setUp();
     const seen = timed(clock, accept(push, never));
     await clock.advance(1000);
@@ -119,7 +119,7 @@ for (const [sentence, { place, did: want }] of Object.entries(comes)) {
 for (
   const outcome of ["unreachable", "timeout", "not_owner", "older_transition", "saturated"] as const
 ) {
-  Deno.test(`a push is tried again where the call ended with ${outcome}`, async () => {
+  Deno.test(`a push is tried again if the call ended with ${outcome}`, async () => {
     const { accept, at, clock, did, results } = setUp();
     at.place = elsewhere;
     results.push({ outcome }, { outcome });
@@ -158,7 +158,7 @@ Deno.test("no more pushes are held than there is room for", async () => {
   await clock.advance(2000);
 });
 
-Deno.test("a push that nobody waits for any more is not held", async () => {
+Deno.test("a push whose client is gone is not held", async () => {
   const { accept, clock } = setUp();
   const gone = new AbortController();
   const seen = timed(clock, accept(push, gone.signal));

@@ -29,7 +29,7 @@ Deno.test("`Adapter.accept()` answers when the rows are in the log, and not befo
   });
 });
 
-Deno.test("`Adapter.accept()` leaves alone what is nobody's trial", async () => {
+Deno.test("`Adapter.accept()` ignores jobs without a plan", async () => {
   const plan = trialPlan("a");
   await withAdapter({ plans: [] }, async ({ push, answers }) => {
     assert.equal(await push(plan, 1, "1"), undefined);
@@ -43,7 +43,7 @@ Deno.test("`Adapter.accept()` leaves alone what is nobody's trial", async () => 
   });
 });
 
-Deno.test("`Adapter.accept()` records the primary pod alone, and tells the others to stop, too", async () => {
+Deno.test("`Adapter.accept()` records only the primary pod, and sends control.stop to the others, too", async () => {
   const plan = trialPlan("a");
   const sink = createMemorySink();
   const isPrimary = (_: unknown, { name }: { name: string }) =>
@@ -86,7 +86,7 @@ Deno.test("a rule that is met stops the trial once, and every later answer says 
   });
 });
 
-Deno.test("a stop waits for its grace, and takes what came meanwhile with it", async () => {
+Deno.test("a stop waits for its grace, and includes rows that came meanwhile", async () => {
   const plan = trialPlan("a", { graceMs: 30_000 });
   await withAdapter({ plans: [plan] }, async ({ push, stops, clock }) => {
     await push(plan, 59, "0.9");
@@ -100,7 +100,7 @@ Deno.test("a stop waits for its grace, and takes what came meanwhile with it", a
   });
 });
 
-Deno.test("`Adapter.settle()` ends the grace of a job that has ended by itself", async () => {
+Deno.test("`Adapter.settle()` ends the grace of a job that ended on its own", async () => {
   const plan = trialPlan("a", { graceMs: 3_600_000 });
   await withAdapter({ plans: [plan] }, async ({ push, stops, adapter }) => {
     await push(plan, 59, "0.9");
@@ -110,7 +110,7 @@ Deno.test("`Adapter.settle()` ends the grace of a job that has ended by itself",
   });
 });
 
-Deno.test("`Adapter.settle()` waits for pushes in hand, and no longer than it may", async () => {
+Deno.test("`Adapter.settle()` waits for running pushes, until its deadline", async () => {
   const plan = trialPlan("a");
   const { sink, fail } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
@@ -172,7 +172,7 @@ for (const outage of outages) {
   });
 }
 
-Deno.test("a new owner replays and judges open trials without a push, also where the sink comes late", async () => {
+Deno.test("a new owner replays and judges open trials without a push, also if the sink is reachable only later", async () => {
   const [a, b] = [trialPlan("a"), trialPlan("b")];
   const unsteady = unsteadySink();
   const { sink, inner } = unsteady;
@@ -233,7 +233,7 @@ Deno.test("pushes of one log that wait go to the sink together, in their order",
   });
 });
 
-Deno.test("only so many pushes of one log wait, and those that nobody waits for are not written", async () => {
+Deno.test("the waiting pushes of one log are limited, and those whose clients are gone are not written", async () => {
   const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
@@ -256,7 +256,7 @@ Deno.test("only so many pushes of one log wait, and those that nobody waits for 
   });
 });
 
-Deno.test("rows that will never be taken are told, and the push comes again later", async () => {
+Deno.test("rows that the log refuses for good are reported, and the push can be retried later", async () => {
   const plan = trialPlan("a");
   const { sink, fail } = unsteadySink();
   const told: string[] = [];
@@ -303,7 +303,7 @@ for (const [sentence, { value, rows, stops: isStopped, warns }] of Object.entrie
   });
 }
 
-Deno.test("a job that asks for nothing is never told to come again because of its log", async () => {
+Deno.test("a plain job never gets 503 because of its log", async () => {
   const plain = trialPlan("a", {
     key: { kind: "job", namespace: "default", name: "a", uid: "job-a" },
     objective: undefined,
@@ -352,7 +352,7 @@ Deno.test("`Adapter.forget()` deletes a job's own log, and leaves a trial's to K
   });
 });
 
-Deno.test("a job that is gone is not stopped any more", async () => {
+Deno.test("a deleted job is not stopped", async () => {
   const plan = trialPlan("a", { graceMs: 60_000 });
   await withAdapter({ plans: [plan] }, async ({ push, adapter, stops, answers, clock }) => {
     await push(plan, 59, "0.9");
@@ -364,7 +364,7 @@ Deno.test("a job that is gone is not stopped any more", async () => {
   });
 });
 
-Deno.test("readers get what is acknowledged: metrics in short, pages, and each change", async () => {
+Deno.test("readers get acknowledged rows: the summary, pages, and each change", async () => {
   const plan = trialPlan("a", { rules: [], records: "all" });
   await withAdapter({ plans: [plan] }, async ({ push, adapter }) => {
     const heard: string[] = [];
@@ -387,7 +387,7 @@ Deno.test("readers get what is acknowledged: metrics in short, pages, and each c
   });
 });
 
-Deno.test("logs that are not used are let go and replayed, those of stops in hand are not", async () => {
+Deno.test("unused logs are evicted and replayed, those of running stops are not", async () => {
   const plans = Array.from({ length: 6 }, (_, index) => trialPlan(`t${index}`));
   const { sink, calls } = unsteadySink();
   await withAdapter({ plans, sink, maxLogs: 2 }, async ({ push, stops, settle }) => {
@@ -403,7 +403,7 @@ Deno.test("logs that are not used are let go and replayed, those of stops in han
   });
 });
 
-Deno.test("a push of which nothing was sent is as if it had not come: the log is not read again for it", async () => {
+Deno.test("a push of which nothing was sent changes nothing: the log is not read again for it", async () => {
   const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail, calls } = unsteadySink();
   await withAdapter({ plans: [plan], sink }, async ({ push, settle }) => {
@@ -431,7 +431,7 @@ Deno.test("a push of which nothing was sent is as if it had not come: the log is
   });
 });
 
-Deno.test("the log of a job that asked for one goes with it, also where a new owner never had it in hand", async () => {
+Deno.test("the log of an annotated job is deleted with it, also by a new owner that never used it", async () => {
   const key = { kind: "job", namespace: "default", name: "a", uid: "job-a" } as const;
   const job = { ...key, kind: TRAINJOB };
   const plan = trialPlan("a", { key, job, rules: [] });
@@ -452,7 +452,7 @@ Deno.test("the log of a job that asked for one goes with it, also where a new ow
   });
 });
 
-Deno.test("the end of a job that asks for nothing waits for no log", async () => {
+Deno.test("the end of a plain job does not wait for a log", async () => {
   const key = { kind: "job", namespace: "default", name: "a", uid: "job-a" } as const;
   const job = { ...key, kind: TRAINJOB };
   const plan = trialPlan("a", { key, job, rules: [], isPlain: true });

@@ -175,7 +175,7 @@ async function assertOnce(killAt: number, when: When) {
   return { calls, wasKilled };
 }
 
-Deno.test("a trial is recorded, judged and stopped once by an owner that nobody kills", async () => {
+Deno.test("a trial is recorded, judged and stopped once by an owner that is not killed", async () => {
   const { calls, wasKilled } = await assertOnce(Infinity, "after");
   assert.equal(wasKilled, false);
   assert.ok(calls >= 6, `${calls} calls`);

@@ -19,7 +19,7 @@ async function readerOf(access: Access): Promise<Reader> {
   return reader;
 }
 
-Deno.test("`authenticate()` asks for this audience, once for all who come at the same time", async () => {
+Deno.test("`authenticate()` reviews for this audience, once for concurrent callers", async () => {
   const { access, server } = apiBench();
   const readers = await Promise.all([1, 2, 3].map(() => access.authenticate(token())));
   assert.equal(server.asked.length, 1);
@@ -30,7 +30,7 @@ Deno.test("`authenticate()` asks for this audience, once for all who come at the
   }
 });
 
-Deno.test("`authenticate()` believes an answer for seconds: a token that is revoked ends so soon", async () => {
+Deno.test("`authenticate()` trusts an answer for seconds, so that a revoked token ends soon", async () => {
   const { access, server, clock } = apiBench();
   await readerOf(access);
   assert.ok(access.wasAccepted(token()));
@@ -51,21 +51,21 @@ const noReaders: Readonly<Record<string, Record<string, unknown>>> = {
   "that means another audience": { audiences: ["trainer.kubeflow.org"] },
 };
 for (const [what, answer] of Object.entries(noReaders)) {
-  Deno.test(`\`authenticate()\` takes no word of an API server ${what}`, async () => {
+  Deno.test(`\`authenticate()\` rejects the answer of an API server ${what}`, async () => {
     const { access, server } = apiBench();
     Object.assign(server, answer);
     assert.equal(await access.authenticate(token()), "refused");
   });
 }
 
-Deno.test("`authenticate()` has a budget, and says nothing of who is beyond it", async () => {
+Deno.test("`authenticate()` has a budget, and knows nothing of callers beyond it", async () => {
   const { access, server } = apiBench();
   for (let jti = 0; jti < 20; jti++) await access.authenticate(token({ jti: String(jti) }));
   assert.equal(server.asked.length, 10);
   assert.equal(await access.authenticate(token({ jti: "late" })), undefined);
 });
 
-Deno.test("`authenticate()` remembers no silence: the next one asks again", async () => {
+Deno.test("`authenticate()` does not remember a missing answer: the next caller asks again", async () => {
   const { access, server } = apiBench();
   server.isAway = true;
   assert.equal(await access.authenticate(token()), undefined);
@@ -101,7 +101,7 @@ Deno.test("`authorize()` asks whether exactly this reader may get exactly this j
   assert.equal(server.asked.length, 4);
 });
 
-Deno.test("`authorize()` believes a yes for seconds, and a no for less", async () => {
+Deno.test("`authorize()` trusts a yes for seconds, and a no for less", async () => {
   const { access, server, clock } = apiBench();
   const reader = await readerOf(access);
   assert.equal(await access.authorize(reader, JOB), true);
@@ -115,7 +115,7 @@ Deno.test("`authorize()` believes a yes for seconds, and a no for less", async (
   assert.equal(await access.authorize(reader, JOB), true);
 });
 
-Deno.test("`authorize()` gives a reader its share, so that one who asks for all jobs holds up nobody", async () => {
+Deno.test("`authorize()` gives each reader a share, so that a reader of all jobs delays no other", async () => {
   const { access } = apiBench();
   const reader = await readerOf(access);
   const answers = await Promise.all(
@@ -129,7 +129,7 @@ Deno.test("`authorize()` gives a reader its share, so that one who asks for all 
   assert.equal(await access.authorize({ ...reader, key: "another" }, JOB), true);
 });
 
-Deno.test("`close()` ends what waits for the API server, and nothing is asked after it", async () => {
+Deno.test("`close()` ends requests to the API server, and no request starts after it", async () => {
   const { access, server } = apiBench();
   const held = Promise.withResolvers<void>();
   server.hold = held.promise;

@@ -38,7 +38,7 @@ Deno.test("a reader gets state, pod, metrics and log", async () => {
   assert.deepEqual(bench.counted, ["observation accepted"]);
 });
 
-Deno.test("a job that nothing was recorded of has no metrics and no log", async () => {
+Deno.test("a job without recorded rows has no metrics and no log", async () => {
   const { status, body } = await send(apiBench());
   assert.equal(status, 200);
   assert.deepEqual(body, { state: "Running", metrics: [], log: [] });
@@ -210,7 +210,7 @@ for (const method of ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRAC
   });
 }
 
-Deno.test("who fails again and again waits, but for readers of the same address", async () => {
+Deno.test("a caller that fails repeatedly is limited, but not other readers at its address", async () => {
   const bench = apiBench();
   assert.equal((await send(bench)).status, 200);
   bench.server.accepts = false;
@@ -235,7 +235,7 @@ Deno.test("a token that was refused a moment ago costs nothing, and its address 
   assert.equal(bench.server.asked.length, 3);
 });
 
-Deno.test("whatever comes is answered as the description says", async () => {
+Deno.test("every request is answered as the OpenAPI document says", async () => {
   const text = fc.string({ unit: "binary", maxLength: 200 });
   const name = fc.constantFrom("since", "limit", "continue", "watch", "x", "");
   const query = fc.array(fc.tuple(name, text), { maxLength: 4 })
@@ -269,7 +269,7 @@ Deno.test("whatever comes is answered as the description says", async () => {
   );
 });
 
-Deno.test("a subject reads so often and no more", async () => {
+Deno.test("reads of a subject are limited", async () => {
   const bench = apiBench();
   const answers = await Promise.all(Array.from({ length: 203 }, () => send(bench)));
   const late = answers.filter(({ status }) => status === 429);
@@ -277,7 +277,7 @@ Deno.test("a subject reads so often and no more", async () => {
   assert.equal(late[0]?.headers["Retry-After"], "1");
 });
 
-Deno.test("pages are read few at a time, and within a deadline", async () => {
+Deno.test("few pages are read at a time, and within a deadline", async () => {
   const held = Promise.withResolvers<{ metrics: []; rows: []; more: false }>();
   const bench = apiBench({ ask: () => held.promise, maxReads: 2 });
   const waiting = [send(bench), send(bench)];
@@ -292,7 +292,7 @@ Deno.test("pages are read few at a time, and within a deadline", async () => {
   held.resolve({ metrics: [], rows: [], more: false });
 });
 
-Deno.test("streams have slots: of a subject, and in all", async () => {
+Deno.test("streams are limited by subject, and in total", async () => {
   const bench = apiBench();
   const query = "?watch=true";
   const streams = [await send(bench, { query }), await send(bench, { query })];

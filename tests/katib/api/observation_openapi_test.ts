@@ -18,7 +18,7 @@ const documentSchema = z.object({
   components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
 });
 
-Deno.test("the document is served to everybody, and nobody is asked for it", async () => {
+Deno.test("the document is served without authentication or a review", async () => {
   const { api, server } = apiBench();
   const document = requestOf({ url: "/openapi/v3", authorization: null });
   const { status, headers, body } = await api.handle(document);

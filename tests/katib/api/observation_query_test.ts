@@ -82,7 +82,7 @@ for (const [what, { query, field }] of Object.entries(bad)) {
   });
 }
 
-Deno.test("`observationQuery()` names few problems, and little of a long name", () => {
+Deno.test("`observationQuery()` names few problems, and shortens long names", () => {
   const names = Array.from({ length: 500 }, (_, index) => `${"x".repeat(300)}${index}=1`);
   const read = observationQuery(names.join("&"));
   assert.ok("causes" in read);

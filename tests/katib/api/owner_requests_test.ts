@@ -48,7 +48,7 @@ for (const [what, value] of Object.entries(noAnswers)) {
   Deno.test(`\`parseAnswer()\` refuses ${what}`, () => assert.equal(parseAnswer(value), undefined));
 }
 
-Deno.test("`answerAsk()` of a job that nothing was recorded of is empty", async () => {
+Deno.test("`answerAsk()` of a job without recorded rows is empty", async () => {
   const { source } = logOf("another");
   assert.deepEqual(await answerAsk(source, { job, limit: 1 }, NEVER), {
     metrics: [],
@@ -57,7 +57,7 @@ Deno.test("`answerAsk()` of a job that nothing was recorded of is empty", async 
   });
 });
 
-Deno.test("`answerAsk()` says when to come again where the log is out of reach, and throws a bug", async () => {
+Deno.test("`answerAsk()` gives a time for the retry if the log is unreachable, and throws other errors", async () => {
   const { source, fault } = logOf("uid-1");
   fault.error = new SinkError("unavailable", "the DB manager hangs", { retryAfterMs: 4000 });
   assert.deepEqual(await answerAsk(source, { job, limit: 1 }, NEVER), {
@@ -68,7 +68,7 @@ Deno.test("`answerAsk()` says when to come again where the log is out of reach, 
   await assert.rejects(answerAsk(source, { job, limit: 1 }, NEVER), TypeError);
 });
 
-Deno.test("`answerAsk()` cuts a page of long rows, and the next one goes on behind it", async () => {
+Deno.test("`answerAsk()` cuts a page of long rows, and the next page continues after it", async () => {
   const log = logOf("uid-1");
   for (let second = 0; second < 8; second++) log.push(second, `${second}`.repeat(400_000));
   const read: string[] = [];

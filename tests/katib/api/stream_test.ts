@@ -44,7 +44,7 @@ function values(heard: readonly Heard[]): string[][] {
   });
 }
 
-Deno.test("a stream tells what there is, then each row once, with ids that increase", async () => {
+Deno.test("a stream sends existing rows, then each new row once, with increasing ids", async () => {
   const bench = apiBench();
   bench.log.push(1);
   bench.log.push(2);
@@ -61,7 +61,7 @@ Deno.test("a stream tells what there is, then each row once, with ids that incre
   await stream.stop();
 });
 
-Deno.test("a stream of a job without log begins with its state, and says nothing twice", async () => {
+Deno.test("a stream of a job without a log begins with its state, and repeats nothing", async () => {
   const bench = apiBench();
   const stream = await watch(bench);
   assert.partialDeepStrictEqual(stream.heard()[1], {
@@ -86,7 +86,7 @@ Deno.test("a stream goes through a long log page by page", async () => {
   await stream.stop();
 });
 
-Deno.test("a stream begins behind what another one has told", async () => {
+Deno.test("a stream begins after the rows that another one has sent", async () => {
   const bench = apiBench();
   bench.log.push(1);
   bench.log.push(2);
@@ -102,7 +102,7 @@ Deno.test("a stream begins behind what another one has told", async () => {
   await again.stop();
 });
 
-Deno.test("the end of the job is told after its last rows", async () => {
+Deno.test("the end of the job is sent after its last rows", async () => {
   const bench = apiBench();
   const stream = await watch(bench);
   stream.heard();
@@ -116,7 +116,7 @@ Deno.test("the end of the job is told after its last rows", async () => {
   assert.equal(bench.slots.open(), 0);
 });
 
-Deno.test("a log that is out of reach is tried again, and nothing is missed", async () => {
+Deno.test("an unreachable log is tried again, and nothing is missed", async () => {
   const bench = apiBench();
   const stream = await watch(bench);
   stream.heard();
@@ -131,7 +131,7 @@ Deno.test("a log that is out of reach is tried again, and nothing is missed", as
   await stream.stop();
 });
 
-Deno.test("streams that wait for one log come back apart, and within ten seconds", async () => {
+Deno.test("streams that wait for one log retry at different times, within ten seconds", async () => {
   const bench = apiBench({ random: () => 0.99 });
   const stream = await watch(bench);
   stream.heard();
@@ -148,7 +148,7 @@ Deno.test("streams that wait for one log come back apart, and within ten seconds
   await stream.stop();
 });
 
-Deno.test("a job whose last rows cannot be read is not told as ended", async () => {
+Deno.test("a stream does not end while the job's last rows cannot be read", async () => {
   const bench = apiBench();
   const stream = await watch(bench);
   stream.heard();
@@ -161,7 +161,7 @@ Deno.test("a job whose last rows cannot be read is not told as ended", async () 
   assert.ok(stream.done.is);
 });
 
-Deno.test("nothing is waited for once the reader has gone", async () => {
+Deno.test("nothing waits after the reader has gone", async () => {
   const bench = apiBench();
   const stream = await watch(bench);
   bench.log.fault.error = new SinkError("unavailable", "down");
@@ -179,7 +179,7 @@ Deno.test("a stream ends with its token, and with the rights of its reader", asy
     assert.match(JSON.stringify(stream.heard()), /ended: the token has expired/);
     assert.ok(stream.done.is);
   });
-  await t.step("the API server does not accept it any more", async () => {
+  await t.step("the API server no longer accepts the token", async () => {
     const bench = apiBench();
     const stream = await watch(bench);
     bench.server.accepts = false;
@@ -188,7 +188,7 @@ Deno.test("a stream ends with its token, and with the rights of its reader", asy
     assert.match(JSON.stringify(stream.heard()), /ended: the API server does not accept/);
     assert.ok(stream.done.is);
   });
-  await t.step("the reader may not get the job any more", async () => {
+  await t.step("the reader may no longer get the job", async () => {
     const bench = apiBench();
     const stream = await watch(bench);
     bench.server.allows = false;
@@ -197,7 +197,7 @@ Deno.test("a stream ends with its token, and with the rights of its reader", asy
     assert.match(JSON.stringify(stream.heard()), /may not get TrainJob team\/job/);
     assert.ok(stream.done.is);
   });
-  await t.step("the API server is away: that takes no rights away", async () => {
+  await t.step("an unreachable API server does not end the stream", async () => {
     const bench = apiBench();
     const stream = await watch(bench);
     bench.server.isAway = true;

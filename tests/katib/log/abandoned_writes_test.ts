@@ -38,7 +38,7 @@ async function withManager(
   }
 }
 
-Deno.test("a log is not read while a write is under way whose caller has gone", () =>
+Deno.test("a log is not read during a write whose caller has gone", () =>
   withManager(10, async (sink, manager) => {
     const held = Promise.withResolvers<void>();
     manager.fate = async () => {
@@ -58,7 +58,7 @@ Deno.test("a log is not read while a write is under way whose caller has gone", 
     assert.deepEqual((await read).map(({ value }) => value), ["0"]);
   }));
 
-Deno.test("a log is not read before a write of unknown outcome must have shown, whose caller has gone", () =>
+Deno.test("a log is not read before a write of unknown outcome, whose caller has gone, must be visible", () =>
   withManager(300, async (sink, manager) => {
     const written = Promise.withResolvers<void>();
     manager.fate = () => ({

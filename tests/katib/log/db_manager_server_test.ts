@@ -131,7 +131,7 @@ for (const [says, { rows, taken }] of Object.entries(REPORTS)) {
     }));
 }
 
-Deno.test("a certificate of another CA, or none, is not let in by TLS", () =>
+Deno.test("TLS refuses a certificate of another CA, or none", () =>
   withServer(async ({ client, files, address }) => {
     const foreign = (await makeTls()).client;
     const stranger = client({ ...foreign, ca: files.client.ca });
@@ -145,7 +145,7 @@ Deno.test("a certificate of another CA, or none, is not let in by TLS", () =>
     assert.deepEqual(await client().get(whole("a")), []);
   }));
 
-Deno.test("what is wrong with a call is said", () =>
+Deno.test("an invalid call is refused with its problem", () =>
   withServer(async ({ client, files }) => {
     const manager = client(files.client);
     const good = row("2026-01-01T00:00:00Z", "1");
@@ -188,7 +188,7 @@ Deno.test("health is SERVING for the names that Katib's DB manager knows", () =>
     client.close();
   }));
 
-Deno.test("bytes that are no message, and methods that are not there, are errors of that call", () =>
+Deno.test("invalid messages and unknown methods are errors of that call only", () =>
   withServer(async ({ address, client }) => {
     const raw = new Client(address, credentials.createInsecure());
     const nonsense = await rawCall(raw, METHODS.get, Uint8Array.of(10, 200, 1));
@@ -206,7 +206,7 @@ const STRANGERS: Readonly<Record<string, string>> = {
   "nothing": "",
 };
 for (const [says, text] of Object.entries(STRANGERS)) {
-  Deno.test(`a connection that brings ${says} harms no other`, () =>
+  Deno.test(`a connection with ${says} harms no other`, () =>
     withServer(async ({ server, client }) => {
       const stranger = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
       if (text !== "") await stranger.write(Uint8Array.from(text, (it) => it.charCodeAt(0)));
@@ -216,7 +216,7 @@ for (const [says, text] of Object.entries(STRANGERS)) {
     }));
 }
 
-Deno.test("new certificates are taken without a break", () =>
+Deno.test("new certificates are loaded without an interruption", () =>
   withServer(async ({ server, client, files }) => {
     const before = client(files.client);
     await before.report("a", [row("2026-01-01T00:00:00Z", "1")]);
@@ -229,7 +229,7 @@ Deno.test("new certificates are taken without a break", () =>
     assert.equal((await client().get(whole("a"))).length, 3);
   }));
 
-Deno.test("`decodeLogReply()` leaves out what it does not know, and refuses what is no message", () => {
+Deno.test("`decodeLogReply()` ignores unknown fields, and refuses invalid messages", () => {
   const known = Buffer.from("0a0f0a0161120a0a016c120131a006011801", "hex");
   assert.equal(decodeLogReply(known).length, 1);
   assert.throws(() => decodeLogReply(Uint8Array.of(10, 200)));

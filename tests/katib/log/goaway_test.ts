@@ -25,7 +25,7 @@ const PROGRAM = `
   Deno.exit(0);
 `;
 
-Deno.test("a DB manager that says GOAWAY again and again is survived", async () => {
+Deno.test("the sink survives a DB manager that sends GOAWAY repeatedly", async () => {
   const root = new URL("../../../", import.meta.url).pathname;
   const { code, stdout, stderr } = await run(Deno.execPath(), {
     args: [

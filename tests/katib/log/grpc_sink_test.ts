@@ -63,7 +63,7 @@ async function unavailable(work: Promise<unknown>): Promise<SinkError> {
   return error;
 }
 
-Deno.test("a reply that is lost after the write: the row is looked for, and not sent again", () =>
+Deno.test("after a lost reply the row is looked up, and not sent again", () =>
   withManager({}, async (sink, manager) => {
     manager.fate = (_, index) =>
       index === 0 ? { kind: "lost", code: status.UNAVAILABLE } : { kind: "written" };
@@ -73,7 +73,7 @@ Deno.test("a reply that is lost after the write: the row is looked for, and not 
     assert.equal(manager.reads(), 1);
   }));
 
-Deno.test("a write that came half: what is missing is sent, and nothing else", () =>
+Deno.test("after a partial write only the missing rows are sent", () =>
   withManager({}, async (sink, manager) => {
     const other = sinkAt(manager.address);
     manager.fate = async ({ trialName }, index) => {
@@ -87,7 +87,7 @@ Deno.test("a write that came half: what is missing is sent, and nothing else", (
     assert.deepEqual(valuesOf(manager, "a"), [0, 1]);
   }));
 
-Deno.test("a write that shows itself only after it was given up is not sent again", () =>
+Deno.test("a write that becomes visible only after it was given up is not sent again", () =>
   withManager({ settleMs: 60_000 }, async (sink, manager) => {
     const late = Promise.withResolvers<void>();
     manager.fate = (_, index) =>
@@ -102,7 +102,7 @@ Deno.test("a write that shows itself only after it was given up is not sent agai
     assert.equal(manager.reports.length, 1);
   }));
 
-Deno.test("rows whose caller went away while they were sent are there once when they are given again", () =>
+Deno.test("rows whose caller went away while they were sent are stored once when they are retried", () =>
   withManager({}, async (sink, manager) => {
     const go = Promise.withResolvers<void>();
     manager.fate = async () => {
@@ -121,7 +121,7 @@ Deno.test("rows whose caller went away while they were sent are there once when 
     assert.deepEqual(valuesOf(manager, "a"), [0, 1, 2]);
   }));
 
-Deno.test("rows that come again while they are being sent are there once", () =>
+Deno.test("rows that are retried while they are being sent are stored once", () =>
   withManager({}, async (sink, manager) => {
     const go = Promise.withResolvers<void>();
     manager.fate = async () => {
@@ -136,7 +136,7 @@ Deno.test("rows that come again while they are being sent are there once", () =>
     assert.deepEqual(valuesOf(manager, "a"), [0]);
   }));
 
-Deno.test("more rows of unknown outcome than are remembered are there once, too", () =>
+Deno.test("more rows of unknown outcome than are remembered are stored once, too", () =>
   withManager({}, async (sink, manager) => {
     manager.fate = (_, index) =>
       index === 0 ? { kind: "lost", code: status.UNAVAILABLE } : { kind: "written" };
@@ -145,7 +145,7 @@ Deno.test("more rows of unknown outcome than are remembered are there once, too"
     assert.deepEqual(valuesOf(manager, "a"), upTo(701));
   }));
 
-Deno.test("what waits together goes in one call, and few calls are under way at a time", () =>
+Deno.test("waiting rows go together in one call, and few calls run at a time", () =>
   withManager({}, async (sink, manager) => {
     const go = Promise.withResolvers<void>();
     manager.fate = async () => {
@@ -181,7 +181,7 @@ Deno.test("rows that a trial's log refuses hold up no others", () =>
     assert.deepEqual(valuesOf(manager, "a"), upTo(5));
   }));
 
-Deno.test("rows that the manager calls wrong are refused", () =>
+Deno.test("rows that the DB manager calls invalid are refused", () =>
   withManager({}, async (sink, manager) => {
     manager.fate = () => ({ kind: "error", code: status.INVALID_ARGUMENT });
     await assert.rejects(
@@ -190,7 +190,7 @@ Deno.test("rows that the manager calls wrong are refused", () =>
     );
   }));
 
-Deno.test("a manager that starts again takes what waited, once", async () => {
+Deno.test("a restarted DB manager gets the waiting rows once", async () => {
   const first = await startFakeDbManager();
   const sink = sinkAt(first.address);
   await sink.append(trial("a"), [row(0)], long());
@@ -203,7 +203,7 @@ Deno.test("a manager that starts again takes what waited, once", async () => {
   await second.stop();
 });
 
-Deno.test("a sink that may not write any more sends nothing", () => {
+Deno.test("a sink that has lost the lease sends nothing", () => {
   let may = true;
   return withManager({ mayWrite: () => may }, async (sink, manager) => {
     await sink.append(trial("a"), [row(0)], long());
@@ -214,7 +214,7 @@ Deno.test("a sink that may not write any more sends nothing", () => {
   });
 });
 
-Deno.test("more than the bound is refused at once, and says when to come again", () =>
+Deno.test("rows beyond the bound are refused at once, with a time for the retry", () =>
   withManager({ maxWaitingRows: 10 }, async (sink, manager) => {
     const go = Promise.withResolvers<void>();
     manager.fate = async () => {
@@ -251,7 +251,7 @@ Deno.test("an append that ends in the queue has written nothing, and says so; on
     assert.deepEqual(valuesOf(manager, "b"), [1]);
   }));
 
-Deno.test("a peer that was never reached got nothing of an append", async () => {
+Deno.test("an append to a peer that was never reached has written nothing", async () => {
   const sink = sinkAt(`127.0.0.1:${freePort()}`);
   const refused = await unavailable(sink.append(trial("a"), [row(0)], AbortSignal.timeout(500)));
   assert.equal(refused.wroteNothing, true);
@@ -283,7 +283,7 @@ const PEERS: Readonly<Record<string, (socket: Socket) => void>> = {
 };
 
 for (const [does, treat] of Object.entries(PEERS)) {
-  Deno.test(`a peer that ${does} is survived, with and without TLS`, async () => {
+  Deno.test(`the server survives a peer that ${does}, with and without TLS`, async () => {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
       sockets.add(socket);
@@ -345,7 +345,7 @@ Deno.test("a server whose certificate is not of the manager's CA gets no rows", 
   store.close();
 });
 
-Deno.test("trouble is one line a minute, and one when it is over", async () => {
+Deno.test("an outage is logged once a minute, and once when it is over", async () => {
   const records: LogRecord[] = [];
   await configure({
     sinks: { here: (record) => void records.push(record) },

@@ -62,7 +62,7 @@ Deno.test("a full store gives up the plain log that was written longest ago, the
   store.close();
 });
 
-Deno.test("the plain log that was written to last is the last to go", () => {
+Deno.test("the plain log that was written last is evicted last", () => {
   const store = openLogStore({ maxBytes: 90 * 1024 });
   const wide = (log: string, isPlain: boolean): StoreAppend => ({
     log,
@@ -96,7 +96,7 @@ function countingStore(takes = 0, clock?: FakeClock) {
 
 const never = new AbortController().signal;
 
-Deno.test("`createStoreWriter()` commits at once when it rests, and together what comes meanwhile", async () => {
+Deno.test("`createStoreWriter()` commits at once when it is idle, and groups writes that come meanwhile", async () => {
   const clock = new FakeClock(undefined, settlePromises);
   let elapsed = 0;
   const slow = {
@@ -121,7 +121,7 @@ Deno.test("`createStoreWriter()` commits at once when it rests, and together wha
   assert.deepEqual(commits, [1, 3]);
 });
 
-Deno.test("`createStoreWriter()` says what the database said, and goes on", async () => {
+Deno.test("`createStoreWriter()` reports an error of the database, and continues", async () => {
   const store = countingStore();
   const writer = createStoreWriter({ store, clock: new FakeClock(), pausePerCommit: 0 });
   store.failWith(new Error("disk I/O error"));
@@ -136,7 +136,7 @@ Deno.test("`createStoreWriter()` says what the database said, and goes on", asyn
   assert.deepEqual(store.commits, [1]);
 });
 
-Deno.test("`createStoreWriter()` bounds what waits, lets go who waits no longer, and writes the rest at its end", async () => {
+Deno.test("`createStoreWriter()` bounds waiting rows, drops those of callers that are gone, and writes the rest at its end", async () => {
   const clock = new FakeClock(undefined, settlePromises);
   const commits: number[] = [];
   let elapsed = 0;

@@ -16,7 +16,7 @@ const row = (value: string) => ({
   metric: { name: "loss", value },
 });
 
-Deno.test("`probeProtocol()` tells a server of TLS from one of plaintext, and from none", async () => {
+Deno.test("`probeProtocol()` distinguishes TLS, plaintext and no server", async () => {
   const { server: tls, client } = await makeTls();
   const store = openLogStore();
   const [secure, plain] = await Promise.all([
@@ -32,7 +32,7 @@ Deno.test("`probeProtocol()` tells a server of TLS from one of plaintext, and fr
   store.close();
 });
 
-Deno.test("`probeProtocol()` does not wait for ever", async () => {
+Deno.test("`probeProtocol()` does not wait forever", async () => {
   const listener = Deno.listen({ hostname: HOST, port: 0 });
   const held: Deno.TcpConn[] = [];
   const accepting = (async () => {
@@ -46,7 +46,7 @@ Deno.test("`probeProtocol()` does not wait for ever", async () => {
   for (const connection of held) connection.close();
 });
 
-Deno.test("a server in place of another one is spoken to as it wants", async () => {
+Deno.test("a server that replaces another one gets its own protocol", async () => {
   const { server: tls, client: own } = await makeTls();
   const katibs = await startFakeDbManager();
   const { port } = katibs;

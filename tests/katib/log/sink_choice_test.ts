@@ -51,7 +51,7 @@ Deno.test("`createSink()` names the file that it cannot use", async () => {
   );
 });
 
-Deno.test("`createSink()` where nobody chose: Katib's DB manager where Trials are, memory where not", async () => {
+Deno.test("`createSink()` defaults to Katib's DB manager if the kind Trial exists, otherwise to memory", async () => {
   const manager = await startFakeDbManager();
   let trialsExist = false;
   const sink = await createSink(optionsOf({
@@ -76,7 +76,7 @@ Deno.test("`createSink()` where nobody chose: Katib's DB manager where Trials ar
   await manager.stop();
 });
 
-Deno.test("`createSink()` counts rows by what came of them, and takes their time", async () => {
+Deno.test("`createSink()` counts rows by their result, and measures their time", async () => {
   const metrics = createMetrics();
   const sink = await createSink(
     optionsOf({ metrics: sinkMetrics(metrics), setting: { kind: "memory" } }),
@@ -96,7 +96,7 @@ Deno.test("`createSink()` counts rows by what came of them, and takes their time
   assert.match(text, /milepost_observation_seconds_count\{sink="memory"\} 3/);
 });
 
-Deno.test("`createSink()` counts a log that cannot be read back, and no reader who goes away", async () => {
+Deno.test("`createSink()` counts a log that cannot be read back, but not a reader that leaves", async () => {
   const metrics = createMetrics();
   const setting = { kind: "grpc", address: "127.0.0.1:1" } as const;
   const sink = await createSink(optionsOf({ metrics: sinkMetrics(metrics), setting }));

@@ -65,7 +65,7 @@ const SINKS: Readonly<Record<string, () => Promise<SinkUnderTest>>> = {
 };
 
 for (const [name, open] of Object.entries(SINKS)) {
-  Deno.test(`the sink ${name} keeps its promises`, async (test) => {
+  Deno.test(`the sink ${name} conforms`, async (test) => {
     for (const [says, work] of Object.entries(SINK_CASES)) {
       await test.step(says, async () => {
         const { sink, end } = await open();
@@ -80,7 +80,7 @@ for (const [name, open] of Object.entries(SINKS)) {
   });
 }
 
-Deno.test("`createSqliteSink()` finds what was written before, and says whose file it is", async () => {
+Deno.test("`createSqliteSink()` finds earlier rows, and names the owner of a file in use", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/observations.db`;
   const key = { kind: "trial", namespace: "ml", name: "a", uid: "1" } as const;

@@ -20,7 +20,7 @@ Deno.test("startApiServer() serves an object from create to delete", async () =>
   assert.equal((await api.call("GET", `${CONFIG_MAPS}/a`)).status, 404);
 });
 
-Deno.test("startApiServer() writes nothing where an update changes nothing", async () => {
+Deno.test("startApiServer() writes nothing if an update changes nothing", async () => {
   await using api = await testServer();
   const created = await api.ok("POST", CONFIG_MAPS, { body: configMap("a") });
   const again = await api.ok("PUT", `${CONFIG_MAPS}/a`, { body: created });
@@ -279,7 +279,7 @@ Deno.test("startApiServer() does nothing on a dry run", async () => {
   assert.equal((await api.ok("GET", `${CONFIG_MAPS}/a`)).data.a, "1");
 });
 
-Deno.test("startApiServer() applies the three patches, and loses none of many at once", async () => {
+Deno.test("startApiServer() applies the three patch types, and loses none of many concurrent ones", async () => {
   await using api = await testServer();
   await api.ok("POST", PODS, { body: pod("a") });
   const strategic = await api.ok("PATCH", `${PODS}/a`, {

@@ -59,7 +59,7 @@ for (const isIndexed of [true, false]) {
   });
 }
 
-Deno.test("`createJobReconciler()` with a cache that stands still creates no pod twice", async () => {
+Deno.test("`createJobReconciler()` with a cache that does not update creates no pod twice", async () => {
   const world = new World();
   world.cluster.put(KINDS.job, indexed(3));
   world.cluster.hold();
@@ -74,7 +74,7 @@ Deno.test("`createJobReconciler()` with a cache that stands still creates no pod
   equal(world.counters, "3/0/0/0");
 });
 
-Deno.test("`createJobReconciler()` with a cache that stands still deletes and counts once", async () => {
+Deno.test("`createJobReconciler()` with a cache that does not update deletes and counts once", async () => {
   const world = new World();
   world.cluster.put(KINDS.job, indexed(2));
   await world.settle();
@@ -93,7 +93,7 @@ Deno.test("`createJobReconciler()` with a cache that stands still deletes and co
   deepEqual(world.driver.errors, []);
 });
 
-Deno.test("`createJobReconciler()` forgets a pod that went before its cache ever showed it", async () => {
+Deno.test("`createJobReconciler()` forgets a pod that was deleted before its cache ever showed it", async () => {
   const world = new World();
   world.cluster.put(KINDS.job, indexed(1));
   world.cluster.hold();

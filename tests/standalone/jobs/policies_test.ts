@@ -31,7 +31,7 @@ for (const [text, indexes] of INDEXES) {
   });
 }
 
-Deno.test("`parseIndexes()` leaves out what is no index", () => {
+Deno.test("`parseIndexes()` leaves out everything but indexes", () => {
   deepEqual([...parseIndexes("x,-1,2,9-999999999999,3-99", 5)], [2, 3, 4]);
 });
 

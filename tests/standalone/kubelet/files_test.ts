@@ -34,7 +34,7 @@ const READS: Record<string, [LogOptions, string]> = {
   "so many bytes": [{ limitBytes: 5 }, "one\nt"],
   "times": [{ timestamps: true, tailLines: 1 }, "2026-01-01T00:00:20.000000000Z three\n"],
 };
-Deno.test("`readLog()` answers what is asked for", () =>
+Deno.test("`readLog()` returns the requested part of the log", () =>
   withFolder(async (folder) => {
     const clock = new FakeClock(START);
     const store = createLogStore({ folder, now: () => clock.now() });
@@ -72,7 +72,7 @@ Deno.test("`readLog()` follows until the container ends, over rotations", () =>
     assert.equal((await Deno.stat(`${folder}/u/c/0.log`)).mode! & 0o777, 0o600);
   }));
 
-Deno.test("`readLog()` ends when its reader goes away", () =>
+Deno.test("`readLog()` ends when its reader cancels", () =>
   withFolder(async (folder) => {
     const store = createLogStore({ folder, now: () => START });
     const log = store.open(key);

@@ -7,7 +7,7 @@ import { until } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
 import { lives, pod, shell, withKubelet } from "./rig.ts";
 
-Deno.test("`startKubelet()` runs a pod to its end and tells its exit code", () =>
+Deno.test("`startKubelet()` runs a pod to its end and reports its exit code", () =>
   withKubelet(async (rig) => {
     rig.create(pod("good", [shell("echo hello; echo oops >&2")]));
     rig.create(pod("bad", [shell("exit 7")]));
@@ -146,7 +146,7 @@ Deno.test("`startKubelet()` fails a container whose program is not on this machi
     assert.match(ended?.message ?? "", /not found on PATH/);
   }));
 
-Deno.test("`startKubelet()` waits for a missing ConfigMap, says so, and goes on when it comes", () =>
+Deno.test("`startKubelet()` waits for a missing ConfigMap, says so, and starts the pod when it is created", () =>
   withKubelet(async (rig) => {
     const env = [{ name: "A", valueFrom: { configMapKeyRef: { name: "cm", key: "a" } } }];
     rig.create(pod("waits", [shell("echo $A", { env })]));
@@ -206,7 +206,7 @@ Deno.test("`startKubelet()` mounts a token bound to the pod", () =>
     assert.match(text, /"audiences":\["aud"\].*"kind":"Pod","name":"token","uid":"/);
   }));
 
-Deno.test("`startKubelet()` heeds readiness, startup and liveness probes", () =>
+Deno.test("`startKubelet()` runs readiness, startup and liveness probes", () =>
   withKubelet(async (rig) => {
     const mount = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
     const test = (file: string) => ({ exec: { command: ["test", "-e", `/v/${file}`] } });
@@ -323,7 +323,7 @@ Deno.test("`close()` ends every process and removes a temporary folder", () =>
     await assert.rejects(Deno.stat(home));
   }));
 
-Deno.test("`startKubelet()` ends what a killed kubelet left, and goes on by the restart policy", async () => {
+Deno.test("`startKubelet()` ends processes that a killed kubelet left, and applies the restart policy", async () => {
   const dataDir = await Deno.makeTempDir();
   const server = new MemoryServer();
   const uid = crypto.randomUUID();
@@ -394,7 +394,7 @@ Deno.test("`startKubelet()` gives a working folder that the machine lacks", () =
     assert.match(await rig.logs("work"), /^x\n.*\/pods\/.*\n$/);
   }));
 
-Deno.test("`startKubelet()` hands on nothing of its own environment but the search path", () =>
+Deno.test("`startKubelet()` passes only PATH of its own environment on", () =>
   withKubelet(async (rig) => {
     rig.create(pod("env", [shell("env | cut -d= -f1 | sort | tr '\\n' ' '")]));
     await rig.phase("env", "Succeeded");
@@ -412,7 +412,7 @@ Deno.test("`startKubelet()` hands on nothing of its own environment but the sear
     ]);
   }));
 
-Deno.test("`startKubelet()` runs a pod with limits, and says that it is not held to them", () =>
+Deno.test("`startKubelet()` runs a pod with limits, and says that they are not enforced", () =>
   withKubelet(async (rig) => {
     rig.create(pod("limited", [shell("true", { resources: { limits: { memory: "1Gi" } } })]));
     await rig.phase("limited", "Succeeded");

@@ -38,7 +38,7 @@ async function withReviews(
   }
 }
 
-Deno.test("createAccessCheck() asks who has the token, then whether it may read at this node", () =>
+Deno.test("createAccessCheck() reviews the token, then whether its user may read at this node", () =>
   withReviews(async (check, asked) => {
     assert.deepEqual(await check({ token: "good" }), { ok: true });
     assert.deepEqual(asked, [
@@ -73,7 +73,7 @@ Deno.test("createAccessCheck() remembers answers for a while, and no longer", ()
     assert.equal(asked.length, 5);
   }));
 
-Deno.test("createAccessCheck() refuses who is unknown and who may not", () =>
+Deno.test("createAccessCheck() refuses unknown users, and users without the right", () =>
   withReviews(async (check, asked) => {
     assert.equal((await check({})).ok, false);
     assert.equal(asked.length, 0);

@@ -79,7 +79,7 @@ Deno.test("startLogServer() serves a log to the bearer of a certificate of its C
     assert.deepEqual(proofs, [{ certificate: { username: "api", groups: ["a", "b"] } }]);
   }));
 
-Deno.test("startLogServer() believes no certificate of another CA, and hands a token on", () =>
+Deno.test("startLogServer() does not trust certificates of another CA, and passes a token to the access check", () =>
   withServer(async ({ get, proofs }) => {
     const other = await createAuthority("others");
     await get(PATH, { key: await other.client({ user: "api" }) });
@@ -97,7 +97,7 @@ Deno.test("startLogServer() refuses with the code that the access check gives", 
   }, { access });
 });
 
-Deno.test("startLogServer() answers 500 without detail when nobody can tell who asks", async () => {
+Deno.test("startLogServer() answers 500 without detail when the caller cannot be identified", async () => {
   const access = () => Promise.reject(new Error("the API server is away"));
   await withServer(async ({ get }) => {
     const answer = await get(PATH);
@@ -106,7 +106,7 @@ Deno.test("startLogServer() answers 500 without detail when nobody can tell who 
   }, { access });
 });
 
-Deno.test("startLogServer() tells why there is no log, and what it does not serve", async () => {
+Deno.test("startLogServer() says why there is no log, and which paths it does not serve", async () => {
   const readLogs = () => {
     throw new LogProblem('container "main" in pod "pod" is waiting to start: x', 400);
   };
@@ -153,7 +153,7 @@ Deno.test("startLogServer() closes while a log is followed", async () => {
   await Promise.all([reading, ended.promise]);
 });
 
-Deno.test("startLogServer() says in one line that its port is taken or its key is none", async () => {
+Deno.test("startLogServer() says in one line that its port is taken or its key is invalid", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const tls = await selfSignedCertificate(["127.0.0.1", "node"], Date.now());
   const common = {

@@ -10,7 +10,7 @@ Deno.test("removeIfThere() removes a folder, and again nothing", async () => {
   await removeIfThere(folder, { recursive: true });
 });
 
-Deno.test("removeIfThere() does not throw where it cannot remove", async () => {
+Deno.test("removeIfThere() does not throw if it cannot remove", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${folder}/file`, "");
   await removeIfThere(folder);

@@ -140,7 +140,7 @@ for (const [sentence, [text, want]] of Object.entries(PATHS)) {
   });
 }
 
-Deno.test("`rewritePaths()` leaves any text alone that holds no mount path", () => {
+Deno.test("`rewritePaths()` leaves text without a mount path alone", () => {
   fc.assert(fc.property(fc.string(), (text) => {
     fc.pre(!text.includes("/data") && !text.includes("/etc/app.conf"));
     assert.equal(rewritePaths(text, MOUNTS), text);
@@ -180,7 +180,7 @@ for (const [sentence, [text, want]] of Object.entries(NAME_CASES)) {
   });
 }
 
-Deno.test("`nameTable()` gives a peer's address before the peer is there", () => {
+Deno.test("`nameTable()` gives a peer's address before the peer exists", () => {
   const book = createAddressBook("salt");
   const service = { metadata: { name: "job", namespace: "ns" }, spec: { clusterIP: "None" } };
   const early = replaceNames("w-1.job", nameTable("ns", [], [service], book));
@@ -226,7 +226,7 @@ for (const [sentence, { limit, divisor, want }] of Object.entries(RESOURCES)) {
     );
   });
 }
-Deno.test("`readResource()` refuses what is no quantity", () => {
+Deno.test("`readResource()` refuses text that is not a quantity", () => {
   const resources = { limits: { cpu: "2 GB" } };
   const read = () => readResource(container({ resources }), { resource: "limits.cpu" }, facts);
   assert.throws(read, ConfigProblem);

@@ -50,7 +50,7 @@ async function withKeys(
   }
 }
 
-Deno.test("a key that vanishes takes its tokens with it, also those that were good before", () =>
+Deno.test("tokens of a removed key are refused, also those that were good before", () =>
   withKeys(async ({ server, clock, push }) => {
     assert.equal(await push(TOKEN), 200);
     const next = await signingKey("k2");
@@ -69,7 +69,7 @@ Deno.test("a key that vanishes takes its tokens with it, also those that were go
     assert.equal(server.reads, 3);
   }));
 
-Deno.test("a key that vanishes is noticed within the hour without any unknown key", () =>
+Deno.test("a removed key is noticed within the hour without any unknown key", () =>
   withKeys(async ({ server, clock, push }) => {
     const short = await sign(KEY, claims({ exp: NOW_MS / 1000 + 7200 }));
     assert.equal(await push(short), 200);
@@ -78,7 +78,7 @@ Deno.test("a key that vanishes is noticed within the hour without any unknown ke
     assert.equal(await push(short), 401);
   }));
 
-Deno.test("an API server with another issuer takes the tokens of the earlier one back", () =>
+Deno.test("tokens of the earlier issuer are refused when the API server has another one", () =>
   withKeys(async ({ server, clock, push }) => {
     assert.equal(await push(TOKEN), 200);
     server.issuer = "https://new.example";
@@ -114,7 +114,7 @@ function withReviews(reviewsPerSecond: number, awaited: boolean) {
   };
 }
 
-Deno.test("many pushes of one token at once cost one review, which nobody waits for", async () => {
+Deno.test("many concurrent pushes of one token cost one review in the background", async () => {
   const { state, push, answerAll } = withReviews(50, false);
   const codes = await Promise.all(Array.from({ length: 80 }, () => push(TOKEN)));
   assert.deepEqual(new Set(codes), new Set([200]));
@@ -139,7 +139,7 @@ Deno.test("many pushes of one token of a trial at once wait for one review", asy
   assert.equal(state.asked, 1);
 });
 
-Deno.test("tokens beyond the budget are taken, and reviewed with a later push of theirs", async () => {
+Deno.test("tokens beyond the budget are accepted, and reviewed with a later push", async () => {
   const { clock, state, push, answerAll } = withReviews(10, false);
   const all = await tokens(40);
   for (const token of all) assert.equal(await push(token), 200);
@@ -156,7 +156,7 @@ Deno.test("tokens beyond the budget are taken, and reviewed with a later push of
   assert.equal(state.asked, 40, "each token was reviewed once");
 });
 
-Deno.test("a trial's tokens beyond the budget are told to come again", async () => {
+Deno.test("a trial's tokens beyond the budget get 503", async () => {
   const { clock, state, push, answerAll } = withReviews(10, true);
   const all = await tokens(12);
   const pushes = all.map(push);
@@ -174,7 +174,7 @@ Deno.test("a trial's tokens beyond the budget are told to come again", async () 
   assert.equal(state.asked, 12);
 });
 
-Deno.test("upstream's audience is for its own job also where the API server alone judges", async () => {
+Deno.test("upstream's audience is accepted for its own job only, also with --authentication review", async () => {
   const clock = new FakeClock(NOW_MS);
   const aud = jobAudience(TRAINJOB, "team", "job-1");
   const asked: string[] = [];
@@ -203,7 +203,7 @@ Deno.test("upstream's audience is for its own job also where the API server alon
   assert.deepEqual(asked, [aud]);
 });
 
-Deno.test("`createBearerReader()` keeps what a connection repeats only where the token is good", () => {
+Deno.test("`createBearerReader()` keeps the token of a connection only if it is good", () => {
   let isGood = false;
   const read = createBearerReader(() => isGood);
   const from = { ...request({}), connection: {} };

@@ -99,7 +99,7 @@ for (const [sentence, { body, field, says }] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("`parseHistory()` names at most 20 of what is wrong", () => {
+Deno.test("`parseHistory()` names at most 20 problems", () => {
   const metrics = Array(256).fill(1);
   const parsed = parseHistory({ samples: Array.from({ length: 1000 }, () => at(1, { metrics })) });
   assert(!parsed.ok);

@@ -73,7 +73,7 @@ for (const [sentence, { times, want, warnings, start }] of Object.entries(CASES)
   });
 }
 
-Deno.test("`plausible()` moves nothing past now where the pod seems to start later than now", () => {
+Deno.test("`plausible()` moves nothing past now if the pod seems to start later than now", () => {
   const late = { nowMs: bounds.nowMs, startMs: bounds.nowMs + 60_000 };
   const { samples } = plausible([{ lastUpdatedTime: START }], late);
   assert.equal(samples[0]?.lastUpdatedTime, NOW);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { pushAudience } from "../../../status/chain/push_audience.ts";
 
-Deno.test("`pushAudience()` takes the KEP's audience, and upstream's for its own job only", () => {
+Deno.test("`pushAudience()` accepts the KEP's audience, and upstream's for its own job only", () => {
   const job = { kind: TRAINJOB, namespace: "team", name: "job-1" };
   const perJob = "trainer.kubeflow.org/v1alpha1/namespaces/team/trainjobs/job-1/status";
   const cases: [string[], string | undefined][] = [

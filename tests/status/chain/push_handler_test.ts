@@ -170,7 +170,7 @@ for (const [sentence, { sent, code, reason, lookups = 0 }] of Object.entries(REF
   });
 }
 
-Deno.test("`createPushHandler()` names field and limit of what is invalid", async () => {
+Deno.test("`createPushHandler()` names the invalid field and its limit", async () => {
   const { send } = handlerBench();
   const trainerStatus = { ...PUSH.trainerStatus, progressPercentage: 1.5 };
   const { body } = await send({ body: { trainerStatus } });
@@ -181,7 +181,7 @@ Deno.test("`createPushHandler()` names field and limit of what is invalid", asyn
   assert.match(body.message, /trainerStatus\.progressPercentage: must be .* 0 to 100/);
 });
 
-Deno.test("`createPushHandler()` hands a good push to its owner and answers what was pushed", async () => {
+Deno.test("`createPushHandler()` passes a valid push to its owner and returns its content", async () => {
   const { send, accepted, results } = handlerBench();
   const pushed = { ...PUSH, sequence: 17 };
   const { status, headers, body } = await send({ body: { ...pushed, unknown: 1 } });
@@ -218,7 +218,7 @@ for (const [sentence, sent] of Object.entries(TAKEN)) {
   });
 }
 
-Deno.test("`createPushHandler()` answers 200 and changes nothing where nothing is pushed", async () => {
+Deno.test("`createPushHandler()` answers 200 to an empty push and changes nothing", async () => {
   const { send, accepted } = handlerBench();
   for (const body of [{}, null, { trainerStatus: null }, { later: {} }]) {
     const answer = await send({ body });
@@ -235,13 +235,13 @@ Deno.test("`createPushHandler()` passes warnings and control on", async () => {
   assert.deepEqual((await quiet.send()).body, PUSH);
 });
 
-Deno.test("`createPushHandler()` answers 503 with Retry-After where the owner cannot take it", async () => {
+Deno.test("`createPushHandler()` answers 503 with Retry-After if the owner cannot accept the push", async () => {
   const { send } = handlerBench({ answer: { retryAfterMs: 2500, reason: "no owner" } });
   const { status, headers, body } = await send();
   assert.deepEqual([status, headers["Retry-After"], body.message], [503, "3", "no owner"]);
 });
 
-Deno.test("`createPushHandler()` answers 503 where the owner takes too long, and tells it so", async () => {
+Deno.test("`createPushHandler()` answers 503 if the owner takes too long, and aborts its call", async () => {
   let told = false;
   const { send, clock } = handlerBench({
     acceptDeadlineMs: 3000,
@@ -311,7 +311,7 @@ const forgeries = (count: number) =>
     (_, number) => forge({ alg: "RS256", kid: "k1" }, { number }, "AAAA"),
   );
 
-Deno.test("`createPushHandler()` stops checking a peer that fails too often, but for good tokens", async () => {
+Deno.test("`createPushHandler()` stops checking a peer that fails too often, except for known good tokens", async () => {
   const limits = { failuresPerPeer: { ratePerSecond: 1, burst: 5 } };
   const { send, clock } = handlerBench({ limits });
   assert.equal((await send()).status, 200);
@@ -361,7 +361,7 @@ Deno.test("`createPushHandler()` closes the connection of a peer over its budget
   assert.equal((await send({ token: null, peer: "10.0.0.2" })).status, 401);
 });
 
-Deno.test("`createPushHandler()` lets misconfigured pods of an address not lock out new ones there", async () => {
+Deno.test("`createPushHandler()` does not lock out new pods of an address by misconfigured ones there", async () => {
   const limits = { failuresPerPeer: { ratePerSecond: 1, burst: 5 } };
   const { send } = handlerBench({ limits });
   assert.equal((await send()).status, 200);
@@ -469,7 +469,7 @@ Deno.test("`createPushHandler()` reviews a token once, in the background; a refu
   assert.equal(counts.reviews, 1);
 });
 
-Deno.test("`createPushHandler()` waits for the review where it is told to", async () => {
+Deno.test("`createPushHandler()` waits for the review of a trial's token", async () => {
   const awaitsReview = () => true;
   const good = handlerBench({ awaitsReview });
   for (let time = 0; time < 3; time++) assert.equal((await good.send()).status, 200);
@@ -488,7 +488,7 @@ Deno.test("`createPushHandler()` works without reviews", async () => {
   assert.equal(counts.reviews, 0);
 });
 
-Deno.test("`createPushHandler()` answers whatever is sent", async () => {
+Deno.test("`createPushHandler()` answers every request", async () => {
   const { send, accepted } = handlerBench();
   const text = fc.string({ unit: "binary", maxLength: 300 });
   const sent = fc.record({
@@ -509,7 +509,7 @@ Deno.test("`createPushHandler()` answers whatever is sent", async () => {
   for (const push of accepted) assert.equal(typeof push.trainerStatus.lastUpdatedTime, "string");
 });
 
-Deno.test("`createPushHandler()` tells of an API server that is away once, until a push is accepted", async () => {
+Deno.test("`createPushHandler()` logs an unreachable API server once, until a push is accepted", async () => {
   let away = true;
   const { send } = handlerBench({
     accept: () =>
@@ -532,7 +532,7 @@ Deno.test("`createPushHandler()` tells of an API server that is away once, until
   ]);
 });
 
-Deno.test("`createPushHandler()` does not take a client that went away for an outage", async () => {
+Deno.test("`createPushHandler()` does not mistake a client that left for an outage", async () => {
   const { handle, results } = handlerBench();
   const records = await logged(async () => {
     const gone = () => Promise.reject(new ClientGoneError());

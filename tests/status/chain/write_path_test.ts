@@ -176,7 +176,7 @@ Deno.test("`createPushHandler()` knows which method each path takes", async () =
   }
 });
 
-Deno.test("`createPushHandler()` reads no body before it knows whose it is", async () => {
+Deno.test("`createPushHandler()` reads no body before the caller is authorized", async () => {
   const { handle } = handlerBench();
   let reads = 0;
   const unread = (sent: Sent): HttpRequest => ({
@@ -197,7 +197,7 @@ Deno.test("`createPushHandler()` reads no body before it knows whose it is", asy
   assert.equal(reads, 0);
 });
 
-Deno.test("`createPushHandler()` limits the histories of a pod, and goes on taking its pushes", async () => {
+Deno.test("`createPushHandler()` limits the histories of a pod, and still accepts its pushes", async () => {
   const { send, clock } = handlerBench();
   const history: Sent = { url: HISTORY, body: { samples: [at(1)] } };
   for (let i = 0; i < HISTORY_LIMITS.perPod.burst; i++) {
@@ -210,7 +210,7 @@ Deno.test("`createPushHandler()` limits the histories of a pod, and goes on taki
   assert.equal((await send(history)).status, 200);
 });
 
-Deno.test("`createPushHandler()` limits the histories of a service account, and goes on taking its pushes", async () => {
+Deno.test("`createPushHandler()` limits the histories of a service account, and still accepts its pushes", async () => {
   const { send, objects } = handlerBench();
   const first = objects.pod.get("team/job-1-node-0-0-abcde");
   const { burst: ofPod } = HISTORY_LIMITS.perPod;
@@ -231,7 +231,7 @@ Deno.test("`createPushHandler()` limits the histories of a service account, and 
   assert.equal((await send()).status, 200);
 });
 
-Deno.test("`createPushHandler()` has so many histories in hand at a time, and pushes besides", async () => {
+Deno.test("`createPushHandler()` limits the histories that it handles at a time, but not pushes", async () => {
   const gate = Promise.withResolvers<void>();
   let held = 0;
   const { send, clock } = handlerBench({
@@ -271,7 +271,7 @@ function startedBench() {
   return bench;
 }
 
-Deno.test("`createPushHandler()` takes times that cannot be as now and the pod's start, and says so", async () => {
+Deno.test("`createPushHandler()` replaces implausible times by now and the pod's start, with a warning", async () => {
   const { send, accepted } = startedBench();
   const future = { trainerStatus: at(-600) };
   const first = await send({ body: future });
@@ -307,7 +307,7 @@ Deno.test("`createPushHandler()` moves the times of a history, and keeps its ord
   assert.deepEqual(accepted[0]?.sentTimes, [sent[0], sent[1], undefined, sent[3]]);
 });
 
-Deno.test("`createPushHandler()` hands over what a client wrote where it moves a time, and only there", async () => {
+Deno.test("`createPushHandler()` passes on the client's own time only if it moved it", async () => {
   const { send, accepted } = startedBench();
   await send({ body: { trainerStatus: at(-60) } });
   await send({ body: { trainerStatus: at(60) } });
@@ -317,7 +317,7 @@ Deno.test("`createPushHandler()` hands over what a client wrote where it moves a
   ]);
 });
 
-Deno.test("`createPushHandler()` makes nothing of a pod that says no start, or nonsense", async () => {
+Deno.test("`createPushHandler()` accepts pods without a start time, or with an invalid one", async () => {
   for (const startTime of [undefined, "", "yesterday"]) {
     const { send, objects } = handlerBench();
     for (const pod of objects.pod.values()) pod.status = { phase: "Running", startTime };

@@ -116,7 +116,7 @@ function waitsOf(pushed: readonly Pushed[], writes: readonly Write[], intervalMs
   );
 }
 
-Deno.test("`createLedger()` writes no job twice while another waits that has its turn before", async () => {
+Deno.test("`createLedger()` writes no job twice while another waits that was due earlier", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.record({
@@ -160,7 +160,7 @@ Deno.test("`createLedger()` writes no job twice while another waits that has its
   );
 });
 
-Deno.test("`createLedger()` lets ages grow evenly where the budget is the limit", async () => {
+Deno.test("`createLedger()` lets ages grow evenly if the budget is the limit", async () => {
   const JOBS = 200;
   const PER_SECOND = 20;
   const roundMs = JOBS / PER_SECOND * 1000;
@@ -186,7 +186,7 @@ Deno.test("`createLedger()` lets ages grow evenly where the budget is the limit"
   assert.ok((oldest.at(-1) ?? 0) >= roundMs - 1000, `${oldest.at(-1)} ms`);
 });
 
-Deno.test("`createLedger()` reaches a large budget though each write takes a while", async () => {
+Deno.test("`createLedger()` uses a large budget even if each write takes long", async () => {
   const names = Array.from({ length: 5_000 }, (_, index) => `j${index}`);
   const world = ledgerWorld({ writesPerSecond: 1000, latencyMs: () => 90 });
   for (const name of names) world.push(name);

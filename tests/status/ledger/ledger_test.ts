@@ -56,7 +56,7 @@ Deno.test("`createLedger()` writes a first push at once", async () => {
   await end();
 });
 
-Deno.test("`createLedger()` makes 400 pushes in 10 s about one write a second, the last stays", async () => {
+Deno.test("`createLedger()` writes 400 pushes of 10 s about once a second, and the last one last", async () => {
   const { clock, writes, ledger, end } = bench();
   for (let push = 0; push < 400; push++) {
     ledger.submit(job("a"), progress(Math.floor(push / 4)));
@@ -145,7 +145,7 @@ Deno.test("`createLedger()` survives a write that throws", async () => {
   await end();
 });
 
-Deno.test("`createLedger()` heeds Retry-After for all jobs", async () => {
+Deno.test("`createLedger()` applies Retry-After to all jobs", async () => {
   const { clock, writes, ledger, end } = bench({
     outcomes: [{ result: "error", problem: "too many requests", retryAfterMs: 7000 }],
   });
@@ -159,7 +159,7 @@ Deno.test("`createLedger()` heeds Retry-After for all jobs", async () => {
   await end();
 });
 
-Deno.test("`createLedger()` drops what is for a job that is gone, or what is refused", async () => {
+Deno.test("`createLedger()` drops values of deleted jobs, and refused values", async () => {
   const { clock, writes, dropped, ledger, end } = bench({
     outcomes: [{ result: "gone" }, { result: "invalid", problem: "too long" }],
   });
@@ -200,7 +200,7 @@ Deno.test("`submit()` is bounded by the number of jobs, and forgets those with n
   await end();
 });
 
-Deno.test("`flush()` writes what is pending faster, and takes no more", async () => {
+Deno.test("`flush()` writes pending values faster, and accepts no more", async () => {
   const { clock, writes, dropped, ledger, end } = bench({ writesPerSecond: 1 });
   for (let index = 0; index < 300; index++) ledger.submit(job(`j${index}`), progress(1));
   await clock.advance(0);
@@ -214,7 +214,7 @@ Deno.test("`flush()` writes what is pending faster, and takes no more", async ()
   assert.deepEqual(dropped, []);
 });
 
-Deno.test("`flush()` ends in time where writes hang, and counts what is left", async () => {
+Deno.test("`flush()` ends in time if writes hang, and counts what is left", async () => {
   const clock = new FakeClock();
   const dropped: string[] = [];
   const ledger = createLedger({

@@ -4,7 +4,7 @@ import type { WriteOutcome } from "../../../status/ledger/ledger.ts";
 import { createLedgerQueue } from "../../../status/ledger/ledger_queue.ts";
 import { jobOf, ledgerWorld, progressOf } from "./ledger_world.ts";
 
-Deno.test("`createLedger()` writes news in order, and before the rest, though thousands come at once", async () => {
+Deno.test("`createLedger()` writes first values in order and before the rest, even thousands at once", async () => {
   const world = ledgerWorld({
     writesPerSecond: 1000,
     shown: ({ name }) => name.startsWith("old") ? progressOf(1) : undefined,
@@ -21,7 +21,7 @@ Deno.test("`createLedger()` writes news in order, and before the rest, though th
   assert.deepEqual(written.slice(3001), old.slice(0, 499));
 });
 
-Deno.test("`createLedger()` takes a turn before others once only, also where the write fails", async () => {
+Deno.test("`createLedger()` prefers a job once only, also if the write fails", async () => {
   const world = ledgerWorld({
     writesPerSecond: 2,
     shown: ({ name }) => name.startsWith("old") ? progressOf(1) : undefined,
@@ -41,7 +41,7 @@ Deno.test("`createLedger()` takes a turn before others once only, also where the
   assert.ok(turns >= 2, `${turns} writes of the job that goes well`);
 });
 
-Deno.test("`createLedger()` goes by the object where an owner before has written", async () => {
+Deno.test("`createLedger()` uses the object's value if an earlier owner has written it", async () => {
   const shown = new Map([["shown", progressOf(30)], ["done", progressOf(100)]]);
   const asked: string[] = [];
   const world = ledgerWorld({
@@ -114,7 +114,7 @@ Deno.test("`createLedger()` backs off with jitter from half a second to 10 s", a
   assert.deepEqual((await times(0)).slice(0, 8), [250, 500, 1000, 2000, 4000, 5000, 5000, 5000]);
 });
 
-Deno.test("`oldestSeconds()` tells since when, through failures and newer values", async () => {
+Deno.test("`oldestSeconds()` counts from the first unwritten value, through failures and newer values", async () => {
   let fails = true;
   const world = ledgerWorld({
     latencyMs: () => 100,
@@ -155,7 +155,7 @@ Deno.test("`createLedger()` writes what came meanwhile in place of what failed",
   await world.end();
 });
 
-Deno.test("`put()` leaves the turn to those whose interval ended before", () => {
+Deno.test("`put()` keeps the order of jobs by the end of their interval", () => {
   const queue = createLedgerQueue();
   const shown = () => progressOf(1);
   queue.put(jobOf("a"), progressOf(2), 0, shown);

@@ -111,7 +111,7 @@ Deno.test("`OwnedState.run()` writes 2,000 pending jobs at its end, within 5 s, 
   assert.deepEqual(records, []);
 });
 
-Deno.test("`OwnedState.run()` counts and tells what 5 s were not enough for", async () => {
+Deno.test("`OwnedState.run()` counts and logs the jobs that it could not write within 5 s", async () => {
   const names = crowdOf(3_000);
   const records = await logged(async () => {
     const { push, end, shown, dropped } = term(names);
@@ -128,7 +128,7 @@ Deno.test("`OwnedState.run()` counts and tells what 5 s were not enough for", as
   assert.ok(Number(records[0]?.properties.jobs) > 0);
 });
 
-Deno.test("`OwnedState.run()` ends in 5 s where every write hangs, those from before included", async () => {
+Deno.test("`OwnedState.run()` ends within 5 s if every write hangs, earlier ones included", async () => {
   const names = crowdOf(30);
   const records = await logged(async () => {
     const { clock, push, end, dropped } = term(names, { latencyMs: 60_000 });
@@ -142,7 +142,7 @@ Deno.test("`OwnedState.run()` ends in 5 s where every write hangs, those from be
   ]);
 });
 
-Deno.test("`OwnedState.run()` breaks off, counts and tells what it holds where the lease is lost", async () => {
+Deno.test("`OwnedState.run()` stops, counts and logs pending jobs if the lease is lost", async () => {
   const names = crowdOf(100);
   const records = await logged(async () => {
     const { clock, push, end, lose, shown, dropped, writes } = term(names);
@@ -161,7 +161,7 @@ Deno.test("`OwnedState.run()` breaks off, counts and tells what it holds where t
   assert.deepEqual(messages, ["lost the lease with unwritten progress"]);
 });
 
-Deno.test("`OwnedState.run()` takes what objects show for written, by UID", async () => {
+Deno.test("`OwnedState.run()` treats the objects' values as written, by UID", async () => {
   const names = ["other", "known", "again", "new"];
   const { clock, cluster, push, end, writes } = term(names, { statusWritesQps: 1 });
   const status = {

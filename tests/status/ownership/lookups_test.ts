@@ -32,7 +32,7 @@ function bench(options: Partial<LookupOptions<Thing>> = {}) {
   return { clock, cache, server, state, lookup, uidOf };
 }
 
-Deno.test("`createLookup()` asks once in a while for what the cache does not hold", async () => {
+Deno.test("`createLookup()` reads objects that the cache lacks only once in a while", async () => {
   const { clock, cache, server, state, lookup, uidOf } = bench();
   cache.set("team/a", thing("1"));
   server.set("a", thing("2"));
@@ -50,7 +50,7 @@ Deno.test("`createLookup()` asks once in a while for what the cache does not hol
   assert.equal(state.reads, 3);
 });
 
-Deno.test("`createLookup()` believes what it read for half a second, counted from the question", async () => {
+Deno.test("`createLookup()` trusts a read for half a second, counted from the request", async () => {
   const { clock, server, state, uidOf } = bench();
   server.set("a", thing("1"));
   state.takesMs = 300;
@@ -65,7 +65,7 @@ Deno.test("`createLookup()` believes what it read for half a second, counted fro
   assert.equal(await uidOf("1"), undefined);
 });
 
-Deno.test("`createLookup()` shares a slow read with those who ask soon, not with those who ask late", async () => {
+Deno.test("`createLookup()` shares a slow read with callers that come soon, not with later ones", async () => {
   const { clock, server, state, uidOf } = bench();
   server.set("a", thing("1"));
   state.takesMs = 1900;
@@ -81,7 +81,7 @@ Deno.test("`createLookup()` shares a slow read with those who ask soon, not with
   assert.deepEqual(await Promise.all([first, soon]), ["1", "1"]);
 });
 
-Deno.test("`createLookup()` passes on that the API server does not answer, and asks again", async () => {
+Deno.test("`createLookup()` throws if the API server does not answer, and asks again", async () => {
   let reads = 0;
   const { uidOf } = bench({
     read: () => {
@@ -93,7 +93,7 @@ Deno.test("`createLookup()` passes on that the API server does not answer, and a
   assert.equal(await uidOf(), "1");
 });
 
-Deno.test("`createLookup()` reads no more than its budget gives, and goes on with what is known", async () => {
+Deno.test("`createLookup()` reads no more than its budget, and still returns known objects", async () => {
   const clock = new FakeClock();
   const budget = createReadBudget({ clock, perNamespace: { ratePerSecond: 2, burst: 5 } });
   let reads = 0;

@@ -108,7 +108,7 @@ for (const [sentence, { change, why }] of Object.entries(REFUSED)) {
   });
 }
 
-Deno.test("`decide()` refuses a pod whose name goes on where the name of its Job ends", async () => {
+Deno.test("`decide()` refuses a pod whose name only begins with the name of its Job", async () => {
   const { lookups, objects } = cluster();
   const name = "job-1-node-01-0-abcde";
   const byJob = controller("job", "job-1-node-0", "uid-job");
@@ -125,7 +125,7 @@ Deno.test("`decide()` refuses a pod of another job", async () => {
   assert.deepEqual(decision, { ok: false, why: "not_of_this_job" });
 });
 
-Deno.test("`decide()` takes a pod of the job, also one that is terminating or of a long name", async () => {
+Deno.test("`decide()` accepts a pod of the job, also one that is terminating or has a long name", async () => {
   const { lookups, objects } = cluster();
   const ownership = createOwnership({ lookups });
   const want = { ok: true, jobUid: "uid-trainjob" };
@@ -147,7 +147,7 @@ Deno.test("`decide()` takes a pod of the job, also one that is terminating or of
   assert.deepEqual(await ownership.decide(claim), { ok: true, jobUid: "uid-t" });
 });
 
-Deno.test("`decide()` takes a pod of a job that its cache has an earlier one of", async () => {
+Deno.test("`decide()` accepts a pod of a job of which the cache has an earlier one", async () => {
   const { lookups } = cluster();
   const earlier = owned("job-1", "uid-earlier");
   const ofTrainJobs = lookups.ofKind(TRAINJOB);

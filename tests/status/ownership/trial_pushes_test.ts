@@ -51,7 +51,7 @@ function caches(owners: OwnerRef[], labels: Record<string, string>) {
   return { jobs: { get: () => job }, pods: { get: () => pod } };
 }
 
-Deno.test("`isTrialsPush()` goes by the pod's label and by who controls the TrainJob", () => {
+Deno.test("`isTrialsPush()` reads the pod's label and the controller of the TrainJob", () => {
   const plain = { [LABELS.trainJobName]: "job" };
   assert.equal(isTrialsPush(new Map([[TRAINJOB, caches([], plain)]]), ORIGIN), false);
   assert.equal(
@@ -61,7 +61,7 @@ Deno.test("`isTrialsPush()` goes by the pod's label and by who controls the Trai
   assert.equal(isTrialsPush(new Map([[TRAINJOB, caches([trial], plain)]]), ORIGIN), true);
 });
 
-Deno.test("`isTrialsPush()` takes what the caches do not hold yet for a trial's", () => {
+Deno.test("`isTrialsPush()` is true for objects that the caches do not hold yet", () => {
   const nothing = { get: () => undefined };
   const plain = caches([], { [LABELS.trainJobName]: "job" });
   assert.equal(isTrialsPush(new Map([[TRAINJOB, { ...plain, jobs: nothing }]]), ORIGIN), true);

@@ -41,7 +41,7 @@ function start(options: Partial<HeldStatusesOptions> = {}) {
 const percentages = (readings: readonly Reading[] | undefined) =>
   readings?.map(({ uid, status }) => [uid, status?.trainerStatus.progressPercentage]);
 
-Deno.test("`poll()` answers what was pushed last, with its pod and time", async () => {
+Deno.test("`poll()` returns the last push, with its pod and time", async () => {
   const { held } = start();
   held.put(push("a", 1));
   held.put(push("a", 2));
@@ -53,7 +53,7 @@ Deno.test("`poll()` answers what was pushed last, with its pod and time", async 
   });
 });
 
-Deno.test("`poll()` answers only what differs from the cursors", async () => {
+Deno.test("`poll()` returns only statuses that differ from the cursors", async () => {
   const { held, poll, cursorOf } = start();
   held.put(push("a", 1));
   held.put(push("b", 1));
@@ -64,14 +64,14 @@ Deno.test("`poll()` answers only what differs from the cursors", async () => {
   assert.deepEqual(percentages(seen.readings), [["uid-b", 2]]);
 });
 
-Deno.test("`poll()` says of a job without any status that there is none", async () => {
+Deno.test("`poll()` reports that a job has no status", async () => {
   const { held } = start();
   assert.deepEqual(await held.poll([{ job: job("a") }], 0, never), [
     { uid: "uid-a", cursor: "t1.0" },
   ]);
 });
 
-Deno.test("`poll()` answers a job's own status where nothing was pushed in this term", async () => {
+Deno.test("`poll()` returns the status of the object if nothing was pushed in this term", async () => {
   const shown: TrainerStatus = { progressPercentage: 7, lastUpdatedTime: "2025-12-31T00:00:00Z" };
   const { held } = start({ shown: ({ uid }) => uid === "uid-a" ? shown : undefined });
   const [reading] = await held.poll([{ job: job("a") }], 0, never);
@@ -84,7 +84,7 @@ Deno.test("`poll()` answers a job's own status where nothing was pushed in this 
   assert.equal(next?.status?.pod, "a-pod");
 });
 
-Deno.test("`poll()` waits for news of its own jobs, and answers nothing when none comes", async () => {
+Deno.test("`poll()` waits for news of its own jobs, and returns nothing if none comes", async () => {
   const { clock, held, poll, cursorOf } = start();
   const cursors = [await cursorOf("a")];
   const first = poll(["a"], cursors, 1000);
@@ -101,7 +101,7 @@ Deno.test("`poll()` waits for news of its own jobs, and answers nothing when non
   assert.equal(clock.sleeping, 0);
 });
 
-Deno.test("`poll()` answers at once when nobody waits any more, or the term ends", async () => {
+Deno.test("`poll()` returns at once when its caller is gone, or the term ends", async () => {
   const { clock, held, poll, cursorOf } = start();
   const cursors = [await cursorOf("a")];
   const given = poll(["a"], cursors, 60_000);
@@ -116,7 +116,7 @@ Deno.test("`poll()` answers at once when nobody waits any more, or the term ends
   assert.equal(clock.sleeping, 0);
 });
 
-Deno.test("`forget()` leaves nothing of a job that is gone", async () => {
+Deno.test("`forget()` removes everything about a deleted job", async () => {
   const { held, poll, cursorOf } = start();
   held.put(push("a", 1));
   const waiting = poll(["a"], [await cursorOf("a")], 1000);

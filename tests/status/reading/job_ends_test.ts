@@ -43,7 +43,7 @@ function start(cached?: AnyJob) {
   return { heard, stop, change, jobEnds, listeners };
 }
 
-Deno.test("`on()` hears of the end of its own job only", () => {
+Deno.test("`on()` is called at the end of its own job only", () => {
   const { heard, change } = start();
   change({ type: "updated", object: trainJob("uid-2", "Complete=True") });
   change({ type: "deleted", object: trainJob("uid-2") });
@@ -54,12 +54,12 @@ Deno.test("`on()` hears of the end of its own job only", () => {
   assert.deepEqual(heard, ["Failed", "Deleted"]);
 });
 
-Deno.test("`on()` hears at once of an end that was before, and not of another job's", () => {
+Deno.test("`on()` is called at once for an earlier end, and not for another job's", () => {
   assert.deepEqual(start(trainJob("uid-1", "Complete=True")).heard, ["Complete"]);
   assert.deepEqual(start(trainJob("uid-2", "Complete=True")).heard, []);
 });
 
-Deno.test("`on()` hears nothing after it was stopped, nor anybody after `close()`", () => {
+Deno.test("`on()` is not called after it was stopped, nor any listener after `close()`", () => {
   const { heard, stop, change, jobEnds, listeners } = start();
   stop();
   change({ type: "deleted", object: trainJob("uid-1") });

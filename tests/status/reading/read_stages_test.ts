@@ -91,14 +91,14 @@ Deno.test("GET answers the owner's newest status, by the UID of the job", async 
   assert.deepEqual([asked, reads, results], [[JOB], ["read accepted"], []]);
 });
 
-Deno.test("GET answers 404 where nothing was pushed yet, and says what to do", async () => {
+Deno.test("GET answers 404 if nothing was pushed yet, and says what to do", async () => {
   const { get, reads } = readerBench({ ok: true });
   const { status, body } = await get();
   assert.deepEqual([status, body.reason, reads], [404, "NotFound", ["read notfound"]]);
   assert.match(body.message, /nothing was pushed for this TrainJob yet: push, or wait/);
 });
 
-Deno.test("GET answers 503 with Retry-After where there is no owner", async () => {
+Deno.test("GET answers 503 with Retry-After if there is no owner", async () => {
   const { get } = readerBench({ retryAfterMs: 2000, reason: "no replica owns it" });
   const { status, headers, body } = await get();
   assert.deepEqual([status, headers["Retry-After"], body.message], [
@@ -108,7 +108,7 @@ Deno.test("GET answers 503 with Retry-After where there is no owner", async () =
   ]);
 });
 
-Deno.test("GET answers 503 where the owner does not answer within the deadline", async () => {
+Deno.test("GET answers 503 if the owner does not answer within the deadline", async () => {
   const { get, clock } = readerBench(new Promise(() => {}));
   const answered = get();
   await until("the owner is waited for", () => clock.sleeping > 0);
@@ -276,7 +276,7 @@ Deno.test("a stream ends within 60 s after the API server refused its token", as
   assert.match(stream.written.at(-1) ?? "", /^: ended: the API server no longer accepts/);
 });
 
-Deno.test("a stream goes on while nobody can say whether it may", async () => {
+Deno.test("a stream continues while the right cannot be checked", async () => {
   const state = { isAway: false };
   const bench = readerBench({ ok: true, status: STATUS }, {
     ownership: {
@@ -294,7 +294,7 @@ Deno.test("a stream goes on while nobody can say whether it may", async () => {
   await stream.ended;
 });
 
-Deno.test("a stream ends where another job has the name now", async () => {
+Deno.test("a stream ends if another job has the name now", async () => {
   const state = { uid: JOB.uid };
   const bench = readerBench({ ok: true, status: STATUS }, {
     ownership: { decide: () => Promise.resolve({ ok: true, jobUid: state.uid }) },

@@ -35,7 +35,7 @@ Deno.test("`statusView()` leaves out the pod of an object's own status", () => {
   assert.deepEqual(statusView(pushed(1)).pod, "pod-1");
 });
 
-Deno.test("`timeOf()` gives 0 for what is no time", () => {
+Deno.test("`timeOf()` returns 0 for text that is not a time", () => {
   assert.deepEqual([timeOf("x"), timeOf("1970-01-01T00:00:01Z")], [0, 1000]);
 });
 
@@ -73,7 +73,7 @@ for (const [query, want] of Object.entries(wrongQueries)) {
   });
 }
 
-Deno.test("`readQuery()` names at most 20 problems, and little of each", () => {
+Deno.test("`readQuery()` names at most 20 problems, each shortened", () => {
   const names = Array.from({ length: 500 }, (_, index) => `${"x".repeat(200)}${index}=1`);
   const read = readQuery(names.join("&"));
   assert("causes" in read);

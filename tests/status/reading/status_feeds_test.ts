@@ -85,7 +85,7 @@ Deno.test("`follow()` of one more job asks for it with the others, at once", asy
   await feeds.close();
 });
 
-Deno.test("those that had news are asked for last, so that a full answer starves nobody", async () => {
+Deno.test("jobs that had news are asked for last, so that a full answer starves no job", async () => {
   const { clock, feeds, follow, lastCall } = start();
   for (const name of ["a", "b", "c"]) follow(name);
   await clock.advance(50);
@@ -120,7 +120,7 @@ Deno.test("jobs beyond the bound of a call go into another one", async () => {
   await feeds.close();
 });
 
-Deno.test("nothing runs any more when nobody follows, and all begins anew with the next", async () => {
+Deno.test("polling ends with the last follower, and starts again with the next", async () => {
   const { clock, calls, feeds, heard, follow, lastCall } = start();
   const stop = follow("a");
   lastCall().answer([reading("a", 1)]);
@@ -138,7 +138,7 @@ Deno.test("nothing runs any more when nobody follows, and all begins anew with t
   assert.equal(clock.sleeping, 0);
 });
 
-Deno.test("who leaves and comes at once is followed by one call, not by two", async () => {
+Deno.test("a follower that leaves and returns at once causes one call, not two", async () => {
   const { clock, calls, feeds, follow } = start();
   for (let round = 0; round < 20; round++) follow("a")();
   follow("a");
@@ -200,7 +200,7 @@ for (const [sentence, { place, want, did: wanted }] of Object.entries(places)) {
   });
 }
 
-Deno.test("`createOwnerPoll()` does not believe who lost the lease meanwhile", async () => {
+Deno.test("`createOwnerPoll()` drops the answer of an owner that lost the lease meanwhile", async () => {
   const state: { at?: { place: LeaderLocation } } = {};
   const { at, ask } = ownerPoll({
     pollHere: () => {
@@ -227,7 +227,7 @@ Deno.test("`createOwnerPoll()` breaks off within a second when the owner changes
   assert.equal(clock.sleeping, 0);
 });
 
-Deno.test("`createOwnerPoll()` ends with its caller, and looks for nobody then", async () => {
+Deno.test("`createOwnerPoll()` ends with its caller, and does not look for an owner then", async () => {
   const { clock, at, did } = ownerPoll();
   const gone = new AbortController();
   const poll = createOwnerPoll({

@@ -89,7 +89,7 @@ function start(options: Partial<EventStreamOptions> = {}) {
 
 const RETRY = "retry: 2000\n\n";
 
-Deno.test("`runEventStream()` tells the current status, then each newer one, with increasing ids", async () => {
+Deno.test("`runEventStream()` sends the current status, then each newer one, with increasing ids", async () => {
   const { tell, written, gone, running } = start();
   await settle();
   for (const [percentage, afterMs] of [[1, 500], [2, 500], [3, 100], [4, 900]] as const) {
@@ -124,7 +124,7 @@ Deno.test("`runEventStream()` keeps one status for a slow reader, the newest", a
   await running;
 });
 
-Deno.test("`runEventStream()` cuts a reader that takes nothing for 30 s", async () => {
+Deno.test("`runEventStream()` disconnects a reader that reads nothing for 30 s", async () => {
   const { tell, reader, clock, done, follows, running } = start();
   await settle();
   reader.stalls = true;
@@ -148,7 +148,7 @@ Deno.test("`runEventStream()` sends a comment every 15 s, whether there is news 
   assert.deepEqual(rest(), [RETRY, ...Array<string>(3).fill(": still there\n\n")]);
 });
 
-Deno.test("`runEventStream()` does not tell a status again, nor an object's own that is older", async () => {
+Deno.test("`runEventStream()` does not repeat a status, nor send an older one from the object", async () => {
   const { tell, tellStatus, seen, gone, running } = start();
   await settle();
   tell(10);
@@ -177,7 +177,7 @@ const ends: Record<string, { reason: JobEnd; want: string[] }> = {
   "is deleted": { reason: "Deleted", want: [RETRY, 'event: end\ndata: {"reason":"Deleted"}\n\n'] },
 };
 for (const [sentence, { reason, want }] of Object.entries(ends)) {
-  Deno.test(`\`runEventStream()\` ends with an event where the job ${sentence}`, async () => {
+  Deno.test(`\`runEventStream()\` ends with an event if the job ${sentence}`, async () => {
     const { end, rest, running, follows, clock } = start();
     await settle();
     end(reason);
@@ -187,7 +187,7 @@ for (const [sentence, { reason, want }] of Object.entries(ends)) {
   });
 }
 
-Deno.test("`runEventStream()` tells the last status before it tells the end", async () => {
+Deno.test("`runEventStream()` sends the last status before the end", async () => {
   const { tell, end, seen, written, running } = start({
     lastStatus: () => Promise.resolve(status(100)),
   });
@@ -200,7 +200,7 @@ Deno.test("`runEventStream()` tells the last status before it tells the end", as
   assert.match(written.at(-1) ?? "", /^event: end/);
 });
 
-Deno.test("`runEventStream()` ends at once where the job had ended before", async () => {
+Deno.test("`runEventStream()` ends at once if the job has already ended", async () => {
   const { written, running } = start({
     onJobEnd: (listener) => {
       listener("Failed");
@@ -212,7 +212,7 @@ Deno.test("`runEventStream()` ends at once where the job had ended before", asyn
   assert.equal(written.length, 3);
 });
 
-Deno.test("`runEventStream()` asks every 60 s whether the reader may read on", async () => {
+Deno.test("`runEventStream()` checks every 60 s that the reader may still read", async () => {
   const answers: (StreamEnd | undefined | Error)[] = [
     undefined,
     new Error("the API server is away"),
@@ -232,7 +232,7 @@ Deno.test("`runEventStream()` asks every 60 s whether the reader may read on", a
   assert.equal(rest().at(-1), ": ended: the pod has finished\n\n");
 });
 
-Deno.test("`runEventStream()` tells a reader nothing more that may not read on", async () => {
+Deno.test("`runEventStream()` sends nothing more to a reader that lost the right", async () => {
   const state: { tell?: () => void } = {};
   const { clock, tell, seen, running } = start({
     reauthorize: () => {
@@ -246,7 +246,7 @@ Deno.test("`runEventStream()` tells a reader nothing more that may not read on",
   assert.deepEqual(seen(), []);
 });
 
-Deno.test("`runEventStream()` ends when the token expires, also where the wall clock jumps", async () => {
+Deno.test("`runEventStream()` ends when the token expires, also if the wall clock jumps", async () => {
   const { clock, done, rest, running } = start({ expiresMs: START_MS + 20_000 });
   await clock.advance(19_999);
   assert.equal(done.is, false);
@@ -261,7 +261,7 @@ Deno.test("`runEventStream()` ends when the token expires, also where the wall c
   assert.match(jumped.rest().at(-1) ?? "", /expired/);
 });
 
-Deno.test("`runEventStream()` gives everything back at once when the reader goes", async () => {
+Deno.test("`runEventStream()` releases everything at once when the reader leaves", async () => {
   const { clock, gone, follows, tell, reader, running } = start();
   await settle();
   reader.stalls = true;

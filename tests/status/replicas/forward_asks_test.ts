@@ -11,7 +11,7 @@ const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(valu
 const ask = { job: { namespace: "team", name: "job", uid: "uid" }, limit: 5 };
 const NEVER = new AbortController().signal;
 
-Deno.test("the owner of that term answers, with what it was asked", async () => {
+Deno.test("the owner of the named term answers", async () => {
   const judge = createAskJudge(
     () => ({ leading: true, transitions: 3 }),
     (asked) => Promise.resolve({ asked }),
@@ -27,7 +27,7 @@ const others: Readonly<Record<string, { now: { leading: boolean; transitions: nu
   "an owner that has not heard of its own term": { now: { leading: true, transitions: 2 } },
 };
 for (const [what, { now }] of Object.entries(others)) {
-  Deno.test(`${what} does not answer, nor who became that while it read`, async () => {
+  Deno.test(`${what} does not answer, nor a replica that became so while it read`, async () => {
     let asked = 0;
     const own = { leading: true, transitions: 3 };
     const judge = createAskJudge(() => own, () => {
@@ -45,7 +45,7 @@ for (const [what, { now }] of Object.entries(others)) {
   });
 }
 
-Deno.test("who has no answer says that it is not the owner", async () => {
+Deno.test("a replica without an answer says that it is not the owner", async () => {
   const judge = createAskJudge(
     () => ({ leading: true, transitions: 3 }),
     () => Promise.resolve(undefined),
@@ -65,7 +65,7 @@ const garbage: Readonly<Record<string, Uint8Array>> = {
   "nothing": new Uint8Array(),
 };
 for (const [what, bytes] of Object.entries(garbage)) {
-  Deno.test(`a question with ${what} is not understood, and an answer with it is none`, async () => {
+  Deno.test(`a question with ${what} is refused, and an answer with it is ignored`, async () => {
     const judge = createAskJudge(() => ({ leading: true, transitions: 3 }), () => {
       throw new Error("asked");
     });

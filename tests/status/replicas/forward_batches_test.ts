@@ -67,7 +67,7 @@ Deno.test("`createForwardBatches()` keeps addresses apart", () => {
   assert.equal(calls.length, 5);
 });
 
-Deno.test("`createForwardBatches()` puts so many pushes, and bytes, into a call", async () => {
+Deno.test("`createForwardBatches()` limits the pushes and the bytes of a call", async () => {
   const { calls, push } = setUp();
   for (let i = 0; i < 4 + MAX_BATCH + 1; i++) push(`${i}`);
   calls[0]?.answer(accepted(1));
@@ -95,7 +95,7 @@ Deno.test("`createForwardBatches()` gives a call the shortest time of its pushes
   assert.deepEqual([calls[4]?.pushes, calls[4]?.bounds.deadlineMs], [["e", "f"], 1500]);
 });
 
-Deno.test("`createForwardBatches()` leaves out whom nobody waits for, and breaks off no other's call", async () => {
+Deno.test("`createForwardBatches()` leaves out pushes whose clients are gone, and aborts no other's call", async () => {
   const { calls, push, outcomes } = setUp();
   const gone = new AbortController();
   push("a", within(2500, gone.signal));
@@ -116,7 +116,7 @@ Deno.test("`createForwardBatches()` leaves out whom nobody waits for, and breaks
   assert.deepEqual(outcomes, ["b accepted", "e timeout"]);
 });
 
-Deno.test("`createForwardBatches()` holds so many pushes, and takes more when those are answered", async () => {
+Deno.test("`createForwardBatches()` limits the pushes that it holds, and accepts more when those are answered", async () => {
   const { calls, push, outcomes } = setUp(3);
   for (const name of ["a", "b", "c", "d"]) push(name);
   await settlePromises();
@@ -138,7 +138,7 @@ for (const [sentence, list] of Object.entries(LISTS)) {
   });
 }
 
-Deno.test("`splitPushes()` takes no more than there may be", () => {
+Deno.test("`splitPushes()` refuses more pushes than the limit", () => {
   assert.equal(splitPushes(bytes("{}\n".repeat(MAX_BATCH + 1))), undefined);
   assert.deepEqual(splitPushes(bytes("")), []);
 });

@@ -89,7 +89,7 @@ function largeReading(index: number): Reading {
   };
 }
 
-Deno.test("`readingsThatFit()` leaves to the next answer what an answer has no room for", () => {
+Deno.test("`readingsThatFit()` leaves readings beyond the limit of an answer to the next one", () => {
   const all = Array.from({ length: 200 }, (_, index) => largeReading(index));
   const first = readingsThatFit(all);
   assert.ok(first.readings.length > 0 && first.readings.length < all.length);
@@ -180,7 +180,7 @@ async function withOwner(
 const percentage = (readings: readonly Reading[] | undefined) =>
   readings?.map(({ status }) => status?.trainerStatus.progressPercentage);
 
-Deno.test("a replica reads what the owner holds, and hears of news while it waits", async () => {
+Deno.test("a replica reads the owner's statuses, and gets news while it waits", async () => {
   await withOwner(async ({ read, held, waits }) => {
     assert.deepEqual(percentage(await read()), [undefined]);
     held.put(push(5));
@@ -198,7 +198,7 @@ const terms: Record<string, { leading: boolean; transitions: number }> = {
   "a replica that owns nothing": { leading: false, transitions: 3 },
 };
 for (const [sentence, now] of Object.entries(terms)) {
-  Deno.test(`a read is not answered by ${sentence}, nor by who became that while it waited`, async () => {
+  Deno.test(`a read is not answered by ${sentence}, nor by a replica that became so while it waited`, async () => {
     await withOwner(async ({ read, held, own, waits }) => {
       held.put(push(5));
       const [reading] = await read() ?? [];
@@ -212,7 +212,7 @@ for (const [sentence, now] of Object.entries(terms)) {
   });
 }
 
-Deno.test("an owner waits for nobody who has gone, nor beyond its own end", async () => {
+Deno.test("an owner does not wait for callers that are gone, nor beyond its own end", async () => {
   await withOwner(async ({ read, held, waits, gone, close }) => {
     held.put(push(5));
     const [reading] = await read() ?? [];

@@ -88,7 +88,7 @@ Deno.test("the calls of the first version keep their paths", () => {
   ]);
 });
 
-Deno.test("another kind is named in its messages, and read by who knows it alone", () => {
+Deno.test("another kind is named in its messages, and read only by a replica that knows it", () => {
   const other = { ...push, job: { ...job, kind: OTHER } };
   const bytes = encodeForwardedPush(BOTH, { transitions: 3, push: other });
   assert.match(textOf(bytes), /"job":\{"kind":"others\.example\.com","namespace":"team",/);
@@ -96,7 +96,7 @@ Deno.test("another kind is named in its messages, and read by who knows it alone
   assert.equal(createPushDecoder(JOB_KINDS)(bytes), undefined);
 });
 
-Deno.test("an owner that knows the first version only has clients of other kinds come again", async () => {
+Deno.test("clients of other kinds get 503 while the owner knows only the first version", async () => {
   const now = Date.now();
   const authority = await createAuthority(now);
   const pair = await issueServingCertificate(authority, ["owner"], now);

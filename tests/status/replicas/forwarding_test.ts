@@ -302,7 +302,7 @@ Deno.test("pushes that come at the same time all reach the owner, each with its 
   });
 });
 
-Deno.test("a push that the owner does not understand is refused by itself", async () => {
+Deno.test("a push that the owner does not understand is refused alone", async () => {
   await withOwner(async ({ authority, listener, taken }) => {
     const replica = await issueServingCertificate(authority, [REPLICA], Date.now());
     const calls = createReplicaCalls({
@@ -337,7 +337,7 @@ const refusals: Record<string, { leading: boolean; transitions: number; want: st
   "a replica that owns nothing": { leading: false, transitions: 3, want: "not_owner" },
 };
 for (const [sentence, { want, ...now }] of Object.entries(refusals)) {
-  Deno.test(`a forward is refused by ${sentence}, and nothing is taken`, async () => {
+  Deno.test(`a forward is refused by ${sentence}, and nothing is accepted`, async () => {
     await withOwner(async ({ forward, taken, term }) => {
       Object.assign(term, now);
       assert.deepEqual(await forward(), { outcome: want });
@@ -346,7 +346,7 @@ for (const [sentence, { want, ...now }] of Object.entries(refusals)) {
   });
 }
 
-Deno.test("an owner that was paused while it accepted does not answer", async () => {
+Deno.test("an owner that was paused while it accepted a push does not answer", async () => {
   const own = { leading: true, transitions: 3 };
   await withOwner(async ({ forward }) => {
     assert.deepEqual(await forward(), { outcome: "not_owner" });
@@ -359,7 +359,7 @@ Deno.test("an owner that was paused while it accepted does not answer", async ()
   });
 });
 
-Deno.test("an owner that is slow says so, and one that hangs costs a deadline", async () => {
+Deno.test("a slow owner answers 503, and one that hangs is given up at the deadline", async () => {
   const hangs = { acceptHere: () => new Promise<OwnerAnswer>(() => {}) };
   await withOwner(async ({ forward }) => {
     const { outcome } = await forward();
@@ -370,7 +370,7 @@ Deno.test("an owner that is slow says so, and one that hangs costs a deadline", 
   }, hangs);
 });
 
-Deno.test("nobody without a replica's certificate of our CA gets a word in", async () => {
+Deno.test("callers without a replica's certificate of the CA are refused", async () => {
   await withOwner(async ({ forward, authority, taken }) => {
     const now = Date.now();
     const foreign = await createAuthority(now);
@@ -403,7 +403,7 @@ Deno.test("replicas understand each other through a rotation of the CA", async (
   });
 });
 
-Deno.test("`forward()` never throws: nobody listens, no address, no room", async () => {
+Deno.test("`forward()` never throws: connection refused, no address, no room", async () => {
   const now = Date.now();
   const authority = await createAuthority(now);
   const replica = await issueServingCertificate(authority, [REPLICA], now);

@@ -16,7 +16,7 @@ function find(text: string, value: unknown): string | undefined {
   return found.value === undefined ? undefined : textOf(found.value, new Budget());
 }
 
-Deno.test("the table of facts has the sixty cases that are asked for, and most find something", () => {
+Deno.test("the table of facts has sixty cases, most of which find a value", () => {
   const facts = Object.values(FACTS);
   assert.ok(facts.length >= 60, `${facts.length}`);
   assert.ok(facts.filter((it) => it.finds !== undefined).length > facts.length / 2);
@@ -74,7 +74,7 @@ const MISTAKES: Readonly<Record<string, { path: string; position: number; messag
 };
 
 for (const [says, { path, position, message }] of Object.entries(MISTAKES)) {
-  Deno.test(`parsePath() tells the position of ${says}`, () => {
+  Deno.test(`parsePath() reports the position of ${says}`, () => {
     const reading = parsePath(path);
     assert.ok(!reading.ok, path);
     assert.equal(reading.position, position);
@@ -96,7 +96,7 @@ Deno.test("parsePath() bounds the length of a path and how deep its brackets go"
   }
 });
 
-Deno.test("evaluate() takes no JSON out of a string that is not asked for it", () => {
+Deno.test("evaluate() does not parse JSON in a string without a modifier", () => {
   const job = { message: 'exit [{"type":"Complete"}]', list: ["{}"] };
   assert.equal(find("message.0", job), undefined);
   assert.equal(find("message|0", job), undefined);
@@ -224,7 +224,7 @@ for (const [says, { path, value }] of Object.entries(HOSTILE)) {
   });
 }
 
-Deno.test("evaluate() goes through a list as long as an object can hold", () => {
+Deno.test("evaluate() visits the longest list that an object can hold", () => {
   const job = conditions(50_000);
   job.status.conditions.push({ type: "Complete", status: "True" });
   assert.ok(JSON.stringify(job).length > 1_300_000);
@@ -232,7 +232,7 @@ Deno.test("evaluate() goes through a list as long as an object can hold", () => 
   assert.equal(find(path, job), '[{"status":"True","type":"Complete"}]');
 });
 
-Deno.test("parsePath() and evaluate() end with an answer whatever they are given", () => {
+Deno.test("parsePath() and evaluate() return for every input", () => {
   const pieces = fc.constantFrom(
     ...'#()[]{}"\\.|@!*?=<>%~:, \n\u0000a0é😀\ud800'.split(""),
     ...'#(|#.|@this|@keys|@flatten:|!{|!1|..|==|a.b|)#|"a"|@fromstr|@tostr'.split("|"),

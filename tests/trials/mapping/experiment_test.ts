@@ -109,7 +109,7 @@ const REFUSED: Readonly<Record<string, { value: unknown; fields: string[] }>> = 
 };
 
 for (const [says, { value, fields }] of Object.entries(REFUSED)) {
-  Deno.test(`experimentOf() tells the path of each problem of ${says}`, () => {
+  Deno.test(`experimentOf() reports the path of each problem of ${says}`, () => {
     const result = experimentOf(value);
     assert.ok(!result.ok, "it was taken");
     assert.deepEqual(result.problems.map((it) => it.field), fields);

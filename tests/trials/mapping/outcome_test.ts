@@ -227,14 +227,14 @@ for (const [says, c, expected] of MET) {
   });
 }
 
-Deno.test("outcomeOf() does not go on to the success where the failure cannot be told", () => {
+Deno.test("outcomeOf() does not evaluate the success if the failure is undecidable", () => {
   const template = { successCondition: "c", failureCondition: "f" };
   const found = outcome(template, "X", { c: {}, f: [1] });
   assert.ok("problem" in found, JSON.stringify(found));
   assert.match(found.problem, /^failureCondition f: /);
 });
 
-Deno.test("outcomeOf() answers whatever it is given for a job", () => {
+Deno.test("outcomeOf() returns for every job", () => {
   for (
     const job of [undefined, null, 1, "x", [], {}, { status: 5 }, { status: { conditions: 1 } }]
   ) {
@@ -242,7 +242,7 @@ Deno.test("outcomeOf() answers whatever it is given for a job", () => {
   }
 });
 
-Deno.test("outcomeOf() takes a job that is too much for undecidable, and says why", () => {
+Deno.test("outcomeOf() is undecidable for a job that exceeds its limits, and says why", () => {
   const conditions = Array.from({ length: 400_000 }, () => ({}));
   const found = outcome({}, "TrainJob", { status: { conditions } });
   assert.ok("problem" in found, JSON.stringify(found));

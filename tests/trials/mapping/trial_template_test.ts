@@ -262,7 +262,7 @@ for (const [says, labels, counts] of LABELS) {
   });
 }
 
-Deno.test("isPrimaryPod() counts every pod where the template names no labels", () => {
+Deno.test("isPrimaryPod() counts every pod if the template has no labels", () => {
   const mapping = good({}, { apiVersion: "batch/v1", kind: "Job" });
   for (const labels of [undefined, { a: "b" }]) assert.ok(isPrimaryPod(mapping, labels));
 });

@@ -101,7 +101,7 @@ const IMPOSTORS: Record<string, { view: PlanInputs; why: RegExp }> = {
   },
 };
 for (const [sentence, { view, why }] of Object.entries(IMPOSTORS)) {
-  Deno.test(`\`derivePlan()\` refuses a job that ${sentence}, and tells the job`, () => {
+  Deno.test(`\`derivePlan()\` refuses a job that ${sentence}, with an event on the job`, () => {
     const planned = derivePlan(view, SETTINGS);
     ok(planned.decision.kind === "refused");
     match(planned.decision.why, why);
@@ -112,14 +112,14 @@ for (const [sentence, { view, why }] of Object.entries(IMPOSTORS)) {
   });
 }
 
-Deno.test("`derivePlan()` tells nothing of a job that goes with its Trial", () => {
+Deno.test("`derivePlan()` reports nothing about a job that is deleted with its Trial", () => {
   const trainJob = jobOf(trial(), { deletionTimestamp: "2026-01-01T00:00:00Z" });
   const { decision, notices } = derivePlan(view(undefined, { job: trainJob }), SETTINGS);
   equal(decision.kind, "refused");
   deepEqual(notices, []);
 });
 
-Deno.test("`derivePlan()` touches no job that two Trials claim, and tells all three", () => {
+Deno.test("`derivePlan()` leaves a job alone that two Trials claim, with an event on all three", () => {
   const first = trial();
   const second = trial({ runSpec: { ...first.spec?.runSpec } }, { name: "t2" });
   const planned = derivePlan(view(first, { claimants: [first, second] }), SETTINGS);
@@ -138,7 +138,7 @@ const NO_CLAIMS: Record<string, Partial<OwnerRef>> = {
   "an Experiment controls": { kind: "Experiment" },
 };
 for (const [sentence, reference] of Object.entries(NO_CLAIMS)) {
-  Deno.test(`\`derivePlan()\` takes a job that ${sentence} for nobody's trial`, () => {
+  Deno.test(`\`derivePlan()\` finds no Trial for a job that ${sentence}`, () => {
     const planned = derivePlan(view(trial(), { job: owner(reference) }), SETTINGS);
     deepEqual(planned, { decision: { kind: "none" }, notices: [] });
   });
@@ -154,7 +154,7 @@ for (const kind of ["StdOut", "File", "TensorFlowEvent", "Custom", undefined]) {
   });
 }
 
-Deno.test("`derivePlan()` takes the collectors over that it is told to, of pods with the label alone", () => {
+Deno.test("`derivePlan()` adopts the configured collectors, only of pods with the label", () => {
   const settings = { ...SETTINGS, adopted: new Set(["StdOut"]) };
   equal(plan(derivePlan(view(collector("StdOut")), settings)).needsLabel, true);
   equal(plan(derivePlan(view(collector(undefined)), settings)).needsLabel, true);
@@ -167,7 +167,7 @@ const OLDER = trial({}, {
   creationTimestamp: "2025-12-31T00:00:00Z",
 });
 
-Deno.test("`derivePlan()` records only the oldest of Trials with one name, where the log knows names alone", () => {
+Deno.test("`derivePlan()` records only the oldest of Trials with one name if the log has no namespaces", () => {
   const message = "namespaces older, ml have Trials of this name, which share one log in Katib; " +
     "only the oldest, in older, is recorded";
   const want = [`Trial t1: TrialNameClash ${message}`, `Trial t1: TrialNameClash ${message}`];
@@ -193,7 +193,7 @@ Deno.test("`derivePlan()` agrees on the oldest of Trials that were made in the s
   equal(derivePlan(view(twin, { namesakes: [trial()] }), SETTINGS).decision.kind, "plan");
 });
 
-Deno.test("`derivePlan()` tells each rule that cannot be applied, and keeps it among the others", () => {
+Deno.test("`derivePlan()` reports each rule that cannot be applied, and keeps its place", () => {
   const rules = [
     { name: "loss", value: "0.5", comparison: "above" },
     { name: "loss", value: "high", comparison: "greater" },
@@ -213,7 +213,7 @@ Deno.test("`derivePlan()` tells each rule that cannot be applied, and keeps it a
   deepEqual(rest, []);
 });
 
-Deno.test("`derivePlan()` goes on without a condition that does not parse, and never takes the job for succeeded", () => {
+Deno.test("`derivePlan()` ignores a condition that does not parse, and never counts the job as succeeded", () => {
   const planned = derivePlan(
     view(trial({ successCondition: "status.conditions.#(type==" })),
     SETTINGS,
@@ -229,7 +229,7 @@ Deno.test("`derivePlan()` goes on without a condition that does not parse, and n
   deepEqual(rest, []);
 });
 
-Deno.test("`derivePlan()` refuses a template whose pods cannot be told", () => {
+Deno.test("`derivePlan()` refuses a template whose primary pods cannot be identified", () => {
   const planned = derivePlan(view(trial({ primaryContainerName: undefined })), SETTINGS);
   equal(planned.decision.kind, "plan");
   for (const objective of [undefined, {}, { objectiveMetricName: "loss", type: "best" }]) {
@@ -282,7 +282,7 @@ function annotated(annotations: Record<string, string>): PlanInputs {
   return view(undefined, { job: trainJob });
 }
 
-Deno.test("`derivePlan()` records a plain job where the log keeps such, and nowhere else", () => {
+Deno.test("`derivePlan()` records a plain job only if the log keeps plain jobs", () => {
   deepEqual(derivePlan(view(undefined), SETTINGS), { decision: { kind: "none" }, notices: [] });
   const { mapping, ...rest } = plan(
     derivePlan(view(undefined), { ...SETTINGS, keepsPlainJobs: true }),
@@ -301,7 +301,7 @@ Deno.test("`derivePlan()` records a plain job where the log keeps such, and nowh
   deepEqual(mapping?.primaryPodLabels, { "batch.kubernetes.io/job-completion-index": "0" });
 });
 
-Deno.test("`derivePlan()` stops a job without a Trial by its annotation, whatever the log keeps", () => {
+Deno.test("`derivePlan()` stops a job without a Trial by its annotation with every kind of log", () => {
   const planned = derivePlan(
     annotated({ "early-stopping": STOPPING, "early-stopping-grace": "10s" }),
     SETTINGS,
@@ -331,7 +331,7 @@ for (const spelling of ["primaryPodLabel", "primaryPodLabels"]) {
   });
 }
 
-Deno.test("`derivePlan()` ignores annotations that are wrong, and says what is", () => {
+Deno.test("`derivePlan()` ignores invalid annotations, and reports their problems", () => {
   const planned = derivePlan(
     annotated({ "early-stopping": '{"rules": []}', "trial-template": "[" }),
     { ...SETTINGS, keepsPlainJobs: true },
@@ -346,14 +346,14 @@ Deno.test("`derivePlan()` ignores annotations that are wrong, and says what is",
   deepEqual(rest, []);
 });
 
-Deno.test("`derivePlan()` never takes an annotated job for succeeded whose condition does not parse", () => {
+Deno.test("`derivePlan()` never counts an annotated job as succeeded if its condition does not parse", () => {
   const template = JSON.stringify({ successCondition: "a.#(b==" });
   const planned = derivePlan(annotated({ "trial-template": template }), SETTINGS);
   equal(plan(planned).mapping?.success.expression.startsWith("a."), false);
   match(told(planned)[0] ?? "", /TrialTemplateInvalid .*successCondition: GJSON at character/);
 });
 
-Deno.test("`derivePlan()` counts the first pod where an annotated template names no labels, or two spellings", () => {
+Deno.test("`derivePlan()` counts the first pod if an annotated template has no labels, or two spellings", () => {
   const role = { role: "x" };
   for (
     const template of [
@@ -368,7 +368,7 @@ Deno.test("`derivePlan()` counts the first pod where an annotated template names
   }
 });
 
-Deno.test("`derivePlan()` goes by the Trial where there is one, not by annotations of its job", () => {
+Deno.test("`derivePlan()` follows the Trial if there is one, not the annotations of its job", () => {
   const of = trial();
   const trainJob = jobOf(of, { annotations: { "trainer.kubeflow.org/early-stopping": STOPPING } });
   equal(plan(derivePlan(view(of, { job: trainJob }), SETTINGS)).key.kind, "trial");

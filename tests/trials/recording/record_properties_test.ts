@@ -64,7 +64,7 @@ const namesAndValues = (rows: readonly ObservationRow[]) =>
 const metricsOf = (samples: readonly Sample[]) =>
   samples.flatMap(({ metrics }) => metrics.map(({ name, value }) => `${name} ${value}`)).sort();
 
-Deno.test("every sample is recorded once, whatever its time, however often it comes, over owners", () => {
+Deno.test("every sample is recorded once, with any time, any number of retries and any owners", () => {
   const runs = fc.array(anyTime, { minLength: 1, maxLength: 12 }).chain((times) =>
     fc.record({
       samples: fc.constant(times.map((micros, index) => sampleOf(index, micros))),
@@ -117,7 +117,7 @@ const pushOfAny = fc.record({
   thenAnother: fc.boolean(),
 });
 
-Deno.test("none is lost or doubled of pods whose times increase, by clocks that differ, with values that repeat", () => {
+Deno.test("no row is lost or doubled of pods with increasing times, different clocks and repeated values", () => {
   const clocks = fc.array(fc.nat({ max: 100 }), { minLength: 3, maxLength: 3 });
   fc.assert(
     fc.property(clocks, fc.array(pushOfAny, { maxLength: 40 }), (starts, pushes) => {
@@ -164,7 +164,7 @@ function recordAll(state: RecordState, samples: readonly Sample[]) {
   return recordPush(state, { pod: "p", samples });
 }
 
-Deno.test("an owner who replays goes on as the former one would have, where times increase", () => {
+Deno.test("an owner that replays the log continues as the former one would have, if times increase", () => {
   fc.assert(
     fc.property(runOfSamples, fc.nat({ max: 20 }), (samples, cut) => {
       const whole = recordAll(startRecord(SCOPE), samples);
@@ -176,7 +176,7 @@ Deno.test("an owner who replays goes on as the former one would have, where time
   );
 });
 
-Deno.test("rules decide by the log as they did by the pushes", () => {
+Deno.test("rules decide the same from the log as from the pushes", () => {
   const rules = fc.array(
     fc.record({
       name: fc.constantFrom("loss", "acc"),
@@ -197,7 +197,7 @@ Deno.test("rules decide by the log as they did by the pushes", () => {
   }));
 });
 
-Deno.test("`timeOf()` says every microsecond as `microsOf()` reads it, to Katib's precision", () => {
+Deno.test("`timeOf()` writes every microsecond that `microsOf()` reads, with Katib's precision", () => {
   const first = microsOf("0000-01-01T00:00:00Z") ?? 0n;
   const last = microsOf("9999-12-31T23:59:59.999999Z") ?? 0n;
   fc.assert(fc.property(fc.bigInt({ min: first, max: last }), (micros) => {

@@ -21,7 +21,7 @@ Deno.test("`recordPush()` records the samples of a history in their order, and a
   assert.deepEqual(longer.rows.map(({ time }) => time.slice(17)), ["12Z"]);
 });
 
-Deno.test("`recordPush()` takes a push without samples or rows for a new one", () => {
+Deno.test("`recordPush()` treats a push without samples or rows as a new one", () => {
   const state = startRecord({});
   for (const samples of [[], [{ time: "2026-01-02T03:04:05Z", metrics: [] }]]) {
     const recorded = recordPush(state, { pod: "p", samples });
@@ -30,7 +30,7 @@ Deno.test("`recordPush()` takes a push without samples or rows for a new one", (
   }
 });
 
-Deno.test("`recordPush()` warns once of each metric, and so many times at most", () => {
+Deno.test("`recordPush()` warns once about each metric, up to a limit", () => {
   const names = Array.from({ length: 100 }, (_, index) => `m${index}`);
   const push = { pod: "p", samples: [sample("10", ...names), sample("11", ...names)] };
   const { warnings } = recordPush(startRecord({}), push);

@@ -214,7 +214,7 @@ Deno.test("`record()` gives rules the values as they were pushed", () => {
   assert.deepEqual(rows.map(({ name }) => name), ["loss", "acc"]);
 });
 
-Deno.test("`record()` warns of what it does not record as it stands, of a retry too", () => {
+Deno.test("`record()` warns about metrics that it changes or leaves out, also for a retry", () => {
   const given = { t: "10", says: "loss 1e400, acc high, grad 1, grad 2, x high" };
   const first = give(startRecord(SCOPE), given);
   assert.deepEqual(first.warnings, [
@@ -227,7 +227,7 @@ Deno.test("`record()` warns of what it does not record as it stands, of a retry 
   assert.deepEqual(retry.warnings, first.warnings);
 });
 
-Deno.test("`record()` records every metric where no scope names them", () => {
+Deno.test("`record()` records every metric if no scope names them", () => {
   const { rows } = give(startRecord({}), { t: "10", says: "a NaN, b 2, c high" });
   assert.equal(shown(rows), "10 a NaN, 10 b 2");
 });
@@ -250,14 +250,14 @@ Deno.test("`record()` takes times with an offset and in any year", () => {
   assert.throws(() => record(state, { pod: "p", time: "today", metrics }), RangeError);
 });
 
-Deno.test("`record()` leaves the state as it was while rows are not in the log", () => {
+Deno.test("`record()` does not change the state before the rows are in the log", () => {
   const before = give(startRecord(SCOPE), { t: "10", says: "loss 0.5" }).state;
   const first = give(before, { t: "11", says: "loss 0.4" });
   assert.deepEqual(give(before, { t: "11", says: "loss 0.4" }), first);
   assert.equal(give(before, { t: "11", says: "loss 0.4" }).verdict, "new");
 });
 
-Deno.test("a history of the most samples is known whole when it comes again, and after others", () => {
+Deno.test("the longest history is recognized as a whole when it is retried, also after others", () => {
   let state = startRecord(SCOPE);
   const count = REMEMBERED_MIN - 200;
   const sample = (index: number): Given => ({
@@ -314,13 +314,13 @@ Deno.test("what is finished late keeps its pod's other rows where they are", () 
   assert.equal(shown(give(rest.state, { t: "15", says: "loss 0.3" }).rows), "20.000001 loss 0.3");
 });
 
-Deno.test("`replay()` does not finish a sample that says otherwise", () => {
+Deno.test("`replay()` does not complete a sample with other values", () => {
   const state = replay(SCOPE, [{ time: at("10"), name: "loss", value: "0.5" }]);
   const other = give(state, { t: "10", says: "loss 0.6, acc 0.1" });
   assert.equal(shown(other.rows), "10.000001 loss 0.6, 10.000001 acc 0.1");
 });
 
-Deno.test("`replay()` knows no free time among the rows that it does not remember", () => {
+Deno.test("`replay()` uses no time among the rows that it does not remember", () => {
   const start = Date.parse(at("00"));
   const rows = Array.from({ length: REMEMBERED_MIN + 2 }, (_, index) => {
     const time = new Date(start + index).toISOString().replace(/\.?0*Z$/, "Z");
@@ -331,7 +331,7 @@ Deno.test("`replay()` knows no free time among the rows that it does not remembe
   assert.equal(shown(give(state, { t: "00.0015", says: "loss 2" }).rows), "00.0015 loss 2");
 });
 
-Deno.test("`replay()` leaves out rows that are nobody's samples", () => {
+Deno.test("`replay()` leaves out rows that belong to no sample", () => {
   const state = replay(SCOPE, [
     { time: "0001-01-01T00:00:00Z", name: "loss", value: "unavailable" },
     { time: at("10"), name: "loss", value: "0.5" },

@@ -76,6 +76,6 @@ for (const [sentence, { metrics, rows, want }] of Object.entries(cases)) {
   });
 }
 
-Deno.test("`Summary.observation()` is empty where there is no objective", () => {
+Deno.test("`Summary.observation()` is empty if there is no objective", () => {
   assert.deepEqual(createSummary().observation(undefined), []);
 });

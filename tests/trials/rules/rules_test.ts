@@ -319,7 +319,7 @@ const problems: Record<string, [Record<string, unknown>, string, string]> = {
 };
 
 for (const [sentence, [bad, name, why]] of Object.entries(problems)) {
-  Deno.test(`\`startRules()\` tells of ${sentence}, and goes on with the others`, () => {
+  Deno.test(`\`startRules()\` reports ${sentence}, and applies the others`, () => {
     const wrong = { name: undefined, value: undefined, comparison: undefined, ...bad };
     const started = startRules(LOSS, [
       { startStep: undefined, ...wrong },
@@ -367,7 +367,7 @@ const someRules = fc.array(
 );
 const objective = fc.constantFrom(LOSS, { ...LOSS, type: "maximize" as const }, undefined);
 
-Deno.test("`applyReport()` decides the same however reports come together", () => {
+Deno.test("`applyReport()` decides the same for any grouping of reports", () => {
   fc.assert(
     fc.property(objective, someRules, fc.array(fc.array(report)), (about, rules, pushes) => {
       const { state } = startRules(about, rules);
@@ -396,7 +396,7 @@ function sidecar(maximizes: boolean, startStep: number, isMet: (best: number) =>
   };
 }
 
-Deno.test("`applyReport()` stops where Katib's sidecar would, of one rule of the objective", () => {
+Deno.test("`applyReport()` stops when Katib's sidecar would, for one rule of the objective", () => {
   const numbers = fc.array(fc.integer({ min: -5, max: 5 }), { maxLength: 8 });
   fc.assert(
     fc.property(fc.boolean(), fc.nat({ max: 5 }), numbers, (maximizes, startStep, values) => {

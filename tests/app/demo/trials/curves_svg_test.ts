@@ -25,21 +25,21 @@ Deno.test("`curvesSvg()` draws a line for each trial, and a cross where one was 
   assert.match(svg, /<polyline points="202\.5,50 335,235 467\.5,327\.5 600,373\.75"/);
 });
 
-Deno.test("`curvesSvg()` leaves out values that are no finite numbers", () => {
+Deno.test("`curvesSvg()` leaves out values that are not finite", () => {
   const curves = [{ name: "odd", values: [NaN, 1, Infinity, 0.5], stopped: false }];
   const svg = curvesSvg({ ...CHART, curves });
   assert.doesNotMatch(svg, /NaN|Infinity/);
   assert.match(/<polyline points="([^"]*)"/.exec(svg)?.[1] ?? "", /^\S+ \S+$/);
 });
 
-Deno.test("`curvesSvg()` draws axes where there is nothing to draw between them", () => {
+Deno.test("`curvesSvg()` draws the axes also without values", () => {
   const nothing = curvesSvg({ ...CHART, curves: [] });
   assert.match(nothing, /^<svg [^]*<\/svg>\n$/);
   const empty = curvesSvg({ ...CHART, curves: [{ name: "a", values: [], stopped: true }] });
   assert.doesNotMatch(empty, /NaN|undefined/);
 });
 
-Deno.test("`curvesSvg()` is well formed whatever trials are called", () => {
+Deno.test("`curvesSvg()` is well formed with any names of trials", () => {
   const curve = fc.record({
     name: fc.string(),
     values: fc.array(fc.double()),

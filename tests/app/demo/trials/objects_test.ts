@@ -17,7 +17,7 @@ Deno.test("`controllerObjects()` places account, rights and Job into a namespace
   });
 });
 
-Deno.test("`controllerObjects()` says in the Job where everything is, once", () => {
+Deno.test("`controllerObjects()` gives the Job all addresses, each once", () => {
   const text = JSON.stringify(jobs);
   assert.equal(text.split('"API_SERVER"').length - 1, 1);
   assert.match(text, /\{"name":"API_SERVER","value":"https:\/\/here:1"\}/);

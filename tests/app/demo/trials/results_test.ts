@@ -91,7 +91,7 @@ const OUTCOMES: Record<string, { trials: TrialSummary[]; want: boolean }> = {
   "nothing": { trials: [], want: false },
 };
 for (const [sentence, { trials, want }] of Object.entries(OUTCOMES)) {
-  Deno.test(`\`stoppedEarly()\` takes ${sentence} for ${want ? "a" : "no"} demonstration`, () => {
+  Deno.test(`\`stoppedEarly()\` counts ${sentence} as ${want ? "a" : "no"} successful demonstration`, () => {
     assert.equal(stoppedEarly(trials), want);
   });
 }

@@ -116,7 +116,7 @@ for (const [what, { trainer, name, want }] of Object.entries(REFUSED)) {
   Deno.test(`torchtune() refuses ${what}`, () => equal(commandOf(trainer, name), want));
 }
 
-Deno.test("torchtune() leaves out the master's variables and declares the port", () => {
+Deno.test("torchtune() omits the master's variables and declares the port", () => {
   const container = jobSetOf(tune({ args: ["epochs=1"] })).spec?.replicatedJobs?.[0]?.template.spec
     ?.template.spec
     ?.containers[0];

@@ -142,7 +142,7 @@ for (const [user, request, allowed] of DECISIONS) {
   });
 }
 
-Deno.test("`authorize()` says by which binding and role", () => {
+Deno.test("`authorize()` names the binding and the role", () => {
   const { reason } = createAuthorizer({ store: STORE }).authorize(
     ANN,
     attributes("get pods x in ns"),
@@ -171,14 +171,14 @@ Deno.test("SubjectAccessReview answers for the user and groups that it names", a
   assert.equal(at(no, "status", "allowed"), false);
 });
 
-Deno.test("SelfSubjectAccessReview answers for who asks, about paths too", async () => {
+Deno.test("SelfSubjectAccessReview answers for its caller, about paths too", async () => {
   const review = await reviewer();
   const spec = { nonResourceAttributes: { verb: "get", path: "/healthz" } };
   const answer = await review("selfsubjectaccessreviews", { spec }, ANN);
   assert.equal(at(answer, "status", "allowed"), true);
 });
 
-Deno.test("SelfSubjectReview says who asks, and SelfSubjectRulesReview what they may", async () => {
+Deno.test("SelfSubjectReview names the caller, and SelfSubjectRulesReview its rights", async () => {
   const review = await reviewer();
   const self = await review("selfsubjectreviews", {}, ANN);
   assert.equal(at(self, "status", "userInfo", "username"), "ann");
@@ -249,7 +249,7 @@ Deno.test("`checkEscalation()` refuses to bind a role that holds more, and one t
   bind("Role", "jobs", ROBOT);
 });
 
-Deno.test("`checkEscalation()` lets owners and finalizers of a strong role change, and no more", () => {
+Deno.test("`checkEscalation()` allows changes only to owners and finalizers of a stronger role", () => {
   const object = { metadata: { name: "r" }, rules: [MORE] };
   write("Role", { ...object, metadata: { name: "r", finalizers: ["a.b/c"] } }, ANN, object);
   const labelled = { ...object, metadata: { name: "r", labels: { a: "b" } } };

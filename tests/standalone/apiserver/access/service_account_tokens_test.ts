@@ -55,7 +55,7 @@ Deno.test("`issue()` lets the default token of pods live a year, with a warning 
   assert.equal(issued.expiresAtMs, START + 3607 * 1000);
 });
 
-Deno.test("`verify()` tells who a token belongs to, with its pod and its id", async () => {
+Deno.test("`verify()` returns the user of a token, with its pod and its id", async () => {
   const fixture = await tokenFixture();
   const token = await podToken(fixture);
   assert.deepEqual(await fixture.tokens.verify(token, [...AUDIENCES, "other"]), {
@@ -142,7 +142,7 @@ for (const [sentence, tamper] of Object.entries(TAMPERED)) {
   });
 }
 
-Deno.test("`verify()` takes the token of a pod that is terminating: last words count", async () => {
+Deno.test("`verify()` accepts the token of a terminating pod", async () => {
   const fixture = await tokenFixture();
   const { objects, pod, time } = fixture;
   const deletionTimestamp = new Date(time.now + 30_000).toISOString();

@@ -96,7 +96,7 @@ async function reviews() {
   };
 }
 
-Deno.test("TokenReview tells user, pod and the audiences that both sides name", async () => {
+Deno.test("TokenReview returns the user, the pod and the audiences that both sides name", async () => {
   const { review, createToken, account } = await reviews();
   const made = await createToken(account, {
     spec: { audiences: ["a", "b"], boundObjectRef: POD_REF },

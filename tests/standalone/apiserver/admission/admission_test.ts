@@ -186,7 +186,7 @@ for (const [sentence, [more, about, called]] of Object.entries(MATCHES)) {
   });
 }
 
-Deno.test("`admit()` refuses where a condition cannot be evaluated", async () => {
+Deno.test("`admit()` refuses if a condition cannot be evaluated", async () => {
   const matchConditions = [{ name: "odd", expression: "object.no.such == 1" }];
   const { admit, calls } = world({ validating: [webhook("hook", { matchConditions })] });
   await assert.rejects(admit(request()), { code: 403, message: /match condition "odd"/ });
@@ -278,7 +278,7 @@ Deno.test("`admit()` fails for a Service that cannot be reached, and for a URL t
   assert.deepEqual([...bare.calls, ...plain.calls], []);
 });
 
-Deno.test("`admit()` hands each mutating webhook what the one before it left, then validates the result", async () => {
+Deno.test("`admit()` passes the result of each mutating webhook to the next, then validates it", async () => {
   const seen: unknown[] = [];
   const { admit, calls } = world({
     mutating: [webhook("one"), webhook("two")],
@@ -337,7 +337,7 @@ Deno.test("`admit()` gives a webhook the seconds of its configuration", async ()
   assert.equal(sent[0]?.url, "https://hook/?timeout=3s");
 });
 
-Deno.test("`admit()` returns the very object where nothing changes it", async () => {
+Deno.test("`admit()` returns the same object if nothing changes it", async () => {
   const about = request();
   const { object } = await world({ mutating: [webhook("hook")] }).admit(about);
   assert.equal(object, about.object);
@@ -366,7 +366,7 @@ Deno.test("`admit()` refuses a pod whose service account is missing", async () =
   });
 });
 
-Deno.test("`admit()` mounts the token where the pod asks for it", async () => {
+Deno.test("`admit()` mounts the token if the pod asks for it", async () => {
   const { object } = await world({}).admit(podRequest({ automountServiceAccountToken: true }));
   const text = JSON.stringify(at(object, "spec"));
   assert.ok(text.includes('"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"'), text);
@@ -462,7 +462,7 @@ Deno.test("`admit()` refuses a role that grants more than its writer has", async
   await assert.rejects(world({}).admit(about), { code: 403, message: /attempting to grant RBAC/ });
 });
 
-Deno.test("`admit()` shows validating webhooks what will be stored, and stops where that is not valid", async () => {
+Deno.test("`admit()` sends validating webhooks the object that will be stored, and stops if that is invalid", async () => {
   let seen: unknown;
   const { finishing, calls } = world({
     mutating: [webhook("one")],

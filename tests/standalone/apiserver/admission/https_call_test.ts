@@ -128,7 +128,7 @@ Deno.test("`callHttps()` reads no endless answer", async () => {
   });
 });
 
-Deno.test("`callHttps()` says when nobody listens", async () => {
+Deno.test("`callHttps()` says that the connection was refused", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();

@@ -64,7 +64,7 @@ Deno.test("updateObject() replaces a custom object only by its resource version"
   assert.deepEqual([next.spec.size, next.metadata.generation], [5, 2]);
 });
 
-Deno.test("a definition serves a version that is added to it, and columns that change", async () => {
+Deno.test("a definition serves added versions and changed columns", async () => {
   await using api = await testServer();
   const made = await api.ok("POST", CRDS, { body: widgetDefinition() });
   const version = {

@@ -82,7 +82,7 @@ Deno.test("startGarbageCollector() leaves orphans behind, without their owner", 
   assert.equal((await api.call("GET", `${CONFIG_MAPS}/grandchild`)).status, 200);
 });
 
-Deno.test("startGarbageCollector() removes what names an owner that never was", async () => {
+Deno.test("startGarbageCollector() removes objects whose owner never existed", async () => {
   await using api = await testServer();
   await owned(api, "lost", { metadata: { name: "parent", uid: "no-such-uid" } });
   await isGone(api, `${CONFIG_MAPS}/lost`);
@@ -143,7 +143,7 @@ Deno.test("deletecollection removes what is selected, and nothing else", async (
   assert.equal((await api.call("GET", `${CONFIG_MAPS}/b`)).status, 200);
 });
 
-Deno.test("a namespace has its service account and CA, and goes when its content has gone", async () => {
+Deno.test("a namespace has its service account and CA, and is removed after its content", async () => {
   await using api = await testServer({ namespaces: ["kubeflow-system"] });
   assert.equal((await api.ok("GET", "/api/v1/namespaces/kubeflow-system")).status.phase, "Active");
   await api.ok("POST", "/api/v1/namespaces", { body: { metadata: { name: "team" } } });

@@ -22,7 +22,7 @@ async function seed(api: TestServer, names: string[]) {
 
 const SEED = `${CONFIG_MAPS}?labelSelector=set%3Dseed`;
 
-Deno.test("listObjects() pages through one moment, whatever changes meanwhile", async () => {
+Deno.test("listObjects() pages through one snapshot, whatever changes meanwhile", async () => {
   await using api = await testServer();
   await seed(api, ["a", "b", "c", "d", "e"]);
   const first = await api.ok("GET", `${SEED}&limit=2`);
@@ -69,7 +69,7 @@ Deno.test("listObjects() selects by labels and fields", async () => {
   for (const [query, want] of Object.entries(cases)) assert.equal(await names(query), want, query);
 });
 
-Deno.test("watchObjects() tells of what is there, then of each change, in order", async () => {
+Deno.test("watchObjects() sends existing objects, then each change, in order", async () => {
   await using api = await testServer();
   await seed(api, ["a"]);
   const lines = await api.watch(`${SEED}&watch=1`, 4, async () => {
@@ -87,7 +87,7 @@ Deno.test("watchObjects() tells of what is there, then of each change, in order"
   assert.deepEqual(versions, versions.toSorted((a, b) => a - b));
 });
 
-Deno.test("watchObjects() goes on from a resource version, without loss", async () => {
+Deno.test("watchObjects() continues from a resource version, without loss", async () => {
   await using api = await testServer();
   await seed(api, ["a"]);
   const { metadata } = await api.ok("GET", SEED);
@@ -97,7 +97,7 @@ Deno.test("watchObjects() goes on from a resource version, without loss", async 
   assert.deepEqual(lines.map(({ object }) => object.metadata.name), ["b", "c", "d"]);
 });
 
-Deno.test("watchObjects() shows who enters and leaves a selection as added and deleted", async () => {
+Deno.test("watchObjects() sends objects that enter and leave a selection as added and deleted", async () => {
   await using api = await testServer();
   await api.ok("POST", PODS, { body: pod("a") });
   const relabel = (app: string | null) =>
@@ -126,7 +126,7 @@ Deno.test("watchObjects() ends initial events with a bookmark, and the watch at 
   assert.ok(Number(resourceVersion) >= Number(added?.object.metadata.resourceVersion));
 });
 
-Deno.test("watchObjects() answers 410 where its history does not reach back", async () => {
+Deno.test("watchObjects() answers 410 if its history does not reach back", async () => {
   await using api = await testServer({ historyLimit: 5 });
   await seed(api, ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"]);
   const { status, body } = await api.call("GET", `${SEED}&watch=1&resourceVersion=1`);
@@ -165,7 +165,7 @@ Deno.test("watchObjects() ends when its kind is no longer served", async () => {
   assert.deepEqual(lines.map(({ type }) => type), ["ADDED", "DELETED"]);
 });
 
-Deno.test("podLog() tells who has the log when the client goes away", async () => {
+Deno.test("podLog() tells the kubelet when the client goes away", async () => {
   const told = Promise.withResolvers<void>();
   await using api = await testServer({
     podLogs: ({ signal }) => {

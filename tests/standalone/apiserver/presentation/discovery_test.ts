@@ -53,7 +53,7 @@ Deno.test("openApiV3() has what kubectl explain and its validation read", async 
   assert.equal((await api.ok("GET", "/openapi/v2")).swagger, "2.0");
 });
 
-Deno.test("handle() tells health without a token, and nothing else", async () => {
+Deno.test("handle() serves only health without a token", async () => {
   await using api = await testServer();
   for (const path of ["/healthz", "/livez", "/readyz"]) {
     assert.equal(await api.ok("GET", path, { token: "" }), "ok");
@@ -93,7 +93,7 @@ Deno.test("a service account's token is its user, bound to its pod, with no righ
   assert.equal((await api.call("GET", PODS, { token: status.token })).status, 401);
 });
 
-Deno.test("effectiveUser() lets those who may act as another user, and no others", async () => {
+Deno.test("effectiveUser() allows impersonation only to users with that right", async () => {
   await using api = await testServer({
     users: [{ token: "plain-token", user: { name: "plain", groups: [] } }],
   });

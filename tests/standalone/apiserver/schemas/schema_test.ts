@@ -288,7 +288,7 @@ Deno.test("`validate()` checks metadata although a definition does not describe 
   assert.ok(texts.some((text) => text.startsWith("metadata.labels.a: Invalid value")));
 });
 
-Deno.test("`compileSchema()` throws for a reference to nothing", () => {
+Deno.test("`compileSchema()` throws for a reference to a missing schema", () => {
   assert.throws(
     () => compileSchema({ $ref: "#/components/schemas/nothing" }).prune({}),
     /refers to nothing/,
@@ -338,7 +338,7 @@ Deno.test("`compileSchema()` of TrainJob takes one, with defaults, and refuses a
   assert.match(causes[0]?.message ?? "", /immutable/);
 });
 
-Deno.test("`compileSchema()` of TrainJob refuses a name that is no DNS label of RFC 1035", () => {
+Deno.test("`compileSchema()` of TrainJob refuses a name that is not a DNS label of RFC 1035", () => {
   const schema = trainJobSchema();
   const object = { ...TRAIN_JOB, metadata: { name: "1st" } };
   const [cause] = schema.validate(schema.applyDefaults(object));
