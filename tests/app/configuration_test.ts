@@ -77,7 +77,7 @@ for (const [sentence, { sources, want }] of Object.entries(switches)) {
 }
 
 const namespaces: Record<string, { sources: Partial<ConfigurationSources>; want: string }> = {
-  "the pod's where nothing says another": { sources: { podNamespace: "pod" }, want: "pod" },
+  "the pod's by default": { sources: { podNamespace: "pod" }, want: "pod" },
   "the setting's before the pod's": {
     sources: { podNamespace: "pod", environment: { MILEPOST_NAMESPACE: "env" } },
     want: "env",

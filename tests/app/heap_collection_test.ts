@@ -28,7 +28,7 @@ const CASES = {
     asked: "1",
   },
   "nothing with few jobs": { jobs: 999, flags: [V8_FLAGS], asked: "0" },
-  "nothing where V8 has no way to ask": { jobs: 10_000, flags: [], asked: "0" },
+  "nothing if V8 does not expose its collector": { jobs: 10_000, flags: [], asked: "0" },
 } as const;
 
 for (const [sentence, { jobs, flags, asked }] of Object.entries(CASES)) {

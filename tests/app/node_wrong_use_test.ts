@@ -12,7 +12,7 @@ interface Place {
 }
 
 const cases: Record<string, { args: (place: Place) => string[]; want: RegExp }> = {
-  "a port that is none": { args: () => ["--port", "http"], want: /--port: "http" must be a port/ },
+  "an invalid port": { args: () => ["--port", "http"], want: /--port: "http" must be a port/ },
   "a port that is taken": {
     args: ({ taken }) => [`--port=${taken}`],
     want: /--port: port \d+ is taken; choose another/,
@@ -30,7 +30,7 @@ const cases: Record<string, { args: (place: Place) => string[]; want: RegExp }> 
     want:
       /certificates of the log endpoint cannot be used: the private key does not belong to the certificate/,
   },
-  "a client CA that is none": {
+  "an invalid client CA": {
     args: ({ folder }) => [`--client-ca=${folder}/kubeconfig`],
     want: /certificates of the log endpoint cannot be used/,
   },

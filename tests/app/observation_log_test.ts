@@ -121,7 +121,7 @@ Deno.test("`milepost observation-log` says when it is ready, survives its death,
   }));
 
 const WRONG: Readonly<Record<string, { args: string[]; code: number; says: RegExp }>> = {
-  "a port that is none": { args: ["--port=x"], code: 2, says: /--port: "x" must be a port/ },
+  "an invalid port": { args: ["--port=x"], code: 2, says: /--port: "x" must be a port/ },
   "a key without a certificate": {
     args: ["--tls-key=key"],
     code: 2,

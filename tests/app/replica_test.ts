@@ -19,7 +19,7 @@ const pod: ReplicaEnvironment = { POD_NAME: "manager-x", POD_UID: "u-1", POD_IP:
 const identities: Record<string, { environment: ReplicaEnvironment; want: string }> = {
   "the pod's name and UID": { environment: pod, want: "manager-x_u-1" },
   "the host's name and something random outside a pod": { environment: {}, want: "node-1_abc" },
-  "something random where the UID is not told": {
+  "something random if the UID is not given": {
     environment: { POD_NAME: "manager-x", POD_UID: "" },
     want: "manager-x_abc",
   },
@@ -59,11 +59,11 @@ const permissions: Record<string, { needs: string; want: string }> = {
     needs: "runsCredentialPlugin: false, writesFiles: false",
     want: "ffi write run: run prompt write prompt read granted",
   },
-  "all but programs where the kubeconfig needs one": {
+  "all but programs if the kubeconfig needs one": {
     needs: "runsCredentialPlugin: true, writesFiles: false",
     want: "ffi write: run granted write prompt read granted",
   },
-  "all but the writing of files where observations are in one": {
+  "all but writing files if observations are in one": {
     needs: "runsCredentialPlugin: false, writesFiles: true",
     want: "ffi run: run prompt write granted read granted",
   },

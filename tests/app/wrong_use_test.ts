@@ -34,7 +34,7 @@ const cases: Record<string, Case> = {
     args: ["manager", "--config", "/nowhere/milepost.yaml"],
     want: /\/nowhere\/milepost\.yaml/,
   },
-  "a port that is none": { args: ["standalone", "--port", "http"], want: /--port/ },
+  "an invalid port": { args: ["standalone", "--port", "http"], want: /--port/ },
   "curves without trials": { args: ["demo", "--svg", "a.svg"], want: /--svg.*--trials/ },
   "curves in a folder that is not there": {
     args: ["demo", "--trials", "--svg", "/nowhere/a.svg"],

@@ -47,7 +47,7 @@ Deno.test("jsonOf() is one line with verdict and ratio", () => {
   assert.partialDeepStrictEqual(JSON.parse(line), { results: [{ met: true, ratio: 0.25 }] });
 });
 
-Deno.test("quantile() takes a value that is there, and nothing of nothing", () => {
+Deno.test("quantile() returns one of the values, and nothing for an empty list", () => {
   assert.equal(quantile([3, 1, 2], 0.5), 2);
   assert.equal(quantile([3, 1, 2], 0.95), 3);
   assert.throws(() => quantile([], 0.5), /nothing/);

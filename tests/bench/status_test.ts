@@ -89,7 +89,7 @@ Deno.test("askedIn() sums what all managers asked, by verb, resource and answer"
   assert.deepEqual(askedIn(`${line}${line}`), { "get pods 200": 4 });
 });
 
-Deno.test("more() answers what was added, also to what was not there before", () => {
+Deno.test("more() returns the increase of each count, also of new ones", () => {
   assert.deepEqual(more({ a: 5, b: 2 }, { a: 3 }), { a: 2, b: 2 });
 });
 
@@ -111,7 +111,7 @@ Deno.test("rateRows() holds the rate to shares of both peers, and p99 to its lim
   assert.match(rows[2]?.note ?? "", /3 × timeout/);
 });
 
-Deno.test("rateRows() compares with nobody who took no turn, and says nothing without Milepost", () => {
+Deno.test("rateRows() leaves out sides without a turn, and returns no rows without Milepost", () => {
   const goals = { ofBare: 0.6, overUpstream: 40, p99Ms: 10 };
   assert.deepEqual(rateRows("x", { bare: [turn({})] }, goals), []);
   const rows = rateRows("x", { milepost: [turn({})] }, goals);
@@ -128,18 +128,18 @@ Deno.test("costRows() holds processor time for 100,000 pushes to a twentieth of 
   assert.ok(Number.isNaN(cpuFor100k([turn({ ok: 0 })])));
 });
 
-Deno.test("splitOf() tells how many cores each process used", () => {
+Deno.test("splitOf() returns the cores that each process used", () => {
   assert.equal(splitOf([turn({}), turn({})]), "cores used: endpoint 0.20, generator 0.50");
 });
 
-Deno.test("oneJobRows() takes the worst turn of writes to the API server", () => {
+Deno.test("oneJobRows() takes the turn with the most writes to the API server", () => {
   const writes = (count: number) => turn({}, { requests: { "status writes": count } });
   assert.equal(writesPerSecond(writes(10)), 1);
   const [row] = oneJobRows({ milepost: [writes(10), writes(13)] });
   assert.deepEqual([row?.value, row && isMet(row)], [1.3, false]);
 });
 
-Deno.test("manyJobsRows() misses where anything was refused, late, unsent or above a budget", () => {
+Deno.test("manyJobsRows() misses if anything was refused, late, unsent or above a budget", () => {
   const requests = { "status writes": 500, TokenReviews: 12 };
   const good = manyJobsRows(turn({}, { requests }), 50);
   assert.deepEqual(good.filter((row) => isMet(row) === false), []);
@@ -161,7 +161,7 @@ Deno.test("manyJobsRows() misses where anything was refused, late, unsent or abo
   ]);
 });
 
-Deno.test("replicasRows() counts what was accepted more or less often than answered", () => {
+Deno.test("replicasRows() counts pushes that were accepted more or less often than answered", () => {
   for (const accepted of [999, 1001]) {
     const rows = replicasRows(turn({}, {}, accepted), 100);
     assert.equal(find(rows, "two replicas: lost or answered twice")?.value, 1);
@@ -170,7 +170,7 @@ Deno.test("replicasRows() counts what was accepted more or less often than answe
   assert.equal(rate && isMet(rate), false);
 });
 
-Deno.test("readOptions() takes everything by default, and what it is told", () => {
+Deno.test("readOptions() selects everything by default, otherwise the given parts", () => {
   assert.deepEqual(readOptions([]).rows, ROWS);
   const options = readOptions(["--only", "keep-alive,replicas", "--short", "--jobs=12"]);
   assert.deepEqual(options.rows, ["keep-alive", "replicas"]);
@@ -186,7 +186,7 @@ Deno.test("readOptions() takes everything by default, and what it is told", () =
 const WRONG: Record<string, { args: string[]; says: RegExp }> = {
   "a row that is not there": { args: ["--only", "x"], says: /--only x: must be one of keep-alive/ },
   "a side that is not there": { args: ["--sides=x"], says: /--sides x: must be one of bare/ },
-  "a number of jobs that is none": { args: ["--jobs", "many"], says: /--jobs many: must be/ },
+  "an invalid number of jobs": { args: ["--jobs", "many"], says: /--jobs many: must be/ },
   "a flag that it does not know": { args: ["--fast"], says: /--fast: there are --only/ },
 };
 for (const [sentence, { args, says }] of Object.entries(WRONG)) {

@@ -9,7 +9,7 @@ const push = (value: string): LoggedValue[] => [
 ];
 const NOTHING = { acknowledged: 0, lost: 0, doubled: 0, unacknowledged: 0, foreign: 0 };
 
-Deno.test("accountOf() tells what is lost, doubled, or from nowhere", async (t) => {
+Deno.test("accountOf() counts lost, doubled and unknown rows", async (t) => {
   const part = (outcomes: string): Part => ({ digit: "1", outcomes });
   const cases: Record<string, [Part[], LoggedValue[][], Partial<typeof NOTHING>]> = {
     "all rows are there": [[part("++")], [push("10"), push("11")], { acknowledged: 2 }],
@@ -39,7 +39,7 @@ Deno.test("accountOf() tells what is lost, doubled, or from nowhere", async (t) 
       { acknowledged: 2, lost: 1, foreign: 2 },
     ],
     "a row is of a push that was not sent": [[part(".")], [push("10")], { foreign: 2 }],
-    "parts are told apart": [
+    "parts are distinguished": [
       [part("+"), { digit: "2", outcomes: "+" }],
       [[...push("10"), ...push("20")]],
       { acknowledged: 2 },
@@ -50,7 +50,7 @@ Deno.test("accountOf() tells what is lost, doubled, or from nowhere", async (t) 
   }
 });
 
-Deno.test("bodyOf() is a push whose values tell it from all others", () => {
+Deno.test("bodyOf() is a push with unique values", () => {
   const body: unknown = JSON.parse(
     bodyOf({ digit: "3" }).replaceAll("{{number}}", "17").replace("{{percentage}}", "1"),
   );

@@ -99,12 +99,12 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.equal(stderr.trimEnd().split("\n").length, 1);
     },
   },
-  "prints why it is told to stop": {
+  "prints why it must stop": {
     replies: [{ status: 200, body: { trainerStatus: {}, control: STOP } }],
     check: ({ code, stdout, stderr }) =>
       assert.deepEqual([code, stdout, stderr], [0, "EarlyStopped: loss is over 0.5\n", ""]),
   },
-  "is not told to stop by a metric's name, nor by `stop: false`": {
+  "does not stop by a metric's name, nor by `stop: false`": {
     replies: [{
       status: 200,
       body: {
@@ -124,7 +124,7 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.ok(heard.length >= 1 && heard.length <= 8, `${heard.length} tries`);
     },
   },
-  "gives up at once where it is told to come later than its patience lasts": {
+  "gives up at once if Retry-After is longer than its patience": {
     replies: [{ status: 429, headers: { "Retry-After": "3600" }, body: { message: "too often" } }],
     check: ({ code, stderr }, { heard }) => {
       assert.deepEqual([code, heard.length], [0, 1]);
@@ -148,7 +148,7 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.match(stderr, /progress was not taken/);
     },
   },
-  "ends with 2 where it is used wrongly": {
+  "ends with 2 on wrong usage": {
     replies: [TAKEN],
     flags: ["--metric", "loss"],
     check: ({ code, stderr }, { heard }) => {

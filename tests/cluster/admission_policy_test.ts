@@ -159,7 +159,7 @@ const hostile: Record<string, (world: World) => Promise<unknown>> = {
   },
   "a Job whose pods another Job would adopt": (world) =>
     world.mallory.create(KINDS.job, withOwnSelector({ "controller-uid": uidOf(world) })),
-  "the same Job by a JobSet controller that was told so": (world) =>
+  "the same Job by a configured JobSet controller": (world) =>
     world.executor.create(
       KINDS.job,
       withOwnSelector({ "batch.kubernetes.io/controller-uid": uidOf(world) }),

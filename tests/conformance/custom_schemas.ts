@@ -57,7 +57,7 @@ const REFUSED: Record<string, { spec: unknown; cause: string }> = {
     spec: { mode: "other" },
     cause: "FieldValueNotSupported spec.mode",
   },
-  "a time that is none": { spec: { when: "now" }, cause: "FieldValueTypeInvalid spec.when" },
+  "an invalid time": { spec: { when: "now" }, cause: "FieldValueTypeInvalid spec.when" },
   "text for a boolean": { spec: { on: "yes" }, cause: "FieldValueTypeInvalid spec.on" },
   "too many items": { spec: { tags: ["a", "b", "c"] }, cause: "FieldValueTooMany spec.tags" },
   "too few items": { spec: { tags: [] }, cause: "FieldValueInvalid spec.tags" },

@@ -36,7 +36,7 @@ const REFUSED: Record<string, { change: (made: Answer) => void; field: string }>
     change: (made) => made.spec.versions[0].schema.openAPIV3Schema.properties.a = { type: "array" },
     field: "openAPIV3Schema.properties[a].items",
   },
-  "a kind in small letters only where a plural is in capitals": {
+  "a kind in small letters if the plural is in capitals": {
     change: (made) => made.spec.names.plural = "Things",
     field: "spec.names.plural",
   },

@@ -28,21 +28,21 @@ const REFUSED: Record<
     code: 400,
     reason: "BadRequest",
   },
-  "a number where text belongs": {
+  "a number for a text": {
     method: "POST",
     path: "configmaps",
     options: { body: '{"metadata": {"name": "a"}, "data": {"x": 1}}' },
     code: 400,
     reason: "BadRequest",
   },
-  "text where a number belongs": {
+  "text for a number": {
     method: "POST",
     path: "batch/v1/jobs",
     options: { body: '{"metadata": {"name": "a"}, "spec": {"parallelism": "2"}}' },
     code: 400,
     reason: "BadRequest",
   },
-  "an object where a list belongs": {
+  "an object for a list": {
     method: "POST",
     path: "pods",
     options: { body: '{"metadata": {"name": "a"}, "spec": {"containers": {}}}' },
@@ -56,7 +56,7 @@ const REFUSED: Record<
     code: 400,
     reason: "BadRequest",
   },
-  "a quantity that is none": {
+  "an invalid quantity": {
     method: "POST",
     path: "pods",
     options: {
@@ -95,7 +95,7 @@ const REFUSED: Record<
     code: 405,
     reason: "MethodNotAllowed",
   },
-  "a token that is none": {
+  "an invalid token": {
     method: "GET",
     path: "configmaps",
     options: { token: "nonsense" },

@@ -61,7 +61,7 @@ const DATA: Record<string, { type: string; patch: unknown; want: unknown }> = {
     patch: [{ op: "move", from: "/data/a", path: "/data/c" }],
     want: { b: "x", c: "1" },
   },
-  "a JSON patch goes on where its test holds": {
+  "a JSON patch continues if its test holds": {
     type: JSON_PATCH,
     patch: [
       { op: "test", path: "/data/a", value: "1" },

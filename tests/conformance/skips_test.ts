@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { suite } from "./suite.ts";
 
-Deno.test("docs/reference/standalone.md tells why each skipped case is skipped", async () => {
+Deno.test("docs/reference/standalone.md says why each skipped case is skipped", async () => {
   const docs = await Deno.readTextFile(
     new URL("../../docs/reference/standalone.md", import.meta.url),
   );
@@ -12,7 +12,7 @@ Deno.test("docs/reference/standalone.md tells why each skipped case is skipped",
   }
 });
 
-Deno.test("every case of a theme has a name of its own", () => {
+Deno.test("every case of a theme has a unique name", () => {
   for (const [theme, cases] of Object.entries(suite)) {
     const names = cases.map(({ name }) => name);
     assert.deepEqual(names.filter((name, index) => names.indexOf(name) !== index), [], theme);

@@ -34,7 +34,7 @@ const TEMPLATES: Record<string, { patch: unknown; want: unknown }> = {
     patch: { containers: [{ $patch: "replace" }, { name: "four", image: "example.com/four:1" }] },
     want: ["four example.com/four:1"],
   },
-  "a strategic patch orders containers as it is told": {
+  "a strategic patch orders containers by $setElementOrder": {
     patch: { "$setElementOrder/containers": [{ name: "two" }, { name: "one" }] },
     want: ["two example.com/two:1", "one example.com/one:1"],
   },

@@ -35,7 +35,7 @@ const NEVER = { restartPolicy: "Never" };
 const REFUSED: Record<string, Refusal> = {
   "a name in capitals": named({ name: "A" }, "FieldValueInvalid metadata.name"),
   "a name that is too long": named({ name: "a".repeat(254) }, "FieldValueInvalid metadata.name"),
-  "a label's key that is none": named(
+  "an invalid label's key": named(
     { labels: { "a b": "x" } },
     "FieldValueInvalid metadata.labels",
   ),
@@ -43,7 +43,7 @@ const REFUSED: Record<string, Refusal> = {
     { labels: { a: "x".repeat(64) } },
     "FieldValueInvalid metadata.labels",
   ),
-  "an annotation's key that is none": named(
+  "an invalid annotation's key": named(
     { annotations: { "a b": "x" } },
     "FieldValueInvalid metadata.annotations",
   ),

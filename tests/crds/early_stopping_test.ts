@@ -49,7 +49,7 @@ const bad: Record<string, [unknown, string[]]> = {
     withRules(...Array.from({ length: EARLY_STOPPING_RULES_MAX + 1 }, () => 1)),
     [`rules: ${RULES}`],
   ],
-  "a rule that is none": [withRules(RULE, "loss"), [`rules[1]: ${RULE_SHAPE}`]],
+  "an invalid rule": [withRules(RULE, "loss"), [`rules[1]: ${RULE_SHAPE}`]],
   "an empty name": [withRules({ ...RULE, name: "" }), [`rules[0].name: ${METRIC}`]],
   "a name of 65 characters": [
     withRules({ ...RULE, name: "😀".repeat(65) }),

@@ -127,7 +127,7 @@ const fields: Record<string, { kind: string; path: string[]; want: Record<string
     path: ["spec", "trainer", "numNodes"],
     want: { type: "integer", format: "int32", minimum: 0 },
   },
-  "patches are told apart by their manager": {
+  "patches are distinguished by their manager": {
     kind: "TrainJob",
     path: ["spec", "runtimePatches"],
     want: {

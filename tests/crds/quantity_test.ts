@@ -24,7 +24,7 @@ const CASES: Record<string, { text: string | number | undefined; want: number | 
   "reads decimal suffixes": { text: "2k", want: 2000 },
   "reads binary suffixes": { text: "1.5Ki", want: 1536 },
   "reads exponents": { text: "15e-1", want: 2 },
-  "is exact where floating point is not": { text: "9007199254740991", want: 9007199254740991 },
+  "is exact when floating point is not": { text: "9007199254740991", want: 9007199254740991 },
   "refuses what is beyond safe integers": { text: "9E", want: undefined },
   "refuses huge exponents": { text: "1e999", want: undefined },
   "refuses text": { text: "many", want: undefined },

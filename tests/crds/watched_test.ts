@@ -55,7 +55,7 @@ const CASES: Readonly<
       },
     },
   },
-  "a JobSet that nobody has named an executor of": {
+  "a JobSet without managedBy": {
     parse: WATCHED.jobSet.parse,
     given: jobSet({ replicatedJobs: [{ name: "n", replicas: 2, template: {} }] }),
     held: {
@@ -134,7 +134,7 @@ const CASES: Readonly<
       status: { phase: "Running", startTime: "2026-01-01T00:00:01Z" },
     },
   },
-  "a pod that nobody has started: no labels, no status": {
+  "a pod that was not started: no labels, no status": {
     parse: WATCHED.pod.parse,
     given: { metadata: { name: "p" } },
     held: { metadata: { name: "p" } },
@@ -222,12 +222,12 @@ const CASES: Readonly<
     },
     held: { metadata: { name: "j-tls-config" }, data: { "ca.crt": "PEM", runtime: "yaml" } },
   },
-  "a service account: who it is": {
+  "a service account: its identity": {
     parse: WATCHED.serviceAccount.parse,
     given: { metadata: { name: "default", uid: "u" }, secrets: [{ name: "s" }] },
     held: { metadata: { name: "default", uid: "u" } },
   },
-  "a Service: who it is": {
+  "a Service: its identity": {
     parse: WATCHED.service.parse,
     given: { metadata: { name: "j" }, spec: { clusterIP: "None" } },
     held: { metadata: { name: "j" } },

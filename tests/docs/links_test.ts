@@ -64,7 +64,7 @@ function mentionsOf({ text }: TextFile): string[] {
   return [...text.matchAll(/(?<![\w/.-])docs\/[\w./-]*\w/g)].map(([mention]) => mention);
 }
 
-Deno.test("every page that code, manifests and examples name is there", async () => {
+Deno.test("every page that code, manifests and examples name exists", async () => {
   const problems: string[] = [];
   for await (const file of filesEndingIn([".ts", ".yaml", ".json", ".py", ".tpl"])) {
     for (const mention of mentionsOf(file)) {
@@ -82,7 +82,7 @@ const FOLDERS = [...Deno.readDirSync(ROOT)]
   .map(({ name }) => name);
 const CODE_PATH = new RegExp(`\`((?:${FOLDERS.join("|")})/[\\w./-]*)\``, "g");
 
-Deno.test("every file and folder of the code that a page below docs/ names is there", async () => {
+Deno.test("every file and folder of the code that a page below docs/ names exists", async () => {
   const problems: string[] = [];
   for (const [page, text] of pages) {
     if (!page.startsWith("docs/") && page !== "README.md" && page !== "CONTRIBUTING.md") continue;

@@ -25,7 +25,7 @@ for (const [heading, allowed] of Object.entries(TABLES)) {
   });
 }
 
-Deno.test("every difference that is allowed has an id of its own", () => {
+Deno.test("every allowed difference has a unique id", () => {
   const ids = [...ALLOWED_TRAINER, ...ALLOWED_JOBSET].map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
 });

@@ -50,7 +50,7 @@ const CASES: Readonly<Record<string, { method: string; path: string; want: unkno
     path: "/apis/a.io/v1/namespaces/team/jobs/job-1/x/status",
     want: undefined,
   },
-  "no path that goes on": { method: "GET", path: "/openapi/v3/", want: undefined },
+  "no path with further segments": { method: "GET", path: "/openapi/v3/", want: undefined },
 };
 for (const [sentence, { method, path, want }] of Object.entries(CASES)) {
   Deno.test(`\`createRoutes()\` finds ${sentence}`, () => {

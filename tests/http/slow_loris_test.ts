@@ -80,7 +80,7 @@ const DRIPS: Record<string, { first: string; drip: string }> = {
   "a header byte by byte after a push": { first: KEPT + KEPT.slice(0, 8), drip: "a" },
   "header after header": { first: KEPT.slice(0, KEPT.indexOf("\r\n") + 2), drip: "A: b\r\n" },
   "a body byte by byte": { first: KEPT.slice(0, -150), drip: " " },
-  "a body that nobody reads, byte by byte": {
+  "a body that is not read, byte by byte": {
     first: KEPT.slice(0, -150).replace("Bearer", "Basic"),
     drip: " ",
   },

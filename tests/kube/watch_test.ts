@@ -73,7 +73,7 @@ const EVENTS: Record<string, { line: unknown; want: unknown }> = {
       deleted: true,
     },
   },
-  "an object that is none": {
+  "an invalid object": {
     line: { type: "ADDED", object: 7 },
     want: {
       type: "problem",
@@ -139,7 +139,7 @@ const COURSES: Record<string, { outcomes: WatchOutcome[]; want: string }> = {
     outcomes: [LISTED, ended()],
     want: "waiting 0 ms, then watching 1 from 5",
   },
-  "waits after a lost connection and goes on from there": {
+  "waits after a lost connection and continues from there": {
     outcomes: [LISTED, ended(lost, true)],
     want: "waiting 0 ms, then watching 1 from 5",
   },

@@ -37,17 +37,17 @@ interface Case {
   again?: number;
 }
 const cases: Record<string, Case> = {
-  "creates where there is nothing": { observed: { older: [] }, want: "create" },
+  "creates if nothing exists": { observed: { older: [] }, want: "create" },
   "keeps what is good, and asks again within a day": { observed: good, want: "keep", again: DAY },
-  "creates where the CA has ended": {
+  "creates if the CA has expired": {
     observed: { ...good, authority: made(-4000, 0) },
     want: "create",
   },
-  "creates where the CA is not valid yet": {
+  "creates if the CA is not valid yet": {
     observed: { ...good, authority: made(1, 4000) },
     want: "create",
   },
-  "promotes at once where the CA is unusable and the next is there": {
+  "promotes at once if the CA is unusable and there is a next one": {
     observed: { ...good, authority: undefined, next },
     want: "promote-next",
   },
@@ -70,15 +70,15 @@ const cases: Record<string, Case> = {
     observed: { ...ending, next: made(-10, -1) },
     want: "publish-next",
   },
-  "reissues where there is no serving certificate": {
+  "reissues if there is no serving certificate": {
     observed: { ...good, serving: undefined },
     want: "reissue",
   },
-  "reissues where another CA signed": {
+  "reissues if another CA signed": {
     observed: { ...good, serving: serving(-100, 265, { signedByAuthority: false }) },
     want: "reissue",
   },
-  "reissues where a name is missing": {
+  "reissues if a name is missing": {
     observed: { ...good, serving: serving(-100, 265, { hosts: ["a"] }) },
     want: "reissue",
   },
@@ -86,11 +86,11 @@ const cases: Record<string, Case> = {
     observed: { ...good, serving: serving(-245, 120) },
     want: "reissue",
   },
-  "reissues where the certificate is not valid yet": {
+  "reissues if the certificate is not valid yet": {
     observed: { ...good, serving: serving(1, 366) },
     want: "reissue",
   },
-  "does not reissue for ever where the CA itself ends soon": {
+  "does not reissue forever if the CA itself expires soon": {
     observed: { authority: made(-3600, 50), serving: serving(-1, 50), older: [], next },
     want: "keep",
     again: HOUR,

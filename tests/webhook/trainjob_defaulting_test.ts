@@ -18,7 +18,7 @@ const cases: Record<string, { patch: RuntimePatch; old?: RuntimePatch[]; want: s
     old: [patchOf(one, { time: OLD })],
     want: OLD,
   },
-  "puts the old time back where only the time was edited": {
+  "restores the old time if only the time was edited": {
     patch: patchOf(one, { time: OWN }),
     old: [patchOf(one, { time: OLD })],
     want: OLD,

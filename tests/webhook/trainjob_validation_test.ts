@@ -136,7 +136,7 @@ const changeCases: Record<string, ChangeCase> = {
       "spec.runtimePatches: RuntimePatches cannot be modified when the JobSet's ReplicatedJob node is still active",
     ],
   },
-  "refuses other patches where neither runtime nor snapshot is there": {
+  "refuses other patches if neither runtime nor snapshot exists": {
     old: { suspend: true },
     spec: { suspend: true, runtimePatches: selector("b") },
     runtime: null,

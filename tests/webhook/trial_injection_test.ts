@@ -65,7 +65,7 @@ const CASES: Record<string, Case> = {
       spec: { containers: [{ name: "dataset-initializer" }] },
     }),
   },
-  "knows no primary container where the Trial names none": {
+  "knows no primary container if the Trial names none": {
     pod: pod(),
     trial: { primaryContainerName: undefined },
     want: pod({ metadata: { labels: { ...own, ...given, ...off }, annotations: off } }),
@@ -119,28 +119,28 @@ const CASES: Record<string, Case> = {
       spec: { containers: [{ name: "node", env: [debug, env] }] },
     }),
   },
-  "leaves both of Istio's where the pod has both": {
+  "leaves Istio's label and annotation if the pod has both": {
     pod: pod({ metadata: { labels: { ...own, [ISTIO]: "true" }, annotations: off } }),
     want: pod({
       metadata: { labels: { ...own, ...given, [ISTIO]: "true" }, annotations: off },
       spec: { containers: [{ name: "node", env: [env] }] },
     }),
   },
-  "goes by Istio's annotation where the pod has only that": {
+  "follows Istio's annotation if the pod has only that": {
     pod: pod({ metadata: { labels: own, annotations: { [ISTIO]: "true" } } }),
     want: pod({
       metadata: { labels: { ...own, ...given, [ISTIO]: "true" }, annotations: { [ISTIO]: "true" } },
       spec: { containers: [{ name: "node", env: [env] }] },
     }),
   },
-  "goes by Istio's label where the pod has only that": {
+  "follows Istio's label if the pod has only that": {
     pod: pod({ metadata: { labels: { ...own, [ISTIO]: "true" } } }),
     want: pod({
       metadata: { labels: { ...own, ...given, [ISTIO]: "true" }, annotations: { [ISTIO]: "true" } },
       spec: { containers: [{ name: "node", env: [env] }] },
     }),
   },
-  "gives the name alone where the Trial has no labels": {
+  "gives only the name if the Trial has no labels": {
     pod: pod(),
     trial: { labels: undefined },
     want: pod({

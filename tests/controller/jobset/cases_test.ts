@@ -29,7 +29,7 @@ const CASES: Record<string, (world: World) => Promise<void>> = {
     deepEqual(world.counters, ["b 0/3/0/0/0", "a 0/1/0/0/0"]);
     deepEqual(world.events, ["AllJobsCompleted: jobset completed successfully"]);
   },
-  "3: goes on while one is active": async (world) => {
+  "3: continues while one is active": async (world) => {
     await world.create(jobSet());
     await world.complete("t-a-0", "t-b-0", "t-b-1");
     await world.ready("t-b-2");
@@ -79,7 +79,7 @@ const CASES: Record<string, (world: World) => Promise<void>> = {
     );
     equal(world.restarts, "1/1");
   },
-  "8: a restart makes completed Jobs anew, too": async (world) => {
+  "8: a restart creates completed Jobs again, too": async (world) => {
     await world.create(jobSet({ failurePolicy: { maxRestarts: 1 } }));
     world.cluster.edit(KINDS.job, "default/t-b-0", { status: world.finished("Complete") });
     await world.fail("t-a-0");
@@ -112,7 +112,7 @@ const CASES: Record<string, (world: World) => Promise<void>> = {
     deepEqual(world.conditions, ["RestartingJobSet=False/JobsReady"]);
     equal(world.events.at(-1), "JobsReady: all jobs are ready");
   },
-  "17: Recreate makes each Job anew as soon as its old one is gone": async (world) => {
+  "17: Recreate creates each Job again as soon as its old one is gone": async (world) => {
     await world.create(jobSet({ failurePolicy: { maxRestarts: 1 } }));
     world.holdJobs("t-b-2");
     await world.fail("t-a-0");
@@ -359,7 +359,7 @@ const CASES: Record<string, (world: World) => Promise<void>> = {
     equal(world.cluster.peek(KINDS.jobSet, "default/t"), undefined);
     ok(world.events.includes("AllJobsCompleted: jobset completed successfully"));
   },
-  "40: a template that the API server refuses is told by name": async (world) => {
+  "40: a template that the API server refuses is reported by name": async (world) => {
     let refusals = 2;
     world.cluster.admission.push((_verb, kind, object) =>
       kind === "Job" && object.metadata.name === "t-a-0" && refusals-- > 0

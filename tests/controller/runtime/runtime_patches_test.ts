@@ -51,7 +51,7 @@ const SURFACE: Record<
     patch: { tolerations: [{ key: "b" }] },
     want: { tolerations: [{ key: "b" }] },
   },
-  "leaves tolerations where the patch's list is empty": {
+  "leaves tolerations if the patch's list is empty": {
     pod: { tolerations: [{ key: "a" }] },
     patch: { tolerations: [] },
     want: { tolerations: [{ key: "a" }] },

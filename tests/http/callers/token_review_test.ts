@@ -119,7 +119,7 @@ const STATUSES: Record<string, { status: unknown; want: boolean }> = {
     want: false,
   },
   "another user": { status: { ...GOOD, user: { ...GOOD.user, username: "eve" } }, want: false },
-  "a service account of that name that was made anew": {
+  "a service account of that name that was created again": {
     status: { ...GOOD, user: { ...GOOD.user, uid: "uid-other" } },
     want: false,
   },

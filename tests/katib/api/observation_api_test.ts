@@ -147,17 +147,17 @@ const refused: Readonly<
     code: 401,
     asks: 1,
   },
-  "a reader who may not get the job": {
+  "a reader without the right to get the job": {
     set: ({ server }) => server.allows = false,
     code: 403,
     asks: 2,
   },
-  "a job that is not there, for who may get it": {
+  "a missing job, for a reader with the right to get it": {
     set: ({ jobs }) => jobs.clear(),
     code: 404,
     asks: 2,
   },
-  "a job that is not there, for who may not get it": {
+  "a missing job, for a reader without the right to get it": {
     set: ({ jobs, server }) => {
       jobs.clear();
       server.allows = false;
@@ -167,7 +167,7 @@ const refused: Readonly<
   },
   "a query that is not known": { changes: { query: "?sinec=1" }, code: 422 },
   "a huge limit": { changes: { query: "?limit=99999999" }, code: 422 },
-  "a page that nobody gave": { changes: { query: "?continue=%00" }, code: 422 },
+  "an unknown page": { changes: { query: "?continue=%00" }, code: 422 },
   "an API server that does not answer": {
     set: ({ server }) => server.isAway = true,
     code: 503,

@@ -42,7 +42,7 @@ const cases: Readonly<Record<string, { bytes: string; codes: readonly number[] }
     bytes: get(`${PATH}?continue=1.1%0d%0aX:%201`, AUTHORIZED),
     codes: [422],
   },
-  "a method that nobody knows": { bytes: bytesOf(`BREW ${PATH} HTTP/1.1`), codes: [400] },
+  "an unknown method": { bytes: bytesOf(`BREW ${PATH} HTTP/1.1`), codes: [400] },
   "TRACE": { bytes: bytesOf(`TRACE ${PATH} HTTP/1.1`, AUTHORIZED), codes: [405] },
   "two requests at once, the first refused": {
     bytes: `GET ${PATH}?x HTTP/1.1\r\nHost: localhost\r\n\r\n${get(PATH, AUTHORIZED)}`,

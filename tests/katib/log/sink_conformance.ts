@@ -51,11 +51,11 @@ const many = (count: number, from = 0) =>
 
 /** The cases by their names. */
 export const SINK_CASES: Readonly<Record<string, Case>> = {
-  "a log that nobody wrote is empty": async (sink) => {
+  "a log without rows is empty": async (sink) => {
     assert.deepEqual(await sink.read(trial("a"), long()), []);
     await sink.delete(trial("a"), long());
   },
-  "rows are read from a time on, to the microsecond, whatever its spelling": async (sink) => {
+  "rows are read from a time on, to the microsecond, in any spelling": async (sink) => {
     const rows = [row(at(1), "1"), row(at(2, ".000001"), "2"), row(at(2, ".000002"), "3")];
     await sink.append(trial("since"), rows, long());
     const since = async (time: string) =>
@@ -176,7 +176,7 @@ export const SINK_CASES: Readonly<Record<string, Case>> = {
     await sink.append(trial("a"), [], long());
     assert.deepEqual(await sink.read(trial("a"), long()), []);
   },
-  "who has no time left gets nothing done": async (sink) => {
+  "a call past its deadline does nothing": async (sink) => {
     const over = AbortSignal.abort();
     await refuses(sink.append(trial("a"), [row(at(1), "1")], over), "unavailable");
     await refuses(sink.read(trial("a"), over), "unavailable");

@@ -361,7 +361,7 @@ const GONE: Record<string, (world: World) => void> = {
     }),
 };
 for (const [sentence, change] of Object.entries(GONE)) {
-  Deno.test(`\`stop()\` has nothing to stop where ${sentence}`, async () => {
+  Deno.test(`\`stop()\` has nothing to stop if ${sentence}`, async () => {
     const world = new World();
     change(world);
     equal(await world.stopper().stop(STOP, signal), "gone");
@@ -370,14 +370,14 @@ for (const [sentence, change] of Object.entries(GONE)) {
   });
 }
 
-Deno.test("`stop()` writes nothing once the lease is not its own any more", async () => {
+Deno.test("`stop()` writes nothing after it lost the lease", async () => {
   const world = new World();
   world.leading = false;
   await rejects(world.stopper().stop(STOP, signal), /lease/);
   deepEqual(world.cluster.writes, []);
 });
 
-Deno.test("`trialStop()` reads the conditions besides an odd one, and loses none", () => {
+Deno.test("`trialStop()` keeps all conditions, also beside an invalid one", () => {
   const odd = [{ type: "Weird" }, null, { type: "Odd", status: "True", lastUpdateTime: null }];
   const of = (...conditions: unknown[]) =>
     trialStop(KINDS.trial.parse({ ...TRIAL, status: { conditions } }), STOP, NOW);

@@ -178,7 +178,7 @@ const refusals: Record<string, Refusal> = {
     want: [401, "Unauthorized", /Unauthorized/],
   },
   "no token: 401": { method: "GET", path: PODS, token: "", want: [401, "Unauthorized", /./] },
-  "a label selector that is none: 400": {
+  "an invalid label selector: 400": {
     method: "GET",
     path: `${PODS}?labelSelector=a%3D%3D%3Db`,
     want: [400, "BadRequest", /is not a label selector/],
@@ -193,7 +193,7 @@ const refusals: Record<string, Refusal> = {
     path: `${PODS}?limit=x`,
     want: [400, "BadRequest", /limit must be/],
   },
-  "a continue token that is none: 400": {
+  "an invalid continue token: 400": {
     method: "GET",
     path: `${PODS}?limit=1&continue=x`,
     want: [400, "BadRequest", /continue key is not valid/],

@@ -123,7 +123,7 @@ const VERDICTS: Record<string, { rules: PodFailureRule[]; pod?: Pod; want: strin
     pod: ended("Succeeded", 0),
     want: "Count",
   },
-  "a condition, with status True where none is given": {
+  "a condition, with status True by default": {
     rules: [{
       action: "Ignore",
       onPodConditions: [{ type: "DisruptionTarget", status: "True" }],

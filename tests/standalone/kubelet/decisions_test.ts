@@ -78,7 +78,7 @@ const PLANS: Record<string, PlanCase> = {
     state: { containers: [view("a", ended(1)), view("b", ended(0))] },
     want: { phase: "Failed", done: true },
   },
-  "goes on while one runs": {
+  "continues while one runs": {
     state: { containers: [view("a", ended(1)), view("b", running)] },
     want: { phase: "Running" },
   },
@@ -219,7 +219,7 @@ const nodeAffinity = (values: string[]) => ({
 const PLACEMENTS: Record<string, [Pod, number, string, RegExp?]> = {
   "binds a pod": [unplaced({}), 0, "bind"],
   "binds by the node's labels": [unplaced({ nodeSelector: { zone: "a" } }), 0, "bind"],
-  "binds whatever cpu is asked for": [
+  "binds with any request of cpu": [
     unplaced({ containers: [{ name: "a", resources: { requests: { cpu: "1000" } } }] }),
     0,
     "bind",

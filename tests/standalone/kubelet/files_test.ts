@@ -31,7 +31,7 @@ const READS: Record<string, [LogOptions, string]> = {
   "no line": [{ tailLines: 0 }, ""],
   "what is young enough": [{ sinceSeconds: 15 }, "two\nthree\n"],
   "what came after a time": [{ sinceTime: "2026-01-01T00:00:15Z" }, "three\n"],
-  "so many bytes": [{ limitBytes: 5 }, "one\nt"],
+  "the first bytes": [{ limitBytes: 5 }, "one\nt"],
   "times": [{ timestamps: true, tailLines: 1 }, "2026-01-01T00:00:20.000000000Z three\n"],
 };
 Deno.test("`readLog()` returns the requested part of the log", () =>

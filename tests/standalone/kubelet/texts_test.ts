@@ -215,7 +215,7 @@ const RESOURCES: Record<string, { limit?: string; divisor?: string; want: string
   "divides": { limit: "2Gi", divisor: "1Mi", want: "2048" },
   "rounds up": { limit: "1.2", divisor: "500m", want: "3" },
   "takes a divisor of 0 for 1": { limit: "1e3", divisor: "0", want: "1000" },
-  "gives what the node has where there is no limit": { divisor: "1m", want: "2000" },
+  "gives the node's resources if there is no limit": { divisor: "1m", want: "2000" },
 };
 for (const [sentence, { limit, divisor, want }] of Object.entries(RESOURCES)) {
   Deno.test(`\`readResource()\` ${sentence}`, () => {

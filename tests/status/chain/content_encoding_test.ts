@@ -30,7 +30,7 @@ const PACKINGS: Record<string, [string | undefined, ReturnType<typeof packingOf>
   "br": ["br", "unknown"],
   "zstd": ["zstd", "unknown"],
   "a list of nothing": [",", "unknown"],
-  "what nobody knows": ["gzip\u0000", "unknown"],
+  "an unknown value": ["gzip\u0000", "unknown"],
 };
 for (const [sentence, [header, packing]] of Object.entries(PACKINGS)) {
   Deno.test(`\`packingOf()\` takes ${sentence} as ${packing}`, () => {

@@ -53,7 +53,7 @@ const REFUSED: Record<string, { body: unknown; field: string; says: RegExp }> = 
     says: /list of at most 1000/,
   },
   "1,001 samples": { body: { samples: many(1001) }, field: "samples", says: /at most 1000/ },
-  "a sample that is none": {
+  "an invalid sample": {
     body: { samples: [at(1), 5] },
     field: "samples[1]",
     says: /must be an object/,

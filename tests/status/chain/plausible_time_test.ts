@@ -40,7 +40,7 @@ const CASES: Record<
       /^lastUpdatedTime 2026-01-01T09:59:59Z is before the pod's start, and is taken as its start, 2026-01-01T10:00:00.000Z: /,
     ],
   },
-  "leaves the past where nobody knows when the pod started": {
+  "leaves past times if the pod's start is unknown": {
     times: ["1970-01-01T00:00:00Z"],
     want: ["1970-01-01T00:00:00Z"],
     warnings: [],

@@ -121,7 +121,7 @@ const REFUSED: Record<string, { sent: Sent; code: number; reason: string; lookup
     reason: "NotFound",
   },
   "PUT": { sent: { method: "PUT" }, code: 405, reason: "MethodNotAllowed" },
-  "a Content-Length over the limit, whatever the token": {
+  "a Content-Length over the limit, with any token": {
     sent: { token: null, headers: { "content-length": "65537" } },
     code: 413,
     reason: "RequestEntityTooLarge",
@@ -387,7 +387,7 @@ const COSTS: Record<string, { sent: readonly Sent[]; verified: number }> = {
     sent: forgeries(9).map((token) => ({ token })),
     verified: 3,
   },
-  "a good token of a peer over its budget, where it is known": {
+  "a known good token of a peer over its budget": {
     sent: [{}, ...forgeries(6).map((token) => ({ token })), {}, {}],
     verified: 4,
   },

@@ -182,7 +182,7 @@ const ODD: Record<string, Sent> = {
   "a prototype beside the status": text(
     GOOD.replace(/}$/, ',"__proto__":{"x":1},"constructor":{}}'),
   ),
-  "a field of 5,000 levels that nobody knows": text(GOOD.replace(/}$/, `,"x":${deep(5000)}}`)),
+  "an unknown field of 5,000 levels": text(GOOD.replace(/}$/, `,"x":${deep(5000)}}`)),
   "a byte order mark": bytes(0xef, 0xbb, 0xbf, ...encoded(GOOD)),
   "a body of exactly the limit": text(GOOD.padEnd(65_536)),
   "a time in year zero": time("0000-01-01T00:00:00Z"),

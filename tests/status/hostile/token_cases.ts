@@ -159,7 +159,7 @@ const STRANGERS: HostileCases = {
       ),
     },
   }),
-  "the token of a service account that was made anew": {
+  "the token of a service account that was created again": {
     sent: {
       token: await sign(
         KEY,
@@ -187,7 +187,7 @@ const ODD: Record<string, Sent> = await withClaims({
   "our audience among others": { aud: ["x", "trainer.kubeflow.org", "y"] },
   "our audience twice": { aud: ["trainer.kubeflow.org", "trainer.kubeflow.org"] },
   "our audience as a text": { aud: "trainer.kubeflow.org" },
-  "claims that nobody knows": { admin: true, groups: ["system:masters"], "": 1 },
+  "unknown claims": { admin: true, groups: ["system:masters"], "": 1 },
 });
 
 /** Every hostile token. */

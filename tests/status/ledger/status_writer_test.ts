@@ -90,7 +90,7 @@ const OUTCOMES: Record<
     result: "invalid",
   },
   "a job that has no status yet": { error: refused, get: liveJob("uid-1"), result: "conflict" },
-  "a refusal that nobody explains": {
+  "a refusal without a reason": {
     error: refused,
     get: () => Promise.reject(new TransportError("refused")),
     result: "error",

@@ -31,7 +31,7 @@ const JOBS: Record<string, { owners: OwnerRef[]; want: boolean }> = {
     want: false,
   },
   "another kind of Katib controls": { owners: [{ ...trial, kind: "Experiment" }], want: false },
-  "nobody controls": { owners: [], want: false },
+  "has no controller": { owners: [], want: false },
 };
 for (const [sentence, { owners, want }] of Object.entries(JOBS)) {
   Deno.test(`\`trialReference()\` is ${want ? "there" : "undefined"} for a job that ${sentence}`, () => {

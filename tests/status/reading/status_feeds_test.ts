@@ -178,13 +178,13 @@ function ownerPoll(options: Partial<OwnerPollOptions> = {}) {
 }
 
 const places: Record<string, { place: LeaderLocation; want: number | undefined; did: string[] }> = {
-  "this replica where it is the owner": { place: here, want: 1, did: ["here"] },
+  "this replica if it is the owner": { place: here, want: 1, did: ["here"] },
   "the owner elsewhere, for its term": {
     place: elsewhere(3),
     want: 2,
     did: ["to term 3, 10000 of 15000 ms"],
   },
-  "nobody where there is no owner, and looks for one": {
+  "no replica if there is no owner, and looks for one": {
     place: nowhere,
     want: undefined,
     did: ["look"],

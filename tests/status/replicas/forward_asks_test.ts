@@ -23,7 +23,7 @@ Deno.test("the owner of the named term answers", async () => {
 
 const others: Readonly<Record<string, { now: { leading: boolean; transitions: number } }>> = {
   "a newer owner": { now: { leading: true, transitions: 4 } },
-  "who owns nothing": { now: { leading: false, transitions: 3 } },
+  "a replica that is not the owner": { now: { leading: false, transitions: 3 } },
   "an owner that has not heard of its own term": { now: { leading: true, transitions: 2 } },
 };
 for (const [what, { now }] of Object.entries(others)) {

@@ -179,12 +179,12 @@ const terms: Record<string, { own: OwnTerm; sent: number; want: string | undefin
     sent: 2,
     want: "older_transition",
   },
-  "owns nothing where the sender knows a newer owner": {
+  "owns nothing if the sender knows a newer owner": {
     own: { leading: true, transitions: 3 },
     sent: 4,
     want: "not_owner",
   },
-  "owns nothing where it did not renew in time": {
+  "owns nothing if it did not renew in time": {
     own: { leading: false, transitions: 3 },
     sent: 3,
     want: "not_owner",

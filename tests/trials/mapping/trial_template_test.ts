@@ -207,7 +207,7 @@ const REFUSED: Readonly<Record<string, { template: unknown; problems: string[] }
       "retainRun: must not be set together with retain",
     ],
   },
-  "GJSON where KEP-1214 has a condition's type": {
+  "GJSON in the place of KEP-1214's condition type": {
     template: { succeededCondition: isTrue("Complete") },
     problems: [
       "succeededCondition: must be the type of a condition; GJSON goes in successCondition",

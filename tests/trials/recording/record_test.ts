@@ -96,13 +96,13 @@ const stories: Record<string, Story> = {
     [{ t: "16", says: "loss 0.3" }, "21.000001 loss 0.3"],
     [{ t: "22", says: "loss 0.2" }, "22 loss 0.2"],
   ],
-  "tells pushes of the same time and metrics by their sequence": [
+  "distinguishes pushes of the same time and metrics by their sequence": [
     [{ t: "10", says: "loss 0.5", sequence: 1 }, "10 loss 0.5"],
     [{ t: "10", says: "loss 0.5", sequence: 2 }, "10.000001 loss 0.5"],
     [{ t: "10", says: "loss 0.5", sequence: 1 }, "retry"],
     [{ t: "10", says: "loss 0.5", sequence: 2 }, "retry"],
   ],
-  "tells pushes of one time by metrics that are not recorded, too": [
+  "distinguishes pushes of one time also by metrics that are not recorded": [
     [{ t: "10", says: "loss 0.5, speed 1" }, "10 loss 0.5"],
     [{ t: "10", says: "loss 0.5, speed 2" }, "10.000001 loss 0.5"],
     [{ t: "10", says: "loss 0.5, speed 1" }, "retry"],
@@ -112,13 +112,13 @@ const stories: Record<string, Story> = {
     [{ t: "10", says: "loss 0.5", pod: "b" }, "10.000001 loss 0.5"],
     [{ t: "10", says: "loss 0.5", pod: "b" }, "retry"],
   ],
-  "leaves a pod its own times, whatever another's last row is": [
+  "keeps a pod's own times, whatever another's last row is": [
     [{ t: "20", says: "loss 0.5", pod: "a" }, "20 loss 0.5"],
     [{ t: "10", says: "loss 0.4", pod: "b" }, "10 loss 0.4"],
     [{ t: "11", says: "loss 0.3", pod: "b" }, "11 loss 0.3"],
     [{ t: "11", says: "loss 0.2", pod: "b" }, "11.000001 loss 0.2"],
   ],
-  "knows a retry by the time that was sent, whatever moment it was clamped to": [
+  "recognizes a retry by the time that was sent, to whatever time it was clamped": [
     [{ t: "10", sent: "30", says: "loss 0.5" }, "10 loss 0.5"],
     [{ t: "11", sent: "30", says: "loss 0.5" }, "retry"],
     [{ t: "12", sent: "32", says: "loss 0.5" }, "12 loss 0.5"],
@@ -165,7 +165,7 @@ const stories: Record<string, Story> = {
     "another owner",
     [{ t: "22", says: "loss 0.5", pod: "b" }, "22 loss 0.5"],
   ],
-  "moves an earlier time behind a row that a retry told to be the pod's, as another owner": [
+  "moves an earlier time behind a row that a retry showed to be the pod's, as another owner": [
     [{ t: "20", says: "loss 0.5" }, "20 loss 0.5"],
     "another owner",
     [{ t: "20", says: "loss 0.5" }, "retry"],

@@ -37,7 +37,7 @@ const cases: Record<string, { metrics?: Partial<PlanObjective>; rows: string[]; 
       rows: ["10 loss 1", "11 loss -Inf", "12 loss inf"],
       want: ["loss -Inf inf inf"],
     },
-    "keeps NaN for good where it came first": {
+    "keeps NaN forever if it came first": {
       rows: ["10 loss NaN", "11 loss 1", "12 loss 0"],
       want: ["loss NaN NaN 0"],
     },
@@ -58,7 +58,7 @@ const cases: Record<string, { metrics?: Partial<PlanObjective>; rows: string[]; 
       rows: ["10 acc 1", "10 speed 3", "10 loss 2"],
       want: [`speed ${NONE} ${NONE} ${NONE}`, "loss 2 2 2"],
     },
-    "does not take a time that is none for the newest": {
+    "does not treat an invalid time as the newest": {
       rows: ["10 loss 1", "xx loss 2"],
       want: ["loss 1 2 1"],
     },

@@ -93,7 +93,7 @@ const cases: Record<string, Case> = {
     pushes: ["grad 0.1", "grad 0.1", "grad 0.9", "grad 0.9"],
     met: [],
   },
-  "tests every report where the start step is 0": {
+  "tests every report if the start step is 0": {
     rules: ["grad > 0.5 at 0"],
     pushes: ["grad 0.1", "grad 0.9"],
     met: ["2: grad 0.9 is greater than 0.5, at report 2"],
@@ -119,7 +119,7 @@ const cases: Record<string, Case> = {
     met: ["2: grad 6 is greater than 5, at report 2"],
     stopped: 2,
   },
-  "compares the value itself where there is no objective": {
+  "compares the value itself if there is no objective": {
     rules: ["loss > 0.5 at 2"],
     pushes: ["loss 0.1", "loss 0.9"],
     met: ["2: loss 0.9 is greater than 0.5, at report 2"],
@@ -185,7 +185,7 @@ const cases: Record<string, Case> = {
     met: ["2: loss NaN counts as the worst value (rule: greater than 0.5), at report 2"],
     stopped: 2,
   },
-  "takes infinity for the worst, whatever its sign and the comparison": {
+  "treats infinity as the worst value, with any sign and comparison": {
     objective: LOSS,
     rules: ["loss = 0.5"],
     pushes: ["loss -inf"],

@@ -67,10 +67,10 @@ export const INITIALIZERS: CaseTable = {
   "replicas of an initializer become 1": renders(
     torch({ jobs: [initializer("dataset-initializer", {}, { job: { parallelism: 2 } }), node()] }),
   ),
-  "a dataset where the runtime has no initializer": on([node()], {
+  "a dataset if the runtime has no initializer": on([node()], {
     dataset: { storageUri: "hf://a/b" },
   }),
-  "a model where the runtime has no initializer": on([node()], {
+  "a model if the runtime has no initializer": on([node()], {
     model: { storageUri: "hf://a/b" },
   }),
   "an initializer's job without its container": on(
@@ -81,5 +81,5 @@ export const INITIALIZERS: CaseTable = {
     [job("dataset-initializer", { step: "dataset-initializer" }), node()],
     { dataset: { storageUri: "hf://a/b" } },
   ),
-  "a URI that is none": on(both, { dataset: { storageUri: "alpaca" } }),
+  "an invalid URI": on(both, { dataset: { storageUri: "alpaca" } }),
 };

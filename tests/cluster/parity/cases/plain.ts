@@ -79,7 +79,7 @@ const ENV: CaseTable = {
 };
 
 const RESOURCES: CaseTable = {
-  "resources where the runtime has none": on({
+  "resources if the runtime has none": on({
     resourcesPerNode: { requests: { cpu: "1", memory: "2Gi" }, limits: { cpu: "2" } },
   }),
   "resources merge key by key": onContainer(
@@ -152,7 +152,7 @@ const NODES: CaseTable = {
     plain({ jobs: [job("work")] }),
     trainJob({ trainer: { image: "a:2" } }),
   ),
-  "a label of a step that nobody knows": renders(
+  "a label of an unknown step": renders(
     plain({ jobs: [node(), job("work", { step: "other", more: { replicas: 2 } })] }),
   ),
 };

@@ -62,7 +62,7 @@ const TRAINJOBS: CaseTable = {
   "17 runtime patches": invalid({
     runtimePatches: Array.from({ length: 17 }, (_, index) => ({ manager: `a.io/${index}` })),
   }),
-  "a field that nobody knows is dropped": invalid({ unknown: 1, trainer: { other: 2 } }),
+  "an unknown field is dropped": invalid({ unknown: 1, trainer: { other: 2 } }),
 };
 
 const RUNTIMES: CaseTable = {
@@ -125,7 +125,7 @@ const UPDATES: CaseTable = {
   "the runtime's name changes": changed({ runtimeRef: { name: "other" } }),
   "a deadline changes": changed({ activeDeadlineSeconds: 20 }, { activeDeadlineSeconds: 10_000 }),
   "a deadline is added": changed({ activeDeadlineSeconds: 10_000 }),
-  "who manages it changes": changed({ managedBy: "kueue.x-k8s.io/multikueue" }),
+  "its manager changes": changed({ managedBy: "kueue.x-k8s.io/multikueue" }),
   "labels change": [
     { actions: [create(torch()), create(trainJob())], until: rendered },
     { actions: [patch(TJ, { metadata: { labels: { a: "b" }, annotations: { "c.io/d": "e" } } })] },

@@ -126,11 +126,11 @@ const INJECTION: CaseTable = {
       ],
     },
   }),
-  "env injected where the TrainJob has a trainer of its own": injecting(
+  "env injected if the TrainJob has a trainer of its own": injecting(
     target("node", "side"),
     { numNodes: 3, numProcPerNode: 2 },
   ),
-  "env injected where the TrainJob has no trainer": renders(
+  "env injected if the TrainJob has no trainer": renders(
     torch({ mlPolicy: { numNodes: 2, torch: target("node", "side") }, jobs: sides }),
   ),
   "env injected into a job that is not there": injecting(target("nowhere", "side")),

@@ -90,7 +90,7 @@ const TAMPERED: Record<string, (token: string, fixture: Fixture) => string | Pro
     objects.pods = [];
     return token;
   },
-  "of a pod that was created anew under its name": (token, { objects, pod }) => {
+  "of a pod that was created again under its name": (token, { objects, pod }) => {
     objects.pods = [{ ...pod, metadata: { ...pod.metadata, uid: "new" } }];
     return token;
   },
@@ -103,7 +103,7 @@ const TAMPERED: Record<string, (token: string, fixture: Fixture) => string | Pro
     objects.serviceaccounts = [];
     return token;
   },
-  "of a service account that was created anew": (token, { objects, account }) => {
+  "of a service account that was created again": (token, { objects, account }) => {
     objects.serviceaccounts = [{ ...account, metadata: { ...account.metadata, uid: "new" } }];
     return token;
   },

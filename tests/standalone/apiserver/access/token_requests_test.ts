@@ -136,11 +136,11 @@ Deno.test("TokenReview without a token is a bad request", async () => {
 const HEADERS: Record<string, { header: string | undefined; user: string | undefined }> = {
   "takes a static token": { header: "Bearer admin-token", user: "admin" },
   "reads the scheme in any case": { header: "bearer admin-token", user: "admin" },
-  "knows nobody without a header": { header: undefined, user: undefined },
-  "knows nobody by another scheme": { header: "Basic admin-token", user: undefined },
-  "knows nobody by an unknown token": { header: "Bearer admin-tokem", user: undefined },
-  "knows nobody by an empty token": { header: "Bearer ", user: undefined },
-  "knows nobody by two tokens": { header: "Bearer admin-token, x", user: undefined },
+  "knows no user without a header": { header: undefined, user: undefined },
+  "knows no user by another scheme": { header: "Basic admin-token", user: undefined },
+  "knows no user by an unknown token": { header: "Bearer admin-tokem", user: undefined },
+  "knows no user by an empty token": { header: "Bearer ", user: undefined },
+  "knows no user by two tokens": { header: "Bearer admin-token, x", user: undefined },
 };
 
 for (const [sentence, { header, user }] of Object.entries(HEADERS)) {

@@ -122,7 +122,7 @@ const MATCHES: Record<string, [Record<string, unknown>, Partial<AdmissionRequest
     {},
     false,
   ],
-  "a cluster's object whatever the namespace selector": [
+  "a cluster-scoped object with any namespace selector": [
     { namespaceSelector: { matchLabels: { team: "b" } } },
     node,
     true,
@@ -157,7 +157,7 @@ const MATCHES: Record<string, [Record<string, unknown>, Partial<AdmissionRequest
     {},
     false,
   ],
-  "not where a condition fails and failures are ignored": [
+  "not if a condition fails and failures are ignored": [
     {
       failurePolicy: "Ignore",
       matchConditions: [{ name: "c", expression: "object.no.such == 1" }],
@@ -238,7 +238,7 @@ const GARBAGE: Record<string, { answer: Answer; message: RegExp }> = {
     answer: patch({ op: "remove", path: "/spec/x" }),
     message: /the patch cannot be applied/,
   },
-  "a patch that is none": {
+  "an invalid patch": {
     answer: () => ({ allowed: true, patchType: "JSONPatch", patch: "***" }),
     message: /the patch cannot be applied/,
   },

@@ -59,7 +59,7 @@ for (const [sentence, [document, patch, want]] of Object.entries(jsonCases)) {
 
 const jsonRefusals: Record<string, [unknown[], RegExp]> = {
   "an unknown operation": [[{ op: "frob", path: "/a" }], /cannot decode the JSON patch/],
-  "a path that is none": [[{ op: "remove", path: "a" }], /JSON pointer/],
+  "an invalid path": [[{ op: "remove", path: "a" }], /JSON pointer/],
   "removing what is not there": [[{ op: "remove", path: "/z" }], /"\/z" does not exist/],
   "replacing in what is not there": [[{ op: "replace", path: "/z/y", value: 1 }], /does not exist/],
   "an index beyond the list": [[{ op: "add", path: "/l/9", value: 1 }], /9 is not an index/],
@@ -83,7 +83,7 @@ const strategicCases: Record<string, [unknown, unknown, unknown]> = {
     { spec: { containers: [{ $patch: "delete", name: "a" }] } },
     { spec: { containers: [container("b")] } },
   ],
-  "replaces a list where it is told to": [
+  "replaces a list with $patch: replace": [
     { spec: { containers: [container("a"), container("b")] } },
     { spec: { containers: [{ $patch: "replace" }, container("c")] } },
     { spec: { containers: [container("c")] } },

@@ -169,7 +169,7 @@ const PODS: Cases = {
       "spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 60",
     ],
   },
-  "refuses a quantity that is none": {
+  "refuses an invalid quantity": {
     object: pod({ containers: [{ ...CONTAINER, resources: { requests: { cpu: "1 core" } } }] }),
     want: [
       'spec.containers[0].resources.requests[cpu]: Invalid value: "1 core": quantities must match',
@@ -278,7 +278,7 @@ const SERVICES: Cases = {
     object: service({}, "1s"),
     want: ['metadata.name: Invalid value: "1s": a DNS-1035 label'],
   },
-  "refuses an address that is none": {
+  "refuses an invalid address": {
     object: service({ clusterIP: "here", ports: [{ port: 1 }] }),
     want: ['spec.clusterIPs[0]: Invalid value: "here": must be a valid IP address'],
   },
@@ -431,7 +431,7 @@ const DEFAULTS: Record<
     path: ["spec", "completions"],
     want: 1,
   },
-  "no completions where parallelism is given": {
+  "no completions if parallelism is given": {
     kind: ["batch/v1", "Job"],
     object: job({ parallelism: 2 }),
     path: ["spec", "completions"],

@@ -26,7 +26,7 @@ const PRUNED: Record<
     spec: { a: { b: "x", z: 1 }, y: 2, list: [{ c: 1, d: 2 }] },
     want: { a: { b: "x" }, list: [{ c: 1 }] },
   },
-  "keeps unknown fields where the schema preserves them, and prunes the known ones inside": {
+  "keeps unknown fields if the schema preserves them, and prunes the known ones inside": {
     properties: {
       a: {
         type: "object",
@@ -150,7 +150,7 @@ const REFUSED: Record<
     spec: { x: 2 ** 31 },
     want: ["spec.x: Invalid value: 2147483648: spec.x in body must be of type int32: 2147483648"],
   },
-  "a time that is none": {
+  "an invalid time": {
     properties: { x: { type: "string", format: "date-time" } },
     spec: { x: "yesterday" },
     want: [
@@ -179,7 +179,7 @@ const REFUSED: Record<
     spec: { x: [{ port: 1 }, { port: 1, protocol: "TCP" }, { port: 1, protocol: "UDP" }] },
     want: ['spec.x[1]: Duplicate value: {"port":1,"protocol":"TCP"}'],
   },
-  "a boolean where int-or-string is wanted": {
+  "a boolean for int-or-string": {
     properties: {
       x: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] },
     },
