@@ -36,7 +36,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   {
     id: "suspended-goes",
     why:
-      "the condition Suspended goes when a TrainJob resumes: the SDK reads any condition as not running (G19)",
+      "the condition Suspended is removed when a TrainJob resumes: the SDK reads any condition as not running (G19)",
     path: /^\/trainJobs\/tj\/status\/conditions\[Suspended\]$/,
     when: ({ milepost }) => milepost === undefined,
   },
@@ -54,7 +54,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   },
   {
     id: "master-address",
-    why: "the master's address heeds a custom subdomain and the name of the trainer's job (G5)",
+    why: "the master's address respects a custom subdomain and the name of the trainer's job (G5)",
     cases: ["torch with a custom subdomain", "torch with a trainer job of another name"],
     path: /env\[PET_MASTER_ADDR\]\/value$/,
   },
@@ -134,7 +134,8 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   },
   {
     id: "mounts-by-path",
-    why: "mounts of a patch are told apart by their path, so a volume can be mounted twice (G15)",
+    why:
+      "mounts of a patch are distinguished by their path, so a volume can be mounted twice (G15)",
     cases: ["a mount of another volume at the same name"],
     path: ANSWER,
   },
@@ -155,7 +156,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   },
   {
     id: "one-problem",
-    why: "of torchtune's problems with QLoRA the one is told that is to be changed",
+    why: "of torchtune's problems with QLoRA only the one to correct is reported",
     cases: ["torchtune with QLoRA on two GPUs", "torchtune with QLoRA and two processes"],
     path: MESSAGE,
   },
@@ -220,7 +221,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   },
   {
     id: "failed-is-final",
-    why: "a TrainJob that failed is not run again when its JobSet goes (G24)",
+    why: "a TrainJob that failed is not run again when its JobSet is deleted (G24)",
     cases: ["nothing is made again for a TrainJob that failed"],
     path: /^\/(trainJobs\/tj\/status|jobSets\/tj)/,
   },
@@ -234,7 +235,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   {
     id: "frozen-jobset",
     why:
-      "a change that a paused JobSet cannot take is told by a condition too, and in words that say what to do (G14)",
+      "a change that a paused JobSet cannot take is reported by a condition, too, which says what to do (G14)",
     cases: ["a suspended TrainJob is given what its JobSet does not take"],
     path: /^\/(trainJobs\/tj\/status\/conditions\[ResourcesCreated\]|events)/,
   },
@@ -249,7 +250,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   {
     id: "recreated-counters",
     why:
-      "when a JobSet was deleted by hand, the counters follow the one made anew; upstream's were seen to stay away",
+      "when a JobSet was deleted by hand, the counters follow the new one; upstream's were sometimes missing",
     cases: ["a JobSet that was deleted is made again"],
     path: /^\/trainJobs\/tj\/status\/jobsStatus/,
     byChance: true,
