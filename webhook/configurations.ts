@@ -75,6 +75,15 @@ function rule(group: string, version: string, resource: string, operations: stri
 const trainerRule = (resource: string) =>
   rule(TRAINER_GROUP, TRAINER_VERSION, resource, ["CREATE", "UPDATE"]);
 
+/**
+ * Spares the updates of a TrainJob that is being deleted. Its finalizers are taken away by updates, and a
+ * deletion in the foreground must end while no replica answers.
+ */
+const NOT_BEING_DELETED = {
+  name: "not-being-deleted",
+  expression: 'request.operation != "UPDATE" || !has(oldObject.metadata.deletionTimestamp)',
+};
+
 /** Both registrations of the pod webhook for a kind; no pod matches both. */
 function podWebhooks(options: ConfigurationOptions, kind: JobKind) {
   const shared = {
@@ -121,7 +130,7 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
         rules: [trainerRule("trainjobs")],
         objectSelector: {},
         // Nothing else has a default that the schema cannot give: most TrainJobs need no call.
-        matchConditions: [{
+        matchConditions: [NOT_BEING_DELETED, {
           name: "has-runtime-patches",
           expression: "has(object.spec.runtimePatches)",
         }],
@@ -154,7 +163,10 @@ export function validatingConfiguration(
     kind: "ValidatingWebhookConfiguration",
     metadata: { name: MANAGER.validatingConfiguration },
     webhooks: [
-      webhook("trainjob", WEBHOOK_PATHS.validateTrainJobs, {}),
+      {
+        ...webhook("trainjob", WEBHOOK_PATHS.validateTrainJobs, {}),
+        matchConditions: [NOT_BEING_DELETED],
+      },
       webhook("trainingruntime", WEBHOOK_PATHS.validateTrainingRuntimes, unlessDisabled),
       webhook(
         "clustertrainingruntime",

@@ -54,3 +54,20 @@ Deno.test("a TrainJob of two nodes runs to Complete on a real control plane, wit
   assert.deepEqual([...await processesThatMention(folder)], []);
   await assert.rejects(Deno.stat(folder), Deno.errors.NotFound);
 });
+
+Deno.test("a deletion in the foreground ends while no replica answers the webhooks", () =>
+  withCluster(async ({ plane: { client }, kubectl, manager }) => {
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("quick", "true"));
+    const patched = { manager: "example.com/queue", trainingRuntimeSpec: { template: {} } };
+    const specs = { plain: {}, patched: { runtimePatches: [patched] } };
+    for (const [name, spec] of Object.entries(specs)) {
+      await client.create(KINDS.trainJob, trainJob(name, "quick", { spec }));
+    }
+    const names = Object.keys(specs).map((name) => `trainjob/${name}`);
+    await kubectl(["wait", "--for=condition=Complete", ...names, "--timeout=90s"]);
+    await manager.kill();
+    await kubectl(["delete", ...names, "--cascade=foreground", "--timeout=60s"]);
+    assert.deepEqual((await client.list(KINDS.trainJob, { namespace: "default" })).items, []);
+    // An update of what is not being deleted is still asked for, and refused without an answer.
+    await assert.rejects(client.create(KINDS.trainJob, trainJob("next", "quick")), /webhook/);
+  }));

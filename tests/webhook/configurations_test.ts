@@ -75,6 +75,16 @@ Deno.test("`validatingConfiguration()` covers TrainJobs, and runtimes that do no
   }
 });
 
+Deno.test("no TrainJob that is being deleted is asked about", () => {
+  const ofTrainJobs = [mutatingConfiguration(OPTIONS), validatingConfiguration(OPTIONS)]
+    .flatMap(({ webhooks = [] }) => webhooks)
+    .filter(({ rules }) => rules?.[0]?.resources?.[0] === "trainjobs");
+  assert.equal(ofTrainJobs.length, 2);
+  for (const { matchConditions } of ofTrainJobs) {
+    assert.equal(matchConditions?.[0]?.name, "not-being-deleted");
+  }
+});
+
 Deno.test("configurations of a base URL have no Service", () => {
   const target = { baseUrl: "https://127.0.0.1:9443/" };
   const { webhooks = [] } = validatingConfiguration({ ...OPTIONS, target });
