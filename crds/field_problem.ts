@@ -1,7 +1,8 @@
 /** Validation error of one field of an object, in Kubernetes' words. */
+import { type CauseReason, shown, type StatusCause, statusCause } from "./status_cause.ts";
 
 /** Why a field is refused. */
-export type FieldProblemType = "Invalid" | "Forbidden" | "Required" | "Unsupported";
+export type FieldProblemType = "Invalid" | "Forbidden" | "Unsupported";
 
 /** A problem with one field of an object. */
 export interface FieldProblem {
@@ -15,27 +16,11 @@ export interface FieldProblem {
   readonly value?: unknown;
 }
 
-/** Longest rendering of a refused value in a message, in characters. */
-const SHOWN_VALUE_MAX = 200;
-
-const PREFIXES: Readonly<Record<FieldProblemType, string>> = {
-  Invalid: "Invalid value",
-  Forbidden: "Forbidden",
-  Required: "Required value",
-  Unsupported: "Unsupported value",
-};
-
-const CAUSE_REASONS: Readonly<Record<FieldProblemType, string>> = {
+const REASONS: Readonly<Record<FieldProblemType, CauseReason>> = {
   Invalid: "FieldValueInvalid",
   Forbidden: "FieldValueForbidden",
-  Required: "FieldValueRequired",
   Unsupported: "FieldValueNotSupported",
 };
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "null";
-  return text.length > SHOWN_VALUE_MAX ? `${text.slice(0, SHOWN_VALUE_MAX)}…` : text;
-}
 
 /** A value that breaks a rule of its field. */
 export function invalid(field: string, value: unknown, message: string): FieldProblem {
@@ -47,23 +32,10 @@ export function forbidden(field: string, message: string): FieldProblem {
   return { type: "Forbidden", field, message };
 }
 
-/** Reason of the problem in `details.causes` of a `metav1.Status`. */
-export function causeReason({ type = "Invalid" }: FieldProblem): string {
-  return CAUSE_REASONS[type];
-}
-
-/** The problem without its path: `Invalid value: "x": must be y`. */
-export function problemText({ type = "Invalid", value, message }: FieldProblem): string {
-  const showsValue = type === "Invalid" || type === "Unsupported";
-  return `${PREFIXES[type]}${
-    showsValue && value !== undefined ? `: ${shown(value)}` : ""
-  }: ${message}`;
-}
-
-/** All problems on one line, each with its path and value; in brackets if there are several. */
-export function problemsMessage(problems: readonly FieldProblem[]): string {
-  const texts = problems.map((problem) => `${problem.field}: ${problemText(problem)}`);
-  return texts.length === 1 ? texts.join("") : `[${texts.join(", ")}]`;
+/** Returns the problem as an entry of the details of a Status: `Invalid value: "x": must be y`. */
+export function causeOf({ type = "Invalid", field, value, message }: FieldProblem): StatusCause {
+  const refused = type === "Forbidden" || value === undefined ? [] : [shown(value)];
+  return statusCause(REASONS[type], field, ...refused, message);
 }
 
 /** All problems on one line, each with its path, without values: for conditions. */

@@ -1,12 +1,8 @@
 /** AdmissionReview `admission.k8s.io/v1`: reading the request, writing the answer. Pure. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import {
-  causeReason,
-  type FieldProblem,
-  problemsMessage,
-  problemText,
-} from "../crds/field_problem.ts";
+import { causeOf, type FieldProblem } from "../crds/field_problem.ts";
+import { causesText, type StatusCause } from "../crds/status_cause.ts";
 import type { JsonPatchOperation } from "./json_diff.ts";
 
 /** `apiVersion` of the one version of AdmissionReview that is spoken. */
@@ -38,13 +34,6 @@ const admissionReviewSchema = z.looseObject({
   request: admissionRequestSchema,
 });
 
-/** One cause in the details of a `metav1.Status`. */
-export interface StatusCause {
-  readonly reason: string;
-  readonly message: string;
-  readonly field: string;
-}
-
 /** A refusal, as the user of the API server will read it. */
 export interface Refusal {
   readonly code: 403 | 422;
@@ -73,12 +62,8 @@ export function refuse(
   problems: readonly FieldProblem[],
   warnings: readonly string[] = [],
 ): AdmissionOutcome {
-  const causes = problems.map((problem) => ({
-    reason: causeReason(problem),
-    message: problemText(problem),
-    field: problem.field,
-  }));
-  const message = problemsMessage(problems);
+  const causes = problems.map(causeOf);
+  const message = causesText(causes);
   return { allowed: false, refusal: { code: 403, reason: "Forbidden", message, causes }, warnings };
 }
 

@@ -1,7 +1,8 @@
 /** Tests of the annotations of a TrainJob about trials: refusals, and the time until which they may change. */
 import assert from "node:assert/strict";
 import type { TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
-import { problemText } from "../../crds/field_problem.ts";
+import { causeOf } from "../../crds/field_problem.ts";
+import { causeText } from "../../crds/status_cause.ts";
 import {
   trialAnnotationProblems,
   trialAnnotationWarnings,
@@ -164,7 +165,7 @@ const cases: Record<string, { old?: Made; job: Made; want: string[] }> = {
 for (const [sentence, { old, job, want }] of Object.entries(cases)) {
   Deno.test(`\`trialAnnotationProblems()\` ${sentence}`, () => {
     const problems = trialAnnotationProblems(made(job), old && made(old));
-    assert.deepEqual(problems.map((it) => `${it.field}: ${problemText(it)}`), want);
+    assert.deepEqual(problems.map((it) => causeText(causeOf(it))), want);
   });
 }
 

@@ -1,6 +1,6 @@
 /** Token reviews, access reviews and rules reviews. */
 import { asTexts, at, isObject, objectAt, textAt } from "../../../crds/json.ts";
-import * as field from "../objects/field_errors.ts";
+import * as field from "../../../crds/status_cause.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";

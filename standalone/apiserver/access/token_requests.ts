@@ -2,7 +2,7 @@
 import { asTexts, at, isObject, textAt } from "../../../crds/json.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import * as field from "../objects/field_errors.ts";
+import * as field from "../../../crds/status_cause.ts";
 import { badRequest, conflict, invalid, notFound } from "../objects/status_error.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";

@@ -10,7 +10,7 @@ import {
 import { JOB_KEYS } from "../../../crds/names.ts";
 import { type Authorizer } from "../access/authorizer.ts";
 import { checkEscalation } from "../access/escalation.ts";
-import * as field from "../objects/field_errors.ts";
+import * as field from "../../../crds/status_cause.ts";
 import { forbidden, invalid } from "../objects/status_error.ts";
 import { KEYS, RBAC_GROUP, sameKey } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";

@@ -1,7 +1,7 @@
 /** Defaults and validation of CustomResourceDefinitions. */
 import { isObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject, SentObject } from "../objects/api_object.ts";
-import { type Cause, invalid, required } from "../objects/field_errors.ts";
+import { invalid, required, type StatusCause } from "../../../crds/status_cause.ts";
 import { dnsLabel1035 } from "../../../crds/name_syntax.ts";
 import { compileSchema } from "../schemas/schema.ts";
 import { structuralProblems } from "../schemas/structural_rules.ts";
@@ -25,7 +25,7 @@ export function definitionDefaults(sent: SentObject): SentObject {
 }
 
 /** Returns the problems of a version's schema. */
-function schemaProblem(version: unknown, index: number): Cause[] {
+function schemaProblem(version: unknown, index: number): StatusCause[] {
   const { openAPIV3Schema } = objectAt(version, "schema");
   const path = `spec.versions[${index}].schema.openAPIV3Schema`;
   if (openAPIV3Schema === undefined) return [required(path, "schemas are required")];
@@ -39,7 +39,7 @@ function schemaProblem(version: unknown, index: number): Cause[] {
 }
 
 /** Returns the problems of a definition that its own schema does not find. */
-export function definitionProblems({ metadata, spec }: ApiObject): Cause[] {
+export function definitionProblems({ metadata, spec }: ApiObject): StatusCause[] {
   const group = textAt(spec, "group") ?? "";
   const plural = textAt(objectAt({ spec }, "spec").names, "plural") ?? "";
   const versions = objectsAt(spec, "versions");

@@ -1,12 +1,5 @@
 /** Errors of the API server, which become a `metav1.Status` with a code, a reason and a message. */
-import { type Cause, causeText } from "./field_errors.ts";
-
-/** A problem of one field of a request. */
-export interface StatusCause {
-  readonly field?: string;
-  readonly reason?: string;
-  readonly message?: string;
-}
+import { causesText, type StatusCause } from "../../../crds/status_cause.ts";
 
 /** `details` of a `metav1.Status`. */
 export interface StatusDetails {
@@ -14,7 +7,7 @@ export interface StatusDetails {
   readonly group?: string;
   readonly kind?: string;
   readonly uid?: string;
-  readonly causes?: readonly StatusCause[];
+  readonly causes?: readonly Partial<StatusCause>[];
   readonly retryAfterSeconds?: number;
 }
 
@@ -98,12 +91,10 @@ export function conflict(subject: ErrorSubject, name: string, cause: string): St
 export function invalid(
   kind: { group: string; kind: string },
   name: string,
-  causes: readonly Cause[],
+  causes: readonly StatusCause[],
 ): StatusError {
-  const problems = causes.map(causeText);
-  const list = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
   const title = kind.group === "" ? kind.kind : `${kind.kind}.${kind.group}`;
-  return new StatusError(422, "Invalid", `${title} "${name}" is invalid: ${list}`, {
+  return new StatusError(422, "Invalid", `${title} "${name}" is invalid: ${causesText(causes)}`, {
     name,
     ...(kind.group && { group: kind.group }),
     kind: kind.kind,

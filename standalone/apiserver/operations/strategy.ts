@@ -2,7 +2,7 @@
 import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../crds/json.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
-import * as field from "../objects/field_errors.ts";
+import * as field from "../../../crds/status_cause.ts";
 import { badRequest, conflict, invalid } from "../objects/status_error.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 

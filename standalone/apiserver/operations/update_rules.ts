@@ -2,7 +2,7 @@
 import { isObject, objectAt, textAt } from "../../../crds/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import * as field from "../objects/field_errors.ts";
+import * as field from "../../../crds/status_cause.ts";
 import { invalid } from "../objects/status_error.ts";
 import type { Call, Context } from "./context.ts";
 

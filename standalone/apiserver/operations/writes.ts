@@ -6,7 +6,7 @@ import type { AdmissionRequest } from "../admission/admission_request.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import { type ApiObject, parseSent, type SentObject } from "../objects/api_object.ts";
-import * as field from "../objects/field_errors.ts";
+import * as field from "../../../crds/status_cause.ts";
 import {
   alreadyExists,
   badRequest,

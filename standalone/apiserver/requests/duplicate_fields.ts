@@ -1,5 +1,5 @@
 /** Duplicate fields of a JSON text, of which JSON.parse silently keeps the last. */
-import { under } from "../objects/field_errors.ts";
+import { under } from "../../../crds/status_cause.ts";
 
 /** An object or list while it is read. */
 interface Frame {

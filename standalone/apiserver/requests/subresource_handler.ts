@@ -8,7 +8,7 @@ import {
   textAt,
 } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import * as field from "../objects/field_errors.ts";
+import * as field from "../../../crds/status_cause.ts";
 import { jsonPath } from "../objects/json_path.ts";
 import {
   badRequest,

@@ -10,7 +10,14 @@ import {
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
 import { asList, at, isObject, sameJson, textAt } from "../../../crds/json.ts";
-import { type Cause, invalid, shown, under } from "../objects/field_errors.ts";
+import {
+  duplicate,
+  forbidden,
+  invalid,
+  required,
+  type StatusCause,
+  under,
+} from "../../../crds/status_cause.ts";
 import { KUBERNETES_FUNCTIONS, optionalValue } from "./cel_functions.ts";
 import type { Structure } from "./structure.ts";
 
@@ -112,14 +119,24 @@ function compiledRules(structure: Structure): readonly Rule[] {
  * Returns the problems that the rules at any depth of the value find. `old` is undefined on creation; a
  * transition rule runs only if the old value has a counterpart.
  */
-export function checkRules(value: unknown, old: unknown, structure: Structure, path = ""): Cause[] {
+export function checkRules(
+  value: unknown,
+  old: unknown,
+  structure: Structure,
+  path = "",
+): StatusCause[] {
   const own = compiledRules(structure).flatMap((rule) =>
     checkRule(rule, value, old, structure, path)
   );
   return [...own, ...checkChildren(value, old, structure, path)];
 }
 
-function checkChildren(value: unknown, old: unknown, structure: Structure, path: string): Cause[] {
+function checkChildren(
+  value: unknown,
+  old: unknown,
+  structure: Structure,
+  path: string,
+): StatusCause[] {
   if (Array.isArray(value)) {
     const items = structure.items();
     if (items === undefined) return [];
@@ -149,7 +166,7 @@ function checkRule(
   old: unknown,
   structure: Structure,
   path: string,
-): Cause[] {
+): StatusCause[] {
   if (rule.transition && old === undefined && !rule.optionalOldSelf) return [];
   const field = rule.fieldPath === "" ? path : `${path}${rule.fieldPath}`;
   const about = isObject(value) ? "object" : Array.isArray(value) ? "array" : value;
@@ -177,13 +194,15 @@ function messageOf(rule: Rule, variables: Record<string, CelInput>): string {
   return rule.message ?? `failed rule: ${rule.rule}`;
 }
 
-function refusal(rule: Rule, field: string, about: unknown, message: string): Cause {
-  const texts: Record<string, string> = {
-    FieldValueForbidden: `Forbidden: ${message}`,
-    FieldValueRequired: `Required value: ${message}`,
-    FieldValueDuplicate: `Duplicate value: ${shown(about)}`,
-  };
-  const text = rule.reason === undefined ? undefined : texts[rule.reason];
-  if (rule.reason === undefined || text === undefined) return invalid(field, about, message);
-  return { field, reason: rule.reason, message: text };
+function refusal(rule: Rule, field: string, about: unknown, message: string): StatusCause {
+  switch (rule.reason) {
+    case "FieldValueForbidden":
+      return forbidden(field, message);
+    case "FieldValueRequired":
+      return required(field, message);
+    case "FieldValueDuplicate":
+      return duplicate(field, about);
+    default:
+      return invalid(field, about, message);
+  }
 }

@@ -1,10 +1,10 @@
 /** Embedded objects: objects inside objects that have a kind themselves. */
 import { isObject, textAt } from "../../../crds/json.ts";
-import { type Cause, required, under } from "../objects/field_errors.ts";
+import { required, type StatusCause, under } from "../../../crds/status_cause.ts";
 import type { Structure } from "./structure.ts";
 
 /** Returns the embedded objects at any depth that do not say their kind. */
-export function checkEmbedded(value: unknown, structure: Structure, path = ""): Cause[] {
+export function checkEmbedded(value: unknown, structure: Structure, path = ""): StatusCause[] {
   if (Array.isArray(value)) {
     const items = structure.items();
     if (items === undefined) return [];

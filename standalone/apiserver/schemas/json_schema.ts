@@ -3,16 +3,16 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { RE2JS } from "re2js";
 import { asList, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
 import {
-  type Cause,
   duplicate,
   invalid,
   required,
+  type StatusCause,
   tooLong,
   tooMany,
   under,
   unsupported,
   wrongType,
-} from "../objects/field_errors.ts";
+} from "../../../crds/status_cause.ts";
 
 /** Linear-time regular expressions for ajv, since patterns come from the authors of CRDs. */
 function regExp(pattern: string) {
@@ -131,7 +131,7 @@ function createSharing(ajv: Ajv): Rewrite {
  */
 export function createChecker(
   definitions: JsonObject,
-): (schema: unknown) => (value: unknown) => Cause[] {
+): (schema: unknown) => (value: unknown) => StatusCause[] {
   const ajv = createAjv(mapValues(definitions));
   const share = createSharing(ajv);
   return (schema) => {
@@ -157,7 +157,7 @@ function isInsideCombination(error: ErrorObject): boolean {
   return /\/(anyOf|oneOf|not)\//.test(error.schemaPath);
 }
 
-function causesOf(errors: readonly ErrorObject[], value: unknown): Cause[] {
+function causesOf(errors: readonly ErrorObject[], value: unknown): StatusCause[] {
   return errors.filter((error) => !isInsideCombination(error))
     .map((error) => causeOf(error, fieldPath(error.instancePath, value)))
     .filter((cause) => cause !== undefined);
@@ -187,7 +187,9 @@ function limitOf(error: ErrorObject): number {
 }
 
 /** Problem of each keyword; `undefined` if the error only repeats another one. */
-const TEXTS: Readonly<Record<string, (error: ErrorObject, field: string) => Cause | undefined>> = {
+const TEXTS: Readonly<
+  Record<string, (error: ErrorObject, field: string) => StatusCause | undefined>
+> = {
   required: (error, field) => required(under(field, String(at(error.params, "missingProperty")))),
   type: (error, field) => {
     const types = at(error.params, "type");
@@ -250,7 +252,7 @@ const TEXTS: Readonly<Record<string, (error: ErrorObject, field: string) => Caus
   not: (_error, field) => invalid(field, "", `"${field}" must not validate the schema (not)`),
 };
 
-function causeOf(error: ErrorObject, field: string): Cause | undefined {
+function causeOf(error: ErrorObject, field: string): StatusCause | undefined {
   const text = TEXTS[error.keyword];
   if (text !== undefined) return text(error, field);
   return invalid(field, error.data, error.message ?? `does not satisfy ${error.keyword}`);

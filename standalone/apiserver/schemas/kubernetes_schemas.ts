@@ -1,6 +1,6 @@
 /** Schemas of the built-in kinds, with the rules that the API server checks beyond OpenAPI. */
 import { asList, at, isObject } from "../../../crds/json.ts";
-import type { Cause } from "../objects/field_errors.ts";
+import type { StatusCause } from "../../../crds/status_cause.ts";
 import { applyNativeDefaults } from "./kubernetes_defaults.ts";
 import { kindRules } from "./rules/kind_rules.ts";
 import { compileSchema, KUBERNETES_DEFINITIONS, type Schema } from "./schema.ts";
@@ -35,13 +35,13 @@ export function kubernetesSchemaName(
 }
 
 /** The real server reports a missing path of a volume's source at the volume. */
-function renamed(cause: Cause): Cause {
+function renamed(cause: StatusCause): StatusCause {
   const match = /^(.*\.projected)\.sources\[\d+\]\.serviceAccountToken(\.path)$/.exec(cause.field);
   return match ? { ...cause, field: `${match[1]}${match[2]}` } : cause;
 }
 
 /** Adds the causes that are about other fields. */
-function withOthers(causes: readonly Cause[], others: readonly Cause[]): Cause[] {
+function withOthers(causes: readonly StatusCause[], others: readonly StatusCause[]): StatusCause[] {
   const known = new Set(causes.map(({ field }) => field));
   return [...causes, ...others.filter(({ field }) => !known.has(field))];
 }

@@ -1,10 +1,10 @@
 /** Uniqueness in lists of type set and map. */
 import { isObject } from "../../../crds/json.ts";
-import { type Cause, duplicate, under } from "../objects/field_errors.ts";
+import { duplicate, type StatusCause, under } from "../../../crds/status_cause.ts";
 import type { Structure } from "./structure.ts";
 
 /** Returns the duplicates in the lists of the value, at any depth. */
-export function checkLists(value: unknown, structure: Structure, path = ""): Cause[] {
+export function checkLists(value: unknown, structure: Structure, path = ""): StatusCause[] {
   if (Array.isArray(value)) {
     const items = structure.items();
     const inner = items === undefined
@@ -19,9 +19,9 @@ export function checkLists(value: unknown, structure: Structure, path = ""): Cau
   });
 }
 
-function checkList(list: unknown[], structure: Structure, path: string): Cause[] {
+function checkList(list: unknown[], structure: Structure, path: string): StatusCause[] {
   if (structure.listType !== "set" && structure.listType !== "map") return [];
-  const causes: Cause[] = [];
+  const causes: StatusCause[] = [];
   const seen = new Set<string>();
   for (const [index, item] of list.entries()) {
     const here = under(path, index);

@@ -1,6 +1,6 @@
 /** Pruning of fields that a schema does not know. */
 import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
-import { under } from "../objects/field_errors.ts";
+import { under } from "../../../crds/status_cause.ts";
 import type { Structure } from "./structure.ts";
 
 /** Options of {@link prune}. */

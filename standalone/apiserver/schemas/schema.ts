@@ -1,7 +1,7 @@
 /** Schema of a kind: pruning, defaults and validation. */
 import { at, type JsonObject } from "../../../crds/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
-import type { Cause } from "../objects/field_errors.ts";
+import type { StatusCause } from "../../../crds/status_cause.ts";
 import { checkRules } from "./cel_rules.ts";
 import { applyDefaults } from "./schema_defaults.ts";
 import { checkEmbedded } from "./embedded_objects.ts";
@@ -18,7 +18,7 @@ export interface Schema {
   /** Returns a copy with defaults filled in. */
   applyDefaults(value: unknown): unknown;
   /** Returns the problems of a value; `old` is the stored object on update, for transition rules and immutability. */
-  validate(value: unknown, old?: unknown): Cause[];
+  validate(value: unknown, old?: unknown): StatusCause[];
   /** Returns the paths of the fields that `prune` would drop, such as `spec.containers[0].imge`. */
   unknownFields(value: unknown): string[];
 }
@@ -91,11 +91,11 @@ export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Sc
 }
 
 /** In the built-in kinds a status may be partial: Go fills in zero values. */
-function isPartialStatus(cause: Cause): boolean {
+function isPartialStatus(cause: StatusCause): boolean {
   return cause.reason === "FieldValueRequired" && /^status\b/.test(cause.field);
 }
 
-function unique(causes: Cause[]): Cause[] {
+function unique(causes: StatusCause[]): StatusCause[] {
   const seen = new Set<string>();
   return causes.filter((cause) => {
     const key = `${cause.field} ${cause.message}`;

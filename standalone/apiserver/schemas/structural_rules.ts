@@ -1,13 +1,13 @@
 /** Structural-schema rules that the schema of a definition must meet. */
 import { asList, at, isObject, textAt } from "../../../crds/json.ts";
-import { type Cause, invalid, required } from "../objects/field_errors.ts";
+import { invalid, required, type StatusCause } from "../../../crds/status_cause.ts";
 import { compileCel } from "./cel_rules.ts";
 
 /**
  * Returns the problems of an OpenAPI schema: fields without a type, lists without items, CEL rules that
  * do not parse. CEL rules are not type-checked.
  */
-export function structuralProblems(schema: unknown, path: string): Cause[] {
+export function structuralProblems(schema: unknown, path: string): StatusCause[] {
   if (!isObject(schema)) return [];
   const own = schema["x-kubernetes-int-or-string"] === true ||
       schema["x-kubernetes-preserve-unknown-fields"] === true || textAt(schema, "type")
@@ -19,7 +19,7 @@ export function structuralProblems(schema: unknown, path: string): Cause[] {
   return [...own, ...ruleProblems(schema, path), ...innerProblems(schema, path)];
 }
 
-function innerProblems(schema: unknown, path: string): Cause[] {
+function innerProblems(schema: unknown, path: string): StatusCause[] {
   const properties = Object.entries(Object(at(schema, "properties")));
   return [
     ...properties.flatMap(([name, inner]) =>
@@ -30,7 +30,7 @@ function innerProblems(schema: unknown, path: string): Cause[] {
   ];
 }
 
-function ruleProblems(schema: unknown, path: string): Cause[] {
+function ruleProblems(schema: unknown, path: string): StatusCause[] {
   return asList(at(schema, "x-kubernetes-validations")).flatMap((raw, index) => {
     const rule = textAt(raw, "rule") ?? "";
     const field = `${path}.x-kubernetes-validations[${index}].rule`;

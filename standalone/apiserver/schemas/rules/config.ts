@@ -1,12 +1,18 @@
 /** Validation of ConfigMaps and Secrets: keys, size, and the immutable flag. */
 import { at, objectAt, sameJson, textAt } from "../../../../crds/json.ts";
-import { type Cause, forbidden, invalid, required, tooLong } from "../../objects/field_errors.ts";
+import {
+  forbidden,
+  invalid,
+  required,
+  type StatusCause,
+  tooLong,
+} from "../../../../crds/status_cause.ts";
 import { byteLength, checkMetadata } from "./metadata.ts";
 import { dataKey } from "../../../../crds/name_syntax.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
-function checkKeys(object: unknown, field: string): Cause[] {
+function checkKeys(object: unknown, field: string): StatusCause[] {
   return Object.keys(objectAt(object, field)).flatMap((key) => {
     const problems = key === "." || key.startsWith("..")
       ? [`a valid config key must not be '.' or start with '..'`]
@@ -15,14 +21,14 @@ function checkKeys(object: unknown, field: string): Cause[] {
   });
 }
 
-function checkSize(object: unknown, fields: readonly string[]): Cause[] {
+function checkSize(object: unknown, fields: readonly string[]): StatusCause[] {
   const values = fields.flatMap((field) => Object.values(objectAt(object, field)));
   const bytes = values.reduce((sum: number, value) => sum + byteLength(value), 0);
   return bytes > MAX_BYTES ? [tooLong(fields[0] ?? "", MAX_BYTES)] : [];
 }
 
 /** Returns the changes that an immutable object refuses. */
-function checkImmutable(object: unknown, old: unknown, fields: readonly string[]): Cause[] {
+function checkImmutable(object: unknown, old: unknown, fields: readonly string[]): StatusCause[] {
   if (at(old, "immutable") !== true) return [];
   const causes = at(object, "immutable") === true
     ? []
@@ -35,7 +41,7 @@ function checkImmutable(object: unknown, old: unknown, fields: readonly string[]
 }
 
 /** Rules of kind ConfigMap. */
-export function checkConfigMap(object: unknown, old?: unknown): Cause[] {
+export function checkConfigMap(object: unknown, old?: unknown): StatusCause[] {
   const both = Object.keys(objectAt(object, "data")).filter((key) =>
     Object.hasOwn(objectAt(object, "binaryData"), key)
   );
@@ -57,14 +63,14 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   "kubernetes.io/ssh-auth": ["ssh-privatekey"],
 };
 
-function checkNeeded(object: unknown): Cause[] {
+function checkNeeded(object: unknown): StatusCause[] {
   return (NEEDED[textAt(object, "type") ?? ""] ?? [])
     .filter((key) => !Object.hasOwn(objectAt(object, "data"), key))
     .map((key) => required(`data[${key}]`));
 }
 
 /** Rules of kind Secret. */
-export function checkSecret(object: unknown, old?: unknown): Cause[] {
+export function checkSecret(object: unknown, old?: unknown): StatusCause[] {
   const type = textAt(object, "type");
   const before = textAt(old, "type");
   return [

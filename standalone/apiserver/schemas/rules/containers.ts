@@ -2,15 +2,16 @@
 import { asObjects, at, type JsonObject, objectAt, textAt } from "../../../../crds/json.ts";
 import { compareQuantities, isQuantity, parseQuantity } from "../../../../crds/quantity.ts";
 import {
-  type Cause,
   duplicate,
+  forbidden,
   invalid,
   notFound,
   required,
+  type StatusCause,
   under,
   unsupported,
   wrongType,
-} from "../../objects/field_errors.ts";
+} from "../../../../crds/status_cause.ts";
 import { dnsLabel, envName, portName } from "../../../../crds/name_syntax.ts";
 
 /** Checks one list of containers; `seen` collects the names of all lists of the pod. */
@@ -19,7 +20,7 @@ export function checkContainers(
   path: string,
   volumes: ReadonlySet<string>,
   seen: Set<string>,
-): Cause[] {
+): StatusCause[] {
   return asObjects(list).flatMap((container, index) => {
     const here = under(path, index);
     const name = textAt(container, "name") ?? "";
@@ -36,7 +37,7 @@ function checkContainer(
   container: JsonObject,
   path: string,
   volumes: ReadonlySet<string>,
-): Cause[] {
+): StatusCause[] {
   const image = textAt(container, "image") ?? "";
   return [
     ...(image === "" ? [required(under(path, "image"))] : []),
@@ -56,13 +57,13 @@ function checkContainer(
 
 const RESTARTS = ["Always", "Never", "OnFailure"];
 
-function checkRestartPolicy(container: JsonObject, path: string): Cause[] {
+function checkRestartPolicy(container: JsonObject, path: string): StatusCause[] {
   const policy = textAt(container, "restartPolicy");
   if (policy === undefined || RESTARTS.includes(policy)) return [];
   return [unsupported(under(path, "restartPolicy"), policy, RESTARTS)];
 }
 
-function checkEnv(container: JsonObject, path: string): Cause[] {
+function checkEnv(container: JsonObject, path: string): StatusCause[] {
   const variables = asObjects(container.env).flatMap((variable, index) => {
     const here = under(under(path, "env"), index);
     const name = textAt(variable, "name") ?? "";
@@ -84,7 +85,7 @@ function checkEnv(container: JsonObject, path: string): Cause[] {
   return [...variables, ...sources];
 }
 
-function checkValueFrom(variable: JsonObject, path: string): Cause[] {
+function checkValueFrom(variable: JsonObject, path: string): StatusCause[] {
   if (variable.valueFrom === undefined) return [];
   const given = Object.keys(objectAt(variable, "valueFrom"));
   if (given.length === 0) {
@@ -114,11 +115,11 @@ const ENV_FIELDS = new RegExp(
     "spec\\.(nodeName|serviceAccountName)|status\\.(hostIPs?|podIPs?))$",
 );
 
-function checkPorts(container: JsonObject, path: string): Cause[] {
+function checkPorts(container: JsonObject, path: string): StatusCause[] {
   const names = new Set<string>();
   return asObjects(container.ports).flatMap((port, index) => {
     const here = under(path, index);
-    const causes: Cause[] = checkPort(port.containerPort, under(here, "containerPort"));
+    const causes: StatusCause[] = checkPort(port.containerPort, under(here, "containerPort"));
     const name = textAt(port, "name") ?? "";
     if (name !== "") {
       causes.push(...portName(name).map((problem) => invalid(under(here, "name"), name, problem)));
@@ -130,7 +131,7 @@ function checkPorts(container: JsonObject, path: string): Cause[] {
 }
 
 /** Checks the number of a port. */
-export function checkPort(port: unknown, path: string): Cause[] {
+export function checkPort(port: unknown, path: string): StatusCause[] {
   if (typeof port !== "number") return port === undefined ? [required(path)] : [];
   return port >= 1 && port <= 65_535
     ? []
@@ -141,14 +142,14 @@ function checkMounts(
   container: JsonObject,
   path: string,
   volumes: ReadonlySet<string>,
-): Cause[] {
+): StatusCause[] {
   const paths = new Set<string>();
   return asObjects(container.volumeMounts).flatMap((mount, index) => {
     const here = under(path, index);
     const name = textAt(mount, "name") ?? "";
     const mountPath = textAt(mount, "mountPath") ?? "";
     const subPath = textAt(mount, "subPath") ?? "";
-    const causes: Cause[] = [];
+    const causes: StatusCause[] = [];
     if (name === "") causes.push(required(under(here, "name")));
     else if (!volumes.has(name)) causes.push(notFound(under(here, "name"), name));
     if (mountPath === "") causes.push(required(under(here, "mountPath")));
@@ -169,7 +170,7 @@ function checkMounts(
 const QUANTITY_TEXT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-function checkResources(resources: unknown, path: string): Cause[] {
+function checkResources(resources: unknown, path: string): StatusCause[] {
   const limits = objectAt(resources, "limits");
   const excess = Object.entries(objectAt(resources, "requests")).filter(([name, amount]) => {
     const [most, asked] = [limits[name], amount].map((one) => parseQuantity(String(one ?? "")));
@@ -184,7 +185,7 @@ function checkResources(resources: unknown, path: string): Cause[] {
   return [...checkAmounts(resources, path), ...excess];
 }
 
-function checkAmounts(resources: unknown, path: string): Cause[] {
+function checkAmounts(resources: unknown, path: string): StatusCause[] {
   return ["limits", "requests"].flatMap((part) =>
     Object.entries(objectAt(resources, part)).flatMap(([name, amount]) => {
       const here = `${under(path, part)}[${name}]`;
@@ -206,18 +207,14 @@ const COUNTS = [
   "failureThreshold",
 ];
 
-function checkProbe(probe: unknown, path: string, kind: string): Cause[] {
+function checkProbe(probe: unknown, path: string, kind: string): StatusCause[] {
   if (probe === undefined) return [];
   const fields = objectAt(probe);
   const given = HANDLERS.filter((handler) => fields[handler] !== undefined);
-  const causes: Cause[] = [];
+  const causes: StatusCause[] = [];
   if (given.length === 0) causes.push(required(path, "must specify a handler type"));
   for (const extra of given.slice(1)) {
-    causes.push({
-      field: under(path, extra),
-      reason: "FieldValueForbidden",
-      message: "Forbidden: may not specify more than 1 handler type",
-    });
+    causes.push(forbidden(under(path, extra), "may not specify more than 1 handler type"));
   }
   for (const count of COUNTS) {
     const value = fields[count];

@@ -7,7 +7,7 @@ import {
   sameJson,
   textMapAt,
 } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, under } from "../../objects/field_errors.ts";
+import { invalid, required, type StatusCause, under } from "../../../../crds/status_cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { dnsLabel, qualifiedName } from "../../../../crds/name_syntax.ts";
 import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";
@@ -26,7 +26,7 @@ const IMMUTABLE = "field is immutable";
 const INDEXED_MAX = 100_000;
 
 /** Checks a Job's spec at the path, also that of a template, which has no selector yet. */
-function checkJobSpec(spec: unknown, path: string): Cause[] {
+function checkJobSpec(spec: unknown, path: string): StatusCause[] {
   const template = under(path, "template");
   return [
     ...NOT_NEGATIVE.flatMap((key) => {
@@ -43,7 +43,7 @@ function checkJobSpec(spec: unknown, path: string): Cause[] {
 }
 
 /** Checks `managedBy`: a domain-prefixed name. */
-function checkManager(spec: unknown, path: string): Cause[] {
+function checkManager(spec: unknown, path: string): StatusCause[] {
   const manager = at(spec, "managedBy");
   if (typeof manager !== "string") return [];
   const field = under(path, "managedBy");
@@ -53,8 +53,8 @@ function checkManager(spec: unknown, path: string): Cause[] {
   return qualifiedName(manager).map((problem) => invalid(field, manager, problem));
 }
 
-function checkIndexed(spec: unknown, path: string): Cause[] {
-  const causes: Cause[] = [];
+function checkIndexed(spec: unknown, path: string): StatusCause[] {
+  const causes: StatusCause[] = [];
   const completions = at(spec, "completions");
   const parallelism = at(spec, "parallelism");
   if (at(spec, "completionMode") !== "Indexed") {
@@ -83,7 +83,7 @@ function checkIndexed(spec: unknown, path: string): Cause[] {
 }
 
 /** Checks the name of an Indexed Job, which is part of its pods' hostnames. */
-function checkHostname(job: unknown): Cause[] {
+function checkHostname(job: unknown): StatusCause[] {
   const completions = at(job, "spec", "completions");
   const name = at(job, "metadata", "name");
   if (at(job, "spec", "completionMode") !== "Indexed" || typeof completions !== "number") return [];
@@ -93,7 +93,7 @@ function checkHostname(job: unknown): Cause[] {
   );
 }
 
-function checkSelector(job: unknown): Cause[] {
+function checkSelector(job: unknown): StatusCause[] {
   const selector = textMapAt(job, "spec", "selector", "matchLabels");
   const labels = textMapAt(job, "spec", "template", "metadata", "labels");
   if (at(job, "spec", "selector") === undefined) return [required("spec.selector")];
@@ -124,7 +124,7 @@ function mayChangeScheduling(old: unknown): boolean {
   return at(old, "spec", "suspend") === true && !started;
 }
 
-function checkJobUpdate(job: unknown, old: unknown): Cause[] {
+function checkJobUpdate(job: unknown, old: unknown): StatusCause[] {
   const spec = objectAt(job, "spec");
   const before = objectAt(old, "spec");
   const fixed = [
@@ -151,7 +151,7 @@ function checkJobUpdate(job: unknown, old: unknown): Cause[] {
 }
 
 /** Checks that completions do not change, except for an elastic Indexed Job, which scales with its parallelism. */
-function checkCompletions(spec: JsonObject, before: JsonObject): Cause[] {
+function checkCompletions(spec: JsonObject, before: JsonObject): StatusCause[] {
   if (spec.completions === before.completions) return [];
   if (before.completionMode === "Indexed") {
     return spec.completions === spec.parallelism && spec.completions !== undefined ? [] : [
@@ -166,7 +166,7 @@ function checkCompletions(spec: JsonObject, before: JsonObject): Cause[] {
 }
 
 /** Rules of kind Job. */
-export function checkJob(job: unknown, old?: unknown): Cause[] {
+export function checkJob(job: unknown, old?: unknown): StatusCause[] {
   const causes = [
     ...checkMetadata(at(job, "metadata")),
     ...checkJobSpec(at(job, "spec"), "spec"),

@@ -1,6 +1,6 @@
 /** Table of validation rules of the built-in kinds beyond their OpenAPI schemas. */
 import { at } from "../../../../crds/json.ts";
-import type { Cause } from "../../objects/field_errors.ts";
+import type { StatusCause } from "../../../../crds/status_cause.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
 import { checkJob } from "./job.ts";
 import { checkMetadata } from "./metadata.ts";
@@ -12,7 +12,7 @@ import { checkService } from "./service.ts";
 import { checkWebhooks } from "./webhooks.ts";
 
 /** Returns the problems of an object; `old` is the stored one on update. */
-export type KindRules = (object: unknown, old?: unknown) => Cause[];
+export type KindRules = (object: unknown, old?: unknown) => StatusCause[];
 
 function metadataOnly(name: Syntax): KindRules {
   return (object) => checkMetadata(at(object, "metadata"), name);

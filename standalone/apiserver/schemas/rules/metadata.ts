@@ -1,6 +1,12 @@
 /** Validation of metadata: names, labels, annotations, finalizers, owners. */
 import { asObjects, asTexts, at, objectAt, textAt } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, tooLong, under } from "../../objects/field_errors.ts";
+import {
+  invalid,
+  required,
+  type StatusCause,
+  tooLong,
+  under,
+} from "../../../../crds/status_cause.ts";
 import {
   dnsSubdomain,
   labelValue,
@@ -15,7 +21,7 @@ export function checkMetadata(
   metadata: unknown,
   name: Syntax = dnsSubdomain,
   path = "metadata",
-): Cause[] {
+): StatusCause[] {
   return [
     ...checkName(metadata, name, path),
     ...checkLabels(at(metadata, "labels"), under(path, "labels")),
@@ -43,10 +49,10 @@ function finalizerProblems(finalizer: string): string[] {
     : ["name is neither a standard finalizer name nor is it fully qualified"];
 }
 
-function checkName(metadata: unknown, syntax: Syntax, path: string): Cause[] {
+function checkName(metadata: unknown, syntax: Syntax, path: string): StatusCause[] {
   const name = textAt(metadata, "name") ?? "";
   const generateName = textAt(metadata, "generateName") ?? "";
-  const causes: Cause[] = [];
+  const causes: StatusCause[] = [];
   if (generateName !== "") {
     // A generated name ends in a random suffix, so that a trailing dash is valid.
     const sample = generateName.replace(/-$/, "a");
@@ -66,14 +72,14 @@ function checkName(metadata: unknown, syntax: Syntax, path: string): Cause[] {
 }
 
 /** Checks a map of labels. */
-export function checkLabels(labels: unknown, path: string): Cause[] {
+export function checkLabels(labels: unknown, path: string): StatusCause[] {
   return Object.entries(objectAt(labels)).flatMap(([key, value]) => [
     ...qualifiedName(key).map((problem) => invalid(path, key, problem)),
     ...labelValue(String(value)).map((problem) => invalid(path, value, problem)),
   ]);
 }
 
-function checkAnnotations(annotations: unknown, path: string): Cause[] {
+function checkAnnotations(annotations: unknown, path: string): StatusCause[] {
   const entries = Object.entries(objectAt(annotations));
   const causes = entries.flatMap(([key]) =>
     qualifiedName(key.toLowerCase()).map((problem) => invalid(path, key, problem))
@@ -90,7 +96,7 @@ export function byteLength(value: unknown): number {
   return typeof value === "string" ? encoder.encode(value).length : 0;
 }
 
-function checkOwners(metadata: unknown, path: string): Cause[] {
+function checkOwners(metadata: unknown, path: string): StatusCause[] {
   const owners = asObjects(at(metadata, "ownerReferences"));
   const causes = owners.flatMap((owner) =>
     ["apiVersion", "kind", "name", "uid"].filter((key) => (textAt(owner, key) ?? "") === "")

@@ -1,10 +1,10 @@
 /** Validation of kinds with few rules: Leases, Events, Deployments and similar kinds. */
 import { asTexts, at, textAt, textMapAt } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, under } from "../../objects/field_errors.ts";
+import { invalid, required, type StatusCause, under } from "../../../../crds/status_cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { checkPodTemplate } from "./pod.ts";
 
-function below(object: unknown, key: string, least: number): Cause[] {
+function below(object: unknown, key: string, least: number): StatusCause[] {
   const value = at(object, "spec", key);
   if (typeof value !== "number" || value >= least) return [];
   const wanted = least === 0 ? "greater than or equal to 0" : "greater than 0";
@@ -12,7 +12,7 @@ function below(object: unknown, key: string, least: number): Cause[] {
 }
 
 /** Rules of kind Lease. */
-export function checkLease(lease: unknown): Cause[] {
+export function checkLease(lease: unknown): StatusCause[] {
   return [
     ...checkMetadata(at(lease, "metadata")),
     ...below(lease, "leaseDurationSeconds", 1),
@@ -21,7 +21,7 @@ export function checkLease(lease: unknown): Cause[] {
 }
 
 /** Rules of kind Event of the core group: its namespace is that of the object. */
-export function checkEvent(event: unknown): Cause[] {
+export function checkEvent(event: unknown): StatusCause[] {
   const causes = checkMetadata(at(event, "metadata"));
   const about = textAt(event, "involvedObject", "namespace") ?? "";
   const own = textAt(event, "metadata", "namespace") ?? "";
@@ -40,7 +40,7 @@ function fits(selector: Record<string, string>, labels: Record<string, string>):
 }
 
 /** Rules of kinds Deployment, ReplicaSet, StatefulSet and DaemonSet. */
-export function checkWorkload(object: unknown): Cause[] {
+export function checkWorkload(object: unknown): StatusCause[] {
   const causes = [
     ...checkMetadata(at(object, "metadata")),
     ...["replicas", "minReadySeconds", "revisionHistoryLimit"].flatMap((key) =>

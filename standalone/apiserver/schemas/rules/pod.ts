@@ -8,20 +8,20 @@ import {
   textAt,
 } from "../../../../crds/json.ts";
 import {
-  type Cause,
   forbidden,
   invalid,
   required,
+  type StatusCause,
   under,
   unsupported,
-} from "../../objects/field_errors.ts";
+} from "../../../../crds/status_cause.ts";
 import { checkContainers } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";
 import { dnsLabel, dnsSubdomain } from "../../../../crds/name_syntax.ts";
 import { checkVolumes } from "./volumes.ts";
 
 /** Checks a pod's spec at the path. */
-function checkPodSpec(spec: unknown, path: string): Cause[] {
+function checkPodSpec(spec: unknown, path: string): StatusCause[] {
   const volumes = new Set<string>();
   const names = new Set<string>();
   const volumeCauses = checkVolumes(at(spec, "volumes"), under(path, "volumes"), volumes);
@@ -41,8 +41,8 @@ function checkPodSpec(spec: unknown, path: string): Cause[] {
   ];
 }
 
-function checkScalars(spec: unknown, path: string): Cause[] {
-  const causes: Cause[] = [];
+function checkScalars(spec: unknown, path: string): StatusCause[] {
+  const causes: StatusCause[] = [];
   const account = textAt(spec, "serviceAccountName") ?? "";
   if (account !== "") {
     causes.push(
@@ -69,7 +69,7 @@ function checkScalars(spec: unknown, path: string): Cause[] {
 }
 
 /** Checks the labels and spec of a template. */
-export function checkPodTemplate(template: unknown, path: string): Cause[] {
+export function checkPodTemplate(template: unknown, path: string): StatusCause[] {
   return [
     ...checkLabels(at(template, "metadata", "labels"), under(under(path, "metadata"), "labels")),
     ...checkPodSpec(at(template, "spec"), under(path, "spec")),
@@ -97,10 +97,10 @@ function fixedPart(spec: JsonObject): JsonObject {
   };
 }
 
-function checkPodUpdate(pod: unknown, old: unknown): Cause[] {
+function checkPodUpdate(pod: unknown, old: unknown): StatusCause[] {
   const spec = objectAt(pod, "spec");
   const before = objectAt(old, "spec");
-  const causes: Cause[] = [];
+  const causes: StatusCause[] = [];
   if (!sameJson(fixedPart(spec), fixedPart(before))) {
     causes.push(forbidden("spec", CHANGES_ALLOWED));
   }
@@ -112,13 +112,13 @@ function checkPodUpdate(pod: unknown, old: unknown): Cause[] {
 }
 
 /** Rules of kind Pod. */
-export function checkPod(pod: unknown, old?: unknown): Cause[] {
+export function checkPod(pod: unknown, old?: unknown): StatusCause[] {
   const causes = [...checkMetadata(at(pod, "metadata")), ...checkPodSpec(at(pod, "spec"), "spec")];
   return old === undefined ? causes : [...causes, ...checkPodUpdate(pod, old)];
 }
 
 /** Checks the restart policy of a Job's pods. */
-export function checkJobRestartPolicy(template: unknown, path: string): Cause[] {
+export function checkJobRestartPolicy(template: unknown, path: string): StatusCause[] {
   const field = under(under(path, "spec"), "restartPolicy");
   const policy = textAt(template, "spec", "restartPolicy") ?? "";
   if (policy === "") return [required(field, 'valid values: "OnFailure", "Never"')];

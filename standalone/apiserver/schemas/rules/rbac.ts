@@ -1,11 +1,17 @@
 /** Validation of roles and bindings: complete rules, and an immutable role reference. */
 import { asObjects, asTexts, at, sameJson, textAt } from "../../../../crds/json.ts";
-import { type Cause, invalid, required, under, unsupported } from "../../objects/field_errors.ts";
+import {
+  invalid,
+  required,
+  type StatusCause,
+  under,
+  unsupported,
+} from "../../../../crds/status_cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { pathSegment } from "../../../../crds/name_syntax.ts";
 
 /** Rules of kinds Role and ClusterRole. */
-export function checkRole(namespaced: boolean): (object: unknown) => Cause[] {
+export function checkRole(namespaced: boolean): (object: unknown) => StatusCause[] {
   return (object) => [
     ...checkMetadata(at(object, "metadata"), pathSegment),
     ...asObjects(at(object, "rules")).flatMap((rule, index) =>
@@ -14,8 +20,8 @@ export function checkRole(namespaced: boolean): (object: unknown) => Cause[] {
   ];
 }
 
-function checkRule(rule: unknown, path: string, namespaced: boolean): Cause[] {
-  const causes: Cause[] = [];
+function checkRule(rule: unknown, path: string, namespaced: boolean): StatusCause[] {
+  const causes: StatusCause[] = [];
   if (asTexts(at(rule, "verbs")).length === 0) {
     causes.push(required(under(path, "verbs"), "verbs must contain at least one value"));
   }
@@ -45,7 +51,7 @@ function checkRule(rule: unknown, path: string, namespaced: boolean): Cause[] {
 /** Rules of kinds RoleBinding and ClusterRoleBinding. */
 export function checkBinding(
   kinds: readonly string[],
-): (object: unknown, old?: unknown) => Cause[] {
+): (object: unknown, old?: unknown) => StatusCause[] {
   return (object, old) => {
     const role = at(object, "roleRef");
     const causes = checkMetadata(at(object, "metadata"), pathSegment);

@@ -1,13 +1,13 @@
 /** Validation of Services: ports, addresses, selectors. */
 import { asObjects, at, objectAt, textAt } from "../../../../crds/json.ts";
 import {
-  type Cause,
   duplicate,
   invalid,
   required,
+  type StatusCause,
   under,
   unsupported,
-} from "../../objects/field_errors.ts";
+} from "../../../../crds/status_cause.ts";
 import { checkPort } from "./containers.ts";
 import { checkLabels, checkMetadata } from "./metadata.ts";
 import { dnsLabel, dnsLabel1035 } from "../../../../crds/name_syntax.ts";
@@ -15,7 +15,7 @@ import { dnsLabel, dnsLabel1035 } from "../../../../crds/name_syntax.ts";
 const TYPES = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"];
 const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/;
 
-function checkPorts(spec: unknown): Cause[] {
+function checkPorts(spec: unknown): StatusCause[] {
   const ports = asObjects(at(spec, "ports"));
   const names = new Set<string>();
   const numbers = new Set<string>();
@@ -44,7 +44,7 @@ function checkPorts(spec: unknown): Cause[] {
 }
 
 /** Rules of kind Service. */
-export function checkService(object: unknown, old?: unknown): Cause[] {
+export function checkService(object: unknown, old?: unknown): StatusCause[] {
   const spec = objectAt(object, "spec");
   const type = textAt(spec, "type") ?? "ClusterIP";
   const address = textAt(spec, "clusterIP") ?? "";

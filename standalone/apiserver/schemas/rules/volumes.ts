@@ -1,17 +1,17 @@
 /** Validation of volumes: unique names, and one source each. */
 import { asObjects, at, type JsonObject, textAt } from "../../../../crds/json.ts";
 import {
-  type Cause,
   duplicate,
   forbidden,
   invalid,
   required,
+  type StatusCause,
   under,
-} from "../../objects/field_errors.ts";
+} from "../../../../crds/status_cause.ts";
 import { dnsLabel } from "../../../../crds/name_syntax.ts";
 
 /** Checks the volumes and adds their names to `names`. */
-export function checkVolumes(list: unknown, path: string, names: Set<string>): Cause[] {
+export function checkVolumes(list: unknown, path: string, names: Set<string>): StatusCause[] {
   return asObjects(list).flatMap((volume, index) => {
     const here = under(path, index);
     const name = textAt(volume, "name") ?? "";
@@ -32,7 +32,7 @@ const NEEDED: Readonly<Record<string, string>> = {
   hostPath: "path",
 };
 
-function checkSource(volume: JsonObject, path: string): Cause[] {
+function checkSource(volume: JsonObject, path: string): StatusCause[] {
   const given = Object.keys(volume).filter((key) => key !== "name");
   const [first, ...others] = given;
   if (first === undefined) return [required(path, "must specify a volume type")];
@@ -49,7 +49,7 @@ function checkSource(volume: JsonObject, path: string): Cause[] {
   return first === "projected" ? checkProjected(at(volume, "projected", "sources"), here) : [];
 }
 
-function checkProjected(sources: unknown, path: string): Cause[] {
+function checkProjected(sources: unknown, path: string): StatusCause[] {
   return asObjects(sources).flatMap((source, index) => {
     const here = under(under(path, "sources"), index);
     const [, ...others] = Object.keys(source);
@@ -63,9 +63,9 @@ function checkProjected(sources: unknown, path: string): Cause[] {
   });
 }
 
-function checkToken(token: unknown, path: string): Cause[] {
+function checkToken(token: unknown, path: string): StatusCause[] {
   if (token === undefined) return [];
-  const causes: Cause[] = [];
+  const causes: StatusCause[] = [];
   const seconds = at(token, "expirationSeconds");
   if (typeof seconds === "number" && seconds < 600) {
     causes.push(

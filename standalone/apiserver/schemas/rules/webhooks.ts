@@ -1,13 +1,13 @@
 /** Validation of webhook configurations: names, addresses, timeouts, match conditions. */
 import { asObjects, asTexts, at, type JsonObject, textAt } from "../../../../crds/json.ts";
 import {
-  type Cause,
   duplicate,
   invalid,
   required,
+  type StatusCause,
   under,
   unsupported,
-} from "../../objects/field_errors.ts";
+} from "../../../../crds/status_cause.ts";
 import { compileCel } from "../cel_rules.ts";
 import { checkMetadata } from "./metadata.ts";
 import { dnsSubdomain } from "../../../../crds/name_syntax.ts";
@@ -15,7 +15,7 @@ import { dnsSubdomain } from "../../../../crds/name_syntax.ts";
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
 /** Rules of kinds MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
-export function checkWebhooks(object: unknown): Cause[] {
+export function checkWebhooks(object: unknown): StatusCause[] {
   const names = new Set<string>();
   const causes = checkMetadata(at(object, "metadata"));
   for (const [index, webhook] of asObjects(at(object, "webhooks")).entries()) {
@@ -28,7 +28,7 @@ export function checkWebhooks(object: unknown): Cause[] {
   return causes;
 }
 
-function checkWebhook(webhook: JsonObject, name: string, path: string): Cause[] {
+function checkWebhook(webhook: JsonObject, name: string, path: string): StatusCause[] {
   const causes = dnsSubdomain(name).map((problem) => invalid(under(path, "name"), name, problem));
   if (name.split(".").length < 3) {
     const detail = "should be a domain with at least three segments separated by dots";
@@ -47,7 +47,7 @@ function checkWebhook(webhook: JsonObject, name: string, path: string): Cause[] 
   ];
 }
 
-function checkClient(webhook: JsonObject, path: string): Cause[] {
+function checkClient(webhook: JsonObject, path: string): StatusCause[] {
   const url = textAt(webhook, "clientConfig", "url");
   const service = at(webhook, "clientConfig", "service");
   if ((url === undefined) === (service === undefined)) {
@@ -66,7 +66,7 @@ function checkClient(webhook: JsonObject, path: string): Cause[] {
     : [invalid(here, url, "fragments and query parameters are not permitted in the URL")];
 }
 
-function checkRules(webhook: JsonObject, path: string): Cause[] {
+function checkRules(webhook: JsonObject, path: string): StatusCause[] {
   return asObjects(webhook.rules).flatMap((rule, index) => {
     const here = under(path, index);
     const missing = ["operations", "apiGroups", "apiVersions", "resources"]
@@ -77,7 +77,7 @@ function checkRules(webhook: JsonObject, path: string): Cause[] {
   });
 }
 
-function checkConditions(webhook: JsonObject, path: string): Cause[] {
+function checkConditions(webhook: JsonObject, path: string): StatusCause[] {
   return asObjects(webhook.matchConditions).flatMap((condition, index) => {
     const expression = textAt(condition, "expression") ?? "";
     try {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { at, type JsonObject } from "../../../../crds/json.ts";
 import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes_schemas.ts";
-import { causeText } from "../../../../standalone/apiserver/objects/field_errors.ts";
+import { causeText } from "../../../../crds/status_cause.ts";
 
 function schemaOf(apiVersion: string, kind: string) {
   const [version = "", group = ""] = apiVersion.split("/").reverse();

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { isObject } from "../../../../crds/json.ts";
 import { crdManifests } from "../../../../crds/manifests.ts";
 import { compileCel } from "../../../../standalone/apiserver/schemas/cel_rules.ts";
-import { causeText } from "../../../../standalone/apiserver/objects/field_errors.ts";
+import { causeText } from "../../../../crds/status_cause.ts";
 import { compileSchema } from "../../../../standalone/apiserver/schemas/schema.ts";
 
 /** A schema whose `spec` has these properties. */
