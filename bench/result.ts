@@ -14,7 +14,7 @@ export interface Measure {
   readonly note?: string;
 }
 
-/** A benchmark: what it measures, one number a line. */
+/** A benchmark, which yields a measure for each line of its table. */
 export interface Benchmark {
   readonly about: string;
   /** Whether it has options of its own; they follow its name. */
@@ -30,7 +30,7 @@ export function isMet({ value, goal }: Measure): boolean | undefined {
   return goal.is === "at most" ? value <= goal.limit : value >= goal.limit;
 }
 
-/** The value, over what it was measured beside. */
+/** Ratio of the value to the one beside it. */
 export function ratioOf({ value, beside }: Measure): number | undefined {
   return beside === undefined || beside.value === 0 ? undefined : value / beside.value;
 }

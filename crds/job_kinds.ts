@@ -72,7 +72,7 @@ export interface JobKinds {
   readonly implied: JobKind;
   /** The kind by its {@link JobKind.id}. */
   byId(id: string): JobKind | undefined;
-  /** The kind of an owner reference, of whatever version. */
+  /** The kind of an owner reference, of any version. */
   ofOwner(owner: { readonly apiVersion: string; readonly kind: string }): JobKind | undefined;
   /** The kind whose pods have these labels. */
   ofPod(labels: Readonly<Record<string, string>>): JobKind | undefined;

@@ -269,7 +269,7 @@ export const STATUS_ENV = {
   },
 } as const;
 
-/** Every variable of {@link STATUS_ENV}: the injection sets them, and nobody else may. */
+/** Every variable of {@link STATUS_ENV}: only the injection may set them. */
 export const RESERVED_STATUS_ENV: readonly string[] = [
   ...Object.values(STATUS_ENV.kep),
   ...Object.values(STATUS_ENV.sdk),

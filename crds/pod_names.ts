@@ -44,5 +44,5 @@ export const NODES = {
   defaultScheduler: "default-scheduler",
 } as const;
 
-/** Variable by which the kubelet finds every process of a container again, whatever its session. */
+/** Variable by which the kubelet finds every process of a container, in any session. */
 export const CONTAINER_MARK_ENV = "MILEPOST_CONTAINER";

@@ -158,7 +158,7 @@ export const trainJobSchema = z.looseObject({
   kind: z.literal("TrainJob"),
   metadata: schemas.objectMeta,
   spec: trainJobSpecSchema,
-  // The API server shows it so by itself: nobody has to write it.
+  // A default that the API server shows, so that it need not be written.
   status: trainJobStatusSchema.optional().meta({ default: { state: INITIAL_STATE } }),
 }).meta({
   "x-kubernetes-validations": [

@@ -1,5 +1,5 @@
 /**
- * Watched kinds, with the fields of their objects that are kept in memory. The fields that nobody reads are
+ * Watched kinds, with the fields of their objects that are kept in memory. The fields that are never read are
  * most of a pod and of a Job, and there are as many of those as there are TrainJobs. A field that is to be
  * read is added here first: the types have no other.
  */

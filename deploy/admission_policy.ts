@@ -23,7 +23,7 @@ const JOBSET_PREFIX = `${JOBSET_KEYS.jobSetName.split("/")[0]}/`;
 
 /** The parts of the expressions that follow from the table of job kinds. */
 interface Claims {
-  /** Labels that only whoever runs jobs may set on pods: those that select them, and the trial's. */
+  /** Labels of pods that only controllers of jobs may set: those that select pods, and the trial's. */
   readonly labels: readonly string[];
   /** Kinds along the owner paths from a pod to its job. */
   readonly chainKinds: readonly string[];
@@ -38,7 +38,7 @@ function claimsOf({ all }: JobKinds): Claims {
   ]);
   return {
     labels: [...new Set([...all.flatMap(selectingLabels), LABELS.trial])],
-    // Through Jobs and JobSets a pod reaches a TrainJob, whatever other kinds there are.
+    // Through Jobs and JobSets a pod reaches a TrainJob, whichever other kinds exist.
     chainKinds: [...new Set(links)],
     delegated: all.filter(({ controllers }) => controllers.length > 0),
   };

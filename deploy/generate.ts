@@ -11,7 +11,7 @@ import { katibFiles } from "./katib.ts";
 import { type Files, kustomizeFiles } from "./kustomize.ts";
 
 const FOLDER = fileURLToPath(new URL("./", import.meta.url));
-/** Folders that hold generated files only: what is there and not expected is stale. */
+/** Folders that hold generated files only: an unexpected file in them is stale. */
 const OWN = ["kustomize", "katib", "helm/milepost"];
 
 /** All generated files, by their paths below `deploy/`. */

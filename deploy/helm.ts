@@ -97,7 +97,7 @@ function templates(): Files {
 
 const [repository = ""] = DEFAULTS.image.split(":");
 
-/** `values.yaml`: each value with what it is for. */
+/** `values.yaml`: each value with its purpose. */
 function values(): string {
   const yaml = (value: unknown) =>
     stringify(value, { lineWidth: 0 }).trimEnd().replaceAll("\n", "\n  ");

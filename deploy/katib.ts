@@ -1,4 +1,4 @@
-/** Patch that keeps Katib's webhook away from the pods of trials: for kubectl, and for whoever installs Katib by kustomize. */
+/** Patch that keeps Katib's webhook away from the pods of trials: for kubectl and for kustomize. */
 import { stringify } from "yaml";
 import { KATIB, KATIB_KEPT_OUT } from "../crds/katib_names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";

@@ -21,7 +21,7 @@ export function managerRoles({ name, namespace }: Settings, tables?: RbacTables)
   }));
 }
 
-/** Rights over jobs for whoever may edit or view a namespace. */
+/** Rights over jobs for users that may edit or view a namespace. */
 export function userRoles({ name }: Settings, { all }: JobKinds): Manifest[] {
   const groups = [...Map.groupBy(all, ({ group }) => group)].map(([group, kinds]) => ({
     group,
@@ -66,7 +66,7 @@ export function userRoles({ name }: Settings, { all }: JobKinds): Manifest[] {
   ];
 }
 
-/** The ConfigMap by which the SDK knows what it talks to, readable for whoever is logged in. */
+/** The ConfigMap from which the SDK reads the version, readable for all authenticated users. */
 export function publicConfiguration({ namespace }: Settings): Manifest[] {
   const name = MANAGER.publicConfigMap;
   const metadata = labelled(name, namespace);

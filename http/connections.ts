@@ -19,8 +19,8 @@ export interface Connections {
   /** Returns how many there are. */
   open(): number;
   /**
-   * Notes that what comes on a connection from now on is not HTTP. Returns true if a response that
-   * says so would be taken for that of another request, which is in hand: then the connection is
+   * Notes that a connection no longer carries valid HTTP. Returns true if a response that
+   * says so would be taken for that of another request, which is being handled: then the connection is
    * closed after the response to that one.
    */
   broken(socket: Duplex): boolean;

@@ -23,7 +23,7 @@ export interface HttpRequest {
   readBody(maxBytes: number): Promise<Uint8Array | undefined>;
 }
 
-/** Error for a client that closed the connection, or sent too slowly: nobody waits for a response. */
+/** Error for a client that closed the connection, or sent too slowly, and does not wait for a response. */
 export class ClientGoneError extends Error {
   constructor(options?: { cause?: unknown }) {
     super("the client went away before it had sent the whole request", options);

@@ -66,9 +66,9 @@ async function finish(response: ServerResponse, clock: Clock): Promise<void> {
 }
 
 /**
- * Streams `write` to the client until it resolves, the client goes, or `closing` aborts. `write` is
- * called once whatever happens, so that it can give back what it holds. The connection ends with the
- * response. If `write` throws, the connection is cut, lest the reader take a part for the whole; the error
+ * Streams `write` to the client until it resolves, the client leaves, or `closing` aborts. `write` is
+ * called once in any case, so that it can release what it holds. The connection ends with the
+ * response. If `write` throws, the connection is cut, so that the reader does not take a part for the whole; the error
  * is thrown on if there was a reader.
  */
 export async function streamResponse(

@@ -11,7 +11,7 @@ export interface Bounds {
   readonly onDeadline: () => Error;
 }
 
-/** A constant, because nobody reads it: an error for each piece of work would cost more than the rest. */
+/** A constant, because its stack is never read: a new error for each piece of work would cost more than the work. */
 const ENDED = "ended";
 
 /**

@@ -9,7 +9,7 @@ export function endingWith(response: Response, signal: AbortSignal): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();
   const onAbort = () => {
-    // This ends the pending read; there is nobody to report a failed cancellation to.
+    // This ends the pending read; a failed cancellation cannot be reported.
     reader.cancel(signal.reason).catch(() => undefined);
   };
   const leave = () => signal.removeEventListener("abort", onAbort);

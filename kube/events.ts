@@ -49,7 +49,7 @@ const QUEUE_LENGTH = 1000;
 const REMEMBERED = 4096;
 /** The same event within this time is counted, not written anew. */
 const SAME_WITHIN_MS = 600_000;
-/** Events about one object: so many at once, and one more after each interval. */
+/** Rate limit of events about one object: a burst, and one more after each interval. */
 const BURST = 25;
 const REFILL_MS = 300_000;
 const TRIES = 5;

@@ -23,7 +23,7 @@ export interface InformerCache<T> {
   /** Removes the object. `last` is its last state, if the server sent it. */
   remove(key: string, last?: T): Change<T>[];
   /**
-   * Makes the cache hold exactly `objects`, and what it has under `unreadable` keys. Returns what
+   * Replaces the content of the cache by `objects`, and keeps its objects under `unreadable` keys. Returns what
    * was missed: deletions first.
    */
   replace(objects: readonly T[], unreadable: readonly string[]): Change<T>[];

@@ -20,7 +20,7 @@ export interface LeaderElector {
   readonly transitions: number;
   /** The lease as last seen: its annotations say what its holder wants others to know. */
   readonly lease: LeaseObject | undefined;
-  /** Makes a candidate read the lease now, because somebody has found no leader; at most every 200 ms. */
+  /** Makes a candidate read the Lease now, because a request found no leader; at most every 200 ms. */
   refresh(): void;
   /** Competes until `signal` aborts, then releases the lease. Call it once. */
   run(signal: AbortSignal): Promise<void>;
@@ -47,7 +47,7 @@ export interface LeaderElectorOptions {
   onLeader?: (identity: string) => void;
   clock?: Clock;
   random?: () => number;
-  /** After this long without a renewal the lease may be taken by anybody. Default 15000. */
+  /** Time without a renewal after which any candidate may take the Lease, in milliseconds. Default 15000. */
   leaseMs?: number;
   /** After this long without a renewal the leader stops. Below `leaseMs`. Default 10000. */
   renewMs?: number;

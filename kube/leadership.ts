@@ -49,7 +49,7 @@ export interface Leadership {
   deadlineMs(mostMs: number): number;
   /** Where requests for the leader belong; "here" only while {@link active}. */
   locate(): LeaderLocation;
-  /** Reads the Lease soon, because somebody has found no leader. */
+  /** Reads the Lease soon, because a request found no leader. */
   refresh(): void;
   /** Calls the listener when a term of this replica begins and when it begins to end. Returns a function that stops this. */
   onChange(listener: () => void): () => void;

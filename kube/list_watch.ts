@@ -49,7 +49,7 @@ const REMEMBERED_PROBLEMS = 1000;
 const logger = getLogger(["milepost", "kube", "informer"]);
 
 /**
- * The parser, without `managedFields`, which nobody reads and which fill memory. What many objects
+ * The parser, without `managedFields`, which are never read and fill memory. What many objects
  * repeat is held once.
  */
 function lean<T extends object>(kind: ResourceKind<T>, clock: Clock): ResourceKind<T> {

@@ -1,4 +1,4 @@
-/** Sources of keys for a controller: what it watches, and which keys a change concerns. */
+/** Sources of keys for a controller: watched caches, and the keys that a change concerns. */
 import type { Change, Informer } from "./informer.ts";
 import { controllerKey, type OwnerKind } from "./owner_references.ts";
 import type { KubeObject } from "./resource.ts";

@@ -35,7 +35,7 @@ export type WatchOutcome =
   | { readonly type: "list_failed"; readonly error: unknown }
   | { readonly type: "waited" };
 
-/** After so many watches in a row that failed without progress, the objects are listed. */
+/** Number of consecutive watches without progress after which the objects are listed again. */
 const FRUITLESS_WATCHES = 5;
 const FIRST_DELAY_MS = 200;
 const LONGEST_DELAY_MS = 30_000;
@@ -48,7 +48,7 @@ const LONGEST_UNREACHABLE_MS = 5_000;
 /** The first state of every informer. */
 export const FIRST_STATE: WatchState = { phase: "listing", failures: 0, cause: "start" };
 
-/** Delay before the next try, after so many failures in a row, in milliseconds. */
+/** Returns the delay before the next try after `failures` consecutive failures, in milliseconds. */
 export function retryDelayMs(
   failures: number,
   random: () => number,

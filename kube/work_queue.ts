@@ -18,7 +18,7 @@ export interface WorkQueueOptions {
 
 /** A rate-limited, de-duplicating queue of keys. */
 export interface WorkQueue {
-  /** Queues the key now. One in hand is queued again when it is done. */
+  /** Queues the key now. A key that is being worked on is queued again afterwards. */
   add(key: string): void;
   /** Queues the key after `ms` milliseconds; an earlier time that is set already stays. */
   addAfter(key: string, ms: number): void;
@@ -41,13 +41,13 @@ export interface WorkQueue {
   shutDown(): void;
 }
 
-/** An empty queue. Its timer runs only while somebody waits in {@link WorkQueue.take}. */
+/** Creates an empty queue. Its timer runs only while a worker waits in {@link WorkQueue.take}. */
 export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   const { clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF, onDepth } = options;
-  /** Keys to work on, oldest first; a Set keeps the order and drops what is there already. */
+  /** Keys to work on, oldest first; a Set keeps the order and drops duplicates. */
   const ready = new Set<string>();
   const inHand = new Set<string>();
-  /** Keys in hand that were added meanwhile. */
+  /** Keys that were added while they were being worked on. */
   const dirty = new Set<string>();
   const delayed = createDelayedKeys();
   const failures = new Map<string, number>();

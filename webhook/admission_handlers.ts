@@ -77,8 +77,8 @@ export interface AdmissionOptions {
   ) => Eventually<AnyTrainingRuntime | undefined>;
   /**
    * The Trial that a pod's label names; undefined if there is none. A cache should be backed by a
-   * read. Rejects where it is not known now: then the pod is not created, but tried again by whoever
-   * does.
+   * read. Rejects if it is unknown now: then the pod is not created, and its creator tries
+   * again.
    */
   readonly trial: (
     key: Pick<TrainJobKey, "namespace" | "name">,

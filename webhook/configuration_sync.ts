@@ -42,7 +42,7 @@ export interface ConfigurationSync {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** A write that the server answered: as long as nobody else writes, nothing is left to do. */
+/** A write that the server acknowledged: nothing is left to do until another client writes. */
 interface Settled {
   readonly resourceVersion: string | undefined;
   readonly webhooks: unknown;
@@ -54,7 +54,7 @@ interface Configuration {
 }
 
 /**
- * Corrects one configuration. Its metadata is whoever's it is; the list of webhooks is ours. What a
+ * Corrects one configuration: only its list of webhooks is compared, metadata is left to others. What a
  * server stores differently than it was sent is not sent again and again.
  */
 async function keep<T extends Configuration>(

@@ -19,7 +19,7 @@ const READERS: Readonly<Record<string, (text: string) => ReadAnnotation<unknown>
   [ANNOTATIONS.trialTemplate]: readTrialTemplate,
 };
 
-/** What is decided by these must not change under way: the log holds what was recorded by them. */
+/** Annotations that are frozen once the job has started, because its log was recorded by them. */
 const FROZEN = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate] as const;
 
 function textOf(job: TrainJob | undefined, annotation: string): string | undefined {
@@ -49,7 +49,7 @@ function valueProblems(job: TrainJob, old: TrainJob | undefined): FieldProblem[]
   });
 }
 
-/** A trial's rules are the Trial's: a second set on its job would be one that nobody applies. */
+/** A trial has the rules of its Trial; a second set on its job would never be applied. */
 function ownerProblems(job: TrainJob, old: TrainJob | undefined): FieldProblem[] {
   const annotation = ANNOTATIONS.earlyStopping;
   const text = textOf(job, annotation);
@@ -80,7 +80,7 @@ function changeProblems(job: TrainJob, old: TrainJob): FieldProblem[] {
     );
 }
 
-/** Judges the annotations; of an update only what came or changed. */
+/** Validates the annotations; of an update only those that were added or changed. */
 export function trialAnnotationProblems(
   job: TrainJob,
   old: TrainJob | undefined,

@@ -53,7 +53,7 @@ const TRIAL_NAME_ENV: EnvVar = {
   },
 };
 
-/** With the variable once and last: where Katib appends it, whoever comes first. */
+/** Returns the variables with this one once and last, where Katib appends it, in either order of the webhooks. */
 function withTrialName(container: Container): Container {
   const others = container.env?.filter(({ name }) => name !== KATIB.trialNameEnv) ?? [];
   return { ...container, env: [...others, TRIAL_NAME_ENV] };

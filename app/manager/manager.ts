@@ -56,7 +56,7 @@ export interface Manager {
   };
   /** The `holderIdentity` that it leads under. */
   readonly identity: string;
-  /** Every CA that may have signed what it serves, PEM. */
+  /** Every CA that may have signed the serving certificate, as PEM. */
   caBundle(): string;
   /** Whether it leads. */
   leading(): boolean;

@@ -36,7 +36,7 @@ async function tokenOf(client: KubeClient, job: string): Promise<string> {
   return await requestToken(client, account, { audience: PUSH_AUDIENCE, pod: { name, uid } });
 }
 
-/** A port of a program that comes after everybody else and closes what it accepts. */
+/** Starts a program of low priority that closes every connection. Returns its address. */
 async function startClosing(cleanup: AsyncDisposableStack): Promise<string> {
   // A balancer whose one backend is nowhere.
   const child = new Deno.Command("nice", {

@@ -5,7 +5,7 @@ import { hostileBench } from "../../tests/status/hostile/case.ts";
 import type { Benchmark, Measure } from "../result.ts";
 import { startSocketTarget } from "./socket_target.ts";
 
-/** One in so many goes over a real connection. */
+/** One in this many requests goes over a real connection. */
 const SOCKET_SHARE = 10;
 /** Requests with one pool of tokens; of three about one can be sent over a connection. */
 const ROUND = 10_000;

@@ -31,7 +31,7 @@ export interface LoadPlan {
   readonly count?: number;
   /** Pushes meant for an earlier time have no part in `warm` of the result. */
   readonly warmUpMs?: number;
-  /** Pushes offered a second, whatever is answered; without it each waits for the one before. */
+  /** Pushes offered a second, independent of the answers; without it each waits for the one before. */
   readonly rate?: number;
   /** Loopback addresses (127.0.0.0/8) that connections come from, in turns. */
   readonly sources?: readonly string[];
@@ -97,7 +97,7 @@ const loadSchema = z.object({
   reconnects: z.number(),
   /** Milliseconds from the intended time to the answer, or to the time-out. */
   latency: latencies,
-  /** The same of what was meant for a time after the warm-up. */
+  /** The same for pushes that were due after the warm-up. */
   warm: latencies,
   warmOk: z.number(),
   /** At most 5 texts of failures. */

@@ -11,7 +11,7 @@ import { freePort } from "../../tests/support/free_port.ts";
 
 const BUILD_MS = 25 * 60_000;
 const POSTGRES_MS = 60_000;
-/** Postgres does not run as root: then it runs as nobody, whose number is the same everywhere. */
+/** UID of the user `nobody`, as whom Postgres runs instead of root. */
 const NOBODY = "65534";
 
 /** Katib's two programs that a Trial needs. */
@@ -66,11 +66,11 @@ async function postgresBin(): Promise<string> {
 export interface Postgres {
   readonly daemon: Daemon;
   readonly port: number;
-  /** Asks the database `katib`: lines of fields, apart by `|`. Throws with what it says. */
+  /** Queries the database `katib`. Returns lines of fields, separated by `|`. Throws with its message. */
   query(sql: string): Promise<string[][]>;
 }
 
-/** A Postgres that trusts whoever reaches it on loopback, with the role and the database `katib`. */
+/** A Postgres that trusts every client on loopback, with the role and the database `katib`. */
 export async function startPostgres(folder: string): Promise<Postgres> {
   const bin = await postgresBin();
   const port = freePort();

@@ -35,7 +35,7 @@ function silentWatch(signal: AbortSignal): Response {
   return new Response(body, { headers: { "content-type": "application/json" } });
 }
 
-/** Whom tokens are of, and by which key: nobody has any here, but a manager waits for them. */
+/** Issuer and keys of tokens, by path: there are no tokens here, but a manager waits for the keys. */
 async function tokenKeysByPath(): Promise<Record<string, unknown>> {
   const usages: KeyUsage[] = ["sign", "verify"];
   const pair = await crypto.subtle.generateKey(

@@ -18,7 +18,7 @@ const MANY = 10_000;
 
 const usageSchema = z.looseObject({ usedSize: z.number() });
 
-/** What a manager with so many TrainJobs takes, in megabytes. */
+/** Memory of a manager with a number of TrainJobs, in megabytes. */
 interface Taken {
   /** Of the process, after {@link REST_MS}. */
   readonly rss: number;

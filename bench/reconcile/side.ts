@@ -66,7 +66,7 @@ async function startUpstream(plane: ControlPlane): Promise<Side> {
 async function startMilepost(plane: ControlPlane): Promise<Side> {
   const installation = await install(plane, { jobSetCrd: false });
   const manager = await installation.startManager({
-    // As upstream here: without progress and election. JobSets are left to nobody.
+    // As upstream here: without progress and election. No controller executes the JobSets.
     flags: { featureGates: "TrainJobProgress=false", jobset: "external", leaderElect: "false" },
   });
   return {

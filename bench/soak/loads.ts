@@ -23,10 +23,10 @@ export interface SoakWorld {
 /** What happened, counted. */
 export interface SoakCounts {
   honest: number;
-  /** Honest pushes that were not answered with 200, by what came instead. */
+  /** Honest pushes that were not answered with 200, by the answer. */
   readonly failed: Record<string, number>;
   hostile: number;
-  /** Hostile requests that were answered as nobody may be. */
+  /** Hostile requests with a wrong answer. */
   readonly wrong: string[];
   slow: number;
   streams: number;

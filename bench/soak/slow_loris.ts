@@ -39,7 +39,7 @@ async function honest({ side, pushers }: ManagerWorld, durationMs: number) {
   });
 }
 
-/** One wave of slow clients, until all are cut: in how many seconds, and what was open meanwhile. */
+/** One wave of slow clients, until all are disconnected. Returns the seconds, and the connections meanwhile. */
 async function wave(world: ManagerWorld, filesBefore: number) {
   const { side: { url, pids: [pid = 0] } } = world;
   const target = { port: Number(new URL(url).port) };

@@ -50,7 +50,7 @@ interface RateGoals {
   readonly p99Ms: number;
 }
 
-/** The rate and p99 of a row beside those of whoever took turns too; none without Milepost's. */
+/** The rate and p99 of a row beside those of the other sides; none without Milepost's. */
 export function rateRows(name: string, turns: TurnsOf, goals: RateGoals): Measure[] {
   const { milepost: own, bare, upstream, "upstream as shipped": shipped } = turns;
   if (own === undefined) return [];
@@ -159,7 +159,7 @@ export function manyJobsRows(turn: Turn, budget: number): Measure[] {
   ];
 }
 
-/** Writes for one job, whatever is pushed; none without Milepost's turns. */
+/** Writes for one job; none without Milepost's turns. */
 export function oneJobRows({ milepost }: TurnsOf): Measure[] {
   if (milepost === undefined) return [];
   const value = Math.max(...milepost.map(writesPerSecond));

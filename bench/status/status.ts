@@ -36,7 +36,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Runs `work` with a side that is stopped whatever happens. */
+/** Runs `work` with a side that is stopped in any case. */
 async function withSide<T>(starting: Promise<Side>, work: (side: Side) => Promise<T>): Promise<T> {
   const side = await starting;
   try {

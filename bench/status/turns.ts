@@ -21,7 +21,7 @@ import type { Pusher } from "./world.ts";
 /** Longer than between two writes of a job's progress. */
 const REST_MS = 1_500;
 
-/** What a load met, and what it cost. */
+/** Result of a load, and its cost. */
 export interface Turn {
   readonly load: Load;
   /** Processor seconds and requests, the generator's among them as `generator`. */
@@ -78,7 +78,7 @@ async function warmUp(plan: LoadPlan, durationMs: number): Promise<void> {
   await runLoad({ ...plan, durationMs });
 }
 
-/** Waits until nobody writes statuses any more, for at most 20 s: what was pushed before is written. */
+/** Waits for at most 20 s until writes of statuses end, so that earlier pushes are written. */
 async function atRest(client: KubeClient): Promise<void> {
   let [before, since] = [NaN, performance.now()];
   for (const end = since + 20_000; performance.now() < end;) {
@@ -100,7 +100,7 @@ async function toldBy({ managers }: Side): Promise<{ asked: Named; accepted: num
   return { asked: askedIn(all), accepted };
 }
 
-/** Which load, by whom. */
+/** A load and its side. */
 export interface Row {
   readonly name: RowName;
   readonly sizes: Sizes;
@@ -137,7 +137,7 @@ export async function takeTurn(
   return { load, account: { ...account, cpu }, asked, accepted };
 }
 
-/** One line about a turn, for whoever watches. */
+/** One line about a turn, for the terminal. */
 export function lineOf({ load, account, asked }: Turn): string {
   const numbers = (all: Readonly<Record<string, number>>, digits: number) =>
     Object.entries(all).map(([name, it]) => `${name} ${it.toFixed(digits)}`).join(", ");

@@ -95,7 +95,7 @@ export async function createPushers(
     readonly namespace: string;
     readonly count: number;
     readonly say: (text: string) => void;
-    /** Makes whom the TrainJob of that name is controlled by. */
+    /** Makes the controller of the TrainJob of that name. */
     readonly ownerOf?: (name: string) => Promise<Owner>;
   },
 ): Promise<Pusher[]> {

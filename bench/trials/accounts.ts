@@ -26,7 +26,7 @@ export interface Account {
   doubled: number;
   /** Pushes that were not acknowledged, of which all rows or some are there: that is allowed. */
   unacknowledged: number;
-  /** Rows that nobody pushed, or of another trial. */
+  /** Rows that were never pushed, or belong to another trial. */
   foreign: number;
 }
 
@@ -47,7 +47,7 @@ function countsOf(rows: readonly LoggedValue[]): Map<string, number> {
   return counts;
 }
 
-/** Compares what was answered with the logs of the trials, by their numbers. */
+/** Compares the answers with the logs of the trials, by their numbers. */
 export function accountOf(
   parts: readonly Part[],
   logs: readonly (readonly LoggedValue[])[],

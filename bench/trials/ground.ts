@@ -51,7 +51,7 @@ export interface Ground {
   start(limits: Readonly<Record<string, string>>): Promise<Side>;
 }
 
-/** Makes so many trials; all of it ends with `work`. */
+/** Runs `work` with a number of trials, which end with it. */
 export async function onTrials<T>(
   { trials, say }: { readonly trials: number; readonly say: (text: string) => void },
   work: (ground: Ground) => Promise<T>,

@@ -30,7 +30,7 @@ export interface KatibRun {
   readonly say: (text: string) => void;
 }
 
-/** One part, with what it met. */
+/** One part, with its results. */
 interface PartResult extends Part {
   readonly name: string;
   readonly load: Load;

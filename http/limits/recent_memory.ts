@@ -29,7 +29,7 @@ export interface RecentMemory<V> {
 export function createRecentMemory<V extends object>(
   { now, max, idleMs }: RecentMemoryOptions,
 ): RecentMemory<V> {
-  /** Of the call in hand: the cache asks several times, and a push looks here several times. */
+  /** Time of the current call: the cache reads it several times, and a push uses the cache several times. */
   let nowMs = now();
   const entries = createBoundedCache<V>(max, {
     ttl: idleMs,

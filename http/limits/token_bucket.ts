@@ -64,7 +64,7 @@ export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): Keyed
   const buckets = createRecentMemory<{ now: Bucket }>({
     now: () => latestMs,
     max: maxKeys,
-    // After this long it is full again, whatever was taken or owed.
+    // After this time the bucket is full again in any case.
     idleMs: Math.max(60_000, 2 * limits.burst * 1000 / limits.ratePerSecond),
   });
 

@@ -13,7 +13,7 @@ export type ReplicaTls = Required<TlsIdentity>;
 /** Bounds of a call. */
 export interface CallBounds {
   readonly deadlineMs: number;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client no longer waits for the answer. */
   readonly signal: AbortSignal;
 }
 

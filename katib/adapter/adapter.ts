@@ -148,7 +148,7 @@ export interface ObservationReader {
 export interface Adapter extends ObservationReader {
   /**
    * Records a push. Returns undefined if nothing of it is recorded; otherwise an answer, when its rows are in
-   * the log, within the adapter's deadline. `signal` aborts when nobody waits any more; the rows may be
+   * the log, within the adapter's deadline. `signal` aborts when the caller no longer waits; the rows may be
    * recorded nevertheless.
    */
   accept(

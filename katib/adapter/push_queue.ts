@@ -4,7 +4,7 @@ import type { ObservedPush, PushAnswer } from "./adapter.ts";
 /** A push, and the function that answers it. */
 export interface QueuedPush {
   readonly push: ObservedPush;
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client no longer waits for the answer. */
   readonly signal: AbortSignal;
   readonly answer: (answer: PushAnswer) => void;
 }

@@ -64,7 +64,7 @@ export interface AccessOptions {
   readonly maxAnswers?: number;
 }
 
-/** How long answers are believed, in milliseconds: a right that is taken away ends so soon. */
+/** Lifetime of cached answers, in milliseconds: a revoked right ends within it. */
 export const BELIEVED_MS = { accepted: 10_000, refused: 10_000, allowed: 20_000, denied: 5000 };
 
 /** Returns the reader; `refused` for a token that is for another audience. */

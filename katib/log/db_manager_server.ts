@@ -22,7 +22,7 @@ export interface ObservationServerOptions {
   readonly hostname: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Undefined for plaintext only; then nobody may write. */
+  /** Undefined for plaintext only; then no client may write. */
   readonly tls?: ServerTls | undefined;
   /** The caller closes it. */
   readonly store: LogStore;

@@ -22,7 +22,7 @@ export const FILE_PRAGMAS = `
   PRAGMA synchronous = FULL;
 `;
 
-/** Returns the settings for a database of at most so many bytes. */
+/** Returns the settings for a database of at most `maxBytes`. */
 export function sizePragmas(maxBytes: number): string {
   return `
     PRAGMA page_size = ${PAGE_BYTES};

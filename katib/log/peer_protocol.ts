@@ -43,7 +43,7 @@ function shakeHands({ host, port, tls }: ProbeOptions, settle: (outcome: Outcome
 
 /**
  * Resolves with the peer's protocol: one that closes the connection at a TLS handshake speaks plaintext.
- * Rejects with an Error if nobody listens or answers in time.
+ * Rejects with an Error if the connection is refused, or no answer comes in time.
  */
 export async function probeProtocol(options: ProbeOptions): Promise<"tls" | "plaintext"> {
   const { clock, deadlineMs, host, port } = options;

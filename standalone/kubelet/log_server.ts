@@ -1,4 +1,4 @@
-/** The kubelet's HTTPS endpoint for logs, which the API server asks when somebody reads a pod's log. */
+/** The kubelet's HTTPS endpoint for logs, from which the API server reads the logs of pods. */
 import { getLogger } from "@logtape/logtape";
 import {
   connectionsInAll,

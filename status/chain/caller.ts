@@ -20,7 +20,7 @@ import { type UndecidedReason, type Verification } from "../../http/callers/toke
 /** Time after which a client may come again while keys or reviews are missing, in milliseconds. */
 const SOON_MS = 1000;
 
-/** How long what was found about a pod counts within one request, from its arrival, in milliseconds. */
+/** Time for which the checks of a pod hold within one request, from its arrival, in milliseconds. */
 const OWNED_FOR_MS = 500;
 
 /** Reasons for which a token can be neither accepted nor refused now. */
@@ -131,7 +131,7 @@ export function ownership(ownership: Pick<Ownership, "decide">): StageRun {
 }
 
 /**
- * Runs stages again if a slow body, or a review, has taken time since: what was deleted meanwhile is
+ * Runs stages again if a slow body, or a review, took time: a pod that was deleted meanwhile is
  * refused, however slowly a client sends.
  */
 export function afterDelay(

@@ -1,4 +1,4 @@
-/** A request on its way through its chain: what came in, and what the stages found. */
+/** A request in its chain of stages, with their results. */
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Refusal } from "./answer.ts";

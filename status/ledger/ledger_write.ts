@@ -11,7 +11,7 @@ export type WriteOutcome =
   | {
     readonly result: "conflict" | "error";
     readonly problem: string;
-    /** The API server wants no call for so long. */
+    /** Time for which the API server wants no further call. */
     readonly retryAfterMs?: number;
   };
 
@@ -25,7 +25,7 @@ export type WriteStatus = (
   signal?: AbortSignal,
 ) => Promise<WriteOutcome>;
 
-/** Writes count as well again when none failed for so long, in milliseconds. */
+/** Writes count as healthy again when none failed for this time, in milliseconds. */
 const WELL_AFTER_MS = 10_000;
 
 /** Says once that writes fail, and once that they have been well for a while. */

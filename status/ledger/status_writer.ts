@@ -13,7 +13,7 @@ export function wholeSeconds(time: string): string {
   return rfc3339(Date.parse(time));
 }
 
-/** The progress as it is written: only what was pushed, with the time in whole seconds. */
+/** The progress as it is written: only the pushed fields, with the time in whole seconds. */
 function writtenStatus(status: TrainerStatus): TrainerStatus {
   const { progressPercentage, estimatedRemainingSeconds, metrics } = status;
   return {

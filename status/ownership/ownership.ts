@@ -29,7 +29,7 @@ export type Lookup<T> = (
 export interface KindLookups {
   readonly pod: Lookup<OwnedPod>;
   readonly job: Lookup<OwnedObject>;
-  /** The job of that name that the cache holds. Names come from whoever pushes: no read for them. */
+  /** The job of that name in the cache. Names come from the client, so there is no read for them. */
   readonly jobNow: (
     key: { readonly namespace: string; readonly name: string },
   ) => OwnedObject | undefined;

@@ -26,7 +26,7 @@ export interface HeldStatusesOptions {
   readonly maxJobs?: number;
 }
 
-/** As it was pushed: nearly all of it is replaced before anybody reads it. */
+/** The pushed status, unparsed: nearly all are replaced before they are read. */
 interface Held {
   readonly trainerStatus: TrainerStatus;
   readonly receivedMs: number;

@@ -19,8 +19,8 @@ const MAX_CAUSES = 20;
 const MAX_NAME = 64;
 
 /**
- * Reads a query without its question mark. `watch` alone is known, once, true or false; whatever else
- * is refused rather than ignored, lest a client that misspells `watch` wait for events in vain.
+ * Reads a query without its question mark. `watch` is the only parameter, once, true or false; others
+ * are refused rather than ignored, so that a client that misspells `watch` does not wait for events in vain.
  */
 export function readQuery(query: string): ReadQuery {
   const parameters = new URLSearchParams(query);

@@ -49,7 +49,7 @@ export function timeOf(text: string): number {
 
 /**
  * Returns whether `next` is news to a reader that has `last`. A pushed status is newer than anything
- * before it, whatever its times say; an object's own status only where its time is later.
+ * before it, whatever its times are; an object's own status only if its time is later.
  */
 export function isNews(next: JobStatus, last: JobStatus | undefined): boolean {
   if (last === undefined) return true;

@@ -23,12 +23,12 @@ export type ForwardInBatch = (
   bounds: CallBounds,
 ) => Promise<ForwardResult>;
 
-/** Calls under way to one address: so few, so that pushes meet, and so many, so that none waits long. */
+/** Most calls at a time to one address: few enough that pushes are batched, and enough that none waits long. */
 const CALLS = 4;
 
 interface Waiting {
   readonly push: Uint8Array;
-  /** Monotonic time at which nobody waits any more. */
+  /** Monotonic time after which the caller no longer waits. */
   readonly untilMs: number;
   readonly signal: AbortSignal;
   readonly settle: (result: ForwardResult) => void;

@@ -76,7 +76,7 @@ const IDLE_MS = 15_000;
 /** The same if the owner may wait for news before it answers. */
 const READ_IDLE_MS = 25_000;
 
-/** Connections of questions: their answers are long, and nobody waits for news on them. */
+/** Connections of questions: their answers are long, and do not wait for news. */
 const ASK_CONNECTIONS = 16;
 
 /** Creates a {@link ForwardClient}. */

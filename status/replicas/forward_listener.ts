@@ -48,7 +48,7 @@ export interface ForwardListenerOptions {
   readonly acceptHere: AcceptPush;
   /** Reads this replica's own state. */
   readonly pollHere: PollOwner;
-  /** Absent: nobody asks for observations here. */
+  /** Absent if the replica has no observation API. */
   readonly observations?: ForwardedObservations | undefined;
   readonly clock: Clock;
   /** How long `acceptHere` may take. Default 2 s. */

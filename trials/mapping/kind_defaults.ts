@@ -22,7 +22,7 @@ const TRAINING_OPERATOR: KatibDefaults = {
   failure: "Failed",
 };
 
-/** Katib goes by the name of the kind, whatever its API group. */
+/** Katib identifies a kind by its name, in any API group. */
 const BY_KIND: ReadonlyMap<string, KatibDefaults> = new Map([
   ["Job", { success: "Complete", failure: "Failed" }],
   ["TFJob", TRAINING_OPERATOR],

@@ -18,7 +18,7 @@ export function isPrimaryPod(
  * Returns the outcome of a job of any kind; failure is tested before success. A condition is met if its
  * expression leads to an object or to an array that is not empty; reason and message are those of the object
  * or of the array's first element (kubeflow/katib: pkg/controller.v1beta1/trial/util/job_util.go). Never
- * throws, and ends soon whatever the job contains: what cannot be decided is a problem, and no outcome.
+ * throws, and ends soon for any job: an undecidable condition is a problem, and no outcome.
  */
 export function outcomeOf(mapping: TrialMapping, job: unknown): JobOutcome {
   const tests = [["Failed", mapping.failure], ["Succeeded", mapping.success]] as const;

@@ -1,4 +1,4 @@
-/** Prevention of privilege escalation: nobody may grant permissions that they do not have. */
+/** Prevention of privilege escalation: a user may only grant permissions that it has. */
 import { at, objectAt, sameJson, textAt } from "../../../crds/json.ts";
 import { forbidden, notFound } from "../objects/status_error.ts";
 import { RBAC_GROUP } from "../storage/resource_keys.ts";
