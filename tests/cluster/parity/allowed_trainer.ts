@@ -128,7 +128,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   {
     id: "patch-metadata",
     why:
-      "patches may not touch metadata without effect, nor the labels by which pods, Jobs and steps are told",
+      "patches may not touch metadata without effect, nor the labels that identify pods, Jobs and steps",
     cases: ["other metadata of a Job", "a label that JobSet owns", "the label of a step"],
     path: ANSWER,
   },

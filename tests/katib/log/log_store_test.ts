@@ -154,7 +154,7 @@ Deno.test("`createStoreWriter()` bounds waiting rows, drops those of callers tha
   const gone = new AbortController();
   const left = writer.append(append("a", 4, false, 10), gone.signal);
   const kept = writer.append(append("a", 5, false, 20), never);
-  await assert.rejects(writer.append(append("a", 2, false, 30), never), /9 rows wait/);
+  await assert.rejects(writer.append(append("a", 2, false, 30), never), /9 rows are waiting/);
   gone.abort();
   await assert.rejects(left, /not written in time/);
   const more = writer.append(append("a", 2, false, 30), never);

@@ -373,7 +373,7 @@ for (const [sentence, change] of Object.entries(GONE)) {
 Deno.test("`stop()` writes nothing after it lost the lease", async () => {
   const world = new World();
   world.leading = false;
-  await rejects(world.stopper().stop(STOP, signal), /lease/);
+  await rejects(world.stopper().stop(STOP, signal), /no longer holds the Lease/);
   deepEqual(world.cluster.writes, []);
 });
 
