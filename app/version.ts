@@ -1,6 +1,7 @@
 /** The version of this build, and the API versions that it serves. */
 import manifest from "../deno.json" with { type: "json" };
-import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../crds/names.ts";
+import { TRAINER_API_VERSION } from "../crds/names.ts";
+import { JOBSET_API_VERSION } from "../crds/jobset_names.ts";
 
 /** The version, from `deno.json`. */
 export const VERSION: string = manifest.version;

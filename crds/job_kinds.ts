@@ -1,15 +1,9 @@
 /** The table of job kinds. */
 import { defineJobKind, type JobKind } from "./job_kind.ts";
 import { KINDS } from "./kinds.ts";
-import {
-  childNames,
-  JOB_KEYS,
-  JOBSET_KEYS,
-  LABELS,
-  NODE,
-  TRAINJOB_CONDITIONS,
-  TRAINJOB_REASONS,
-} from "./names.ts";
+import { childNames, LABELS, NODE, TRAINJOB_CONDITIONS, TRAINJOB_REASONS } from "./names.ts";
+import { JOB_KEYS } from "./job_names.ts";
+import { JOBSET_KEYS } from "./jobset_names.ts";
 import { WATCHED } from "./watched.ts";
 
 /**

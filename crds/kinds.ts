@@ -3,7 +3,8 @@ import { z } from "zod";
 import { type JobSet, jobSetSchema } from "./jobset.ts";
 import type * as k from "./kubernetes.ts";
 import { KATIB } from "./katib_names.ts";
-import { JOBSET_GROUP, JOBSET_VERSION, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import { TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import { JOBSET_GROUP, JOBSET_VERSION } from "./jobset_names.ts";
 import {
   type ClusterTrainingRuntime,
   clusterTrainingRuntimeSchema,

@@ -2,7 +2,8 @@
 import type { z } from "zod";
 import { stringify } from "yaml";
 import { jobSetSchema } from "./jobset.ts";
-import { JOBSET_GROUP, JOBSET_VERSION, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import { TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import { JOBSET_GROUP, JOBSET_VERSION } from "./jobset_names.ts";
 import { type OpenApiSchema, openApiSchema } from "./openapi_schema.ts";
 import { clusterTrainingRuntimeSchema, trainingRuntimeSchema } from "./training_runtime.ts";
 import { trainJobSchema } from "./trainjob.ts";

@@ -1,7 +1,8 @@
 /**
- * Every name that Milepost, its users and other controllers agree on: API groups, labels,
- * annotations, conditions, reasons, environment variables, ports and limits. Nothing else in the
- * code spells one of them.
+ * Names that Milepost, its users and other controllers agree on: API groups, labels, annotations,
+ * conditions, reasons, environment variables, ports and limits. Beside it stand those of JobSets
+ * (`jobset_names.ts`), Jobs (`job_names.ts`) and Katib (`katib_names.ts`). Nothing else in the code
+ * spells one of them.
  */
 
 /** API group of TrainJobs and runtimes. */
@@ -10,23 +11,11 @@ export const TRAINER_GROUP = "trainer.kubeflow.org";
 export const TRAINER_VERSION = "v1alpha1";
 /** `apiVersion` of TrainJobs and runtimes. */
 export const TRAINER_API_VERSION = `${TRAINER_GROUP}/${TRAINER_VERSION}`;
-/** API group of JobSets. */
-export const JOBSET_GROUP = "jobset.x-k8s.io";
-/** The one version of the JobSet group. */
-export const JOBSET_VERSION = "v1alpha2";
-/** `apiVersion` of JobSets. */
-export const JOBSET_API_VERSION = `${JOBSET_GROUP}/${JOBSET_VERSION}`;
 
 /** Values of `spec.managedBy` of a TrainJob. */
 export const TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller";
 /** Another cluster's Kueue runs the job: this controller stays out. */
 export const MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue";
-/** Value of `spec.managedBy` of a JobSet that the built-in executor runs (docs/decisions/0028). */
-export const MILEPOST_JOBSET_CONTROLLER = "trainer.kubeflow.org/milepost";
-/** Value of `spec.managedBy` of a JobSet that upstream's controller runs. */
-export const UPSTREAM_JOBSET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller";
-/** Upstream's webhook configuration, by which `--jobset auto` knows that upstream's controller lives here. */
-export const UPSTREAM_JOBSET_WEBHOOK = "jobset-mutating-webhook-configuration";
 
 /** Audience of tokens that read observations. */
 export const OBSERVATION_AUDIENCE = `observation.${TRAINER_GROUP}`;
@@ -84,37 +73,6 @@ export const ANNOTATIONS = {
 /** The annotation in which client-side `kubectl apply` keeps the whole object once more. */
 export const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Labels and annotations of a JobSet's Jobs and pods (kubernetes-sigs/jobset: api/jobset/v1alpha2/jobset_types.go). */
-export const JOBSET_KEYS = {
-  jobSetName: "jobset.sigs.k8s.io/jobset-name",
-  jobSetUid: "jobset.sigs.k8s.io/jobset-uid",
-  replicatedJobName: "jobset.sigs.k8s.io/replicatedjob-name",
-  replicatedJobReplicas: "jobset.sigs.k8s.io/replicatedjob-replicas",
-  jobIndex: "jobset.sigs.k8s.io/job-index",
-  jobGlobalIndex: "jobset.sigs.k8s.io/job-global-index",
-  globalReplicas: "jobset.sigs.k8s.io/global-replicas",
-  groupName: "jobset.sigs.k8s.io/group-name",
-  groupReplicas: "jobset.sigs.k8s.io/group-replicas",
-  jobGroupIndex: "jobset.sigs.k8s.io/job-group-index",
-  jobKey: "jobset.sigs.k8s.io/job-key",
-  restartAttempt: "jobset.sigs.k8s.io/restart-attempt",
-  coordinator: "jobset.sigs.k8s.io/coordinator",
-  /** Annotations of exclusive placement, which the built-in executor refuses by name. */
-  exclusiveTopology: "alpha.jobset.sigs.k8s.io/exclusive-topology",
-  nodeSelectorStrategy: "alpha.jobset.sigs.k8s.io/node-selector",
-} as const;
-
-/** Labels and annotations that the Job controller gives to pods (Kubernetes batch/v1). */
-export const JOB_KEYS = {
-  completionIndex: "batch.kubernetes.io/job-completion-index",
-  jobName: "batch.kubernetes.io/job-name",
-  controllerUid: "batch.kubernetes.io/controller-uid",
-  legacyJobName: "job-name",
-  legacyControllerUid: "controller-uid",
-  /** Finalizer by which the Job controller counts a pod exactly once. */
-  trackingFinalizer: "batch.kubernetes.io/job-tracking",
-} as const;
-
 /** Conditions of a TrainJob (docs/decisions/0002). */
 export const TRAINJOB_CONDITIONS = {
   suspended: "Suspended",
@@ -166,75 +124,6 @@ export const EVENT_REASONS = {
   observationRefused: "ObservationRefused",
   primaryContainerMissing: "PrimaryContainerMissing",
 } as const;
-
-/** Conditions of a JobSet (kubernetes-sigs/jobset: api/jobset/v1alpha2/jobset_types.go). */
-export const JOBSET_CONDITIONS = {
-  completed: "Completed",
-  failed: "Failed",
-  suspended: "Suspended",
-  startupInProgress: "StartupPolicyInProgress",
-  startupCompleted: "StartupPolicyCompleted",
-  restarting: "RestartingJobSet",
-  /** Of the built-in executor: the spec holds something that it does not execute, or that is wrong. */
-  refused: "Refused",
-} as const;
-
-/** Reasons of JobSet conditions and events (kubernetes-sigs/jobset: pkg/constants/constants.go). */
-export const JOBSET_REASONS = {
-  allJobsCompleted: "AllJobsCompleted",
-  failedJobs: "FailedJobs",
-  reachedMaxRestarts: "ReachedMaxRestarts",
-  failJobSetAction: "FailJobSetFailurePolicyAction",
-  suspended: "SuspendedJobs",
-  resumed: "ResumeJobs",
-  startupInProgress: "InOrderStartupPolicyInProgress",
-  startupCompleted: "InOrderStartupPolicyCompleted",
-  defaultFailurePolicy: "DefaultFailurePolicy",
-  failurePolicyRulePrefix: "FailurePolicy_",
-  jobsReady: "JobsReady",
-  restartEndedByCompletion: "JobSetCompleted",
-  restartEndedByFailure: "JobSetFailed",
-  restartEndedBySuspension: "JobSetSuspended",
-  jobCreationFailed: "JobCreationFailed",
-  serviceCreationFailed: "HeadlessServiceCreationFailed",
-  /** Of the built-in executor: a message pattern that does not compile, and so matches nothing. */
-  invalidPattern: "InvalidFailurePolicyPattern",
-  notSupported: "NotSupported",
-  invalid: "Invalid",
-  accepted: "Accepted",
-} as const;
-
-/** Conditions of a Job (Kubernetes batch/v1). */
-export const JOB_CONDITIONS = {
-  suspended: "Suspended",
-  complete: "Complete",
-  failed: "Failed",
-  successCriteriaMet: "SuccessCriteriaMet",
-  failureTarget: "FailureTarget",
-} as const;
-
-/** Reasons of Job conditions and events (Kubernetes batch/v1). */
-export const JOB_REASONS = {
-  suspended: "JobSuspended",
-  resumed: "JobResumed",
-  completionsReached: "CompletionsReached",
-  successPolicy: "SuccessPolicy",
-  backoffLimitExceeded: "BackoffLimitExceeded",
-  deadlineExceeded: "DeadlineExceeded",
-  podFailurePolicy: "PodFailurePolicy",
-  notSupported: "NotSupported",
-  eventCompleted: "Completed",
-  eventSuspended: "Suspended",
-  eventResumed: "Resumed",
-  eventPodCreated: "SuccessfulCreate",
-  eventPodDeleted: "SuccessfulDelete",
-  eventPodCreationFailed: "FailedCreate",
-} as const;
-
-/** Value of `spec.managedBy` of a Job that the Job controller runs; another keeps it away. */
-export const JOB_CONTROLLER = "kubernetes.io/job-controller";
-/** Variable by which a container of an Indexed Job knows its index. */
-export const COMPLETION_INDEX_ENV = "JOB_COMPLETION_INDEX";
 
 /** The helper objects of a TrainJob, by its name. */
 export const childNames = {

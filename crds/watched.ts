@@ -7,16 +7,9 @@ import { z } from "zod";
 import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { type Kind, KINDS } from "./kinds.ts";
 import { type ConfigMap, schemas } from "./kubernetes.ts";
-import {
-  CA_KEY,
-  childNames,
-  JOB_KEYS,
-  JOBSET_KEYS,
-  LABELS,
-  LAST_APPLIED,
-  MILEPOST_JOBSET_CONTROLLER,
-  RUNTIME_SNAPSHOT_KEY,
-} from "./names.ts";
+import { CA_KEY, childNames, LABELS, LAST_APPLIED, RUNTIME_SNAPSHOT_KEY } from "./names.ts";
+import { JOB_KEYS } from "./job_names.ts";
+import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
 import type { TrainJob } from "./trainjob.ts";
 import type { Trial } from "./trial.ts";
 

@@ -9,7 +9,9 @@
  */
 import { type JobKind, selectingLabels } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
-import { JOB_KEYS, JOBSET_GROUP, JOBSET_KEYS, LABELS, MANAGER } from "../crds/names.ts";
+import { LABELS, MANAGER } from "../crds/names.ts";
+import { JOB_KEYS } from "../crds/job_names.ts";
+import { JOBSET_GROUP, JOBSET_KEYS } from "../crds/jobset_names.ts";
 import { labelled, type Manifest, type Settings } from "./installation_settings.ts";
 
 const ADMISSION = "admissionregistration.k8s.io/v1";

@@ -2,7 +2,8 @@
 import { managerRbac, type RbacTables } from "../app/manager/cluster_role.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { VERSION } from "../app/version.ts";
-import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../crds/names.ts";
+import { MANAGER, TRAINER_GROUP } from "../crds/names.ts";
+import { JOBSET_GROUP } from "../crds/jobset_names.ts";
 import {
   labelled,
   type Manifest,

@@ -218,7 +218,7 @@ Deno.test("no file uses any or suppresses the type checker", async () => {
   assert.deepEqual(wrong, []);
 });
 
-Deno.test("labels, annotations and variables of ours are spelled in crds/names.ts only", async () => {
+Deno.test("labels, annotations and variables of ours are spelled in crds/ only", async () => {
   const wrong: string[] = [];
   for await (const { path, text } of sources()) {
     if (roomOf(path) === "crds") continue;

@@ -10,7 +10,9 @@ import { ISTIO_INJECT, KATIB } from "../crds/katib_names.ts";
 import type { Container, EnvVar, Pod } from "../crds/kubernetes.ts";
 import { selectingLabels } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
-import { JOB_KEYS, JOBSET_KEYS, TRAINER_GROUP } from "../crds/names.ts";
+import { TRAINER_GROUP } from "../crds/names.ts";
+import { JOB_KEYS } from "../crds/job_names.ts";
+import { JOBSET_KEYS } from "../crds/jobset_names.ts";
 
 /** The fields of a Trial that its pods get. */
 export interface TrialOfPod {

@@ -9,7 +9,8 @@ import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../crds/kubernetes.ts";
-import { JOBSET_GROUP, MANAGER, TRAINER_GROUP } from "../../crds/names.ts";
+import { MANAGER, TRAINER_GROUP } from "../../crds/names.ts";
+import { JOBSET_GROUP } from "../../crds/jobset_names.ts";
 
 /** Objects of RBAC as the API server takes them. */
 export interface RbacObject {

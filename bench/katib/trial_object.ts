@@ -1,7 +1,9 @@
 /** The Trials of this benchmark, and the program that they train. */
 import { KINDS } from "../../crds/kinds.ts";
 import { COLLECTORS } from "../../crds/katib_names.ts";
-import { JOB_KEYS, JOBSET_KEYS, NODE } from "../../crds/names.ts";
+import { NODE } from "../../crds/names.ts";
+import { JOB_KEYS } from "../../crds/job_names.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { TrainJobSpec } from "../../crds/trainjob.ts";
 

@@ -1,6 +1,7 @@
 /** One turn of the reconcile benchmark: a thousand TrainJobs at once, until each has its JobSet. */
 import { z } from "zod";
-import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { TRAINER_API_VERSION } from "../../crds/names.ts";
+import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { trainJob } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";

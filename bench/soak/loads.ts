@@ -1,7 +1,8 @@
 /** Loads of a soak, repeated to its end: honest pushes, hostile bytes, streams, churn, swaps. */
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { JOBSET_API_VERSION, MANAGER, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { MANAGER, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { answersIn, dial, exchange } from "../../tests/status/hostile/connection.ts";

@@ -2,15 +2,14 @@
 import {
   CA_KEY,
   IDENTITY_VOLUME,
-  JOB_KEYS,
-  JOBSET_API_VERSION,
-  JOBSET_KEYS,
   LABELS,
   MULTIKUEUE_CONTROLLER,
   PUSH_AUDIENCE,
   STATUS_ENV,
   TRAINER_API_VERSION,
 } from "../../crds/names.ts";
+import { JOB_KEYS } from "../../crds/job_names.ts";
+import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/jobset_names.ts";
 
 /** An object by which another is controlled. */
 export interface Owner {

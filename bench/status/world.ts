@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { jobAudience } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { JOBSET_API_VERSION, PUSH_AUDIENCE, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { PUSH_AUDIENCE, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { jobOf, jobSetOf, type Owner, podOf, runningStatus, trainJobOf } from "./objects.ts";
 

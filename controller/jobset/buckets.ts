@@ -1,6 +1,7 @@
 /** Classification of the Jobs of a JobSet by their state, and counters of them. Pure. */
 import type { ReplicatedJobStatus } from "../../crds/jobset.ts";
-import { JOB_CONDITIONS, JOBSET_KEYS } from "../../crds/names.ts";
+import { JOB_CONDITIONS } from "../../crds/job_names.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { ResolvedSpec } from "./defaults.ts";
 

@@ -3,7 +3,7 @@ import { problemsSummary } from "../../crds/field_problem.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
 import type { Job, Service } from "../../crds/kubernetes.ts";
-import { JOBSET_REASONS } from "../../crds/names.ts";
+import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../kube/events.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";

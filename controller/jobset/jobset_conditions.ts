@@ -1,7 +1,7 @@
 /** Conditions of a JobSet, and the rules by which they change. */
 import type { JobSetStatus } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
-import { JOBSET_CONDITIONS as TYPES, JOBSET_REASONS as REASONS } from "../../crds/names.ts";
+import { JOBSET_CONDITIONS as TYPES, JOBSET_REASONS as REASONS } from "../../crds/jobset_names.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { findCondition, setCondition } from "../../kube/conditions.ts";
 import type { EventText } from "../../kube/events.ts";

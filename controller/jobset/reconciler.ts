@@ -1,7 +1,7 @@
 /** Reconciler of JobSets: observes, decides and acts. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import type { WatchedIdentity, WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";

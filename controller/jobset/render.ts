@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { Job, ObjectMeta, PodTemplateSpec, Service } from "../../crds/kubernetes.ts";
-import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/names.ts";
+import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { controllerReference } from "../../kube/owner_references.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "./defaults.ts";
 

@@ -1,7 +1,7 @@
 /** Features of JobSets that the built-in executor does not execute: refused by name. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec } from "../../crds/jobset.ts";
-import { JOBSET_KEYS } from "../../crds/names.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 
 /** The part of the metadata that the rules read. */
 export interface JobSetMetadata {

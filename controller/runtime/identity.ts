@@ -1,9 +1,6 @@
 /** Stages that tie pods to their TrainJob, and the JobSet to its executor. */
-import {
-  LABELS,
-  MILEPOST_JOBSET_CONTROLLER,
-  UPSTREAM_JOBSET_CONTROLLER,
-} from "../../crds/names.ts";
+import { LABELS } from "../../crds/names.ts";
+import { MILEPOST_JOBSET_CONTROLLER, UPSTREAM_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import { jobsOf, type Stage } from "./draft.ts";
 
 /**

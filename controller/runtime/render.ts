@@ -1,7 +1,8 @@
 /** Rendering of a TrainJob and its runtime as a JobSet. Pure: inputs are read only. */
 import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { JOBSET_API_VERSION, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { TRAINER_API_VERSION } from "../../crds/names.ts";
+import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { controllerReference } from "../../kube/owner_references.ts";

@@ -1,6 +1,6 @@
 /** Features that the schemas accept and nothing executes: refused by name, never ignored. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
-import { MILEPOST_JOBSET_CONTROLLER, UPSTREAM_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import { MILEPOST_JOBSET_CONTROLLER, UPSTREAM_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { unsupportedParts, unsupportedPlacement } from "../jobset/unsupported.ts";

@@ -1,6 +1,7 @@
 /** Deadline of a TrainJob, `spec.activeDeadlineSeconds`. Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
-import { JOBSET_CONDITIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 

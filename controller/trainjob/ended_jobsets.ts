@@ -1,7 +1,7 @@
 /** Memory of JobSets that ended and were deleted, so that their TrainJobs do not run them again. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { JOBSET_CONDITIONS } from "../../crds/names.ts";
+import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { Observer } from "../../kube/sources.ts";

@@ -1,7 +1,8 @@
 /** Plan for the JobSet of a TrainJob, which follows the rendering while it is suspended. Pure. */
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import type { PodSpec, PodTemplateSpec } from "../../crds/kubernetes.ts";
-import { ANNOTATIONS, JOBSET_CONDITIONS } from "../../crds/names.ts";
+import { ANNOTATIONS } from "../../crds/names.ts";
+import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { ChildWrite } from "./children.ts";

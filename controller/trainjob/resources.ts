@@ -2,7 +2,8 @@
 import { problemsSummary } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { CA_KEY, childNames, JOBSET_CONDITIONS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { CA_KEY, childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";

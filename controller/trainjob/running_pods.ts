@@ -1,5 +1,6 @@
 /** Index of the pods of each TrainJob that run or have run to their end, fed by the pod cache. */
-import { JOBSET_KEYS, LABELS } from "../../crds/names.ts";
+import { LABELS } from "../../crds/names.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import { formatKey, keyOf } from "../../kube/resource.ts";
 import type { Observer } from "../../kube/sources.ts";

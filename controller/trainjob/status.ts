@@ -4,11 +4,11 @@ import type { JobSet } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
 import {
   EVENT_REASONS,
-  JOBSET_CONDITIONS,
   TRAINJOB_CONDITIONS,
   TRAINJOB_MESSAGES,
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
+import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import {

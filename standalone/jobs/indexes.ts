@@ -1,6 +1,6 @@
 /** Sets of completion indexes as text: `0,2-4` (Kubernetes batch/v1): pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
-import { JOB_KEYS } from "../../crds/names.ts";
+import { JOB_KEYS } from "../../crds/job_names.ts";
 
 /** Most indexes that a Job has. */
 const MAX_INDEX = 100_000;

@@ -1,6 +1,6 @@
 /** Decision about a Job: from its state and its pods to a plan. Pure. */
 import type { Job, Pod } from "../../crds/kubernetes.ts";
-import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/names.ts";
+import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/job_names.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { type ConditionUpdate, findCondition, setCondition } from "../../kube/conditions.ts";
 import type { EventText } from "../../kube/events.ts";

@@ -1,7 +1,7 @@
 /** Job reconciler: observes, decides and acts. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
-import { JOB_CONTROLLER } from "../../crds/names.ts";
+import { JOB_CONTROLLER } from "../../crds/job_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
-import { JOB_KEYS, JOB_REASONS } from "../../crds/names.ts";
+import { JOB_KEYS, JOB_REASONS } from "../../crds/job_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { isConflict, isInvalid, isNotFound } from "../../kube/errors.ts";

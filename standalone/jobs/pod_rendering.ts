@@ -1,6 +1,7 @@
 /** Rendering of a Job's pods. Pure. */
 import type { Container, EnvVar, Job, ObjectMeta, Pod } from "../../crds/kubernetes.ts";
-import { COMPLETION_INDEX_ENV, DNS_LABEL_MAX, JOB_KEYS } from "../../crds/names.ts";
+import { DNS_LABEL_MAX } from "../../crds/names.ts";
+import { COMPLETION_INDEX_ENV, JOB_KEYS } from "../../crds/job_names.ts";
 import { SUFFIX_LENGTH } from "../../crds/random_suffix.ts";
 import { controllerReference } from "../../kube/owner_references.ts";
 

@@ -1,6 +1,6 @@
 /** Reading of a Job's pods: phase, tracking, times. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
-import { JOB_KEYS } from "../../crds/names.ts";
+import { JOB_KEYS } from "../../crds/job_names.ts";
 
 /** Whether the Job controller has not counted the pod for good yet. */
 export function isTracked(pod: Pod): boolean {

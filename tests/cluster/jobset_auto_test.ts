@@ -1,7 +1,8 @@
 /** `--jobset auto` beside upstream's JobSet controller: each leaves the other's JobSets alone. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import { MANAGER } from "../../crds/names.ts";
+import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import type { AuditEvent } from "./control_plane/audit.ts";

@@ -7,15 +7,13 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
+import { LABELS, MANAGER, PUSH_AUDIENCE } from "../../crds/names.ts";
+import { JOB_KEYS } from "../../crds/job_names.ts";
 import {
-  JOB_KEYS,
   JOBSET_API_VERSION,
   JOBSET_KEYS,
-  LABELS,
-  MANAGER,
   MILEPOST_JOBSET_CONTROLLER,
-  PUSH_AUDIENCE,
-} from "../../crds/names.ts";
+} from "../../crds/jobset_names.ts";
 import { KubeError } from "../../kube/errors.ts";
 import type { KubeMeta } from "../../kube/resource.ts";
 import { requestToken, trainJob } from "../support/standalone.ts";

@@ -2,7 +2,8 @@
 import type { Rendered } from "../../controller/runtime/render.ts";
 import { problemsSummary } from "../../crds/field_problem.ts";
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
-import { JOBSET_API_VERSION, LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { ClusterTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
 import type { JobSet } from "../../crds/jobset.ts";

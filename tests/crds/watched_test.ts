@@ -1,6 +1,7 @@
 /** Tests of `crds/watched.ts`: the part of each object that the caches keep. */
 import assert from "node:assert/strict";
-import { LAST_APPLIED, MILEPOST_JOBSET_CONTROLLER } from "../../crds/names.ts";
+import { LAST_APPLIED } from "../../crds/names.ts";
+import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import { mayBeChild, WATCHED } from "../../crds/watched.ts";
 
 /** A JobSet with one job, as the API server has it. */

@@ -1,6 +1,8 @@
 /** Check of a JobSet for a trial's primary pod and training container. Pure. */
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
-import { EVENT_REASONS, JOB_KEYS, JOBSET_KEYS, LABELS } from "../../crds/names.ts";
+import { EVENT_REASONS, LABELS } from "../../crds/names.ts";
+import { JOB_KEYS } from "../../crds/job_names.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
 /** Labels that no template has, since controllers or webhooks add them to pods. */

@@ -2,7 +2,8 @@
 import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { JOB_CONDITIONS, JOB_KEYS, OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
+import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
+import { JOB_CONDITIONS, JOB_KEYS } from "../../../crds/job_names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import type { KubeClient } from "../../../kube/client.ts";

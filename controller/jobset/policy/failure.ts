@@ -1,7 +1,8 @@
 /** Failure policy of a JobSet. Pure. */
 import { RE2JS } from "re2js";
 import type { FailurePolicyRule, JobSetStatus } from "../../../crds/jobset.ts";
-import { JOB_CONDITIONS, JOBSET_REASONS as REASONS } from "../../../crds/names.ts";
+import { JOB_CONDITIONS } from "../../../crds/job_names.ts";
+import { JOBSET_REASONS as REASONS } from "../../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { replicatedJobOf } from "../buckets.ts";

@@ -1,6 +1,6 @@
 /** Time to live of a finished JobSet. Pure. */
 import type { JobSetStatus } from "../../../crds/jobset.ts";
-import { JOBSET_CONDITIONS } from "../../../crds/names.ts";
+import { JOBSET_CONDITIONS } from "../../../crds/jobset_names.ts";
 import type { Condition } from "../../../crds/kubernetes.ts";
 
 /** Returns the condition that ended the JobSet, if there is one. */

@@ -1,7 +1,8 @@
 /** ML policy torch: the variables of torchrun. */
 import { type FieldProblem, invalid } from "../../../crds/field_problem.ts";
 import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
-import { JOB_KEYS, RENDEZVOUS_PORT, STEPS, TORCH_ENV } from "../../../crds/names.ts";
+import { RENDEZVOUS_PORT, STEPS, TORCH_ENV } from "../../../crds/names.ts";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
 import {
   containersOf,
   type Draft,

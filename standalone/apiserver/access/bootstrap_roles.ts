@@ -1,5 +1,6 @@
 /** Default roles and bindings, created at the first start under the names that Kubernetes gives them. */
-import { JOBSET_GROUP, TRAINER_GROUP } from "../../../crds/names.ts";
+import { TRAINER_GROUP } from "../../../crds/names.ts";
+import { JOBSET_GROUP } from "../../../crds/jobset_names.ts";
 import { RBAC_GROUP } from "../storage/resource_keys.ts";
 
 /** A role or binding to create. */

@@ -7,7 +7,7 @@ import {
   textAt,
   textMapAt,
 } from "../../../crds/json.ts";
-import { JOB_KEYS } from "../../../crds/names.ts";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { type Authorizer } from "../access/authorizer.ts";
 import { checkEscalation } from "../access/escalation.ts";
 import * as field from "../../../crds/status_cause.ts";

@@ -1,6 +1,6 @@
 /** Failure and success of a Job, with the reason (Kubernetes batch/v1). Pure. */
 import type { Job, Pod } from "../../../crds/kubernetes.ts";
-import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/names.ts";
+import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/job_names.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { parseIndexes } from "../indexes.ts";
 import { isActive, isTracked, restartsOf } from "../pods.ts";

@@ -1,11 +1,7 @@
 /** Comparable form of an observation, without the values that differ between any two runs. Pure. */
 import { parse as parseYaml } from "yaml";
-import {
-  ANNOTATIONS,
-  LABELS,
-  MILEPOST_JOBSET_CONTROLLER,
-  RUNTIME_SNAPSHOT_KEY,
-} from "../../../crds/names.ts";
+import { ANNOTATIONS, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../../crds/names.ts";
+import { MILEPOST_JOBSET_CONTROLLER } from "../../../crds/jobset_names.ts";
 import type { Answer } from "./answers.ts";
 import type { AnyObject } from "./cluster_view.ts";
 import type { Observation } from "./perform.ts";

@@ -1,7 +1,7 @@
 /** Behaviour of the built-in executor, by numbered cases that follow upstream's controller. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { JOBSET_KEYS } from "../../../crds/names.ts";
+import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { invalid } from "../memory_cluster.ts";
 import { jobSet, replicated, World } from "./world.ts";
 

@@ -2,7 +2,7 @@
 import { deepEqual, equal, throws } from "node:assert/strict";
 import type { FailurePolicyRule, JobSetSpec, ReplicatedJobStatus } from "../../../crds/jobset.ts";
 import type { Job } from "../../../crds/kubernetes.ts";
-import { JOBSET_KEYS } from "../../../crds/names.ts";
+import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { bucketJobs, isJobReady } from "../../../controller/jobset/buckets.ts";
 import {
   CHANGES,

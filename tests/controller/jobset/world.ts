@@ -4,7 +4,7 @@ import { jobSetSchema } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { Job } from "../../../crds/kubernetes.ts";
-import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "../../../crds/names.ts";
+import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "../../../crds/jobset_names.ts";
 import { createJobSetReconciler, jobSetJobIndexes } from "../../../controller/jobset/reconciler.ts";
 import type { EventText } from "../../../kube/events.ts";
 import { Driver } from "../../support/drive.ts";

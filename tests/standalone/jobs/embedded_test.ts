@@ -7,7 +7,7 @@ import {
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
-import { JOB_KEYS } from "../../../crds/names.ts";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { createClient } from "../../../kube/http_client.ts";
 import { systemClock as clock } from "../../../kube/clock.ts";

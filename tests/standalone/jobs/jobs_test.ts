@@ -1,7 +1,7 @@
 /** Tests of the embedded Job controller, as users of Jobs see it. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { JOB_KEYS } from "../../../crds/names.ts";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { indexed, job, World } from "./world.ts";
 
 const DONE = ["SuccessCriteriaMet=True/CompletionsReached", "Complete=True/CompletionsReached"];

@@ -1,7 +1,7 @@
 /** Tests of the Job controller's pure parts, by tables (Kubernetes batch/v1). */
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { Pod } from "../../../crds/kubernetes.ts";
-import { JOB_KEYS } from "../../../crds/names.ts";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { decideJob } from "../../../standalone/jobs/job_decision.ts";
 import { formatIndexes, indexOf, parseIndexes } from "../../../standalone/jobs/indexes.ts";
 import { takeAccount } from "../../../standalone/jobs/policy/accounting.ts";
