@@ -18,10 +18,10 @@ import type { StreamSlots } from "../../http/limits/stream_limits.ts";
 import { createReservedBudget } from "../../http/limits/reserved_budget.ts";
 import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
 import { runEventLoop } from "../../http/event_stream.ts";
-import { createFeeds } from "../../status/reading/status_feeds.ts";
+import { createJobFeeds } from "../../http/replicas/job_feeds.ts";
 import type { ForwardClient } from "../../status/replicas/forward_client.ts";
 import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
-import { createOwnerPoll } from "../../status/replicas/owner_poll.ts";
+import { createOwnerPoll } from "../../http/replicas/owner_poll.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import type { Caches } from "./caches.ts";
 import type { FindJob } from "./status_endpoint.ts";
@@ -90,7 +90,7 @@ function createFollow(options: ObservationServingOptions) {
     forward: forward.readChanges,
     clock,
   });
-  const feeds = createFeeds({ poll, clock, valueOf: ({ cursor }) => cursor });
+  const feeds = createJobFeeds({ poll, clock, select: ({ cursor }) => cursor });
   /** By the UID of the job; never more keys than streams. */
   const listeners = new Map<string, Set<() => void>>();
   const stops = [...caches.byKind.values()].map(({ jobs }) =>

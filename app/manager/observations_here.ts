@@ -9,8 +9,8 @@ import type { ObservationAsk } from "../../katib/api/owner_requests.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { PollOwner } from "../../status/reading/status_feeds.ts";
-import { createWaitingPolls, type WaitingPolls } from "../../status/reading/waiting_polls.ts";
+import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
+import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
 import type { AnswerAsk } from "../../status/replicas/forward_asks.ts";
 
 /** Answers about observations on the replica that owns the state. */
@@ -23,7 +23,7 @@ export interface ObservationsHere {
   /** The same for a question as another replica sends it. */
   readonly answerForwarded: AnswerAsk;
   /** Returns the observations that differ from their cursors; undefined if no term runs here. */
-  readonly poll: PollOwner;
+  readonly poll: PollOwner<JobVersion>;
   /** Stops following changes and ends all waits. */
   close(): void;
 }
@@ -34,7 +34,7 @@ const MAX_JOBS = 100_000;
 /** Answers of one term. */
 interface TermAnswers {
   readonly source: ObservationSource;
-  readonly polls: WaitingPolls;
+  readonly polls: WaitingPolls<JobVersion>;
   close(): void;
 }
 

@@ -8,7 +8,8 @@ import type { Leadership } from "../../kube/leadership.ts";
 import type { AcceptPush, OwnerAnswer, Push } from "../chain/exchange.ts";
 import { createHeldStatuses, type HeldStatuses } from "../reading/held_statuses.ts";
 import type { WatchedJobs } from "../reading/job_ends.ts";
-import type { PollOwner } from "../reading/status_feeds.ts";
+import type { PollOwner } from "../../http/replicas/owner_poll.ts";
+import type { Reading } from "../reading/reading.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
 import { createStatusWriter } from "./status_writer.ts";
 
@@ -55,7 +56,7 @@ interface TermState {
 export interface OwnedState {
   readonly accept: AcceptPush;
   /** Reads the newest statuses of jobs; undefined if no term runs here. */
-  readonly poll: PollOwner;
+  readonly poll: PollOwner<Reading>;
   /** Number of jobs with unwritten progress. */
   pending(): number;
   /** Age of the oldest unwritten progress, in seconds. */

@@ -5,10 +5,10 @@ import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Push } from "../chain/exchange.ts";
 import type { JobStatus, Reading } from "./reading.ts";
-import { createWaitingPolls, type WaitingPolls } from "./waiting_polls.ts";
+import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
 
 /** The newest status by job, for the readers of one term. */
-export interface HeldStatuses extends Pick<WaitingPolls, "poll" | "close"> {
+export interface HeldStatuses extends Pick<WaitingPolls<Reading>, "poll" | "close"> {
   /** A push was taken: it is the newest of its job now. */
   put(push: Push): void;
   /** The job is gone. */

@@ -4,10 +4,10 @@ import type { Clock } from "../../kube/clock.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
 import type { ForwardClient } from "../replicas/forward_client.ts";
 import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
-import { createOwnerPoll } from "../replicas/owner_poll.ts";
+import { createOwnerPoll, type PollOwner } from "../../http/replicas/owner_poll.ts";
 import type { ReadingParts } from "./read_stages.ts";
 import type { JobStatus, Reading } from "./reading.ts";
-import { createStatusFeeds, type PollOwner } from "./status_feeds.ts";
+import { createJobFeeds } from "../../http/replicas/job_feeds.ts";
 import { createStreamSlots } from "../../http/limits/stream_limits.ts";
 import { createJobEnds, type JobEnds, type WatchedJobs } from "./job_ends.ts";
 
@@ -21,7 +21,7 @@ export interface ReadServingOptions {
   /** Called with the number of open streams after each change. */
   readonly onOpenStreams: (open: number) => void;
   /** Reads this replica's own state. */
-  readonly pollHere: PollOwner;
+  readonly pollHere: PollOwner<Reading>;
   /** Locates the owner. */
   readonly leader: LeaderLocator;
   /** Reads the owner's state on another replica. */
@@ -47,8 +47,9 @@ function answerOf(readings: readonly Reading[] | undefined): OwnersAnswer | unde
 export function serveReads(options: ReadServingOptions): ReadServing {
   const { clock, pollHere, leader, forward } = options;
   const ends = createJobEnds(options.jobs);
-  const feeds = createStatusFeeds({
+  const feeds = createJobFeeds({
     poll: createOwnerPoll({ leader, pollHere, forward, clock }),
+    select: ({ status }: Reading) => status,
     clock,
   });
   const read = createOwnerRouter<JobRef, OwnersAnswer>({

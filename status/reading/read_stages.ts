@@ -10,15 +10,15 @@ import {
   type Stage,
   type StageRun,
 } from "../chain/exchange.ts";
-import { type ReadAnswer, type ReadStatus, statusView } from "./reading.ts";
+import { type JobStatus, type ReadAnswer, type ReadStatus, statusView } from "./reading.ts";
 import type { AcceptDeadline } from "../chain/handover.ts";
-import type { StatusFeeds } from "./status_feeds.ts";
+import type { JobFeeds } from "../../http/replicas/job_feeds.ts";
 import type { StreamSlots } from "../../http/limits/stream_limits.ts";
 
 /** Parts of reading. */
 export interface ReadingParts {
   readonly read: ReadStatus;
-  readonly feeds: Pick<StatusFeeds, "follow">;
+  readonly feeds: Pick<JobFeeds<JobStatus>, "follow">;
   readonly slots: StreamSlots;
   /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
   readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;

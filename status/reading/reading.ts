@@ -1,6 +1,7 @@
 /** Readings of a job's status, and which of two is newer. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { JobVersion } from "../../http/replicas/owner_poll.ts";
 import type { Refused } from "../../http/replicas/owner_router.ts";
 
 /** The newest that is known of a job. */
@@ -12,19 +13,10 @@ export interface JobStatus {
   readonly pod?: string | undefined;
 }
 
-/** The state of one job at its owner. */
-export interface Reading {
-  readonly uid: string;
-  /** Changes with the status, and with the owner; nothing else may be made of it. */
-  readonly cursor: string;
+/** The status of one job at its owner. */
+export interface Reading extends JobVersion {
   /** Absent if nothing was pushed yet. */
   readonly status?: JobStatus | undefined;
-}
-
-/** Question about one job: for everything, or only for what differs from the cursor's state. */
-export interface ReadEntry {
-  readonly job: JobRef;
-  readonly cursor?: string | undefined;
 }
 
 /** The owner's answer to a reader. */

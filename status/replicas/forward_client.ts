@@ -26,7 +26,7 @@ import {
 } from "./forwarding.ts";
 import type { ForwardTarget } from "../../http/replicas/terms.ts";
 import type { CallBounds } from "../../http/replicas/calls.ts";
-import type { PollAsk } from "./owner_poll.ts";
+import type { PollAsk } from "../../http/replicas/owner_poll.ts";
 import type { Reading } from "../reading/reading.ts";
 
 /** Options of {@link createForwardClient}. */

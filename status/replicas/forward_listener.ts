@@ -24,13 +24,13 @@ import {
 } from "./forwarding.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "../../http/replicas/terms.ts";
 import type { Reading } from "../reading/reading.ts";
-import type { PollOwner } from "../reading/status_feeds.ts";
+import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
 
 /** Answers about observations. */
 export interface ForwardedObservations {
   readonly answerHere: AnswerAsk;
   /** Returns which of them changed. */
-  readonly pollHere: PollOwner;
+  readonly pollHere: PollOwner<JobVersion>;
 }
 
 /** Options of {@link startForwardListener}. */
@@ -47,7 +47,7 @@ export interface ForwardListenerOptions {
   readonly term: () => OwnTerm;
   readonly acceptHere: AcceptPush;
   /** Reads this replica's own state. */
-  readonly pollHere: PollOwner;
+  readonly pollHere: PollOwner<Reading>;
   /** Absent if the replica has no observation API. */
   readonly observations?: ForwardedObservations | undefined;
   readonly clock: Clock;
@@ -103,13 +103,15 @@ function createPushJudge(
 
 /** Answers one forwarded read, as soon as there is something new. */
 function createReadJudge(
-  { kinds, term, pollHere }: Pick<ForwardListenerOptions, "kinds" | "term" | "pollHere">,
+  { kinds, term, pollHere }: Pick<ForwardListenerOptions, "kinds" | "term"> & {
+    readonly pollHere: PollOwner<JobVersion>;
+  },
 ): Judge {
   const decode = createReadDecoder(kinds);
   return async (
     bytes,
     signal,
-  ): Promise<ForwardAnswer | { readings: readonly Reading[] } | undefined> => {
+  ): Promise<ForwardAnswer | { readings: readonly JobVersion[] } | undefined> => {
     const ask = decode(bytes);
     if (ask === undefined) return undefined;
     const refusal = termRefusal(term(), ask.transitions);

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
-import type { PollAsk } from "./owner_poll.ts";
+import type { JobVersion, PollAsk } from "../../http/replicas/owner_poll.ts";
 import type { Reading } from "../reading/reading.ts";
 
 /** Path to which reads are forwarded, with POST. */
@@ -79,7 +79,9 @@ const answerSchema = z.object({
  * Returns the readings that one answer has room for, at least one. A caller that asks again with the new
  * cursors, and puts the jobs that had news last, gets the rest.
  */
-export function readingsThatFit(readings: readonly Reading[]): { readings: readonly Reading[] } {
+export function readingsThatFit(
+  readings: readonly JobVersion[],
+): { readings: readonly JobVersion[] } {
   let bytes = 0;
   const end = readings.findIndex((reading) => {
     if (bytes > ANSWER_SOFT_BYTES) return true;

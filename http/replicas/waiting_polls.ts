@@ -1,42 +1,42 @@
 /** Polls that wait at the owner, for one term, until the state of a job changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { ReadEntry, Reading } from "./reading.ts";
+import type { JobVersion, PollEntry } from "./owner_poll.ts";
 
 /** Polls, which resolve at once or when something changes. */
-export interface WaitingPolls {
-  /** The state of the job of that UID is another now. */
+export interface WaitingPolls<State extends JobVersion> {
+  /** Records that the state of the job of that UID has changed. */
   changed(uid: string): void;
   /**
-   * Returns the jobs whose state is not the one of their cursor; if there are none, waits for up to
-   * `waitMs` milliseconds until there are. Returns what there is when `signal` aborts, or the term
-   * ends. Never throws.
+   * Returns the jobs whose state is not that of their cursor; if there are none, waits for up to `waitMs`
+   * milliseconds until there are. Returns what there is when `signal` aborts, or the term ends. Never
+   * throws.
    */
   poll(
-    entries: readonly ReadEntry[],
+    entries: readonly PollEntry[],
     waitMs: number,
     signal: AbortSignal,
-  ): Promise<readonly Reading[]>;
+  ): Promise<readonly State[]>;
   /** Ends the term: polls that wait resolve, and later ones do not wait. */
   close(): void;
 }
 
-/** Creates {@link WaitingPolls} over what `read` says of a job now. */
-export function createWaitingPolls(
-  { read, clock }: { readonly read: (job: JobRef) => Reading; readonly clock: Clock },
-): WaitingPolls {
+/** Creates {@link WaitingPolls}; `read` returns the present state of a job. */
+export function createWaitingPolls<State extends JobVersion>(
+  { read, clock }: { readonly read: (job: JobRef) => State; readonly clock: Clock },
+): WaitingPolls<State> {
   /** Waiting polls by the UID of their job. */
   const waiting = new Map<string, Set<() => void>>();
   const closed = new AbortController();
 
-  const changed = (entries: readonly ReadEntry[]): Reading[] =>
+  const changed = (entries: readonly PollEntry[]): State[] =>
     entries.flatMap(({ job, cursor }) => {
-      const reading = read(job);
-      return reading.cursor === cursor ? [] : [reading];
+      const state = read(job);
+      return state.cursor === cursor ? [] : [state];
     });
 
-  /** Calls `ring` at the next change of one of the jobs. Returns how to stop that. */
-  function listen(entries: readonly ReadEntry[], ring: () => void): () => void {
+  /** Calls `ring` at the next change of one of the jobs. Returns a function that stops this. */
+  function listen(entries: readonly PollEntry[], ring: () => void): () => void {
     for (const { job: { uid } } of entries) {
       const rings = waiting.get(uid) ?? new Set();
       waiting.set(uid, rings.add(ring));

@@ -1,26 +1,16 @@
-/** Feeds of the jobs that streams of this replica read: one feed a job, many jobs a call to the owner. */
+/** Feeds of the jobs that streams of this replica follow: one feed a job, many jobs a call to the owner. */
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
-import type { JobStatus, ReadEntry, Reading } from "./reading.ts";
+import type { JobVersion, PollOwner } from "./owner_poll.ts";
 
-/**
- * Asks the owner, wherever it is, for what differs from the cursors; it may wait up to `waitMs` until
- * something does. Returns undefined if there is no owner, or no answer.
- */
-export type PollOwner = (
-  entries: readonly ReadEntry[],
-  waitMs: number,
-  signal: AbortSignal,
-) => Promise<readonly Reading[] | undefined>;
-
-/** Options of {@link createFeeds}. */
-export interface FeedsOptions<Value> {
-  readonly poll: PollOwner;
-  /** Returns what followers get of a reading; undefined: nothing. */
-  readonly valueOf: (reading: Reading) => Value | undefined;
+/** Options of {@link createJobFeeds}. */
+export interface JobFeedsOptions<State extends JobVersion, Value> {
+  readonly poll: PollOwner<State>;
+  /** Returns what followers get of a state; undefined: nothing. */
+  readonly select: (state: State) => Value | undefined;
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
@@ -28,22 +18,19 @@ export interface FeedsOptions<Value> {
   readonly jobsPerCall?: number;
 }
 
-/** Options of {@link createStatusFeeds}. */
-export type StatusFeedsOptions = Omit<FeedsOptions<JobStatus>, "valueOf">;
-
 /** Feeds by job. */
-export interface Feeds<Value> {
-  /** Calls the listener with the job's value and each newer one. Returns how to stop that. */
+export interface JobFeeds<Value> {
+  /** Calls the listener with the job's value and each newer one. Returns a function that stops this. */
   follow(job: JobRef, listener: (value: Value) => void): () => void;
-  /** Jobs that are followed. */
+  /** Returns the number of jobs that are followed. */
   jobs(): number;
   /** Ends every feed; resolves when nothing runs any more. */
   close(): Promise<void>;
 }
 
-/** How long the owner may wait for news, in milliseconds. */
+/** Longest time for which the owner waits for news, in milliseconds. */
 const POLL_MS = 10_000;
-/** Between two calls of a group at the least, in milliseconds: news that come together go together. */
+/** Shortest time between two calls of a group, in milliseconds: news that come together go together. */
 const PACE_MS = 50;
 /** Pauses after calls without an answer. */
 const RETRY = { firstMs: 200, longestMs: 4000 } as const;
@@ -60,44 +47,38 @@ interface Group<Value> {
   readonly kind: JobKind;
   /** By UID; those that had news last stand last. */
   readonly feeds: Map<string, Feed<Value>>;
-  /** Breaks off the call under way: there is a new follower, or none is left. */
+  /** Breaks off the call under way: a job was added, or no follower is left. */
   cut: () => void;
   isRunning: boolean;
   running: Promise<void>;
 }
 
-/** The newest statuses by job. */
-export type StatusFeeds = Feeds<JobStatus>;
-
-/** Creates {@link StatusFeeds}; nothing runs without a follower. */
-export function createStatusFeeds(options: StatusFeedsOptions): StatusFeeds {
-  return createFeeds({ ...options, valueOf: ({ status }) => status });
-}
-
 /** Passes the news of an answer on; jobs with news go to the end of the line. */
-function deliver<Value>(
+function deliver<State extends JobVersion, Value>(
   group: Group<Value>,
-  readings: readonly Reading[],
-  valueOf: FeedsOptions<Value>["valueOf"],
+  states: readonly State[],
+  select: JobFeedsOptions<State, Value>["select"],
 ): void {
-  for (const reading of readings) {
-    const { uid, cursor } = reading;
+  for (const state of states) {
+    const { uid, cursor } = state;
     const feed = group.feeds.get(uid);
     if (feed === undefined) continue;
     feed.cursor = cursor;
     group.feeds.delete(uid);
     group.feeds.set(uid, feed);
-    const value = valueOf(reading);
+    const value = select(state);
     if (value === undefined) continue;
     feed.latest = value;
     for (const listener of feed.listeners) listener(value);
   }
 }
 
-/** Creates {@link Feeds}; nothing runs without a follower. */
-export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
-  const { poll, valueOf, clock, random = Math.random, jobsPerCall = 500 } = options;
-  const log = getLogger(["milepost", "status"]);
+/** Creates {@link JobFeeds}; nothing runs without a follower. */
+export function createJobFeeds<State extends JobVersion, Value>(
+  options: JobFeedsOptions<State, Value>,
+): JobFeeds<Value> {
+  const { poll, select, clock, random = Math.random, jobsPerCall = 500 } = options;
+  const log = getLogger(["milepost", "http"]);
   const groups = new Set<Group<Value>>();
   const byUid = new Map<string, { readonly feed: Feed<Value>; readonly group: Group<Value> }>();
   const closed = new AbortController();
@@ -107,14 +88,14 @@ export function createFeeds<Value>(options: FeedsOptions<Value>): Feeds<Value> {
     const over = new AbortController();
     group.cut = () => over.abort();
     const entries = [...group.feeds.values()].map(({ job, cursor }) => ({ job, cursor }));
-    const readings = await poll(entries, POLL_MS, over.signal).catch((error: unknown) => {
+    const states = await poll(entries, POLL_MS, over.signal).catch((error: unknown) => {
       log.error("cannot read the state of jobs from its owner; retrying", {
         problem: messageOf(error),
       });
       return undefined;
     });
-    if (readings !== undefined) deliver(group, readings, valueOf);
-    if (readings !== undefined || over.signal.aborted) return undefined;
+    if (states !== undefined) deliver(group, states, select);
+    if (states !== undefined || over.signal.aborted) return undefined;
     return backoffMs(failures + 1, RETRY, random);
   }
 
