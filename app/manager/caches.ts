@@ -8,18 +8,10 @@ import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { mayBeChild, WATCHED, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { jobKeyOf } from "../../trials/plan/claim.ts";
+import { trialIndexes } from "../../katib/trials/cached_trial.ts";
 import { createInformer, type Informer, type InformerOptions } from "../../kube/informer.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
-
-/** Names of indexes. */
-export const INDEXES = {
-  /** Trials by their name, in all namespaces. */
-  name: "name",
-  /** Trials by `namespace/name` of the job that they make. */
-  job: "job",
-} as const;
 
 /** Options of {@link createCaches}. */
 export interface CacheOptions {
@@ -58,10 +50,7 @@ export function createCaches(options: CacheOptions) {
       clock,
       kind: WATCHED.trial,
       onRestart: (cause) => options.onRestart(WATCHED.trial.plural, cause),
-      indexes: {
-        [INDEXES.name]: ({ metadata }) => [metadata.name ?? ""],
-        [INDEXES.job]: (trial) => [jobKeyOf(trial)],
-      },
+      indexes: trialIndexes,
     }),
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),

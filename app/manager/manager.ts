@@ -175,8 +175,9 @@ export async function startManager(
   cleanup.defer(() => admission.close(STOP.closeMs));
   const pushes = configuration.featureGates.trainJobProgress
     ? await servePushes({
-      context,
-      parts,
+      ...context,
+      ...parts,
+      observations: () => parts.recording?.trials.observations,
       replicaHost: replicaHost(configuration.bindAddress, environment, machine),
     })
     : undefined;

@@ -7,7 +7,7 @@ import { createEventRecorder, type EventRecorder } from "../../kube/events.ts";
 import { createLeadership, type Leadership } from "../../kube/leadership.ts";
 import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
-import { type Caches, createCaches, INDEXES } from "./caches.ts";
+import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
 import { type Metrics, sinkMetrics } from "./metrics.ts";
@@ -131,7 +131,6 @@ async function recordingOf(
     client,
     jobs: caches.byKind,
     trials: caches.trials,
-    indexes: INDEXES,
     jobSets: caches.jobSets,
     clock,
     adopted: () =>

@@ -1,17 +1,21 @@
 /** Wiring of pushes: the status endpoint of this replica, and forwarding to the owner of the state. */
 import { MANAGER } from "../../crds/names.ts";
-import type { ObservationApi } from "../../katib/api/observation_api.ts";
 import type { HttpHandler } from "../../http/message.ts";
 import type { ReplicaTls } from "../../http/replicas/calls.ts";
+import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
+import type { ObservationApi } from "../../katib/api/observation_api.ts";
+import { serveObservations } from "../../katib/api/observation_serving.ts";
+import {
+  createOwnedObservations,
+  type OwnedObservations,
+} from "../../katib/api/owned_observations.ts";
+import type { ObservationSource } from "../../katib/api/source.ts";
+import { serveReads } from "../../status/reading/read_serving.ts";
 import { createForwardClient } from "../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../status/replicas/forward_listener.ts";
-import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
 import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import { addressText } from "./replica.ts";
-import { serveObservations } from "./observations.ts";
-import { createObservationsHere, type ObservationsHere } from "./observations_here.ts";
-import { serveReads } from "../../status/reading/read_serving.ts";
 import { serveStatus } from "./serving.ts";
 import { createFindJob, createStatusEndpoint } from "./status_endpoint.ts";
 
@@ -31,11 +35,14 @@ export interface PushServing {
   close(deadlineMs: number): Promise<void>;
 }
 
-/** Options of {@link servePushes}. */
-export interface PushServingOptions {
-  readonly context: ManagerContext;
-  readonly parts: ManagerParts;
-  /** Under which other replicas reach this one. */
+/** Dependencies of {@link servePushes}. */
+export interface PushServingOptions
+  extends
+    Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics">,
+    Pick<ManagerParts, "caches" | "certificates" | "leadership" | "owned"> {
+  /** Returns the observation logs of the term that runs here; undefined if none does. */
+  readonly observations: () => ObservationSource | undefined;
+  /** Host under which other replicas reach this one. */
   readonly replicaHost: string;
 }
 
@@ -50,10 +57,9 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
   ca: caBundle,
 });
 
-/** Listens for pushes that other replicas forward. */
-async function listenForForwards(options: PushServingOptions, here: ObservationsHere) {
-  const { context: { kinds, configuration, clock }, parts } = options;
-  const { certificates, leadership, owned } = parts;
+/** Listens for calls that other replicas forward. */
+async function listenForForwards(options: PushServingOptions, observations: OwnedObservations) {
+  const { kinds, configuration, clock, certificates, leadership, owned } = options;
   const listener = await startForwardListener({
     kinds,
     port: configuration.forwardPort,
@@ -66,7 +72,7 @@ async function listenForForwards(options: PushServingOptions, here: Observations
     }),
     acceptHere: owned.accept,
     pollHere: owned.poll,
-    observations: { answerHere: here.answerForwarded, pollHere: here.poll },
+    observations: { answerHere: observations.answerForwarded, pollHere: observations.poll },
     clock,
   });
   const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
@@ -74,9 +80,8 @@ async function listenForForwards(options: PushServingOptions, here: Observations
 }
 
 function createForwarder(
-  { context: { kinds, configuration, clock, metrics }, parts }: PushServingOptions,
+  { kinds, configuration, clock, metrics, certificates }: PushServingOptions,
 ) {
-  const { certificates } = parts;
   const { serviceName: service, namespace } = configuration;
   const client = createForwardClient({
     kinds,
@@ -96,13 +101,14 @@ function byPath(api: ObservationApi, pushes: HttpHandler): HttpHandler {
 
 /** Starts to accept pushes. Leaves nothing running if it throws. */
 export async function servePushes(options: PushServingOptions): Promise<PushServing> {
-  const { context, parts } = options;
-  const { configuration, clock } = context;
-  const { owned } = parts;
+  const { kinds, client, clock, configuration, metrics, caches, certificates, leadership, owned } =
+    options;
   await using cleanup = new AsyncDisposableStack();
-  const here = createObservationsHere(context, () => parts.recording?.trials.observations);
-  cleanup.defer(here.close);
-  const forwards = configuration.leaderElect ? await listenForForwards(options, here) : undefined;
+  const observations = createOwnedObservations({ kinds, clock, current: options.observations });
+  cleanup.defer(observations.close);
+  const forwards = configuration.leaderElect
+    ? await listenForForwards(options, observations)
+    : undefined;
   let closeMs = 0;
   cleanup.defer(() => forwards?.listener.close(closeMs));
   const forwarder = createForwarder(options);
@@ -111,43 +117,54 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forwarder.stop();
     forwarder.client.close();
   });
-  const { forward, read } = forwarder.client;
   const reading = serveReads({
-    jobs: parts.caches.byKind,
+    jobs: caches.byKind,
     clock,
     maxStreams: {
       total: configuration.maxStreams,
       perSubject: configuration.maxStreamsPerSubject,
     },
-    onOpenStreams: (open) => context.metrics.openStreams.set(open),
+    onOpenStreams: (open) => metrics.openStreams.set(open),
     pollHere: owned.poll,
-    leader: parts.leadership,
-    forward: read,
+    leader: leadership,
+    forward: forwarder.client.read,
   });
   cleanup.defer(() => reading.close());
   const endpoint = createStatusEndpoint({
-    ...context,
-    caches: parts.caches,
+    kinds,
+    client,
+    caches,
+    clock,
+    configuration,
+    metrics,
     accept: createOwnerRouter({
-      leader: parts.leadership,
+      leader: leadership,
       acceptHere: owned.accept,
-      forward,
+      forward: forwarder.client.forward,
       clock,
     }),
     reading,
   });
   cleanup.defer(() => endpoint.close());
   const api = serveObservations({
-    ...context,
-    ...parts,
-    ...reading,
+    kinds,
+    client,
+    clock,
+    reviewsPerSecond: configuration.tokenReviewQps,
+    jobs: caches.byKind,
+    trials: caches.trials,
     peers: endpoint.peers,
-    findJob: createFindJob({ ...context, ...parts }),
-    here,
+    slots: reading.slots,
+    findJob: createFindJob({ client, caches, clock }),
+    leader: leadership,
+    owned: observations,
     forward: forwarder.client,
+    onJobEnd: reading.onJobEnd,
+    onRead: (kind, result) => metrics.reads.inc({ kind, result }),
+    onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
   cleanup.defer(() => api.close());
-  const server = await serveStatus({ ...context, ...parts }, {
+  const server = await serveStatus({ configuration, certificates, clock }, {
     handler: byPath(api, endpoint.handler),
     refuses: endpoint.peers.refuseConnection,
   });

@@ -22,7 +22,7 @@ import type { Adapter } from "./adapter.ts";
 import { type AdapterOptions, createAdapter } from "./create_adapter.ts";
 
 /** Options of {@link createTrialRecording}. */
-export interface TrialRecordingOptions extends Pick<PlanCacheOptions, "trials" | "indexes"> {
+export interface TrialRecordingOptions {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly jobs: PlanCacheOptions["jobs"] & JobSetChecks["jobs"];
@@ -106,7 +106,6 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
     trials,
     client,
     clock,
-    indexes: options.indexes,
     settings: () => ({
       adopted: options.adopted(),
       namesOnly: sink.knowsTrialsByNameAlone,

@@ -6,9 +6,12 @@ import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
 import type { Access, Reader } from "./observation_access.ts";
 import type { ApiRefusal } from "./answers.ts";
 import type { ObservationAnswer, ObservationAsk } from "./owner_requests.ts";
+import type { JobEnd } from "../../http/event_stream.ts";
+import { peerKey } from "../../http/limits/peer_key.ts";
+import type { Peers } from "../../http/limits/peers.ts";
+import type { StreamSlots } from "../../http/limits/stream_limits.ts";
 import type { HttpRequest } from "../../http/message.ts";
 import type { ObservationQuery } from "./observation_query.ts";
-import type { RunWatch } from "./stream.ts";
 import { type ReaderToken, readerToken } from "./token.ts";
 
 /** A job by name. */
@@ -19,26 +22,17 @@ export function jobText({ kind, namespace, name }: JobName): string {
   return `${kind.kind} ${namespace}/${name}`;
 }
 
-/** Record of peer addresses; times are monotonic, in milliseconds. */
-export interface ApiPeers {
-  waitMs(address: string, nowMs: number): number;
-  isShunned(address: string, nowMs: number): boolean;
-  failed(address: string, nowMs: number, cost: "nothing" | "signature"): void;
-  proved(address: string, nowMs: number): void;
-}
-
-/** Parts of the API; `app/` hands them in. */
+/** Parts of the API. */
 export interface ApiParts {
   readonly kinds: JobKinds;
   readonly access: Access;
   readonly clock: Clock;
-  readonly peers: ApiPeers;
+  /** Shared with pushes: failures here count there. */
+  readonly peers: Pick<Peers, "waitMs" | "isShunned" | "failed" | "proved">;
   /** Takes a read of a subject: 0, or milliseconds to wait for one. */
   readonly takeRead: (subject: string, nowMs: number) => number;
   /** Room for streams, which the streams of statuses share. */
-  readonly slots: {
-    take(subject: string): { release(): void } | "stream_limit" | "subject_stream_limit";
-  };
+  readonly slots: Pick<StreamSlots, "take">;
   /** The job, by a cache or a bounded read. Throws if that cannot be known now. */
   readonly findJob: (job: JobName) => AnyJob | undefined | Promise<AnyJob | undefined>;
   /** The job as the cache has it now, if it has that very one. */
@@ -50,14 +44,13 @@ export interface ApiParts {
     ask: ObservationAsk,
     signal: AbortSignal,
   ) => ObservationAnswer | Promise<ObservationAnswer>;
-  /** Calls the listener at once, and when log or job change. Returns how to stop that. */
+  /** Calls the listener at once, and when log or job change. Returns a function that stops this. */
   readonly follow: (job: JobRef, listener: () => void) => () => void;
-  /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
+  /** Calls the listener when the job has ended, at once if it has. Returns a function that stops this. */
   readonly onJobEnd: (
     job: JobRef,
-    listener: (end: "Complete" | "Failed" | "Deleted") => void,
+    listener: (end: JobEnd) => void,
   ) => () => void;
-  readonly runWatch: RunWatch;
   /** 0 to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
   /** How long the owner may take to answer. Default 5 s. */
@@ -87,7 +80,7 @@ export function refusalOf(
   { access, clock, peers }: ApiParts,
   request: HttpRequest,
 ): ApiRefusal | undefined {
-  const { peer } = request;
+  const peer = peerKey(request.peer);
   const nowMs = clock.monotonic();
   const retryAfterMs = peers.waitMs(peer, nowMs);
   if (retryAfterMs === 0) return undefined;
@@ -129,6 +122,6 @@ export async function check(
   if (retryAfterMs > 0) return { why: "read_limit", retryAfterMs };
   const may = await mayRead(parts, token, asked.job);
   if ("why" in may) return may;
-  peers.proved(request.peer, clock.monotonic());
+  peers.proved(peerKey(request.peer), clock.monotonic());
   return { ...asked, token, reader };
 }

@@ -2,12 +2,12 @@
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, mayRead } from "./checks.ts";
-import { eventStreamResponse } from "../../http/event_stream.ts";
+import { eventStreamResponse, runEventLoop, type StreamEnd } from "../../http/event_stream.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
 import { jobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";
-import { createWatch, type PageRead, type WatchEnd } from "./stream.ts";
+import { createWatch, type PageRead } from "./stream.ts";
 import { observationOf } from "./view.ts";
 
 /** Time after which there may be room for one more stream. */
@@ -53,7 +53,7 @@ async function readOn(
   parts: ApiParts,
   { token, job }: Granted,
   uid: string,
-): Promise<WatchEnd | undefined> {
+): Promise<StreamEnd | undefined> {
   const may = await mayRead(parts, token, job);
   if ("why" in may) {
     // A check that is not possible now takes no rights away.
@@ -71,13 +71,13 @@ export function watchResponse(
   job: AnyJob,
 ): HttpResponse | ApiRefusal {
   const { query: { from, limit }, reader, token } = granted;
-  const { clock, runWatch } = parts;
+  const { clock } = parts;
   const slot = parts.slots.take(reader.username);
   if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
   const { kind } = granted.job;
   const which = jobRefOf(kind, job);
   const run = (sink: ResponseSink) =>
-    runWatch({
+    runEventLoop({
       ...createWatch({
         from,
         signal: sink.signal,

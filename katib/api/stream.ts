@@ -1,31 +1,10 @@
 /** Observation as server-sent events: every row of the log once, and each change of the state. */
 import type { Clock } from "../../kube/clock.ts";
 import type { ObservationSeen } from "./owner_requests.ts";
-import type { ResponseSink } from "../../http/message.ts";
+import { eventText, type StreamEnd, type WriteEvents } from "../../http/event_stream.ts";
 import type { JobState } from "./observation_state.ts";
-import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";
 import { observationOf } from "./view.ts";
-
-/** Why a stream ends: with its job, or because its reader may have it no longer. */
-export type WatchEnd =
-  | { readonly kind: "job"; readonly reason: "Complete" | "Failed" | "Deleted" }
-  | { readonly kind: "reader"; readonly why: string };
-
-/** Writes to the reader. Throws if it does not take the text in time. */
-export type WriteText = (text: string) => Promise<void>;
-
-/** The life of a stream, as `app/` hands it in: comments, time-outs, re-authorization, its end. */
-export type RunWatch = (options: {
-  readonly sink: ResponseSink;
-  readonly clock: Clock;
-  readonly expiresMs: number;
-  readonly follow: (listener: () => void) => () => void;
-  readonly onJobEnd: (listener: (reason: "Complete" | "Failed" | "Deleted") => void) => () => void;
-  readonly sendNews: (write: WriteText) => Promise<void>;
-  readonly sendLast: (write: WriteText) => Promise<WatchEnd | void>;
-  readonly reauthorize: () => Promise<WatchEnd | undefined>;
-}) => Promise<void>;
 
 /** A page, or when to come again. */
 export type PageRead = ObservationSeen | { readonly retryAfterMs: number; readonly reason: string };
@@ -43,13 +22,8 @@ export interface WatchOptions {
   readonly read: (from: Position | undefined) => Promise<PageRead>;
   /** Returns the state of the job; undefined if it is gone. */
   readonly state: () => JobState | undefined;
-  /** Calls the listener when log or state may have changed. Returns how to stop that. */
+  /** Calls the listener when log or state may have changed. Returns a function that stops this. */
   readonly follow: (listener: () => void) => () => void;
-}
-
-/** One event: `data` in one line of JSON. */
-function eventText(id: number, observation: Observation): string {
-  return `event: observation\nid: ${id}\ndata: ${JSON.stringify(observation)}\n\n`;
 }
 
 /** Tries to read the last rows at a job's end while the owner has no answer. */
@@ -57,7 +31,7 @@ const LAST_TRIES = 5;
 /** Longest pause before a log that was out of reach is read again, plus up to as much again, in milliseconds. */
 const LONGEST_PAUSE_MS = 5000;
 
-/** The parts of a watch that {@link RunWatch} takes. Its events hold what its reader has not seen yet. */
+/** Returns the parts of a watch that `runEventLoop()` takes. Its events hold what its reader has not seen yet. */
 export function createWatch(options: WatchOptions) {
   const { clock, random, read, state } = options;
   let { from } = options;
@@ -69,7 +43,7 @@ export function createWatch(options: WatchOptions) {
   if (options.signal.aborted) over.abort();
 
   /** Sends a page if it, or the rest of the observation, is new. Returns whether there are more rows. */
-  async function send(page: ObservationSeen, write: WriteText): Promise<boolean> {
+  async function send(page: ObservationSeen, write: WriteEvents): Promise<boolean> {
     const now = state();
     if (now === undefined) return false;
     from = behind(page.rows, from);
@@ -79,13 +53,13 @@ export function createWatch(options: WatchOptions) {
     if (page.rows.length > 0 || summary !== last) {
       last = summary;
       lastId = Math.max(lastId + 1, clock.now());
-      await write(eventText(lastId, observation));
+      await write(eventText("observation", lastId, observation));
     }
     return page.more;
   }
 
   /** Sends all that is new. Returns when to try again if the owner has no answer. */
-  async function drain(write: WriteText): Promise<number | undefined> {
+  async function drain(write: WriteEvents): Promise<number | undefined> {
     for (;;) {
       const page = await read(from);
       if ("retryAfterMs" in page) return page.retryAfterMs;
@@ -106,12 +80,12 @@ export function createWatch(options: WatchOptions) {
         stop();
       };
     },
-    async sendNews(write: WriteText): Promise<void> {
+    async sendNews(write: WriteEvents): Promise<void> {
       const retryMs = await drain(write);
       if (retryMs === undefined) return;
       pause(retryMs).then(() => over.signal.aborted || ring());
     },
-    async sendLast(write: WriteText): Promise<WatchEnd | void> {
+    async sendLast(write: WriteEvents): Promise<StreamEnd | void> {
       for (let tries = 0; tries < LAST_TRIES && !over.signal.aborted; tries++) {
         const retryMs = await drain(write);
         if (retryMs === undefined) return;

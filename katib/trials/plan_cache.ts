@@ -1,6 +1,6 @@
 /** Cache of the observation plans of jobs. */
 import type { LRUCache } from "lru-cache";
-import { type AnyJob, type JobKind, type JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import type { Kind } from "../../crds/kinds.ts";
 import { endOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
@@ -26,9 +26,10 @@ import {
   type PlanSettings,
 } from "../../trials/plan/derive_plan.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
+import { cachedTrial, TRIALS_BY } from "./cached_trial.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
 
-/** The cache of Trials. */
+/** The cache of Trials, with the indexes of `trialIndexes`. */
 export interface TrialCache
   extends Pick<RestingInformer<Trial>, "get" | "byIndex" | "resting" | "rouse"> {}
 
@@ -44,8 +45,6 @@ export interface PlanCacheOptions {
   readonly jobs: ReadonlyMap<JobKind, JobKindView>;
   readonly trials: TrialCache;
   readonly client: Pick<KubeClient, "get">;
-  /** Names of the indexes of `trials`: by name, and by the job that they make. */
-  readonly indexes: { readonly name: string; readonly job: string };
   /** Called for each plan. */
   readonly settings: () => PlanSettings;
   /** Called with the notices of every new plan, which may repeat earlier ones. */
@@ -118,7 +117,7 @@ class CachedPlans implements PlanCache {
   }
 
   planFor(job: JobRef, signal: AbortSignal): PlanDecision | Promise<PlanDecision> {
-    const view = this.#cachedView(job.kind, this.#cachedJob(job));
+    const view = this.#cachedView(job.kind, jobNow(this.options.jobs, job));
     if (view !== undefined) return this.#plan(view).decision;
     return this.#readView(job, signal).then(
       (read) => read === undefined ? { kind: "none" } as const : this.#plan(read).decision,
@@ -138,7 +137,7 @@ class CachedPlans implements PlanCache {
   }
 
   isOpen(ref: JobRef): boolean {
-    const job = this.#cachedJob(ref);
+    const job = jobNow(this.options.jobs, ref);
     return job !== undefined && endOf(ref.kind, job) === undefined;
   }
 
@@ -173,11 +172,6 @@ class CachedPlans implements PlanCache {
     return claim.trial.metadata.name;
   }
 
-  #cachedJob({ kind, namespace, name, uid }: JobRef): AnyJob | undefined {
-    const job = this.options.jobs.get(kind)?.jobs.get({ namespace, name });
-    return job?.metadata.uid === uid ? job : undefined;
-  }
-
   /** Whether the job has not finished and may have rules. */
   #mayBeOpen(kind: JobKind, job: AnyJob): boolean {
     const asks = job.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
@@ -188,29 +182,27 @@ class CachedPlans implements PlanCache {
   /** Returns undefined if the caches may be behind: they lack the job, or the very Trial that it names. */
   #cachedView(kind: JobKind, job: AnyJob | undefined): PlanInputs | undefined {
     if (job === undefined) return undefined;
-    const reference = trialReference(job.metadata);
-    if (reference === undefined) return this.#view(kind, job, undefined);
-    const { namespace } = job.metadata;
-    const trial = this.options.trials.get({ namespace, name: reference.name });
-    return trial?.metadata.uid === reference.uid ? this.#view(kind, job, trial) : undefined;
+    if (trialReference(job.metadata) === undefined) return this.#view(kind, job, undefined);
+    const trial = cachedTrial(this.options.trials, job);
+    return trial && this.#view(kind, job, trial);
   }
 
   #view(kind: JobKind, job: AnyJob, trial: Trial | undefined): PlanInputs {
     if (trial === undefined) return { kind, job, trial, claimants: [], namesakes: [] };
-    const { trials, indexes } = this.options;
+    const { trials } = this.options;
     const { namespace = "", name = "" } = job.metadata;
     return {
       kind,
       job,
       trial,
-      claimants: trials.byIndex(indexes.job, formatKey({ namespace, name })),
-      namesakes: trials.byIndex(indexes.name, trial.metadata.name ?? "")
+      claimants: trials.byIndex(TRIALS_BY.job, formatKey({ namespace, name })),
+      namesakes: trials.byIndex(TRIALS_BY.name, trial.metadata.name ?? "")
         .filter(({ metadata }) => metadata.namespace !== trial.metadata.namespace),
     };
   }
 
   async #readView(ref: JobRef, signal: AbortSignal): Promise<PlanInputs | undefined> {
-    const job = this.#cachedJob(ref) ?? await this.#read(ref.kind, ref);
+    const job = jobNow(this.options.jobs, ref) ?? await this.#read(ref.kind, ref);
     if (job?.metadata.uid !== ref.uid) return undefined;
     return await this.#viewOf(ref.kind, job, signal);
   }

@@ -9,7 +9,7 @@ import type { ReadingParts } from "./read_stages.ts";
 import type { JobStatus, Reading } from "./reading.ts";
 import { createJobFeeds } from "../../http/replicas/job_feeds.ts";
 import { createStreamSlots } from "../../http/limits/stream_limits.ts";
-import { createJobEnds, type JobEnds, type WatchedJobs } from "./job_ends.ts";
+import { createJobEnds, type WatchedJobs } from "./job_ends.ts";
 
 /** Options of {@link serveReads}. */
 export interface ReadServingOptions {
@@ -30,8 +30,6 @@ export interface ReadServingOptions {
 
 /** The served reads. */
 export interface ReadServing extends ReadingParts {
-  /** Notifies of the ends of jobs. */
-  readonly ends: Pick<JobEnds, "on">;
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
 }
@@ -64,7 +62,6 @@ export function serveReads(options: ReadServingOptions): ReadServing {
     read: async (job, signal) => await read(job, signal),
     feeds,
     slots: createStreamSlots(options.maxStreams, options.onOpenStreams),
-    ends,
     onJobEnd: ends.on,
     async close() {
       ends.close();

@@ -11,7 +11,7 @@ import { WATCHED } from "../../../crds/watched.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
 import { type LogKey } from "../../../trials/recording/observation_row.ts";
-import { jobKeyOf } from "../../../trials/plan/claim.ts";
+import { trialIndexes } from "../../../katib/trials/cached_trial.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { jobOf, trial } from "../trials/builders.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
@@ -23,11 +23,7 @@ function partsWith(sink: ObservationSink) {
   cluster.put(KINDS.trial, made);
   cluster.put(KINDS.trainJob, jobOf(made));
   const events: string[] = [];
-  const indexes = { name: "name", job: "job" } as const;
-  const trials = cluster.informer(WATCHED.trial, {
-    [indexes.name]: ({ metadata }) => [metadata.name ?? ""],
-    [indexes.job]: (it) => [jobKeyOf(it)],
-  });
+  const trials = cluster.informer(WATCHED.trial, trialIndexes);
   const stopped: string[] = [];
   const clock = new FakeClock(undefined, () => settlePromises(300));
   const parts: TrialRecordingOptions = {
@@ -39,7 +35,6 @@ function partsWith(sink: ObservationSink) {
       pods: cluster.informer(WATCHED.pod),
     }]]),
     trials: Object.assign(trials, { resting: false, rouse: () => {} }),
-    indexes,
     jobSets: cluster.informer(KINDS.jobSet),
     clock,
     adopted: () => new Set(),

@@ -18,7 +18,6 @@ import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
 import { createPeers } from "../../../http/limits/peers.ts";
 import { createStreamSlots } from "../../../http/limits/stream_limits.ts";
 import { createKeyedBuckets } from "../../../http/limits/token_bucket.ts";
-import { runEventLoop } from "../../../http/event_stream.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 /** Start of the tests' clock. */
@@ -183,7 +182,6 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
       ends.add(listener);
       return () => ends.delete(listener);
     },
-    runWatch: runEventLoop,
     random: () => 0,
     onRead: (kind, result) => counted.push(`${kind} ${result}`),
     ...options,

@@ -6,7 +6,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import { WATCHED } from "../../../crds/watched.ts";
-import { jobKeyOf } from "../../../trials/plan/claim.ts";
+import { trialIndexes } from "../../../katib/trials/cached_trial.ts";
 import type { Notice } from "../../../trials/plan/notice.ts";
 import type { PlanSettings } from "../../../trials/plan/derive_plan.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
@@ -27,10 +27,7 @@ class World {
 
   constructor() {
     const { cluster } = this;
-    const trials = cluster.informer(WATCHED.trial, {
-      name: ({ metadata }) => [metadata.name ?? ""],
-      job: (it) => [jobKeyOf(it)],
-    });
+    const trials = cluster.informer(WATCHED.trial, trialIndexes);
     const isResting = () => this.resting;
     this.plans = createPlanCache({
       jobs: new Map([[TRAINJOB, {
@@ -46,7 +43,6 @@ class World {
         rouse: () => void this.roused++,
       },
       client: cluster.client(),
-      indexes: { name: "name", job: "job" },
       settings: () => this.settings,
       notify: (notices) => void this.notices.push(...notices),
       deadlineMs: 1000,

@@ -1,27 +1,23 @@
-/** Answers of the observation API at the owner of the state, for this replica and for others. */
+/** Observations that the owner of all state holds for readers, on this replica and on others. */
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
+import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import type { Clock } from "../../kube/clock.ts";
 import {
   answerAsk,
   createAskParser,
   type ObservationAnswer,
-} from "../../katib/api/owner_requests.ts";
-import type { ObservationAsk } from "../../katib/api/owner_requests.ts";
-import type { ObservationSource } from "../../katib/api/source.ts";
-import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
-import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
-import type { AnswerAsk } from "../../status/replicas/forward_asks.ts";
+  type ObservationAsk,
+} from "./owner_requests.ts";
+import type { ObservationSource } from "./source.ts";
 
-/** Answers about observations on the replica that owns the state. */
-export interface ObservationsHere {
+/** The observations of the term that runs on this replica; without one nothing is answered. */
+export interface OwnedObservations {
   /** Resolves with undefined if no term runs here. */
-  answer(
-    ask: ObservationAsk,
-    signal: AbortSignal,
-  ): Promise<ObservationAnswer | undefined>;
-  /** The same for a question as another replica sends it. */
-  readonly answerForwarded: AnswerAsk;
+  answer(ask: ObservationAsk, signal: AbortSignal): Promise<ObservationAnswer | undefined>;
+  /** The same for a question as another replica sends it; undefined also if it is not understood. */
+  answerForwarded(ask: unknown, signal: AbortSignal): Promise<ObservationAnswer | undefined>;
   /** Returns the observations that differ from their cursors; undefined if no term runs here. */
   readonly poll: PollOwner<JobVersion>;
   /** Stops following changes and ends all waits. */
@@ -31,14 +27,14 @@ export interface ObservationsHere {
 /** Jobs whose changes are counted; a forgotten one is read once more than necessary. */
 const MAX_JOBS = 100_000;
 
-/** Answers of one term. */
-interface TermAnswers {
+/** Observations of one term. */
+interface TermObservations {
   readonly source: ObservationSource;
   readonly polls: WaitingPolls<JobVersion>;
   close(): void;
 }
 
-function openTerm(source: ObservationSource, clock: Clock): TermAnswers {
+function openTerm(source: ObservationSource, clock: Clock): TermObservations {
   const term = crypto.randomUUID();
   const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;
@@ -60,15 +56,22 @@ function openTerm(source: ObservationSource, clock: Clock): TermAnswers {
   };
 }
 
-/** Creates {@link ObservationsHere} over the log of the term that runs here, if one does. */
-export function createObservationsHere(
-  { kinds, clock }: { readonly kinds: JobKinds; readonly clock: Clock },
-  current: () => ObservationSource | undefined,
-): ObservationsHere {
-  const parseAsk = createAskParser(kinds);
-  let term: TermAnswers | undefined;
+/** Options of {@link createOwnedObservations}. */
+export interface OwnedObservationsOptions {
+  readonly kinds: JobKinds;
+  readonly clock: Clock;
+  /** Returns the logs of the term that runs here; undefined if none does. */
+  readonly current: () => ObservationSource | undefined;
+}
 
-  function termNow(): TermAnswers | undefined {
+/** Creates {@link OwnedObservations}. */
+export function createOwnedObservations(
+  { kinds, clock, current }: OwnedObservationsOptions,
+): OwnedObservations {
+  const parseAsk = createAskParser(kinds);
+  let term: TermObservations | undefined;
+
+  function termNow(): TermObservations | undefined {
     const source = current();
     if (term?.source === source) return term;
     term?.close();

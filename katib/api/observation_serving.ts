@@ -1,0 +1,123 @@
+/** Serving of observations: reads and streams go to the owner of the state. */
+import { type AnyJob, type JobKind, jobNow } from "../../crds/job_kind.ts";
+import { createReservedBudget } from "../../http/limits/reserved_budget.ts";
+import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
+import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
+import type { CallBounds } from "../../http/replicas/calls.ts";
+import type { JobVersion, OwnerPollOptions } from "../../http/replicas/owner_poll.ts";
+import type { ForwardTarget } from "../../http/replicas/terms.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { LeaderLocator } from "../../kube/leadership.ts";
+import { cachedTrial } from "../trials/cached_trial.ts";
+import type { TrialCache } from "../trials/plan_cache.ts";
+import { type AccessOptions, createAccess } from "./observation_access.ts";
+import { type ObservationAnswer, type ObservationAsk, parseAnswer } from "./owner_requests.ts";
+import { outcomeByTemplate } from "./observation_state.ts";
+import {
+  createObservationApi,
+  type ObservationApi,
+  type ObservationApiOptions,
+} from "./observation_api.ts";
+import { createObservationChanges } from "./observation_changes.ts";
+import type { OwnedObservations } from "./owned_observations.ts";
+
+/** Calls to the owner on another replica. Neither throws; undefined if there was no answer. */
+export interface ForwardedObservations {
+  ask(target: ForwardTarget, ask: ObservationAsk, bounds: CallBounds): Promise<object | undefined>;
+  readonly readChanges: OwnerPollOptions<JobVersion>["forward"];
+}
+
+/** Options of {@link serveObservations}. */
+export interface ObservationServingOptions
+  extends
+    Pick<ObservationApiOptions, "kinds" | "clock" | "peers" | "slots" | "findJob" | "onJobEnd">,
+    Required<Pick<ObservationApiOptions, "onRead">>,
+    Required<Pick<AccessOptions, "onReview">> {
+  readonly client: Pick<KubeClient, "create">;
+  /** TokenReviews, and SubjectAccessReviews, that readers may cause each second. */
+  readonly reviewsPerSecond: number;
+  /** The caches of jobs by their kind. */
+  readonly jobs: ReadonlyMap<
+    JobKind,
+    { readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange"> }
+  >;
+  readonly trials: Pick<TrialCache, "get">;
+  /** Locates the owner. */
+  readonly leader: LeaderLocator;
+  readonly owned: OwnedObservations;
+  readonly forward: ForwardedObservations;
+}
+
+/** Observations that are served. */
+export interface ObservationServing extends ObservationApi {
+  /** Ends what runs, and resolves when nothing does. */
+  close(): Promise<void>;
+}
+
+/** Reads of one subject: a controller that polls a thousand trials every five seconds. */
+const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
+/** Subjects remembered. */
+const MAX_SUBJECTS = 10_000;
+/** Part of the budget of SubjectAccessReviews that one reader may have. */
+const READERS_SHARE = 0.5;
+
+function createReaderAccess(options: ObservationServingOptions) {
+  const { client, clock, reviewsPerSecond, onReview } = options;
+  const ratePerSecond = reviewsPerSecond * READERS_SHARE;
+  const share = { ratePerSecond, burst: Math.max(1, ratePerSecond) };
+  return createAccess({
+    client,
+    clock,
+    takeTokenReview: createReservedBudget(reviewsPerSecond),
+    takeAccessReview: createReservedBudget(reviewsPerSecond),
+    takeShare: createKeyedBuckets(share, MAX_SUBJECTS).take,
+    onReview,
+  });
+}
+
+/** Sends questions to the owner: in process, or by a call. */
+function createAsk({ leader, owned, forward, clock }: ObservationServingOptions) {
+  return createOwnerRouter<ObservationAsk, ObservationAnswer>({
+    leader,
+    acceptHere: owned.answer,
+    forward: async (target, ask, bounds) => ({
+      acceptance: parseAnswer(await forward.ask(target, ask, bounds)),
+    }),
+    clock,
+  });
+}
+
+/** Serves observations; `handles` selects its requests. */
+export function serveObservations(options: ObservationServingOptions): ObservationServing {
+  const { jobs, trials, leader, owned, forward, clock } = options;
+  const access = createReaderAccess(options);
+  const changes = createObservationChanges({
+    jobs,
+    leader,
+    pollHere: owned.poll,
+    forward: forward.readChanges,
+    clock,
+  });
+  const api = createObservationApi({
+    kinds: options.kinds,
+    clock,
+    peers: options.peers,
+    slots: options.slots,
+    findJob: options.findJob,
+    onJobEnd: options.onJobEnd,
+    onRead: options.onRead,
+    access,
+    takeRead: createKeyedBuckets(READS_PER_SUBJECT, MAX_SUBJECTS).take,
+    jobNow: (job) => jobNow(jobs, job),
+    outcomeOf: (kind, job) => outcomeByTemplate(kind, job, cachedTrial(trials, job)?.spec),
+    ask: createAsk(options),
+    follow: changes.follow,
+  });
+  return {
+    ...api,
+    async close() {
+      await Promise.all([changes.close(), access.close()]);
+    },
+  };
+}
