@@ -31,7 +31,7 @@ async function run(
 }
 
 /**
- * Runs the pure files. Most of their time would go into loading what they import, anew for each, so
+ * Runs the pure files. Most of their time would be spent on loading their imports again for each, so
  * that a few modules import them all, in turn. Permission to read files and variables and nothing
  * else proves that the choice is right.
  */

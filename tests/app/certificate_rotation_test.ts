@@ -20,7 +20,7 @@ const SECRET = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret }
 /** Everything is rotated within seconds: as long as watches take here, with much to spare. */
 const POLICY = { ...CERTIFICATE_POLICY, propagationMs: 3_000 };
 
-/** Requests under way during a rotation, counted while they go on. */
+/** Requests during a rotation, with their counts. */
 interface Load {
   pushes: number;
   lost: number;

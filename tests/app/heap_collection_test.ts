@@ -4,7 +4,7 @@ import { V8_FLAGS } from "../../build/bundle.ts";
 
 const MODULE = new URL("../../app/manager/heap_collection.ts", import.meta.url).href;
 
-/** Runs it in a program of its own with those flags, for so many jobs; answers how often it collected. */
+/** Runs it in a process of its own with those flags and number of jobs. Returns the number of collections. */
 async function collections(jobs: number, flags: readonly string[]): Promise<string> {
   const script = `
     const own = globalThis.gc;

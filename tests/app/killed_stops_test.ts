@@ -55,7 +55,7 @@ async function patiently<T>(what: string, work: () => Promise<T>): Promise<T> {
   }, LONG);
 }
 
-/** One push until it is taken, as a client that retries does; answers whether it is told to stop. */
+/** One push until it is taken, as a client that retries does. Returns whether the answer has control.stop. */
 async function pushPatiently(stage: Stage, name: string, token: string, step: number) {
   const body = JSON.stringify({
     trainerStatus: {
@@ -82,7 +82,7 @@ async function pushPatiently(stage: Stage, name: string, token: string, step: nu
   }, { ...LONG, everyMs: 100 });
 }
 
-/** A trial from its creation until its trainer is told to stop. */
+/** A trial from its creation until its trainer gets control.stop. */
 async function train(stage: Stage, index: number): Promise<void> {
   const { client } = stage.plane;
   const name = nameOf(index);

@@ -11,7 +11,7 @@ export interface ManagerProcessOptions {
   /** Stands for the pod's name. */
   readonly name: string;
   readonly flags?: readonly string[];
-  /** The program, with what Deno is told about it. Default: this version, from its source. */
+  /** The program, with Deno's arguments. Default: this version, from its source. */
   readonly program?: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface ManagerProcess {
   readyz(): Promise<{ code: number; text: string }>;
   /** All series. */
   metrics(): Promise<string>;
-  /** Sends a signal, waits for the end; answers code and time. */
+  /** Sends a signal and waits for the end. Returns code and time. */
   stop(signal: Deno.Signal): Promise<{ code: number; tookMs: number }>;
   /** What it wrote to standard error. */
   log(): string;

@@ -134,7 +134,7 @@ Deno.test("a leader that is paused and wakes up again writes nothing, and follow
     Deno.kill(leader.pid, "SIGSTOP");
     await pushUntilAccepted(plane, job, other, 30);
     Deno.kill(leader.pid, "SIGCONT");
-    // What it is told now goes to the new owner.
+    // Pushes to it are now forwarded to the new owner.
     await pushUntilAccepted(plane, job, leader, 40);
     await until("the push shows", async () => await job.shown() === 40);
     assert.match(await leader.metrics(), /^milepost_leader 0$/m);

@@ -31,7 +31,7 @@ interface World {
   readonly requests: readonly RequestReport[];
   /** Connections of their own, from a loopback address. */
   connectFrom(localAddress: string): Deno.HttpClient;
-  /** Creates a job, and answers how its pod pushes. */
+  /** Creates a job. Returns the function by which its pod pushes. */
   job(name: string, namespace?: string): Promise<Pusher>;
 }
 

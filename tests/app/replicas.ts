@@ -147,7 +147,7 @@ export async function withReplicas(work: (replicas: Replicas) => Promise<void>):
   assert.deepEqual(forbidden, []);
 }
 
-/** Waits until exactly one leads, and answers it with the others. */
+/** Waits until exactly one leads. Returns it, and the others. */
 export async function leaderAmong(
   replicas: readonly Replica[],
 ): Promise<{ leader: Replica; followers: Replica[] }> {

@@ -16,7 +16,7 @@ import {
 } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 
-/** A launcher with two workers, as torchrun has them; told to end it saves, and ends when it may. */
+/** A launcher with two workers, as torchrun has them; on SIGTERM it saves, and ends when it may. */
 function launcher(folder: string): string {
   const mayEnd = `while [ ! -e ${folder}/end ]; do sleep 0.05; done`;
   return `trap 'echo saved > ${folder}/checkpoint; ${mayEnd}; kill $a $b; exit 0' TERM; ` +

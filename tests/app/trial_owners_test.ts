@@ -16,7 +16,7 @@ import { has, metricsBody, podToken, prepareTrials, startTrial } from "./trial_s
 
 const answerSchema = z.looseObject({ control: z.looseObject({ stop: z.boolean() }).optional() });
 
-/** Pushes at a replica again and again, as clients do, until it is acknowledged; answers its control. */
+/** Pushes at a replica again and again, as clients do, until it is acknowledged. Returns its control. */
 async function pushUntilTaken(
   replicas: () => readonly Replica[],
   job: string,

@@ -9,7 +9,7 @@ import { push, requestToken, shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 
-/** What pods do while tests push for them: until they are told to end. */
+/** Program of pods for which tests push: it runs until SIGTERM. */
 const IDLE = "trap 'exit 0' TERM; while true; do sleep 0.1; done";
 
 /** Installs the Trial CRD and a runtime whose pods wait. */

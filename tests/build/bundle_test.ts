@@ -8,7 +8,7 @@ import { run } from "../support/command.ts";
 import { processesThatMention } from "../support/processes.ts";
 
 interface Bundle extends AsyncDisposable {
-  /** Starts a command that goes on. */
+  /** Starts a long-running command. */
   start(args: string[]): Deno.ChildProcess;
   milepost(args: string[], timeoutMs?: number): ReturnType<typeof run>;
   /** Where its commands put their temporary files. */

@@ -33,7 +33,7 @@ export interface Question {
 /** A server of the DBManager service, as a process. */
 export interface LogServer {
   readonly port: number;
-  /** Resolves when it answers; made before, it goes on with the log that it had. */
+  /** Resolves when it answers; if it was made before, it continues with its log. */
   start(client: KubeClient): Promise<void>;
   kill(): Promise<void>;
 }
@@ -205,7 +205,7 @@ async function assertRead(play: ObservationsPlay, times: readonly string[]): Pro
   return rows;
 }
 
-/** Plays it. Answers how many rows were read, each of which was acknowledged, once. */
+/** Plays the load. Returns the number of rows that were read, each of which was acknowledged, once. */
 export async function playObservations(play: ObservationsPlay): Promise<number> {
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane({ port: 0, kubelet: false });

@@ -107,7 +107,7 @@ const secretSchema = z.looseObject({
   data: z.looseObject({ "ca.crt": text, "tls.crt": text, "tls.key": text }),
 });
 
-/** The certificates that the manager made, as files; answers the flags that name them. */
+/** Writes the manager's certificates to files. Returns the flags that name them. */
 async function tlsFlags(client: KubeClient, folder: string): Promise<string[]> {
   const key = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
   const { data } = secretSchema.parse(await client.get(KINDS.secret, key));

@@ -31,7 +31,7 @@ function sdkRuntime(bin: string) {
   return runtime;
 }
 
-/** The session's process: its first line, a way to let it go on, and its end. */
+/** The session's process: its first line, a function that continues it, and its end. */
 function startSession(bin: string, kubeconfig: string, home: string) {
   const child = new Deno.Command(`${bin}/python`, {
     args: [session],

@@ -189,7 +189,7 @@ const hostile: Record<string, (world: World) => Promise<unknown>> = {
     world.plane.client.create(KINDS.pod, podOf({ ownerReferences: [byJob(world)] })),
 };
 
-/** What must go on. */
+/** Requests that must still be allowed. */
 const honest: Record<string, (world: World) => Promise<unknown>> = {
   "the Job controller's pod has its labels and its controller": ({ pod, job }) => {
     assert.partialDeepStrictEqual(pod.metadata?.labels, {

@@ -8,7 +8,7 @@ import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { type Cluster, withCluster } from "./support/installation.ts";
 
-/** Runs `work` with a cluster and a Python that has the package; says so where there is none. */
+/** Runs `work` with a cluster and a Python that has the package; says so if there is none. */
 async function withPython(
   name: PythonPackage,
   work: (bin: string, cluster: Cluster) => Promise<void>,

@@ -62,7 +62,7 @@ async function everyWriteConflictsOnce({ plane, api }: World): Promise<void> {
 /** Asks for so many seconds of rest. */
 const REST_SECONDS = 2;
 
-/** Whoever is told to come back later comes back later, and not before. */
+/** A client that gets Retry-After comes back later, and not before. */
 async function restIsHeeded({ plane, api }: World): Promise<void> {
   const told = new Map<string, number>();
   const early: string[] = [];

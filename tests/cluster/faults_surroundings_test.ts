@@ -143,7 +143,7 @@ async function clocksAreWrong(cluster: Cluster): Promise<void> {
   await trainJobThat(client, "clocks", "is complete", ({ status }) => status?.state === "Complete");
 }
 
-/** Its TrainJobs go with it; in a new namespace of that name everything begins anew. */
+/** Its TrainJobs are deleted with it; a new namespace of that name starts empty. */
 async function namespaceIsDeleted(cluster: Cluster): Promise<void> {
   const { plane, manager } = cluster;
   const { client } = plane;

@@ -25,7 +25,7 @@ async function complete({ client }: ControlPlane, names: readonly string[]): Pro
 /** Runs until its file is there. */
 const WAITS = (file: string) => `while [ ! -e ${file} ]; do sleep 0.2; done`;
 
-/** A pod goes on, and what it reports meanwhile is taken, or refused so that it comes again. */
+/** A pod keeps running, and its reports are accepted, or refused with a retry. */
 async function apiServerIsGone(): Promise<void> {
   await withCluster(async ({ plane, manager }) => {
     const { client } = plane;

@@ -26,7 +26,7 @@ async function shown(client: KubeClient, name: string): Promise<number | undefin
   return job.status?.trainerStatus?.progressPercentage;
 }
 
-/** A push is accepted, or the client is told to come again. */
+/** A push is accepted, or answered with 503. */
 async function pushed(reporter: Reporter, manager: TestManager, percentage: number) {
   const code = await reporter.send(manager.statusUrl, statusOf(percentage));
   if (code !== 200) {

@@ -23,7 +23,7 @@ const NEVER_SEEN: Readonly<Record<string, string>> = {
     "asked for by the plugin OwnerReferencesPermissionEnforcement, which is on in this test",
 };
 
-/** What a push of a pod that is not there is told. */
+/** The answer to a push of a pod that does not exist. */
 const POD_IS_GONE = /bound to no longer exists/;
 const inDefault = (name: string) => ({ namespace: "default", name });
 const ours = { namespace: MANAGER.namespace };
@@ -155,7 +155,7 @@ async function deadlinePasses({ plane: { client } }: Cluster): Promise<void> {
   );
 }
 
-/** The names of its children are taken: said, and looked at anew. */
+/** The names of its children are taken, which is reported and checked again. */
 async function namesAreTaken({ plane: { client }, kubectl }: Cluster): Promise<void> {
   const jobSet = KINDS.jobSet.parse({
     apiVersion: "jobset.x-k8s.io/v1alpha2",

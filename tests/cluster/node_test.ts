@@ -72,7 +72,7 @@ Deno.test("milepost node runs pods, lets accounts with the right read logs, and 
       const address = status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
       const url = `https://${address}:${port}/containerLogs/default/long/main?tailLines=1`;
       const read = async (name: string, authorization: string) => {
-        // Nobody vouches for the certificate that the node made: curl is told not to ask.
+        // The certificate that the node made is self-signed, so curl must not verify it.
         const command = new Deno.Command("curl", {
           args: ["-sk", "--max-time", "20", "-w", "%{http_code}", "-H", authorization, url],
         });

@@ -72,7 +72,7 @@ const forgedPod =
     return { token: await tokenBoundTo(attack.mallory, pod), trainJob: nameOf(victim.trainJob) };
   };
 
-/** A pod that runs and has told its token by itself, and is changed then. */
+/** A running pod that has printed its token, and is changed then. */
 const changedPod =
   (metadata: (victim: Victim) => KubeMeta): Attempt["steal"] => async (attack, victim) => {
     const { mallory } = attack;
@@ -288,7 +288,7 @@ async function endOf(attack: Attack, { steal, without }: Attempt): Promise<"admi
   }
 }
 
-/** Makes every attempt, a few at a time, and answers how each ended, or what went wrong with it. */
+/** Makes every attempt, a few at a time. Returns how each ended, or its error. */
 async function makeAll(attack: Attack): Promise<Map<string, "admission" | number | Error>> {
   const ends = new Map<string, "admission" | number | Error>();
   const left = Object.entries(ATTEMPTS);

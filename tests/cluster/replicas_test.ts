@@ -118,7 +118,7 @@ Deno.test("a killed leader is replaced within the lease duration and 2 s, a stop
       await trainJobThat(client, name, "is complete", ({ status }) => status?.state === "Complete");
     }
 
-    // A leader that is told to stop lets go of the lease.
+    // A stopped leader releases the Lease.
     await leader.restart();
     const stoppedAt = performance.now();
     await follower.kill("SIGTERM");

@@ -187,7 +187,7 @@ export class Sandbox {
     return lines;
   }
 
-  /** Asks again until the answer is right, and answers it. */
+  /** Asks again until the answer is right, and returns it. */
   until(what: string, path: string, right: (reply: Reply) => boolean): Promise<Reply> {
     return until(what, async () => {
       const reply = await this.call("GET", path);

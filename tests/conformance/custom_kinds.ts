@@ -52,7 +52,7 @@ export function thing({ id }: Sandbox, name: string, more: Fields = {}): Answer 
   return { apiVersion: `${id}.example.com/v1`, kind: "Thing", metadata: { name }, ...more };
 }
 
-/** Creates the definition and waits until its things are served; answers their path. */
+/** Creates the definition and waits until its objects are served. Returns their path. */
 export async function define(api: Sandbox, more: Definition = {}): Promise<string> {
   const made = await api.createCluster(DEFINITIONS, definition(api, more));
   assert.equal(made.kind, "CustomResourceDefinition");

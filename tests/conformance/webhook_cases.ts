@@ -69,7 +69,7 @@ function serve(respond: readonly Respond[], calls: Answer[][], key: string, cert
 }
 
 /**
- * Registers webhooks, waits until the server heeds them, and runs `work`. One more webhook, for
+ * Registers webhooks, waits until the server calls them, and runs `work`. One more webhook, for
  * secrets, tells when that is.
  */
 export async function withHooks(

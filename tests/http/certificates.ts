@@ -7,7 +7,7 @@ function pem(label: string, der: ArrayBuffer): string {
   return x509.PemConverter.encode(der, label);
 }
 
-/** A self-signed certificate for `localhost`, told apart by its common name. */
+/** A self-signed certificate for `localhost`, identified by its common name. */
 export async function certificate(commonName: string): Promise<TlsIdentity> {
   const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { answersIn, dial, exchange, type RawTarget } from "../status/hostile/connection.ts";
 
-/** Pushes on a connection each, until told to end; answers how many pushes were taken. */
+/** Pushes on a new connection each, until aborted. Returns the number of accepted pushes. */
 export async function pushHonestly(
   target: RawTarget,
   honest: string,
@@ -17,7 +17,7 @@ export async function pushHonestly(
   return pushes;
 }
 
-/** Pushes on one connection, until told to end; answers how many pushes were taken. */
+/** Pushes on one connection, until aborted. Returns the number of accepted pushes. */
 export async function pushOnOne(
   target: RawTarget,
   honest: string,

@@ -110,7 +110,7 @@ Deno.test("streams end when the server does, and their clients see the end", asy
 
 Deno.test("a write waits for a reader that does not read, and ends when it is cut", async () => {
   const { server, sink, end } = await start();
-  // Reads only when it is told to.
+  // Reads only on request.
   using reader = await Deno.connectTls({
     hostname: "127.0.0.1",
     port: server.port,

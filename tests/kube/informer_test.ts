@@ -27,7 +27,7 @@ function told(change: Change<Widget>): string {
   return `${change.type} ${keyOf(change.object)} ${change.object.spec?.color}`;
 }
 
-/** Runs an informer against a server and answers what it told its listener. */
+/** Runs an informer against a server, and returns the changes that it reported. */
 async function withInformer(
   prepare: (server: FakeApiServer) => void,
   test: (world: {
@@ -327,7 +327,7 @@ Deno.test("`run()` settles after abort in every phase", async (t) => {
   }
 });
 
-/** Answers when the client has gone. */
+/** Responds when the client has gone. */
 function hang(request: Request): Promise<Response> {
   return new Promise((resolve) => {
     request.signal.addEventListener("abort", () => resolve(new Response()), { once: true });

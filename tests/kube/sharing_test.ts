@@ -3,7 +3,7 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { createSharing, type SharingOptions } from "../../kube/sharing.ts";
 
-/** Shares between copies of these values; answers the copies. */
+/** Shares between copies of these values. Returns the copies. */
 function shared(values: readonly unknown[], options: SharingOptions = {}): unknown[] {
   const sharing = createSharing(options);
   return values.map((value) => {

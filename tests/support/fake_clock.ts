@@ -6,14 +6,14 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Lets everything that is ready to go on do so: microtasks, and a few turns of the event loop. */
+/** Runs everything that is ready: microtasks, and a few turns of the event loop. */
 export async function settle(turns = 3): Promise<void> {
   for (let turn = 0; turn < turns; turn++) {
     await new Promise<void>((resolve) => setTimeout(resolve, 0));
   }
 }
 
-/** Lets promises go on, and nothing else: many times faster than {@link settle} where that is all. */
+/** Runs only microtasks, which is many times faster than {@link settle}. */
 export async function settlePromises(turns = 40): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await undefined;
 }
@@ -27,7 +27,7 @@ export class FakeClock implements Clock {
 
   /**
    * @param now The wall-clock time at the start, in milliseconds since the epoch.
-   * @param settling Lets what the end of a sleep set off go on.
+   * @param settling Runs what the end of a sleep has triggered.
    */
   constructor(now = Date.parse("2026-01-01T00:00:00Z"), settling: () => Promise<void> = settle) {
     this.#now = now;

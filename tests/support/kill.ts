@@ -12,7 +12,7 @@ const WRITES = ["create", "replace", "patch", "delete"];
 
 /**
  * Kills the controller at the write of that number, from 0; nothing that it has under way is done
- * any more, and a new one starts. Answers whether it came so far.
+ * any more, and a new one starts. Returns whether that write was reached.
  */
 export function killAt(
   world: Killable,

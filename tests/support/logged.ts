@@ -1,7 +1,7 @@
 /** Recorder of Milepost's log lines during a test. */
 import { configure, type LogLevel, type LogRecord, reset } from "@logtape/logtape";
 
-/** Runs `work` with the records of at least that level, which grow as it goes; answers what it answers. */
+/** Runs `work` with the records of at least that level, which grow meanwhile. Returns its result. */
 export async function withLogs<T>(
   work: (records: LogRecord[]) => Promise<T>,
   lowestLevel: LogLevel = "trace",
@@ -22,7 +22,7 @@ export async function withLogs<T>(
   }
 }
 
-/** All that is logged while `work` goes on. */
+/** Runs `work`, and returns everything that is logged meanwhile. */
 export async function logged(
   work: () => Promise<void>,
   lowestLevel?: LogLevel,

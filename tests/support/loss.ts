@@ -6,7 +6,7 @@ import { createInformer } from "../../kube/informer.ts";
 import { type Reporter, reporterOf } from "../cluster/support/pushing.ts";
 import { until } from "./until.ts";
 
-/** The metric by which a push can be told from every other. */
+/** The metric that identifies a push. */
 const COUNTER = "push";
 
 /** A push that was answered with 200. */

@@ -117,7 +117,7 @@ async function playPause(crowd: Crowd, owner: ManagerProcess, other: ManagerProc
   return loss;
 }
 
-/** Told to end: it writes what it holds before it lets go of the lease. Answers how long that took. */
+/** A stopped owner writes pending values before it releases the Lease. Returns how long that took. */
 async function playEnd(crowd: Crowd, owner: ManagerProcess, other: ManagerProcess) {
   await load(crowd, owner, other);
   const [{ code, tookMs }] = await Promise.all([owner.stop("SIGTERM"), crowd.pause()]);
@@ -131,7 +131,7 @@ async function playEnd(crowd: Crowd, owner: ManagerProcess, other: ManagerProces
   return tookMs;
 }
 
-/** Plays it, asserts what is promised, and answers what it measured. */
+/** Plays the scenario, asserts the promises, and returns the measurements. */
 export async function playLosses(stage: LossStage): Promise<Losses> {
   const { client, kubeconfig, jobs, writesPerSecond } = stage;
   const boundMs = Math.max(1, jobs / writesPerSecond) * 1000;

@@ -7,7 +7,7 @@ const main = new URL("../../main.ts", import.meta.url).pathname;
 export interface ManagerProcess {
   readonly pid: number;
   readonly log: () => string;
-  /** Sends a signal, waits for the end, and answers the exit code. */
+  /** Sends a signal, waits for the end, and returns the exit code. */
   end(signal: Deno.Signal): Promise<number>;
 }
 

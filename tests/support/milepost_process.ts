@@ -29,7 +29,7 @@ export interface StandaloneProcess {
   readonly startedInMs: number;
   /** What it has written to standard error so far. */
   readonly log: () => string;
-  /** Sends a signal, waits for the end, and answers the exit code. */
+  /** Sends a signal, waits for the end, and returns the exit code. */
   stop(signal?: Deno.Signal): Promise<number>;
 }
 

@@ -11,7 +11,7 @@ export interface Revocation<T extends KubeObject> {
   readonly object: { metadata?: { name?: string; namespace?: string; uid?: string } };
   /** Deletes the object for good. */
   readonly remove: () => Promise<unknown>;
-  /** Pushes; answers the code. */
+  /** Pushes, and returns the code. */
   readonly push: () => Promise<number>;
 }
 
@@ -31,7 +31,7 @@ async function whenDeleted<T extends KubeObject>(
 /** Time between two pushes, in milliseconds. */
 const PAUSE_MS = 50;
 
-/** A pause; answers by how much longer it was, since this process was kept waiting. */
+/** Pauses. Returns by how much longer it took, since this process had to wait. */
 async function pause(): Promise<number> {
   const begun = performance.now();
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

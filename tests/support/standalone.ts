@@ -90,7 +90,7 @@ export function trainJob(
   });
 }
 
-/** Waits until a TrainJob is as wanted, and answers it. */
+/** Waits until a TrainJob is as wanted, and returns it. */
 export function trainJobThat(
   client: KubeClient,
   name: string,

@@ -128,7 +128,7 @@ export function trialThat(
   }, { timeoutMs: 60_000 });
 }
 
-/** Waits until events of that reason tell of an object, and answers their messages. */
+/** Waits for events of that reason about an object, and returns their messages. */
 export function eventsAbout(
   client: KubeClient,
   about: { readonly kind: string; readonly name: string },
@@ -193,7 +193,7 @@ export async function pushingPods(
   }));
 }
 
-/** Pushes and expects to be taken; answers what the pod was told besides. */
+/** Pushes, and expects a 200. Returns the other content of the answer. */
 export async function accepted(
   answer: Promise<PushAnswer>,
 ): Promise<

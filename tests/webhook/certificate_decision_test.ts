@@ -10,7 +10,7 @@ const HOUR = 60 * 60 * 1000;
 const DAY = 24 * HOUR;
 const POLICY = { authorityRenewalMs: 365 * DAY, servingRenewalMs: 120 * DAY, propagationMs: HOUR };
 const HOSTS = ["a", "b"];
-/** The moment of the question; certificates below are told by days from it. */
+/** The current time; certificates below are given by days from it. */
 const NOW = 10_000 * DAY;
 
 function made(from: number, to: number) {

@@ -26,7 +26,7 @@ function katibs(matchConditions: { name: string; expression: string }[]) {
   };
 }
 
-/** A cache that holds what it is told to. */
+/** A cache with a settable content. */
 function cacheOf(first: MutatingWebhookConfiguration | undefined) {
   let held = first;
   const listeners = new Set<(change: never) => void>();

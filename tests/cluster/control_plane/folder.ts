@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 
 const PREFIX = "milepost-cluster-";
 
-/** Whether the process that made a folder is gone; false where that cannot be told. */
+/** Whether the process that made a folder is gone; false if that is unknown. */
 async function isLeft(folder: string): Promise<boolean> {
   try {
     const pid = await Deno.readTextFile(`${folder}/pid`);

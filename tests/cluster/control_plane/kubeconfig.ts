@@ -5,7 +5,7 @@ import type { KeyPair } from "./certificates.ts";
 /** How a user proves who it is. */
 export type Credentials = { readonly token: string } | KeyPair;
 
-/** Writes a kubeconfig for one user, readable for nobody else, and answers its path. */
+/** Writes a kubeconfig for one user, readable only by this process's user. Returns its path. */
 export async function writeKubeconfig(
   file: string,
   server: { readonly url: string; readonly caPem: string },

@@ -57,7 +57,7 @@ export interface ClusterView {
   quiet(namespace: string, ms: number): Promise<void>;
 }
 
-/** Watches until `signal` aborts; answers when everything that is there is known. */
+/** Watches until `signal` aborts. Resolves when all existing objects are known. */
 export async function watchCluster(
   client: KubeClient,
   kinds: readonly WatchedKind[],

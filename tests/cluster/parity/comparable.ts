@@ -105,7 +105,7 @@ export function eventsAbout(kind: string, objects: readonly AnyObject[] = []): F
   return Object.fromEntries([...texts].map(([key, all]) => [key, [...all].sort()]));
 }
 
-/** Answers by their place: the results alone say whether both sides went the same way. */
+/** Answers by their position: only the results show whether both sides took the same course. */
 function numbered(answers: readonly Answer[]): Fields {
   return Object.fromEntries(answers.map((answer, index) => [String(index), answer]));
 }
@@ -123,7 +123,7 @@ export function ofTrainer({ answers, outcome, view }: Observation): unknown {
   };
 }
 
-/** Conditions by type: the order in which they came is told by none. */
+/** Conditions by type, because their order has no meaning. */
 function conditionsByType(object: AnyObject): AnyObject {
   const conditions = object.status?.conditions;
   if (!Array.isArray(conditions)) return object;

@@ -44,7 +44,7 @@ function ofLists(path: string, a: readonly unknown[], b: readonly unknown[]): Di
   return [{ path: `${path}[order]`, upstream: [...left.keys()], milepost: [...right.keys()] }];
 }
 
-/** Nothing counts as an empty list beside a list whose items have names, so that they are told apart. */
+/** A missing value counts as an empty list beside a list of named items, so that the items are distinguished. */
 function asList(value: unknown, other: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   return value === undefined && Array.isArray(other) && other.length > 0 && byName(other)

@@ -109,7 +109,7 @@ async function withTokenOfPod(plane: ControlPlane, folder: string, command: read
 }
 
 /**
- * Installs and starts it; answers once its webhooks serve. It ends with `stop()` of what is
+ * Installs and starts it; resolves once its webhooks serve. It ends with `stop()` of what is
  * answered.
  */
 export async function startUpstreamTrainer(

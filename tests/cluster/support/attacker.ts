@@ -39,7 +39,7 @@ export interface Attack {
   readonly client: KubeClient;
   /** A fresh TrainJob that runs. */
   victim(): Promise<Victim>;
-  /** Pushes with a token; answers the code. */
+  /** Pushes with a token, and returns the code. */
   push(trainJob: string, token: string): Promise<number>;
 }
 
@@ -73,7 +73,7 @@ const BINDING = {
 
 const TOKEN_FOLDER = "/var/run/secrets/mallory";
 
-/** A pod that says its token, and then stays, also when it is told to end. */
+/** A pod that prints its token and keeps running, also after SIGTERM. */
 export const TELLING: PodSpec = {
   restartPolicy: "Never",
   terminationGracePeriodSeconds: 120,

@@ -26,7 +26,7 @@ export interface FaultyApi {
   fault: Fault | undefined;
   /** A watch on which nothing ever comes, until it is cut. */
   silence(): Response;
-  /** Breaks every watch off in the middle; answers how many there were. */
+  /** Cuts every watch in the middle. Returns their number. */
   cutWatches(): number;
   /** A kubeconfig that leads through here. */
   kubeconfig(name: string, token: string): Promise<string>;

@@ -170,7 +170,7 @@ export interface Cluster {
   readonly installation: Installation;
   readonly manager: TestManager;
   readonly node: TestNode | undefined;
-  /** As the administrator; throws where it fails, answers what it printed. */
+  /** Runs kubectl as the administrator. Returns its output; throws if it fails. */
   kubectl(args: readonly string[], stdin?: string): Promise<string>;
 }
 

@@ -10,7 +10,7 @@ import { requestToken } from "../../support/standalone.ts";
 
 /** A pod that reports. */
 export interface Reporter {
-  /** Sends a body; answers the code, and undefined where there was no answer at all. */
+  /** Sends a body. Returns the code, or undefined if there was no answer. */
   send(statusUrl: string, trainerStatus: unknown): Promise<number | undefined>;
   /** The answer's body of the last push. */
   readonly lastAnswer: string;

@@ -17,7 +17,7 @@ import { reporterOf } from "./pushing.ts";
 
 const NAME = "tried";
 
-/** A trial on that runtime, whose pods run until they are told to end, is stopped by its second report. */
+/** A trial on that runtime, whose pods run until SIGTERM, is stopped by its second report. */
 export async function trialStopsEarly(
   { plane, manager }: Pick<Cluster, "plane" | "manager">,
   runtime: string,

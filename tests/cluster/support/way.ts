@@ -34,7 +34,7 @@ export async function metricOf(manager: TestManager, series: string): Promise<nu
 }
 
 /**
- * Starts Kubernetes' own controllers anew: after an API server that was away they rest for longer than
+ * Restarts Kubernetes' own controllers: after an outage of the API server they back off for longer than
  * a test shall take.
  */
 export async function restartControllers(

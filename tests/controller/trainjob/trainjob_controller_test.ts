@@ -20,7 +20,7 @@ interface Stage {
   rotate(ca: string): void;
 }
 
-/** Runs the controller while `play` goes on, and sees that it ends. */
+/** Runs the controller during `play`, and asserts that it ends. */
 async function run(
   play: (stage: Stage) => Promise<void>,
   options: Partial<TrainJobControllerOptions> = {},

@@ -101,7 +101,7 @@ Deno.test("`createJobReconciler()` forgets a pod that was deleted before its cac
   const name = world.pod(0);
   world.cluster.edit(KINDS.pod, name, { metadata: { finalizers: null } });
   world.cluster.remove(KINDS.pod, name);
-  // The new process's caches never saw it; the old one's are made anew, too.
+  // The new process's caches never saw it; the old one's are created again, too.
   equal(world.driver.requeues.get("default/j"), 10_000);
   await world.advance(10_000);
   equal(world.active.length, 1);

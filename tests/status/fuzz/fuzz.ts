@@ -19,7 +19,7 @@ export interface FuzzAnswer {
 
 /** What requests are sent to. */
 export interface FuzzTarget {
-  /** Answers undefined where the request cannot be put into words of its protocol. */
+  /** Returns undefined if the request cannot be expressed in its protocol. */
   send(request: FuzzRequest): Promise<FuzzAnswer | undefined>;
   /** Codes beyond the oracle's that are right here, such as 400 for what is not HTTP. */
   readonly besides: ReadonlySet<number>;
@@ -103,7 +103,7 @@ function checkAnswer(answer: FuzzAnswer, codes: ReadonlySet<number>): void {
   if (status === 429 || status === 503) assert.match(headers["retry-after"] ?? "", /^[1-9]\d*$/);
 }
 
-/** What the owner was told must be what the oracle says, and nothing where it says nothing. */
+/** Asserts that the owner got the push that the oracle expects, or none. */
 function checkAccepted(told: readonly Push[], answer: FuzzAnswer, verdict: Verdict): void {
   const newest = answer.status === 200 ? verdict.status?.newest : undefined;
   assert.equal(told.length, newest === undefined ? 0 : 1);
@@ -126,8 +126,8 @@ function isTold(secret: string, records: readonly LogRecord[]): boolean {
 const STUCK_MS = 60_000;
 
 /**
- * Sends `runs` requests. Throws with the seed and the smallest request that it found, where one is not
- * answered as the oracle says, told to the owner without right, or where a token is seen.
+ * Sends `runs` requests. Throws with the seed and the smallest request that it found, if one is not
+ * answered as the oracle says, reaches the owner without right, or if a token is visible.
  */
 export async function fuzz(
   bench: Bench,

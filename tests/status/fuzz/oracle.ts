@@ -23,7 +23,7 @@ export interface Verdict {
   readonly route: "push" | "history" | "read" | "none";
   /** Empty: it must be taken. */
   readonly codes: ReadonlySet<number>;
-  /** What the owner must be told, where it is taken; undefined where there is nothing to tell. */
+  /** The push that the owner must get if it is accepted; undefined if there is none. */
   readonly status?: JudgedStatus;
 }
 

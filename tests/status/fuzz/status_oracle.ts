@@ -1,6 +1,6 @@
 /** Checks of a push's body by docs/reference/http.md: plain ones, none of the product's. */
 
-/** What the owner is told, where there is something to tell. */
+/** The push that reaches the owner, if any. */
 export interface JudgedStatus {
   readonly newest?: {
     readonly progressPercentage?: number;

@@ -30,7 +30,7 @@ async function logged(work: () => Promise<void>): Promise<LogRecord[]> {
   return records;
 }
 
-/** A term over TrainJobs in memory; a write takes `latencyMs`, and each is told. */
+/** A term over TrainJobs in memory; a write takes `latencyMs`, and is recorded. */
 function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 } = {}) {
   const cluster = new MemoryCluster();
   const clock = new FakeClock(undefined, () => settlePromises(80));
@@ -80,7 +80,7 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
     shown: (name: string) =>
       cluster.peek(KINDS.trainJob, `default/${name}`)?.status?.trainerStatus?.progressPercentage,
     dropped: (cause: string) => drops.get(cause) ?? 0,
-    /** Ends it; answers how long that took by its clock. */
+    /** Ends it. Returns how long that took by its clock. */
     async end(): Promise<number> {
       const began = clock.monotonic();
       let tookMs: number | undefined;

@@ -59,7 +59,7 @@ function readerBench(
   const bench = handlerBench({ reading, onRead, ...options });
   const get = (sent: Sent = {}) => bench.send({ method: "GET", chunks: [], ...sent });
 
-  /** Opens a stream, and answers what it writes. */
+  /** Opens a stream, and returns its output. */
   async function watch(sent: Sent = {}) {
     const { status, headers, body, stream } = await bench.handle(
       request({ method: "GET", url: WATCH, chunks: [], ...sent }),

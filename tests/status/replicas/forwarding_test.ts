@@ -80,7 +80,7 @@ Deno.test("`decodeForwardedPush()` reads the times that a client wrote", () => {
 });
 
 Deno.test("the longest history that a pod may send fits when it is forwarded", () => {
-  // What grows most when it is written anew: a short exponent, and a time without fractions.
+  // The values that grow most when they are written again: a short exponent, and a time without fractions.
   const name = "n".repeat(253);
   const sample = {
     estimatedRemainingSeconds: 2_000_000_000,
