@@ -59,7 +59,7 @@ export function program(): Command {
     .option("--data-dir <folder>", "where the database is kept; in memory without it")
     .option("--bind-address <address>", "address to listen on", "0.0.0.0")
     .option("--port <port>", "port of the DBManager service, TLS and plaintext", "6789")
-    .option("--tls-cert <file>", "certificate of the port; nobody can write without it")
+    .option("--tls-cert <file>", "certificate of the port; no client can write without it")
     .option("--tls-key <file>", "its key")
     .option("--client-ca <files>", "CAs of clients that may write, separated by commas")
     .option("--log-level <level>", "debug, info, warning or error", "info")

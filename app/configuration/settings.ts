@@ -89,7 +89,9 @@ export const settings = z.strictObject({
   ),
   leaderElect: boolean(true)
     .describe("whether to elect a leader; false only for a single replica, which always leads"),
-  leaseDuration: duration("15s").describe("how long others wait for a leader that is silent"),
+  leaseDuration: duration("15s").describe(
+    "time without a renewal after which another replica may lead",
+  ),
   renewDeadline: duration("10s")
     .describe("how long a leader may fail to renew its Lease before it stops leading"),
   retryPeriod: duration("2s").describe("time between two tries to take or renew the Lease"),

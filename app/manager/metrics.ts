@@ -56,7 +56,7 @@ export function createMetrics(): Metrics {
     ]),
     reconcileSeconds: histogram("reconcile_seconds", "Time of a reconciliation.", ["controller"]),
     queueDepth: gauge("queue_depth", "Keys that wait for a worker.", ["controller"]),
-    watchRestarts: counter("watch_restarts_total", "Watches begun again after an error.", [
+    watchRestarts: counter("watch_restarts_total", "Watches restarted after an error.", [
       "resource",
     ]),
     apiRequests: counter("api_requests_total", "Requests to the API server.", [
@@ -84,7 +84,7 @@ export function createMetrics(): Metrics {
     tokenReviews: counter("token_reviews_total", "TokenReviews, by result.", ["result"]),
     tokenCache: counter("token_cache_total", "Look-ups of reviewed tokens.", ["result"]),
     jwksRefreshes: counter("jwks_refreshes_total", "Reads of the API server's keys.", ["result"]),
-    observations: counter("observations_total", "Rows of observation logs, by what came of them.", [
+    observations: counter("observations_total", "Rows of observation logs, by result.", [
       "sink",
       "result",
     ]),
@@ -93,10 +93,10 @@ export function createMetrics(): Metrics {
     ]),
     trialsOpen: gauge("trials_open", "Jobs with early-stopping rules that have not ended.", []),
     trialsStopped: counter("trials_stopped_total", "Jobs that were stopped early.", []),
-    certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate ends.", [
+    certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate expires.", [
       "name",
     ]),
-    leader: gauge("leader", "1 where this replica leads.", []),
+    leader: gauge("leader", "1 if this replica leads.", []),
   };
 }
 

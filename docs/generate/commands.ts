@@ -7,7 +7,7 @@ const INTRODUCTION =
   `\`milepost COMMAND --help\` prints the same. From a clone of the repository each command is
 \`deno task COMMAND\` (\`npx -y deno@2.9.6 task COMMAND\` without Deno), or \`deno run -A main.ts COMMAND\`.
 
-Wrong use of a command is one line on standard error and exit code 2; a failure at run time, exit code 1. SIGTERM and SIGINT end
+Wrong usage prints one line on standard error and exits with 2; a failure at run time exits with 1. SIGTERM and SIGINT end
 a command that runs, with exit code 0.`;
 
 /** What the flags of a command do not say. */

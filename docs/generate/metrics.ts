@@ -13,7 +13,7 @@ const LOOK: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   reconcileSeconds: "",
   queueDepth: "it grows: the API server is slow, or the leader has too little processor",
   watchRestarts: "it grows by more than one in some minutes: something cuts connections",
-  apiRequests: "403: the role is not the shipped one; 429: the API server holds the manager back",
+  apiRequests: "403: the role is not the shipped one; 429: the API server throttles the manager",
   apiRequestSeconds: "",
   pushes:
     "results other than `accepted`: [troubleshooting](../guides/troubleshooting.md#no-progress-is-shown)",
@@ -30,7 +30,7 @@ const LOOK: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   ledgerDropped:
     "`lease_lost` or `shutdown`: [what can be lost](../guides/operate.md#what-can-be-lost)",
   tokenReviews:
-    "`unavailable`: the API server refuses or is away; `over_budget` for long: raise `--token-review-qps`",
+    "`unavailable`: the API server refuses them or is unreachable; `over_budget` for long: raise `--token-review-qps`",
   tokenCache: "",
   jwksRefreshes: "`unavailable`: as above",
   observations:

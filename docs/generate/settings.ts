@@ -4,7 +4,7 @@ import { code, page, table } from "./table.ts";
 
 const INTRODUCTION = `A setting of \`milepost manager\` is a flag (\`--webhook-port\`), a variable
 (\`MILEPOST_WEBHOOK_PORT\`) or a key of the YAML file of \`--config\` (\`webhookPort\`). A flag comes before a variable, a variable
-before the file. All settings are checked before anything starts; wrong use is one line on standard error and exit code 2.
+before the file. All settings are checked before anything starts; wrong usage prints one line on standard error and exits with 2.
 The settings in force are logged at start (message \`settings\`).`;
 
 const NOTES =

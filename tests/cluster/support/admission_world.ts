@@ -15,7 +15,7 @@ import { until } from "../../support/until.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { apply, crdsServed, serviceAccountToken } from "./installation.ts";
 
-/** Where everything happens. */
+/** The namespace of the tests. */
 export const NAMESPACE = "default";
 
 /** Who there is, and the chain of a TrainJob that Mallory has nothing to do with. */

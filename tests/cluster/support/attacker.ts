@@ -21,7 +21,7 @@ import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { apply, type Cluster, serviceAccountToken } from "./installation.ts";
 import { freshName } from "./admission_world.ts";
 
-/** Where everything happens. */
+/** The namespace of the tests. */
 export const NAMESPACE = "default";
 
 /** A TrainJob of somebody else, with what belongs to it. */
