@@ -6,7 +6,7 @@ import { JOBSET_API_VERSION } from "../crds/jobset_names.ts";
 /** The version, from `deno.json`. */
 export const VERSION: string = manifest.version;
 
-/** What `milepost version` prints. */
+/** Output of `milepost version`. */
 export function versionText(): string {
   return [
     `milepost ${VERSION}`,

@@ -3,7 +3,7 @@ import { cpuSeconds, rssMb } from "./process_stats.ts";
 import type { Benchmark } from "./result.ts";
 import { inFolder, withStandaloneIn } from "./standalone_folder.ts";
 
-/** What is done at the start is over by then, in milliseconds. */
+/** Time after which the work of the start is over, in milliseconds. */
 const SETTLE_MS = 5_000;
 const WINDOW_MS = 30_000;
 

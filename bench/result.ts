@@ -6,9 +6,9 @@ export interface Measure {
   readonly value: number;
   /** Such as `ms`, `s`, `%`, `/s`, `MB`, `×`. */
   readonly unit: string;
-  /** What is asked of the value; without one it is shown for comparison. */
+  /** Goal of the value; without one it is shown for comparison. */
   readonly goal?: { readonly is: "below" | "at least" | "at most"; readonly limit: number };
-  /** What it was measured beside, in the same run and unit. */
+  /** The value that it is compared with, of the same run and unit. */
   readonly beside?: { readonly name: string; readonly value: number };
   /** How it was measured, or why it missed. */
   readonly note?: string;

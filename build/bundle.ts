@@ -6,7 +6,7 @@
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
-/** Where the bundle goes unless a caller wants it elsewhere. */
+/** Default path of the bundle. */
 export const BUNDLE = `${ROOT}dist/milepost.js`;
 
 /**

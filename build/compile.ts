@@ -16,7 +16,7 @@ export const TARGETS = {
   arm64: "aarch64-unknown-linux-gnu",
 } as const;
 
-/** What is compiled. */
+/** Options of the compilation. */
 export interface CompileOptions {
   /** A target triple, or one of {@link TARGETS}' names; the machine's own without it. */
   readonly target?: string | undefined;

@@ -1,14 +1,14 @@
 /** Validation error of one field of an object, in Kubernetes' words. */
 import { type CauseReason, shown, type StatusCause, statusCause } from "./status_cause.ts";
 
-/** Why a field is refused. */
+/** Type of a field's problem. */
 export type FieldProblemType = "Invalid" | "Forbidden" | "Unsupported";
 
 /** A problem with one field of an object. */
 export interface FieldProblem {
   /** Path of the field, such as `spec.runtimeRef`; empty for the object as a whole. */
   readonly field: string;
-  /** What is wrong and what to change. */
+  /** The problem, and what to change. */
   readonly message: string;
   /** Default `Invalid`. */
   readonly type?: FieldProblemType;

@@ -57,7 +57,7 @@ export interface JobConditions {
   readonly suspended: string;
 }
 
-/** What Katib assumes of a kind when a trial template does not say it. */
+/** Katib's defaults of a kind for a trial template. */
 export interface KatibDefaults {
   readonly primaryPodLabels?: Readonly<Record<string, string>>;
   /** Labels that earlier releases of Katib wrote into templates, and that mean `primaryPodLabels`. */
@@ -127,7 +127,7 @@ export function jobRefOf(kind: JobKind, { metadata }: Pick<AnyJob, "metadata">):
   return { kind, namespace, name, uid };
 }
 
-/** What names a job in paths: its kind's place in the API, and its own name. */
+/** Key of a job in paths: the place of its kind in the API, and its own name. */
 type KindPath = Pick<JobKind, "apiVersion" | "plural">;
 
 function jobPath({ apiVersion, plural }: KindPath, namespace: string, name: string): string {

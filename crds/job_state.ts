@@ -5,7 +5,7 @@ import { type TrainerStatus, trainerStatusSchema } from "./trainjob.ts";
 
 type Condition = NonNullable<NonNullable<AnyJob["status"]>["conditions"]>[number];
 
-/** What the state is read from; caches may hold less than the whole object. */
+/** The fields from which the state is read; caches may hold less than the whole object. */
 type JobWithStatus = Pick<AnyJob, "status">;
 
 function trueCondition({ status }: JobWithStatus, type: string): Condition | undefined {

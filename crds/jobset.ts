@@ -34,7 +34,7 @@ export const successPolicySchema = z.looseObject({
 });
 export type SuccessPolicy = z.infer<typeof successPolicySchema>;
 
-/** What a failure policy rule does; RestartJob and RestartJobAndIgnoreMaxRestarts are behind a gate. */
+/** Action of a failure policy rule; RestartJob and RestartJobAndIgnoreMaxRestarts are behind a gate. */
 export const FAILURE_ACTIONS = [
   "FailJobSet",
   "RestartJobSet",

@@ -14,7 +14,7 @@ import {
 import { type TrainJob, trainJobSchema } from "./trainjob.ts";
 import { type Trial, trialSchema } from "./trial.ts";
 
-/** Where objects of one kind live, and how one is read from JSON. */
+/** API paths of a kind, and the parser of its objects. */
 export interface Kind<T> {
   readonly group: string;
   readonly version: string;

@@ -42,7 +42,7 @@ const KEPT = new Set([
 
 const catalogue: ReadonlyMap<string, unknown> = new Map(Object.entries(kubernetesSchemas));
 
-/** What the API server keeps of metadata inside a template. */
+/** The fields of metadata inside a template that the API server keeps. */
 function embeddedMetadata(): OpenApiSchema {
   const texts = { type: "object", additionalProperties: { type: "string" } };
   return {

@@ -35,7 +35,7 @@ export const POD_REASONS = {
   backOff: "BackOff",
 } as const;
 
-/** Where the kubelet's heartbeats live, and the label that every node carries. */
+/** Namespace of the kubelet's heartbeats, and the label of every node. */
 export const NODES = {
   leaseNamespace: "kube-node-lease",
   hostnameLabel: "kubernetes.io/hostname",

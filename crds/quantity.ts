@@ -6,7 +6,7 @@ export interface Quantity {
   readonly denominator: bigint;
 }
 
-/** What a suffix multiplies by, as base and exponent. */
+/** Factor of a suffix, as base and exponent. */
 const SUFFIXES: Readonly<Record<string, readonly [base: bigint, exponent: number]>> = {
   "": [10n, 0],
   n: [10n, -9],

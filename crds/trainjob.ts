@@ -122,7 +122,7 @@ export const metricSchema = z.looseObject({
 });
 export type Metric = z.infer<typeof metricSchema>;
 
-/** What a pod last reported (KEP-2779). */
+/** Last report of a pod (KEP-2779). */
 export const trainerStatusSchema = z.looseObject({
   progressPercentage: int32().min(0).max(100).optional().meta({
     description: "How much of the training is done, in percent.",
@@ -140,7 +140,7 @@ export const trainerStatusSchema = z.looseObject({
 });
 export type TrainerStatus = z.infer<typeof trainerStatusSchema>;
 
-/** What a TrainJob is until its controller has something to say. */
+/** State of a TrainJob before its controller has set one. */
 const INITIAL_STATE = "Created" satisfies typeof TRAINJOB_STATES[number];
 
 export const trainJobStatusSchema = z.looseObject({

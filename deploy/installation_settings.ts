@@ -32,7 +32,7 @@ export interface Settings {
 /** The version of upstream's Trainer that the SDK reads: the one whose API and behaviour this is. */
 export const TRAINER_COMPATIBILITY = "v2.3.0";
 
-/** What `kubectl apply -k` and `helm install` give without any choice. */
+/** Default settings of `kubectl apply -k` and `helm install`. */
 export const DEFAULTS = {
   name: MANAGER.name,
   namespace: MANAGER.namespace,

@@ -9,10 +9,10 @@ import { DEFAULTS, type Manifest } from "./installation_settings.ts";
 /** Files by their paths below a folder. */
 export type Files = Readonly<Record<string, string>>;
 
-/** What every generated file begins with. */
+/** First lines of every generated file. */
 export const GENERATED = "# Made by `deno task manifests`; edit deploy/*.ts instead.\n";
 
-/** What is in every installation; the other parts are overlays. */
+/** Parts of every installation; the others are overlays. */
 const BASE = [
   "namespace",
   "trainer_crds",
@@ -128,7 +128,7 @@ function overlays(all: Parts): Files {
   };
 }
 
-/** What any overlay can take up by `components:`. */
+/** Files of the component that any overlay can use. */
 function components(): Files {
   const folder = "components/observation-log";
   const head = { apiVersion: "kustomize.config.k8s.io/v1alpha1", kind: "Component" };

@@ -5,7 +5,7 @@ import type { HttpResponse, ResponseSink } from "./message.ts";
 /** End of a job. */
 export type JobEnd = "Complete" | "Failed" | "Deleted";
 
-/** Why a stream ends by itself. */
+/** Reason for which a stream ends on its own. */
 export type StreamEnd =
   /** The job has ended, or is gone: `event: end` is sent. */
   | { readonly kind: "job"; readonly reason: JobEnd }

@@ -69,7 +69,7 @@ export interface RawInit {
   deadlineMs?: number;
 }
 
-/** What {@link ClientOptions.onRequest} is called with after each request. */
+/** Report about a request, with which {@link ClientOptions.onRequest} is called. */
 export interface RequestReport {
   readonly verb: string;
   /** Plural of the kind, with `/subresource` if there is one; `raw` for raw requests. */

@@ -22,7 +22,7 @@ import { OidcTokens } from "./oidc.ts";
 
 export type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
 
-/** What a kubeconfig says. */
+/** Content of a kubeconfig. */
 export interface ConnectionParts {
   readonly clusters: Cluster[];
   readonly contexts: Context[];

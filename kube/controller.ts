@@ -7,7 +7,7 @@ import { isConflict, KubeError, messageOf } from "./errors.ts";
 import type { Source } from "./sources.ts";
 import { createWorkQueue, type WorkQueue } from "./work_queue.ts";
 
-/** What a reconciliation asks for; nothing if it is done. */
+/** Result of a reconciliation: a time for the next one, or nothing. */
 export type ReconcileResult = { requeueAfterMs?: number } | void;
 
 /** How a reconciliation ended. */
@@ -44,7 +44,7 @@ export interface ControllerOptions {
    * controller stops or the deadline passes. An error is logged, and the key is tried again later.
    */
   reconcile: Reconcile;
-  /** What wakes it. Default: {@link Controller.enqueue} alone. */
+  /** Sources of keys. Default: only {@link Controller.enqueue}. */
   sources?: readonly Source[];
   /** Default 1. */
   workers?: number;

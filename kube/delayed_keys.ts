@@ -54,7 +54,7 @@ function swapIfLess(heap: Entry[], a: number, b: number): boolean {
 /** No keys yet. */
 export function createDelayedKeys(): DelayedKeys {
   const heap: Entry[] = [];
-  /** When each key is really due; entries of the heap that say otherwise are dead. */
+  /** Time at which each key is due; entries of the heap with other times are obsolete. */
   const dueAt = new Map<string, number>();
 
   function pop(): Entry | undefined {

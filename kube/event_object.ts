@@ -12,7 +12,7 @@ export interface EventSubject {
   uid?: string;
 }
 
-/** What happened. The message is cut to 1024 characters. */
+/** Content of an event. The message is cut to 1024 characters. */
 export interface EventText {
   type: "Normal" | "Warning";
   reason: string;
@@ -37,7 +37,7 @@ export interface EventObject extends KubeObject {
 const LONGEST_MESSAGE = 1024;
 /** Longest name of an object. */
 const LONGEST_NAME = 253;
-/** Where events about objects without a namespace are kept. */
+/** Namespace of events about objects without a namespace. */
 const CLUSTER_SCOPE_NAMESPACE = "default";
 
 const eventSchema = z.custom<EventObject>(

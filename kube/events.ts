@@ -18,7 +18,7 @@ import {
 
 export type { EventSubject, EventText } from "./event_object.ts";
 
-/** Why an event was not written. */
+/** Reason for which an event was not written. */
 export type DropCause = "queue_full" | "rate_limited" | "refused";
 
 /** Writes events in the background. */

@@ -60,7 +60,7 @@ const logger = getLogger(["milepost", "kube", "leader_election"]);
 /** Times of the election when none are given, in milliseconds. */
 export const DEFAULT_TIMES = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2000 } as const;
 
-/** What was read, and when by the local clock: the holder's own times are not used. */
+/** A Lease as it was read, with the local time: the holder's own times are not used. */
 interface Observation {
   readonly record: string;
   readonly at: number;

@@ -21,9 +21,9 @@ export type LeaderLocation =
 /** A part of the leader's work; it goes on until its signal aborts. */
 export type LeaderWork = (signal: AbortSignal) => Promise<void>;
 
-/** What a replica brings into the competition for leadership. */
+/** Options of a replica's leadership. */
 export interface Candidacy {
-  /** Where other replicas reach this one while it leads; undefined if they need not. */
+  /** Address at which other replicas reach this one while it leads; undefined if they need not. */
   readonly address?: string | undefined;
   /** Makes the work of one term. If one part fails, all of them end. */
   readonly works: () => readonly LeaderWork[];

@@ -20,7 +20,7 @@ export interface Sink<T> {
   removeKey(key: string): void;
 }
 
-/** What to list and watch, and how. */
+/** Options of listing and watching. */
 export interface ListWatchOptions<T> {
   readonly client: Pick<KubeClient, "list" | "watch">;
   readonly kind: ResourceKind<T>;

@@ -44,7 +44,7 @@ export interface KubeObject {
   metadata?: KubeMeta;
 }
 
-/** What names an object of a known kind; `namespace` is absent for cluster scope. */
+/** Key of an object of a known kind; `namespace` is absent for cluster scope. */
 export interface ObjectKey {
   namespace?: string;
   name: string;

@@ -26,7 +26,7 @@ export async function getOrUndefined<T>(
   }
 }
 
-/** What {@link upsert} did, and the object as the server has it now. */
+/** Outcome of {@link upsert}, and the object as the server has it now. */
 export interface Upserted<T> {
   readonly outcome: "created" | "replaced" | "unchanged";
   readonly object: T | undefined;

@@ -3,7 +3,7 @@ import { backoffMs } from "./backoff.ts";
 import { isGone, KubeError, messageOf, TransportError } from "./errors.ts";
 import { CorruptStreamError } from "./watch.ts";
 
-/** What an informer is about to do. */
+/** State of an informer: its next action. */
 export type WatchState =
   /** Read everything. `failures` counts what went wrong in a row. */
   | { readonly phase: "listing"; readonly failures: number; readonly cause: string }
@@ -13,7 +13,7 @@ export type WatchState =
   | {
     readonly phase: "waiting";
     readonly atLeastMs: number;
-    /** Where the delay stops growing. */
+    /** Limit of the delay. */
     readonly atMostMs: number;
     readonly next: Exclude<WatchState, { phase: "waiting" }>;
   };
@@ -117,7 +117,7 @@ export function failuresOf(state: WatchState): number {
   return state.phase === "waiting" ? state.next.failures : state.failures;
 }
 
-/** What to do after `outcome`. */
+/** Returns the state after `outcome`. */
 export function step(state: WatchState, outcome: WatchOutcome): WatchState {
   if (state.phase === "waiting") return state.next;
   if (outcome.type === "ended") return afterWatch(state.failures, outcome);

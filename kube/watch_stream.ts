@@ -58,7 +58,7 @@ async function* touching(
   }
 }
 
-/** What a caught error of a watch stream means to its reader. */
+/** Returns the error for a reader of a watch stream from a caught one. */
 function watchError(error: unknown): unknown {
   const known = error instanceof KubeError || error instanceof CorruptStreamError ||
     error instanceof TransportError;

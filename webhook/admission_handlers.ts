@@ -49,7 +49,7 @@ export interface TrainJobKey {
   readonly uid?: string;
 }
 
-/** What the handlers need of other rooms. */
+/** Functions of other rooms that the handlers call. */
 export interface AdmissionOptions {
   readonly kinds: JobKinds;
   /** The rules of rendering for TrainJobs. */
@@ -134,7 +134,7 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
   };
 }
 
-/** What is no TrainJob passes as it is: the schema's check comes after defaulting and names the fault. */
+/** An object that is not a TrainJob passes unchanged: the schema's check comes after defaulting and names the problem. */
 function defaultingHandler(options: AdmissionOptions): AdmissionHandler {
   return (request) => {
     if (!isJudged(request)) return ALLOWED;

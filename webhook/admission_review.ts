@@ -25,7 +25,7 @@ const admissionRequestSchema = z.looseObject({
   dryRun: z.boolean().optional(),
 });
 
-/** What the API server asks about. */
+/** Request of the API server. */
 export type AdmissionRequest = z.infer<typeof admissionRequestSchema>;
 
 const admissionReviewSchema = z.looseObject({
@@ -42,7 +42,7 @@ export interface Refusal {
   readonly causes: readonly StatusCause[];
 }
 
-/** What a handler decides. Warnings are shown to the user either way. */
+/** Decision of a handler. Warnings are shown to the user either way. */
 export type AdmissionOutcome =
   | {
     readonly allowed: true;

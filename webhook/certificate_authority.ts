@@ -9,11 +9,11 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-/** What a certificate says of itself. Times in milliseconds since the epoch. */
+/** Content of a certificate. Times are in milliseconds since the epoch. */
 export interface CertificateFacts {
   readonly notBefore: number;
   readonly notAfter: number;
-  /** When it was made: `notBefore` without its allowance for slow clocks. */
+  /** Time of its creation: `notBefore` without its allowance for slow clocks. */
   readonly issuedAt: number;
   /** DNS names and IP addresses of its subject alternative name. */
   readonly hosts: readonly string[];

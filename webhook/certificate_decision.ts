@@ -13,11 +13,11 @@ const DAY_MS = 24 * HOUR_MS;
 export interface ObservedCertificate {
   readonly notBefore: number;
   readonly notAfter: number;
-  /** When it was made, from which it spreads. */
+  /** Time of its creation, from which it spreads. */
   readonly issuedAt: number;
 }
 
-/** What is stored; a part that is missing or broken (key does not fit, not PEM) is absent. */
+/** The stored certificates; a part that is missing or invalid (wrong key, not PEM) is absent. */
 export interface ObservedCertificates {
   /** The CA that signs. */
   readonly authority?: ObservedCertificate;
@@ -32,7 +32,7 @@ export interface ObservedCertificates {
   };
 }
 
-/** When each step is due, in milliseconds. */
+/** Lead times of the steps, in milliseconds. */
 export interface CertificatePolicy {
   /** The next CA appears this long before the CA ends. */
   readonly authorityRenewalMs: number;

@@ -42,7 +42,7 @@ const STEPS = 8;
 /** Time between checks of the Secret if no change was reported, in milliseconds. */
 const RESYNC_MS = 60_000;
 
-/** What servers and clients of the manager need now; all PEM. */
+/** Certificates for servers and clients of the manager; all PEM. */
 export interface ServingCertificates {
   readonly cert: string;
   readonly key: string;
@@ -54,7 +54,7 @@ export interface ServingCertificates {
   readonly expiry: { readonly serving: number; readonly authority: number };
 }
 
-/** What the manager of certificates works with. */
+/** Options of the manager of certificates. */
 export interface CertificateManagerOptions {
   readonly store: ObjectStore<Secret>;
   readonly address: ServingAddress;

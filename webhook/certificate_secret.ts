@@ -113,7 +113,7 @@ export function encodeSecret(
   };
 }
 
-/** What `decideCertificates` needs to know of a set. */
+/** Input of `decideCertificates` about a set. */
 export async function observe(set: CertificateSet): Promise<ObservedCertificates> {
   const { authority, next, serving } = set;
   return {

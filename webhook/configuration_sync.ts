@@ -20,12 +20,12 @@ const log = getLogger(["milepost", "webhook"]);
 /** Time between checks if no change was reported, in milliseconds. */
 const RESYNC_MS = 60_000;
 
-/** What the sync works with. */
+/** Options of the sync. */
 export interface ConfigurationSyncOptions {
   readonly store:
     & ObjectStore<MutatingWebhookConfiguration>
     & ObjectStore<ValidatingWebhookConfiguration>;
-  /** What should be there now; read again in every pass. */
+  /** Returns the wanted configurations; called in every pass. */
   readonly desired: () => ConfigurationOptions;
   readonly clock: Clock;
   /** Says when a configuration or the CA bundle may have changed. */

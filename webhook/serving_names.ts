@@ -1,6 +1,6 @@
 /** Names in the serving certificate (docs/decisions/0033). Pure. */
 
-/** Where clients reach the manager. */
+/** Addresses at which clients reach the manager. */
 export interface ServingAddress {
   /** The Service's name. */
   readonly service: string;

@@ -13,7 +13,7 @@ const SETTLE_MS = 50;
 /** Calls the listener when what is kept may have changed. Returns a function that stops this. */
 export type ChangeSource = (listener: () => void) => () => void;
 
-/** What to keep, and when. */
+/** Options of a steady loop. */
 export interface SteadyLoopOptions {
   /** For the log. */
   readonly name: string;

@@ -92,7 +92,7 @@ export function trialAnnotationProblems(
   ];
 }
 
-/** What came or changed in vain: a template beside a Trial's own. */
+/** Warnings about added or changed annotations without effect: a template beside the Trial's own. */
 export function trialAnnotationWarnings(job: TrainJob, old: TrainJob | undefined): string[] {
   const text = textOf(job, ANNOTATIONS.trialTemplate);
   if (text === undefined || text === textOf(old, ANNOTATIONS.trialTemplate)) return [];

@@ -29,7 +29,7 @@ export type ManagerConfiguration = Omit<z.infer<typeof settings>, "featureGates"
   readonly featureGates: FeatureGates;
 };
 
-/** Where settings come from. */
+/** Sources of settings. */
 export interface ConfigurationSources {
   /** By setting; absent if the flag was not given. */
   flags: Readonly<Record<string, string | boolean | undefined>>;

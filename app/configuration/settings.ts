@@ -112,7 +112,9 @@ export const settings = z.strictObject({
       "Readers of observations have the same budget again, and as many SubjectAccessReviews",
   ),
   maxStreams: count(1000).describe("streams of events that a replica keeps open; 0 allows none"),
-  maxStreamsPerSubject: count(20).describe("the same for one user"),
+  maxStreamsPerSubject: count(20).describe(
+    "streams of events that a replica keeps open for one user",
+  ),
   observationSink: observationSink.describe(
     "where observation logs are kept: katib, memory, sqlite:PATH or grpc:HOST:PORT; by default " +
       "katib if the CRD of Katib's Trials exists, else memory",

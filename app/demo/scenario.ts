@@ -39,7 +39,7 @@ async function resume(client: KubeClient, job: string): Promise<void> {
 interface Seen {
   readonly views: Map<string, JobView>;
   readonly jobs: Map<string, TrainJob>;
-  /** When each job was first seen ended, in milliseconds. */
+  /** Time at which each job was first seen ended, in milliseconds. */
   readonly endedAt: Map<string, number>;
 }
 

@@ -29,7 +29,7 @@ export interface AuthenticationParts {
 /** Verifier of tokens. */
 export interface Authentication {
   readonly verifier: TokenVerifier;
-  /** What the API server says of tokens that the verifier takes; absent without reviews. */
+  /** Reviews of the tokens that the verifier accepts; absent without reviews. */
   readonly reviews?: ReviewCache;
   /** Whether tokens can be verified: the keys have been read. */
   ready(): boolean;

@@ -11,7 +11,7 @@ import type { CertificateManager } from "../../webhook/certificate_manager.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { StatusEndpoint } from "./status_endpoint.ts";
 
-/** What servers are started with. */
+/** Options of the servers. */
 export interface ServingParts {
   readonly configuration: Pick<
     ManagerConfiguration,

@@ -17,7 +17,7 @@ import { readFlagFile } from "../flag_file.ts";
 export interface NodeOptions {
   readonly kubeconfig: string;
   readonly nodeName: string;
-  /** Where pods' folders are kept; a temporary folder without it. */
+  /** Folder of the pods; a temporary one without it. */
   readonly dataDir?: string;
   /** Port of the log endpoint. Default 0: one that is free. */
   readonly port?: number;

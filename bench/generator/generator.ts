@@ -14,7 +14,7 @@ const folder = new URL("./", import.meta.url).pathname;
 const BUILD_MS = 5 * 60_000;
 /** Time beyond that of the plans: reading, writing and the last answers. */
 const SPARE_MS = 60_000;
-/** What a plan that ends by its count may take. */
+/** Time limit of a plan that ends by its count. */
 const COUNT_MS = 10 * 60_000;
 
 async function build(target: string): Promise<void> {

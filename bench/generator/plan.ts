@@ -1,7 +1,7 @@
 /** Input and output of the load generator. Pure. */
 import { z } from "zod";
 
-/** Where pushes of a job go. */
+/** Target of the pushes of a job. */
 export interface LoadTarget {
   /** `https://host:port/path`. */
   readonly url: string;
@@ -83,7 +83,7 @@ const loadSchema = z.object({
   /** Answers below 300. */
   ok: z.number(),
   byStatus: z.record(z.string(), z.number()),
-  /** What had no answer, by kind: timeout, refused, reset, closed, tls, other. */
+  /** Pushes without an answer, by kind: timeout, refused, reset, closed, tls, other. */
   errors: z.record(z.string(), z.number()),
   timeouts: z.number(),
   /** 429, 503, and connections that were refused, reset or closed without an answer. */
@@ -117,9 +117,9 @@ const resultSchema = z.object({
   maxRssMb: z.number(),
 });
 
-/** What a plan has met. */
+/** Result of a plan. */
 export type Load = z.infer<typeof loadSchema>;
-/** What all plans of a run have met. */
+/** Results of all plans of a run. */
 export type LoadResult = z.infer<typeof resultSchema>;
 
 /** Parses the generator's output. Throws if it cannot be parsed. */

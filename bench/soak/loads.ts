@@ -13,7 +13,7 @@ import type { Side } from "../status/sides.ts";
 import { addresses, targetsOf } from "../status/turns.ts";
 import { createPushers, type Pusher } from "../status/world.ts";
 
-/** What the loads work with. */
+/** Context of the loads. */
 export interface SoakWorld {
   readonly side: Side;
   readonly client: KubeClient;
@@ -21,7 +21,7 @@ export interface SoakWorld {
   readonly signal: AbortSignal;
 }
 
-/** What happened, counted. */
+/** Counts of the loads' results. */
 export interface SoakCounts {
   honest: number;
   /** Honest pushes that were not answered with 200, by the answer. */

@@ -20,7 +20,7 @@ export function cpuFor100k(turns: readonly Turn[]): number {
   return pushes === 0 ? NaN : 100_000 * seconds / pushes;
 }
 
-/** Who used the processors while a load ran, and how much of the time of both. */
+/** Returns a line about the processes that used the processors during a load, and their shares of both. */
 export function splitOf(turns: readonly Turn[]): string {
   const names = Object.keys(turns[0]?.account.cpu ?? {});
   const seconds = turns.reduce((sum, { account }) => sum + account.seconds, 0);

@@ -20,12 +20,12 @@ export interface Side {
   readonly pids: readonly number[];
   /** The managers, if the side is Milepost. */
   readonly managers: readonly TestManager[];
-  /** Where the inspector of the first of them listens, when it is profiled. */
+  /** Address of the inspector of the first of them, when it is profiled. */
   readonly inspector?: number;
   stop(): Promise<void>;
 }
 
-/** Where all of them run. */
+/** Control plane of all sides. */
 export interface Ground {
   readonly plane: ControlPlane;
   readonly installation: Installation;
@@ -60,7 +60,7 @@ async function listens(port: number): Promise<boolean> {
   return true;
 }
 
-/** What one process serves with a certificate of the control plane's CA. */
+/** Returns the side of one process, which serves with a certificate of the control plane's CA. */
 function sideOf(plane: Ground["plane"], port: number, daemon: Daemon): Side {
   return {
     url: `https://127.0.0.1:${port}`,

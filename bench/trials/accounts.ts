@@ -17,7 +17,7 @@ export interface LoggedValue {
   readonly value: string;
 }
 
-/** What came of all pushes. */
+/** Account of all pushes. */
 export interface Account {
   acknowledged: number;
   /** Of these, not all rows are there. */

@@ -6,7 +6,7 @@ import { startDbManager } from "../katib/installation.ts";
 import { buildKatib, startPostgres } from "../katib/programs.ts";
 import type { LoggedValue, Part } from "./accounts.ts";
 
-/** What reached the table. */
+/** Content of the table. */
 export interface Written {
   /** Calls that wrote rows: each is one statement, hence one transaction. */
   readonly calls: number;
@@ -21,7 +21,7 @@ export interface DbManager {
   kill(): Promise<void>;
   /** At the same address; resolves when it serves. */
   restart(): Promise<void>;
-  /** What of a part is in the table. */
+  /** Returns the content of the table that belongs to a part. */
   writtenOf(part: Pick<Part, "digit">): Promise<Written>;
   /** The logs of trials, asked for by their names as Katib does. Rejects where one cannot be had. */
   read(trials: readonly string[]): Promise<LoggedValue[][]>;

@@ -15,7 +15,7 @@ import type { Owner } from "../status/objects.ts";
 import { shippedProgram, type Side, startMilepost } from "../status/sides.ts";
 import { createPushers, type Pusher } from "../status/world.ts";
 
-/** Where the trials are. */
+/** Namespace of the trials. */
 export const NAMESPACE = "trials";
 
 /** A Trial whose rules are tested at every report, and never met. */

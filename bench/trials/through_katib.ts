@@ -17,7 +17,7 @@ import { type Account, accountOf, bodyOf, type Part } from "./accounts.ts";
 import { type DbManager, startKatibDbManager, type Written } from "./db_manager.ts";
 import { type Ground, NAMESPACE, onTrials } from "./ground.ts";
 
-/** What a run through Katib's DB manager is made of. */
+/** Options of a run through Katib's DB manager. */
 export interface KatibRun {
   readonly source: string;
   readonly trials: number;
@@ -43,7 +43,7 @@ interface PartResult extends Part {
   readonly updated: number;
 }
 
-/** What all parts need. */
+/** Context of all parts. */
 interface World {
   readonly client: KubeClient;
   readonly side: Side;
@@ -129,7 +129,7 @@ async function part(
   };
 }
 
-/** What was seen while the DB manager was away. */
+/** Measurements of the DB manager's outage. */
 interface Away {
   /** From being killed until it served again. */
   readonly seconds: number;

@@ -20,7 +20,7 @@ const METRICS = 2;
 /** Limit of a push's p99, from the time at which it was due until its answer, in milliseconds. */
 const P99_GOAL_MS = 100;
 
-/** What a run is made of. */
+/** Options of a run. */
 interface Run {
   readonly trials: number;
   readonly seconds: number;
@@ -50,7 +50,7 @@ function pushAll(
   });
 }
 
-/** What a run has shown. */
+/** Results of a run. */
 interface Measured {
   readonly measures: Measure[];
   /** Pushes that were answered with 200. */

@@ -6,7 +6,7 @@ import { LABELS, type Step, STEP_CONTAINERS, STEPS } from "../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 
-/** Who executes JobSets: `controller/jobset` of this process, or upstream's controller. */
+/** Executor of JobSets: `controller/jobset` of this process, or upstream's controller. */
 export type Executor = "builtin" | "external";
 
 /** The template while stages change it. `trainJob` and `runtime` are read only. */

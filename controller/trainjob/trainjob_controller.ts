@@ -40,7 +40,7 @@ export interface TrainJobControllerOptions {
   readonly informers: TrainJobInformers;
   readonly events: EventRecorder;
   readonly clock: Clock;
-  /** Who executes JobSets now. */
+  /** Returns the current executor of JobSets. */
   readonly executor: () => Executor;
   /** Undefined if the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
@@ -107,7 +107,7 @@ function watchRuntimes<T extends AnyTrainingRuntime>(
   });
 }
 
-/** What wakes TrainJobs; each change reaches its observer first. */
+/** Sources of the controller's keys; each change reaches its observer first. */
 function sourcesOf(
   { informers, progress }: TrainJobControllerOptions,
   { runningPods, endedJobSets, settling }: {

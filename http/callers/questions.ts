@@ -35,7 +35,7 @@ export interface Questions<A> {
 /** Options of {@link createQuestions}. */
 export interface QuestionsOptions {
   readonly clock: Clock;
-  /** What the questions are about, for the log. */
+  /** Subject of the questions, for the log. */
   readonly about: "tokens" | "rights";
   readonly take: TakeFromBudget;
 }

@@ -86,7 +86,7 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
     return outcome;
   }
 
-  /** What could not be asked for lack of budget is asked with the token's next push. */
+  /** A review that exceeds the budget is done with the token's next push. */
   function outcomeOf(asked: Asked<ReviewOutcome>): ReviewOutcome {
     if (asked.answer === undefined && asked.why === "over_budget") onReview?.("over_budget");
     return asked.answer ?? "unavailable";

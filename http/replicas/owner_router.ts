@@ -46,7 +46,7 @@ export interface OwnerRouterOptions<Ask, Answer> {
 const LAST_TRY_MS = 500;
 /** Pause between two looks for an owner, plus up to as much again, in milliseconds. */
 const LOOK_EVERY_MS = 100;
-/** When a client may come again. */
+/** Time after which a client may retry, in milliseconds. */
 const RETRY_AFTER_MS = 2000;
 
 const NO_OWNER: Refused = {

@@ -53,7 +53,7 @@ export interface Verdict {
   readonly step: number;
   /** Time of the deciding row, RFC 3339 with microseconds. */
   readonly time: string;
-  /** When this owner received it, in wall-clock milliseconds; absent if it was read from the log. */
+  /** Its arrival at this owner, in wall-clock milliseconds; absent if it was read from the log. */
   readonly receivedMs?: number | undefined;
   /** Metric, value, rule and step in words, for events and answers. */
   readonly message: string;

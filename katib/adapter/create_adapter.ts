@@ -48,7 +48,7 @@ export interface AdapterOptions {
 
 /** Logs that are replayed at a time: each may be long, and a new owner needs all of them. */
 const REPLAYS = 16;
-/** When clients should retry, in milliseconds. */
+/** Time after which clients should retry, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
 
 const CLOSED: PushAnswer = {

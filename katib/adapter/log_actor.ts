@@ -48,7 +48,7 @@ export interface LogActor {
   drained(): Promise<void>;
 }
 
-/** When clients should retry, in milliseconds; for rows that will not be taken, much later. */
+/** Times after which clients should retry, in milliseconds; much later for rows that will not be accepted. */
 const RETRY_AFTER_MS = { soon: 1_000, refused: 10_000 } as const;
 
 const REFUSED = {

@@ -29,7 +29,7 @@ export interface TakenPush {
   readonly rows: readonly ObservationRow[];
   readonly reports: readonly TimedReports[];
   readonly warnings: readonly string[];
-  /** When the push arrived, in wall-clock milliseconds. */
+  /** Arrival of the push, in wall-clock milliseconds. */
   readonly receivedMs: number;
 }
 

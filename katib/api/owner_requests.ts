@@ -40,7 +40,7 @@ const answerSchema = z.union([
   z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
 ]);
 
-/** What the owner has recorded of a job; empty if that is nothing. */
+/** The owner's rows and state of a job; empty if there are none. */
 export type ObservationSeen = z.infer<typeof seenSchema>;
 /** The owner's answer: the log, or when to come again. */
 export type ObservationAnswer = z.infer<typeof answerSchema>;

@@ -10,7 +10,7 @@ export interface ReaderToken {
   readonly token: string;
   /** Hash of the token, which stands for it in memory. */
   readonly hash: string;
-  /** When it expires, in milliseconds since the epoch. */
+  /** Its expiry, in milliseconds since the epoch. */
   readonly expiresMs: number;
 }
 

@@ -55,7 +55,7 @@ export interface DbManagerClient {
 const MAX_REPLY_BYTES = 128 * 1024 * 1024;
 /** Deadlines in a row after which a connection counts as dead. */
 const DEADLINES_OF_DEAD = 2;
-/** What grpc-js says if it had no connection to send on. */
+/** Message of grpc-js if it had no connection to send on. */
 const NOT_CONNECTED = /^(No connection established|Failed to connect)/;
 
 const CHANNEL = {

@@ -25,13 +25,13 @@ export interface PendingAppend {
 /** The writes of one log. */
 export class LogWrites {
   readonly trialName: string;
-  /** When a retry may begin, by the monotonic clock. */
+  /** Monotonic time at which a retry may begin. */
   notBefore = 0;
   #waiting: PendingAppend[] = [];
   #underWay: readonly PendingAppend[] = [];
   readonly #uncertain = new Set<string>();
   #lostTrack: boolean;
-  /** When every abandoned write has appeared or never will, by the monotonic clock. */
+  /** Monotonic time at which every abandoned write has appeared or never will. */
   #settledAt = 0;
 
   /** @param lostTrack Whether the log may have rows of which nothing is known. */

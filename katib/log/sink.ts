@@ -38,7 +38,7 @@ export interface ObservationSink {
 export class SinkError extends Error {
   /** `unavailable`: down, slow or saturated, to be retried. `refused`: these rows will never be accepted. */
   readonly kind: "unavailable" | "refused";
-  /** When clients should retry, in milliseconds. */
+  /** Time after which clients should retry, in milliseconds. */
   readonly retryAfterMs: number;
   /** Whether an append has sent nothing, so that the log stays as it was. */
   readonly wroteNothing: boolean;

@@ -22,7 +22,7 @@ import { type JobSettings, jobSettings } from "./job_settings.ts";
 
 type JobStatus = NonNullable<Job["status"]>;
 
-/** What to do, in the order of the fields. */
+/** Actions, done in the order of the fields. */
 export interface JobPlan {
   readonly deleteJob: boolean;
   /** Completion index of each pod to create. */
@@ -244,7 +244,7 @@ function running(
   };
 }
 
-/** What to do about a Job that this controller runs. The inputs are not changed. */
+/** Decides about a Job that this controller runs. Does not change its inputs. */
 export function decideJob(snapshot: JobSnapshot): JobPlan {
   const { job, pods, now } = snapshot;
   const settings = jobSettings(job);

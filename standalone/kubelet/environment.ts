@@ -14,7 +14,7 @@ export interface References {
   readonly secrets: ReadonlySet<string>;
 }
 
-/** What must be read before {@link buildEnvironment}. */
+/** Objects that must be read before {@link buildEnvironment}. */
 export function referencesOf(container: Container): References {
   const configMaps = new Set<string>();
   const secrets = new Set<string>();

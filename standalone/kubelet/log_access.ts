@@ -8,7 +8,7 @@ import { createExpiringMemory } from "../../http/limits/expiring_memory.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 
-/** What a caller shows: the subject of a certificate that was verified, else a bearer token. */
+/** Credentials of a caller: the subject of a verified certificate, else a bearer token. */
 export interface Proof {
   readonly certificate?: User;
   readonly token?: string;

@@ -96,7 +96,7 @@ async function* follow(
   }
 }
 
-/** What a reader of the log gets to see of each line. */
+/** The part of each line that a reader of the log sees. */
 function shown(line: LogLine, timestamps: boolean, begins: boolean): string {
   const time = timestamps && begins ? `${line.time} ` : "";
   return `${time}${line.text}${line.whole ? "\n" : ""}`;

@@ -19,7 +19,7 @@ export interface LogWriter {
   close(): void;
 }
 
-/** Where logs are kept. */
+/** Store of container logs. */
 export interface LogStore {
   open(key: LogKey): LogWriter;
   /** Files of one start that are there, the oldest first. */

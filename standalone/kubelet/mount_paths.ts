@@ -8,7 +8,7 @@ export interface MountedPath {
   readonly hostPath: string;
 }
 
-/** What of a volume mount matters here. */
+/** The fields of a volume mount that matter here. */
 export interface MountLike {
   readonly name: string;
   readonly mountPath: string;

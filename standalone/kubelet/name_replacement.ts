@@ -15,7 +15,7 @@ export interface NameTable {
 
 /** A run of characters that may be a host name or an address. */
 const HOST = /[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?/g;
-/** What may follow a Service's or pod's short name. */
+/** Suffixes that may follow a Service's or pod's short name. */
 const SUFFIXES = ["", ".svc", ".svc.cluster.local"];
 
 /** Cuts `.<namespace>[.svc[.cluster.local]]` off; undefined if the name has no such end. */

@@ -50,7 +50,7 @@ export interface Plan {
   readonly initialized: boolean;
   /** Nothing runs and nothing will. */
   readonly done: boolean;
-  /** When to plan again, in milliseconds since the epoch, if nothing happens before. */
+  /** Time of the next plan in milliseconds since the epoch, if nothing happens before. */
   readonly wakeAt?: number;
 }
 

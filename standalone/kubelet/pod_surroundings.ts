@@ -24,7 +24,7 @@ export interface PodSurroundings {
   readonly markPrefix: string;
   /** Aborts when the kubelet stops: calls end with it. */
   readonly signal: AbortSignal;
-  /** What names mean to the pods of a namespace. */
+  /** Returns the table of names for the pods of a namespace. */
   readonly namesFor: (namespace: string) => NameTable;
   readonly recordEvent: (
     pod: Pod,

@@ -14,7 +14,7 @@ export type RunCommand = (
   timeoutMs: number,
 ) => Promise<{ exitCode: number; output: string }>;
 
-/** What probes need to know of the container. */
+/** Input of probes about the container. */
 export interface ProbeTarget {
   /** Address of the pod. */
   readonly address: string;

@@ -24,7 +24,7 @@ export interface NodeOffer {
   readonly mostPods: number;
 }
 
-/** What becomes of a pod. */
+/** Outcome of the scheduling of a pod. */
 export type Placement =
   | { readonly kind: "bind" }
   | { readonly kind: "ignore" }

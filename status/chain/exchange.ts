@@ -74,7 +74,7 @@ export interface Exchange {
   audience?: string;
   pod?: { readonly name: string; readonly uid: string };
   jobUid?: string;
-  /** When the pod started, in milliseconds since the epoch, if that is known. */
+  /** Start of the pod in milliseconds since the epoch, if known. */
   podStartMs?: number;
   body?: PushBody;
   response?: HttpResponse;
@@ -91,7 +91,7 @@ export interface Stage {
   readonly run: StageRun;
 }
 
-/** What a stage does. It returns a promise only if it waits for something. */
+/** Function of a stage. It returns a promise only if it waits for something. */
 export type StageRun = (exchange: Exchange) => Outcome | Promise<Outcome>;
 
 /** Returns what an earlier stage found. Throws if the stages are in the wrong order, which is a bug. */

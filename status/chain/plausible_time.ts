@@ -4,7 +4,7 @@ import type { TrainerStatus } from "../../crds/trainjob.ts";
 /** Moments between which a sample was taken, in milliseconds since the epoch. */
 export interface Bounds {
   readonly nowMs: number;
-  /** When the pod started, if that is known. */
+  /** Start of the pod, if known. */
   readonly startMs?: number;
 }
 

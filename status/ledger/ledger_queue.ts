@@ -30,7 +30,7 @@ export interface LedgerEntry {
 export interface Settlement {
   /** Whether the value is to be written again; a newer one is written in its place. */
   readonly retry: boolean;
-  /** When the job's next write may begin. */
+  /** Time at which the job's next write may begin. */
   readonly dueAtMs: number;
 }
 

@@ -43,7 +43,7 @@ export interface OwnershipLookups {
   readonly serviceAccount: Lookup<OwnedObject>;
 }
 
-/** What a token and a path claim together. The namespace is the token's and the path's. */
+/** Claim of a token and a path together. The namespace is the token's and the path's. */
 export interface OwnershipClaim {
   readonly kind: JobKind;
   readonly namespace: string;
@@ -58,7 +58,7 @@ export type OwnershipDecision =
   | {
     readonly ok: true;
     readonly jobUid: string;
-    /** When the pod started (`status.startTime`), in milliseconds since the epoch, if it says so. */
+    /** Start of the pod (`status.startTime`) in milliseconds since the epoch, if known. */
     readonly podStartMs?: number;
   }
   | { readonly ok: false; readonly why: ForbiddenReason | "unknown_job" };

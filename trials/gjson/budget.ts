@@ -12,7 +12,7 @@ export class BudgetError extends Error {
   override name = "BudgetError";
 }
 
-/** What is left of the limits of one evaluation. */
+/** Rest of the limits of one evaluation. */
 export class Budget {
   #steps = STEPS;
   #text = TEXT;

@@ -24,7 +24,7 @@ export function evaluate(path: GjsonPath, value: unknown): Evaluation {
   }
 }
 
-/** What one path has found so far while it is followed from one value. */
+/** Results of one path so far, while it is followed from one value. */
 interface Search {
   value: unknown;
   /** The path that applies to the value when the search is over. */

@@ -4,7 +4,7 @@ import type { TrialRule } from "../../crds/trial.ts";
 import type { LogKey } from "../recording/observation_row.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
-/** What is best: the objective of a Trial, or of the early-stopping annotation. */
+/** The objective of a Trial, or of the early-stopping annotation. */
 export interface PlanObjective {
   readonly name: string;
   readonly type: "minimize" | "maximize";

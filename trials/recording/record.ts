@@ -8,7 +8,7 @@ import { EMPTY_WINDOW, type Entry, exchange, newest, remember, type Window } fro
 /** Pods of one log whose last row is remembered; a log has one pod at a time, and few in all. */
 const PODS_MAX = 16;
 
-/** What is known of a log. Immutable: recording returns a new state. */
+/** State of a log. Immutable: recording returns a new state. */
 export interface RecordState {
   readonly scope: RecordScope;
   /** The last row of each pod; the pod that recorded last comes last. */

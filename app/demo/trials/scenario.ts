@@ -65,7 +65,7 @@ async function applyTrials({ client, server, status }: Standalone): Promise<void
 interface Watched {
   readonly views: Map<string, JobView>;
   readonly jobs: Map<string, TrainJob>;
-  /** When each was first seen ended, in milliseconds. */
+  /** Time at which each was first seen ended, in milliseconds. */
   readonly endedAt: Map<string, number>;
 }
 

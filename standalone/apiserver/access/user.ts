@@ -8,7 +8,7 @@ export interface User {
   readonly extra?: Record<string, string[]>;
 }
 
-/** What a request asks to do. */
+/** Action that a request asks for. */
 export type Attributes =
   | {
     readonly verb: string;

@@ -12,7 +12,7 @@ export interface ServiceAddress {
   readonly port: number;
 }
 
-/** What is needed to call webhooks. */
+/** Dependencies of calls of webhooks. */
 export interface CallOptions {
   readonly call: CallHttps;
   /** Resolves a Service; returns undefined if it cannot be reached. */

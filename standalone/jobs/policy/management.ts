@@ -8,7 +8,7 @@ import type { Account } from "./accounting.ts";
 /** Most pods that one pass creates. */
 const MAX_CREATIONS = 500;
 
-/** What to do about pods. */
+/** Actions on pods. */
 export interface Management {
   /** Pods to create: the completion index of each, undefined for a Job without indexes. */
   readonly create: readonly (number | undefined)[];
@@ -18,7 +18,7 @@ export interface Management {
   readonly waitMs?: number;
 }
 
-/** What management is decided from. */
+/** Input of the decisions about pods. */
 export interface ManagementInput {
   readonly settings: JobSettings;
   /** The pods that the Job controls by uid. */
