@@ -35,6 +35,8 @@ export interface ControlPlaneOptions {
   readonly kubeconfig?: string;
   /** Whether pods are run. Default true. */
   readonly kubelet?: boolean;
+  /** Signing key of its API server, PEM; generated at the first start without it. */
+  readonly signingKey?: string;
   /** Called of each request of the manager's client. */
   readonly onManagerRequest?: (report: RequestReport) => void;
 }
@@ -137,6 +139,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const api = await openApiServer({
     ...(folder.isTemporary ? {} : { dataDir: `${folder.path}/api` }),
     port: options.port,
+    signingKey: options.signingKey,
     hostname: HOST,
     users,
     podLogs: async (request) => await Promise.resolve(answerLogs(kubelet, request)),

@@ -23,6 +23,11 @@ export interface ApiServerOptions {
   readonly hostname: "127.0.0.1";
   /** Source of pod logs; without it, requests for logs fail with 501. */
   readonly podLogs?: PodLogs;
+  /**
+   * PEM (PKCS #8) of the RSA key that signs service-account tokens, for the first start; generated
+   * without it, and kept.
+   */
+  readonly signingKey?: string;
   /** Users with fixed tokens besides the administrator, such as the kubelet. */
   readonly users?: readonly StaticToken[];
   /** Resolves the Services that webhooks name; without it such webhooks fail. */
@@ -94,6 +99,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const access = await createAccess({
       store,
       now,
+      signingKey: options.signingKey,
       serverUrl: () => address.url,
       users: [
         { token: adminToken, user: { name: "admin", groups: ["system:masters"] } },

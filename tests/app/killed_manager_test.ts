@@ -9,6 +9,7 @@ import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { managerLauncher } from "../support/manager_process.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 const JOBS = 50;
 const KILLS = 6;
@@ -44,7 +45,7 @@ async function createPatiently(client: KubeClient, name: string): Promise<void> 
 }
 
 Deno.test("a manager killed at random points loses nothing and makes nothing twice", async () => {
-  const plane = await startControlPlane({ port: 0 });
+  const plane = await startControlPlane({ port: 0, signingKey: SIGNING_KEY });
   const watching = new AbortController();
   const { client } = plane;
   const records = [

@@ -15,6 +15,7 @@ import { requestToken, shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials, lossAbove } from "../support/trials.ts";
 import { until } from "../support/until.ts";
 import { type ManagerProcess, startManagerProcess } from "./manager_process.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 const TRIALS = 12;
 /** The report at which the rule is tested, and met. */
@@ -138,7 +139,7 @@ async function start(plane: ControlPlane, folder: string, life: number): Promise
 
 Deno.test("trials are recorded and stopped exactly once while their manager is killed", async () => {
   const folder = await Deno.makeTempDir();
-  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const plane = await startControlPlane({ port: 0, signingKey: SIGNING_KEY, kubelet: false });
   let stage: Stage | undefined;
   try {
     const { client } = plane;

@@ -13,6 +13,7 @@ import { until } from "../support/until.ts";
 import { freePort } from "../support/free_port.ts";
 import { type ManagerProcess, startManagerProcess } from "./manager_process.ts";
 import { type Pusher, pusher, type PushOutcome } from "./replicas.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 /** Runs `work` with a control plane, and a way to start managers that are gone at the end. */
 async function withPlane(
@@ -22,7 +23,7 @@ async function withPlane(
   }) => Promise<void>,
 ): Promise<void> {
   await using cleanup = new AsyncDisposableStack();
-  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const plane = await startControlPlane({ port: 0, signingKey: SIGNING_KEY, kubelet: false });
   cleanup.defer(() => plane.stop());
   await work({
     plane,
@@ -148,7 +149,7 @@ Deno.test("a leader that is paused and wakes up again writes nothing, and follow
 
 Deno.test("SIGTERM ends a manager within 10 s even if the API server is gone", async () => {
   await using cleanup = new AsyncDisposableStack();
-  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const plane = await startControlPlane({ port: 0, signingKey: SIGNING_KEY, kubelet: false });
   let stopped: Promise<void> | undefined;
   const stop = () => stopped ??= plane.stop();
   cleanup.defer(stop);

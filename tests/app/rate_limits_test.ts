@@ -18,6 +18,7 @@ import {
   trainJobThat,
 } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 /** Next to nothing comes back while a test runs, however slow the machine: what counts is the burst. */
 const HARDLY = "0.001";
@@ -81,6 +82,7 @@ async function withLimits(work: (world: World) => Promise<void>): Promise<void> 
   const requests: RequestReport[] = [];
   const plane = await startControlPlane({
     port: 0,
+    signingKey: SIGNING_KEY,
     kubelet: false,
     onManagerRequest: (report) => requests.push(report),
   });

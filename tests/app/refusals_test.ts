@@ -11,6 +11,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import { shareStandalone, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 const shared = shareStandalone((client) =>
   client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "sleep 60"))
@@ -279,7 +280,7 @@ Deno.test("a TrainJob keeps the runtime that it started from if that is changed 
 });
 
 Deno.test("a problem that admission could not see is reported by a condition and an event until it is corrected", async () => {
-  const plane = await startControlPlane({ port: 0 });
+  const plane = await startControlPlane({ port: 0, signingKey: SIGNING_KEY });
   const { client } = plane;
   try {
     // No manager is there yet, so nothing judges these at admission.

@@ -15,6 +15,7 @@ import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { TEST_FLAGS } from "../support/manager_flags.ts";
 import { progress, requestToken, shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 /** A manager with what a test does to it. */
 export interface Replica {
@@ -128,6 +129,7 @@ export async function withReplicas(work: (replicas: Replicas) => Promise<void>):
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane({
     port: 0,
+    signingKey: SIGNING_KEY,
     kubelet: false,
     onManagerRequest: ({ verb, resource, code }) => {
       if (code === 403) forbidden.push(`${verb} ${resource}`);

@@ -15,6 +15,7 @@ import { type ManagerProcess, startManagerProcess } from "./manager_process.ts";
 import { previousBundle } from "./previous_bundle.ts";
 import { pusher, showsProgress } from "./replicas.ts";
 import { startLog, writeCertificates } from "./shared_log.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 const BUNDLED = ["run", "-A", "--cached-only", "--no-config", "--no-lock"];
 const NEVER_MET = JSON.stringify({
@@ -46,7 +47,7 @@ Deno.test("the previous version and this one serve side by side, whichever of th
   const folder = await Deno.makeTempDir({ prefix: "milepost-skew-" });
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
-  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const plane = await startControlPlane({ port: 0, signingKey: SIGNING_KEY, kubelet: false });
   cleanup.defer(() => plane.stop());
   const { client, kubeconfig } = plane;
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("plain", "true"));

@@ -12,6 +12,7 @@ import { type Reporter, reporterOf } from "../cluster/support/pushing.ts";
 import { shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";
+import { SIGNING_KEY } from "../support/signing_key.ts";
 
 const TRIALS = 50;
 const PUSHES = 100;
@@ -208,7 +209,7 @@ async function assertRead(play: ObservationsPlay, times: readonly string[]): Pro
 /** Plays the load. Returns the number of rows that were read, each of which was acknowledged, once. */
 export async function playObservations(play: ObservationsPlay): Promise<number> {
   await using cleanup = new AsyncDisposableStack();
-  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const plane = await startControlPlane({ port: 0, signingKey: SIGNING_KEY, kubelet: false });
   cleanup.defer(() => plane.stop());
   const { client } = plane;
   await installTrials(client);

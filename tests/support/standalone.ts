@@ -13,6 +13,9 @@ import type { KubeClient } from "../../kube/client.ts";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { until } from "./until.ts";
+import { SIGNING_KEY } from "./signing_key.ts";
+
+const STANDALONE: StandaloneOptions = { port: 0, statusPort: 0, signingKey: SIGNING_KEY };
 
 /** Runs `work` with a standalone that is stopped whatever happens. */
 export async function withStandalone(
@@ -20,7 +23,7 @@ export async function withStandalone(
   options: Partial<StandaloneOptions> = {},
 ): Promise<void> {
   const signal = new AbortController().signal;
-  const standalone = await startStandalone({ port: 0, statusPort: 0, ...options }, signal);
+  const standalone = await startStandalone({ ...STANDALONE, ...options }, signal);
   try {
     await work(standalone);
   } finally {
@@ -37,7 +40,7 @@ export function shareStandalone(
 ): () => Standalone {
   let shared: Standalone | undefined;
   Deno.test.beforeAll(async () => {
-    shared = await startStandalone({ port: 0, statusPort: 0 }, new AbortController().signal);
+    shared = await startStandalone(STANDALONE, new AbortController().signal);
     await prepare(shared.client);
   });
   Deno.test.afterAll(() => shared?.stop());

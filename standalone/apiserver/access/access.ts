@@ -26,6 +26,8 @@ export interface Access {
 /** Options of {@link createAccess}. */
 export interface AccessOptions {
   readonly store: Store;
+  /** PEM (PKCS #8) of the RSA key that signs service-account tokens; see {@link loadSigningKeys}. */
+  readonly signingKey?: string;
   /** Users with fixed tokens. */
   readonly users: readonly StaticToken[];
   /** Milliseconds since the epoch. */
@@ -34,11 +36,11 @@ export interface AccessOptions {
   readonly serverUrl: () => string;
 }
 
-/** Creates access control over one store. The first call on a store generates its signing key. */
+/** Creates access control over one store. The first call on a store generates its signing key, unless one is given. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { store, now, users, serverUrl } = options;
   const audiences = [ISSUER];
-  const keys = await loadSigningKeys(store);
+  const keys = await loadSigningKeys(store, options.signingKey);
   const tokens = createServiceAccountTokens({ keys, store, issuer: ISSUER, audiences, now });
   const authenticator = createAuthenticator({
     staticTokens: users,

@@ -30,20 +30,25 @@ export interface SigningKeys {
 }
 
 /**
- * Returns the server's signing key: read from the settings, or generated and stored there (PEM,
- * PKCS #8). The settings are as secret as the key. Throws if the stored value is not an RSA key.
+ * Returns the server's signing key: read from the settings, or else stored there (PEM, PKCS #8), either
+ * `initial` or a generated one. The settings are as secret as the key. Throws if it is not an RSA key.
  */
-export async function loadSigningKeys(settings: KeySettings): Promise<SigningKeys> {
+export async function loadSigningKeys(
+  settings: KeySettings,
+  initial?: string,
+): Promise<SigningKeys> {
   let pem = settings.setting(SETTING);
   if (pem === undefined) {
-    const pair = await generateKeyPair(SIGNING_ALGORITHM, {
-      modulusLength: 2048,
-      extractable: true,
-    });
-    pem = await exportPKCS8(pair.privateKey);
+    pem = initial ?? await generateKey();
     settings.setSetting(SETTING, pem);
   }
   return await keysOf(pem);
+}
+
+async function generateKey(): Promise<string> {
+  const options = { modulusLength: 2048, extractable: true };
+  const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, options);
+  return await exportPKCS8(privateKey);
 }
 
 async function keysOf(pem: string): Promise<SigningKeys> {

@@ -5,6 +5,7 @@ import {
   type ApiServerOptions,
   startApiServer,
 } from "../../../standalone/apiserver/api_server.ts";
+import { SIGNING_KEY } from "../../support/signing_key.ts";
 
 /** JSON as it comes back; tests compare it whole or by path. */
 // deno-lint-ignore no-explicit-any
@@ -116,7 +117,12 @@ export class TestServer implements AsyncDisposable {
 /** A server in memory, on a free port. */
 export async function testServer(options: Partial<ApiServerOptions> = {}): Promise<TestServer> {
   return new TestServer(
-    await startApiServer({ port: 0, hostname: "127.0.0.1", ...options }),
+    await startApiServer({
+      port: 0,
+      hostname: "127.0.0.1",
+      signingKey: SIGNING_KEY,
+      ...options,
+    }),
   );
 }
 

@@ -17,6 +17,7 @@ import { startApiServer } from "../../../standalone/apiserver/api_server.ts";
 import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
 import { jobSet, replicated } from "../../controller/jobset/world.ts";
 import { until } from "../../support/fake_clock.ts";
+import { SIGNING_KEY } from "../../support/signing_key.ts";
 
 const KEY = { namespace: "default", name: "t" };
 
@@ -24,7 +25,7 @@ const KEY = { namespace: "default", name: "t" };
 async function withCluster(
   test: (client: KubeClient, events: string[]) => Promise<void>,
 ): Promise<void> {
-  const api = await startApiServer({ port: 0, hostname: "127.0.0.1" });
+  const api = await startApiServer({ port: 0, hostname: "127.0.0.1", signingKey: SIGNING_KEY });
   const stop = new AbortController();
   const connection = connectionTo({
     server: api.url,

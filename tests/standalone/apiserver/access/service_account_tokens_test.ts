@@ -7,6 +7,7 @@ import {
 } from "../../../../standalone/apiserver/access/openid_discovery.ts";
 import { loadSigningKeys } from "../../../../standalone/apiserver/access/signing_keys.ts";
 import { AUDIENCES, ISSUER, memorySettings, START, tokenFixture } from "./token_fixture.ts";
+import { SIGNING_KEY } from "../../../support/signing_key.ts";
 
 type Fixture = Awaited<ReturnType<typeof tokenFixture>>;
 
@@ -156,6 +157,16 @@ Deno.test("`loadSigningKeys()` finds the key of the last run again", async () =>
   const first = await loadSigningKeys(settings);
   assert.equal((await loadSigningKeys(settings)).keyId, first.keyId);
   assert.notEqual((await loadSigningKeys(memorySettings())).keyId, first.keyId);
+});
+
+Deno.test("`loadSigningKeys()` stores the key that it is given, and keeps the stored one", async () => {
+  const settings = memorySettings();
+  const given = await loadSigningKeys(settings, SIGNING_KEY);
+  assert.equal((await loadSigningKeys(settings)).keyId, given.keyId);
+  const before = memorySettings();
+  const generated = await loadSigningKeys(before);
+  assert.notEqual(generated.keyId, given.keyId);
+  assert.equal((await loadSigningKeys(before, SIGNING_KEY)).keyId, generated.keyId);
 });
 
 Deno.test("`jwksDocument()` has the public half of the key only", async () => {

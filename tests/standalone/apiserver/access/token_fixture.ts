@@ -4,6 +4,7 @@ import { createServiceAccountTokens } from "../../../../standalone/apiserver/acc
 import { loadSigningKeys } from "../../../../standalone/apiserver/access/signing_keys.ts";
 import { createTokenRequests } from "../../../../standalone/apiserver/access/token_requests.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
+import { SIGNING_KEY } from "../../../support/signing_key.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 
 export const ISSUER = "https://kubernetes.default.svc";
@@ -20,8 +21,8 @@ export function memorySettings() {
   };
 }
 
-/** One key for all tests: making one takes a while. */
-const keys = loadSigningKeys(memorySettings());
+/** One key for all tests. */
+const keys = loadSigningKeys(memorySettings(), SIGNING_KEY);
 
 /** Everything that issues and verifies tokens. */
 export async function tokenFixture() {

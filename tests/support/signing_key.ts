@@ -1,0 +1,33 @@
+/**
+ * Signing key of the control planes of tests, PEM: making a key takes half a second of a core. It is
+ * published here, so that it is good for nothing else.
+ */
+export const SIGNING_KEY = `-----BEGIN PRIVATE KEY-----
+MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQDxxVBUlFdzFE8y
+WON3fbxjXcJFs5u3DKd8YPPHVb1WX4pvqG5mOwLvZdd0nJT9Rh7SzMzWZg5/n5lp
+m4z1q5meIdAxWllfxqHrC85oqfd6dTCV3wSDLVSxV/FJMdRxfQfXSW9oreOiW1Db
+wnwsd7zegS1RH4BYRKcg/cTsu7WDn5fyB22qEB9pg9njeiYfeBxOb3Gb5dSDVbEP
+RjnXzv6n1Uujvps/wLgQcWJaAagDAHJW1gU3X1uBHFZ2CFMIWqWKQce3BvY1PkjK
+u9cE3Dk3L+/nn1kXtms4vAt9CoQpfyy3M3U676F5J2xy2ggQWoN6r0Kka1KqOYIQ
+4OhNmtKdAgMBAAECggEAISPiKQB/JDUfzfpFOSHbwDsf4ByzNtozMxIPGGnLnu/7
+B+csit2ClNIplcBzjmwdhC5dKEkA/8QewU0jJfcJrZVboQg4wVohjm3QiKQ+Wg4q
+RMDh23ahP1Xwqw8mMbrpEjzsr9/2GKaFD4/keYFIOwULSILAPa6GF42cKrRoOHb+
++0kSJul0sn1msQwKsO3H9sAV5Oo5YElgH0pZyzij9ATOKFEBgySRqHfj/38yiyBm
+85soGgjKysx6EtVf9hLg9iqEKWkm+X7fM4+MivQfFMR++NDxL+dd6FTCgmJUkfyH
+mU07KG7nRSEGSTPm4vmi2Fzdxeqx9s6jfw/xNqfDuQKBgQD7JqKF8HtgYj9nJupE
+ONtwnS86Mi67lm+l92cu9J3PYps5AWhIsGrfcD6OleugzKhmrYsLKc9nnqaoy6g8
+MzfqFlnAlsxkXW0I1mxce6ZcNhIDRVZcgEpX5CJdd6BLGIV44Qy1oNom0BCwqKRh
+PYArvJnlPgZvsHan5gtYhK5WhwKBgQD2cFDIfhIu3zxIh2dAuxyd4nRi0G9QZ4d6
+WK3wfgO+4KrDx2NvpE6Vx50SDzCMZieAyN1dpTLzw2ZItcVdWbMlR9h1gdeAnLzO
+lIAcZ6QIVTIbmRLNy0CYGR36V5O05/vrB+v+OrYiywyRNWRKIC3wkEmCyPZNQ/Ni
+QnInz1ryuwKBgQDDNV1fk/KhkNvNFm9CBZtypYn+xuCSB7TSIEFAOvuqJO+XWGOx
+FAaNk1XcR+T0f/5oiH0peR7vYF4TlvA1km3kcejjC5Lkc8V6+AcTvzwoMhLAHhWp
+IkImnHilg4TAudeMhAf36IWHY3OFjB7wQfgshpRrnVEtYNBpYiHxdHd5YwKBgHw0
+2ZJjcDitjM2laRYH+IFe7HgNQ71LoM26Oli2up6Oz6KDMQvIzU7SX8kFXNu2dPyE
+wIV9SLPxbPECpGnLVu5YSrHW8k3BMawQzo0Cc3s7rViZiw+r/G9sYV6WmzyXm7G2
+uWvWHYxluHzLYzO1ClJv9ozzSqhgsh95C94itV0XAoGBAOkDewAhf55aWxYmH5l9
+5cAXs+SwBmUmhB6ADrMrvvD2bZS5CQbXJENKdQ4BFIobclBpJrXrsSxbrvswVDuA
+u6n0BjBbUzUhTJjhta3FijhQBbmGSV6KZd4ETDFXeygxcHylHKDvOUcAwP4+Sv+b
+wgS4jYPQe/zmThBUanWxrBh4
+-----END PRIVATE KEY-----
+`;
