@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { isAlreadyExists, isConflict, messageOf } from "./errors.ts";
 import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
 import { getOrUndefined } from "./upsert.ts";
+import { DEFAULT_TIMES, electionTimesProblem, RETRY_JITTER } from "./election_times.ts";
 
 /** A candidate for leadership. */
 export interface LeaderElector {
@@ -57,8 +58,7 @@ export interface LeaderElectorOptions {
 
 const logger = getLogger(["milepost", "kube", "leader_election"]);
 
-/** Times of the election when none are given, in milliseconds. */
-export const DEFAULT_TIMES = { leaseMs: 15_000, renewMs: 10_000, retryMs: 2000 } as const;
+const OPTION_NAMES = { leaseMs: "leaseMs", renewMs: "renewMs", retryMs: "retryMs" } as const;
 
 /** A Lease as it was read, with the local time: the holder's own times are not used. */
 interface Observation {
@@ -76,12 +76,8 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   const { client, namespace, name, identity, onStarted, onStopped, onLeader } = options;
   const { clock = systemClock, random = Math.random, annotations = {} } = options;
   const { leaseMs, renewMs, retryMs } = { ...DEFAULT_TIMES, ...options };
-  if (!(retryMs * 1.2 < renewMs && renewMs < leaseMs)) {
-    throw new RangeError(
-      `leader election: retry ${retryMs} ms must be well below renew ${renewMs} ms, ` +
-        `and that below lease ${leaseMs} ms`,
-    );
-  }
+  const problem = electionTimesProblem({ leaseMs, renewMs, retryMs }, OPTION_NAMES);
+  if (problem !== undefined) throw new RangeError(`leader election: ${problem}`);
   let observed: Observation | undefined;
   let renewedAt = -Infinity;
   let held = false;
@@ -166,7 +162,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   }
 
   const pause = (signal: AbortSignal, atMostMs = Infinity) =>
-    clock.sleep(Math.min(atMostMs, retryMs) * (1 + random() / 5), signal);
+    clock.sleep(Math.min(atMostMs, retryMs) * (1 + RETRY_JITTER * random()), signal);
 
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
@@ -186,7 +182,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   async function keep(signal: AbortSignal): Promise<void> {
     const left = () => renewedAt + renewMs - clock.monotonic();
     for (;;) {
-      await clock.sleep(Math.min(left(), retryMs * (1 + random() / 5)), signal);
+      await clock.sleep(Math.min(left(), retryMs * (1 + RETRY_JITTER * random())), signal);
       if (signal.aborted || left() <= 0) return;
       const renewed = await attemptOrLog(signal, left());
       if (!renewed && (!fresh() || leader !== identity)) return;

@@ -1,7 +1,7 @@
 /** Leadership of a replica: whether it leads, and where the leader is; by a Lease, or always here. */
+import { DEFAULT_TIMES } from "./election_times.ts";
 import {
   createLeaderElector,
-  DEFAULT_TIMES,
   type LeaderElector,
   type LeaderElectorOptions,
 } from "./leader_election.ts";

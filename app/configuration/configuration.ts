@@ -4,6 +4,7 @@
  */
 import { parse as parseYaml, YAMLParseError } from "yaml";
 import { z } from "zod";
+import { electionTimesProblem } from "../../kube/election_times.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
 import { defaultDbManager } from "./observation_settings.ts";
@@ -15,13 +16,10 @@ function electionProblem(it: z.infer<typeof settings>): string | undefined {
   if (!it.leaderElect) return undefined;
   if (leaseDuration < 1000) return "--lease-duration: must be at least 1s";
   if (retryPeriod <= 0) return "--retry-period: must be above 0";
-  if (renewDeadline >= leaseDuration) {
-    return "--renew-deadline: must be below --lease-duration, or two replicas may lead at once";
-  }
-  // Tries come up to a fifth later than the period.
-  return retryPeriod * 1.2 < renewDeadline
-    ? undefined
-    : "--retry-period: must be well below --renew-deadline (at most four fifths of it)";
+  return electionTimesProblem(
+    { leaseMs: leaseDuration, renewMs: renewDeadline, retryMs: retryPeriod },
+    { leaseMs: "--lease-duration", renewMs: "--renew-deadline", retryMs: "--retry-period" },
+  );
 }
 
 /** The settings, checked; durations are milliseconds, rates are per second. */
