@@ -1,15 +1,14 @@
 /** Pod worker: runs one pod from its arrival to its end, by its plan, and writes its status. */
 import { getLogger } from "@logtape/logtape";
-import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
-import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import type { PodAddress } from "./addresses.ts";
 import { ManagedContainer } from "./managed_container.ts";
 import { type ContainerRole, type Plan, planPod, type RestartPolicy } from "./pod_plan.ts";
 import { PodLauncher } from "./pod_launcher.ts";
 import { INTERRUPTED, podStatus, recall } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
+import { PodWrites } from "./pod_writes.ts";
 import { refusalMessage, refusalsOf } from "./pod_refusals.ts";
 import { unenforcedFields } from "./unenforced.ts";
 
@@ -17,9 +16,8 @@ const logger = getLogger(["milepost", "standalone"]);
 
 /** Grace of a pod whose object is gone, in milliseconds. */
 const ORPHAN_GRACE_MS = 2000;
-const CALL_MS = 10_000;
-/** Wait after a write of the status that failed, in milliseconds. */
-const STATUS_RETRY_MS = 1000;
+/** Wait after a pass that failed, in milliseconds. */
+const RETRY_MS = 1000;
 
 function graceOf(pod: Pod): number {
   const seconds = pod.metadata?.deletionGracePeriodSeconds ??
@@ -51,6 +49,7 @@ export class PodWorker {
   readonly #around: PodSurroundings;
   readonly #address: PodAddress;
   readonly #launcher: PodLauncher;
+  readonly #writes: PodWrites;
   readonly #containers: ManagedContainer[];
   readonly #refusal: string | undefined;
   readonly #stopping = new Map<string, number>();
@@ -59,9 +58,7 @@ export class PodWorker {
   #pod: Pod;
   #gone = false;
   #over: boolean;
-  #deleted = false;
   #interrupted = false;
-  #written = "";
   #woken = false;
   #wake: () => void = () => {};
 
@@ -70,9 +67,10 @@ export class PodWorker {
     this.#around = around;
     this.#address = address;
     this.#launcher = new PodLauncher(pod, address.loopback, around);
+    this.#writes = new PodWrites(around);
     this.#over = isTerminal(pod.status?.phase);
-    const told = pod.status?.startTime;
-    this.#startedAt = told ? Date.parse(told) : around.clock.now();
+    const startTime = pod.status?.startTime;
+    this.#startedAt = startTime ? Date.parse(startTime) : around.clock.now();
     const refusals = refusalsOf(pod);
     this.#refusal = refusals.length > 0 ? refusalMessage(refusals) : undefined;
     const init = pod.spec?.initContainers ?? [];
@@ -119,7 +117,7 @@ export class PodWorker {
       this.#woken = false;
       const wakeAt = await this.#step().catch((error) => {
         logger.error("A pod's worker failed; retrying", { pod: this.name, error });
-        return this.#around.clock.now() + STATUS_RETRY_MS;
+        return this.#around.clock.now() + RETRY_MS;
       });
       if (this.#gone && this.#idle()) break;
       if (!this.#woken) await this.#sleep(wakeAt, signal);
@@ -256,8 +254,7 @@ export class PodWorker {
     plan: Plan,
     failure: { reason: string; message: string } | undefined,
   ): Promise<number | undefined> {
-    const { client, clock, node, signal } = this.#around;
-    const { namespace, name = "", uid } = this.#pod.metadata ?? {};
+    const { clock, node } = this.#around;
     const status = podStatus({
       pod: this.#pod,
       containers: this.#containers.map((container) => container.view),
@@ -272,44 +269,14 @@ export class PodWorker {
       startedAt: this.#startedAt,
       now: clock.now(),
     });
-    const text = JSON.stringify(status);
-    if (text === this.#written) return undefined;
-    try {
-      const patch = { type: "merge" as const, body: { metadata: { uid }, status } };
-      const options = { deadlineMs: CALL_MS, signal, subresource: "status" };
-      const stored = await client.patch(KINDS.pod, { namespace, name }, patch, options);
-      if (!(versionOf(stored) < versionOf(this.#pod))) this.#pod = stored;
-      this.#written = text;
-      return undefined;
-    } catch (error) {
-      if (signal.aborted || isNotFound(error) || isConflict(error)) {
-        return clock.now() + STATUS_RETRY_MS;
-      }
-      logger.warn("Cannot write a pod's status", {
-        pod: `${namespace}/${name}`,
-        error: messageOf(error),
-      });
-      return clock.now() + STATUS_RETRY_MS;
-    }
+    const { stored, retryAt } = await this.#writes.writeStatus(this.#pod, status);
+    if (stored && !(versionOf(stored) < versionOf(this.#pod))) this.#pod = stored;
+    return retryAt;
   }
 
   /** Cleans up a pod that is over: removes its volumes, and its object if it is being deleted. */
   async #afterEnd(): Promise<number | undefined> {
     await this.#launcher.removeFolder();
-    const { namespace, name = "", uid, deletionTimestamp } = this.#pod.metadata ?? {};
-    if (this.#gone || this.#deleted || deletionTimestamp === undefined) return undefined;
-    try {
-      await this.#around.client.delete(KINDS.pod, { namespace, name }, {
-        deadlineMs: CALL_MS,
-        signal: this.#around.signal,
-        gracePeriodSeconds: 0,
-        preconditions: { uid },
-      });
-      this.#deleted = true;
-    } catch (error) {
-      if (isNotFound(error) || isConflict(error)) this.#deleted = true;
-      else return this.#around.clock.now() + STATUS_RETRY_MS;
-    }
-    return undefined;
+    return this.#gone ? undefined : await this.#writes.removeObject(this.#pod);
   }
 }

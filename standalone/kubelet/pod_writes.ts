@@ -1,0 +1,72 @@
+/** Writes of a pod to the API server: its status, and the removal of its object. */
+import { getLogger } from "@logtape/logtape";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Pod } from "../../crds/kubernetes.ts";
+import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
+import type { PodStatus } from "./pod_status.ts";
+import type { PodSurroundings } from "./pod_surroundings.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+const CALL_MS = 10_000;
+/** Wait after a write that failed, in milliseconds. */
+const RETRY_MS = 1000;
+
+/** Result of a write of the status. */
+export interface StatusWrite {
+  /** The pod as it is stored now, if it was written. */
+  readonly stored?: Pod;
+  /** When to try again after a failure, in milliseconds since the epoch. */
+  readonly retryAt?: number;
+}
+
+/** Writes of one pod. */
+export class PodWrites {
+  readonly #around: PodSurroundings;
+  #written = "";
+  #removed = false;
+
+  constructor(around: PodSurroundings) {
+    this.#around = around;
+  }
+
+  /** Writes the status if it differs from the one that was written last. */
+  async writeStatus({ metadata }: Pod, status: PodStatus): Promise<StatusWrite> {
+    const { client, clock, signal } = this.#around;
+    const { namespace, name = "", uid } = metadata ?? {};
+    const text = JSON.stringify(status);
+    if (text === this.#written) return {};
+    try {
+      const patch = { type: "merge" as const, body: { metadata: { uid }, status } };
+      const options = { deadlineMs: CALL_MS, signal, subresource: "status" };
+      const stored = await client.patch(KINDS.pod, { namespace, name }, patch, options);
+      this.#written = text;
+      return { stored };
+    } catch (error) {
+      if (!signal.aborted && !isNotFound(error) && !isConflict(error)) {
+        const pod = `${namespace}/${name}`;
+        logger.warn("Cannot write a pod's status", { pod, error: messageOf(error) });
+      }
+      return { retryAt: clock.now() + RETRY_MS };
+    }
+  }
+
+  /** Removes the object of a pod that is being deleted. Returns when to try again if that failed. */
+  async removeObject({ metadata }: Pod): Promise<number | undefined> {
+    const { client, clock, signal } = this.#around;
+    const { namespace, name = "", uid, deletionTimestamp } = metadata ?? {};
+    if (this.#removed || deletionTimestamp === undefined) return undefined;
+    try {
+      await client.delete(KINDS.pod, { namespace, name }, {
+        deadlineMs: CALL_MS,
+        signal,
+        gracePeriodSeconds: 0,
+        preconditions: { uid },
+      });
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) return clock.now() + RETRY_MS;
+    }
+    this.#removed = true;
+    return undefined;
+  }
+}
