@@ -16,7 +16,7 @@ import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
 import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node_status.ts";
 import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
-import { PodWorker } from "./pod_worker.ts";
+import { PodWorkers } from "./pod_workers.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
 import { removeIfThere } from "./removal.ts";
@@ -108,9 +108,8 @@ class RunningKubelet implements Kubelet {
   readonly #logs: LogStore;
   readonly #book: AddressBook;
   readonly #folders: ReturnType<typeof dataFolders>;
-  readonly #around: PodSurroundings;
   readonly #services;
-  readonly #workers = new Map<string, { worker: PodWorker; done: Promise<void> }>();
+  readonly #workers: PodWorkers;
   readonly #stopped = new AbortController();
 
   constructor(options: KubeletOptions, folders: ReturnType<typeof dataFolders>) {
@@ -145,7 +144,7 @@ class RunningKubelet implements Kubelet {
     const fieldSelector = `spec.nodeName=${nodeName}`;
     this.#pods = createInformer({ client, clock, kind: KINDS.pod, fieldSelector });
     this.#services = createInformer({ client, clock, kind: KINDS.service });
-    this.#around = {
+    const around: PodSurroundings = {
       client,
       clock,
       processes: this.#processes,
@@ -173,6 +172,8 @@ class RunningKubelet implements Kubelet {
           uid: pod.metadata?.uid,
         }, event),
     };
+    const onEnd = () => this.#pruneAddresses();
+    this.#workers = new PodWorkers({ book: this.#book, around, onEnd });
   }
 
   /** Kills leftover processes of an earlier kubelet. */
@@ -210,8 +211,8 @@ class RunningKubelet implements Kubelet {
     if (await this.#pods.whenSynced(ended)) {
       await this.#removeStale();
       this.#pods.onChange(({ type, object }) => {
-        if (type === "deleted") this.#forget(object);
-        else this.#take(object, ended);
+        if (type === "deleted") this.#workers.remove(object);
+        else this.#workers.take(object, ended);
       });
     }
     await Promise.all(loops);
@@ -226,35 +227,6 @@ class RunningKubelet implements Kubelet {
         if (!live.has(name)) await Deno.remove(`${folder}/${name}`, { recursive: true });
       }
     }
-  }
-
-  #take(pod: Pod, signal: AbortSignal): void {
-    const uid = pod.metadata?.uid;
-    if (uid === undefined || signal.aborted) return;
-    const known = this.#workers.get(uid);
-    if (known) return known.worker.update(pod);
-    // A pod of that name went while the watch was interrupted: no deletion was reported.
-    this.#forgetOthers(pod);
-    const address = this.#book.addressOf(identityOf(pod));
-    const worker = new PodWorker(pod, address, this.#around);
-    const done = worker.run(signal).catch((error) => {
-      logger.error("A pod's worker failed", { pod: pod.metadata?.name, error });
-    }).finally(() => {
-      this.#workers.delete(uid);
-      this.#pruneAddresses();
-    });
-    this.#workers.set(uid, { worker, done });
-  }
-
-  #forgetOthers(pod: Pod): void {
-    const old = [...this.#workers.values()].filter(({ worker }) =>
-      worker.namespace === pod.metadata?.namespace && worker.name === pod.metadata?.name
-    );
-    for (const { worker } of old) worker.remove();
-  }
-
-  #forget(pod: Pod): void {
-    this.#workers.get(pod.metadata?.uid ?? "")?.worker.remove();
   }
 
   /** Keeps addresses of pods that are there and of those that a subdomain still waits for. */
@@ -274,7 +246,7 @@ class RunningKubelet implements Kubelet {
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#processes.close(this.#options.closeGraceMs ?? 2000);
-    await Promise.all([...this.#workers.values()].map(({ done }) => done));
+    await this.#workers.settled();
     if (this.#options.dataDir === undefined) {
       await removeIfThere(this.#folders.root, { recursive: true });
     }
