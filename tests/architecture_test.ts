@@ -39,7 +39,7 @@ function roomOf(path: string): string {
   return path.split("/")[0] ?? path;
 }
 
-/** Why an import is wrong, or nothing. */
+/** Returns the reason why an import is wrong, or `undefined`. */
 function wrongImport(from: string, target: string): string | undefined {
   const [here, there] = [roomOf(from), roomOf(target)];
   const [floor, below] = [FLOORS[here], FLOORS[there]];

@@ -41,7 +41,7 @@ function katibsWebhook(matchConditions: { name: string; expression: string }[] =
   };
 }
 
-/** What the manager last said of Katib's webhook, as events have it. */
+/** Returns the last event of the manager about Katib's webhook. */
 async function complaints(client: KubeClient): Promise<number> {
   const { items } = await client.list(KINDS.event, { namespace: "default" });
   return items.filter((it) => it.involvedObject.name === KATIB.webhookConfiguration).length;

@@ -77,7 +77,7 @@ async function authorityOf({ plane }: Replicas): Promise<string | undefined> {
   }
 }
 
-/** How many CAs each replica trusts. */
+/** Returns the number of CAs that each replica trusts. */
 const trusted = (replicas: readonly Replica[]) =>
   replicas.map(({ manager }) => manager.caBundle().match(/BEGIN CERTIFICATE/g)?.length ?? 0);
 

@@ -35,7 +35,7 @@ const answerSchema = z.looseObject({
   control: z.looseObject({ stop: z.boolean() }).optional(),
 });
 
-/** What is killed, and what has been acknowledged meanwhile. */
+/** Stage with a manager that is killed, and the rows that were acknowledged meanwhile. */
 interface Stage {
   manager: ManagerProcess;
   acknowledged: number;

@@ -5,7 +5,7 @@ import { freePort } from "../support/free_port.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
-/** How to start one. */
+/** Options of a manager's process. */
 export interface ManagerProcessOptions {
   readonly kubeconfig: string;
   /** Stands for the pod's name. */
@@ -21,13 +21,13 @@ export interface ManagerProcess {
   readonly pid: number;
   /** Base URL of the status endpoint. */
   readonly status: string;
-  /** What `/readyz` says. */
+  /** Returns the answer of `/readyz`. */
   readyz(): Promise<{ code: number; text: string }>;
   /** All series. */
   metrics(): Promise<string>;
   /** Sends a signal and waits for the end. Returns code and time. */
   stop(signal: Deno.Signal): Promise<{ code: number; tookMs: number }>;
-  /** What it wrote to standard error. */
+  /** Its output on standard error. */
   log(): string;
 }
 

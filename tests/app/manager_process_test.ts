@@ -58,7 +58,7 @@ async function holder({ client }: ControlPlane): Promise<string | undefined> {
   return (await client.get(KINDS.lease, key)).spec?.holderIdentity;
 }
 
-/** Who leads, and who does not. */
+/** Returns the leader and the follower. */
 async function roles(plane: ControlPlane, managers: readonly ManagerProcess[]) {
   const name = (await holder(plane))?.split("_")[0];
   const leader = managers.find((it) => it.name === name);

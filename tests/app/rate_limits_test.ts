@@ -118,7 +118,7 @@ async function withLimits(work: (world: World) => Promise<void>): Promise<void> 
   });
 }
 
-/** How many answers there are of each code. */
+/** Counts answers by code. */
 function codes(answers: readonly Answer[]): Record<number, number> {
   const found: Record<number, number> = {};
   for (const { status } of answers) found[status] = (found[status] ?? 0) + 1;

@@ -16,7 +16,7 @@ import {
 const urlAt = ({ status }: Replica, { name }: Pusher) =>
   status + statusPath(TRAINJOB, "default", name);
 
-/** What a GET at a replica answers. */
+/** Returns the answer of a replica to GET. */
 async function read(replica: Replica, job: Pusher) {
   using http = Deno.createHttpClient({ caCerts: [replica.manager.caBundle()] });
   const answer = await fetch(urlAt(replica, job), {

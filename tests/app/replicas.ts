@@ -65,7 +65,7 @@ function jumping(): { clock: Clock; jump: (ms: number) => void } {
   };
 }
 
-/** How to start a replica. */
+/** Options of a replica. */
 export interface ReplicaOptions {
   readonly kinds?: JobKinds;
   readonly flags?: Readonly<Record<string, string>>;
@@ -180,11 +180,11 @@ export interface Pusher {
     ca: string,
     metrics?: Record<string, string>,
   ): Promise<PushOutcome>;
-  /** What the TrainJob shows. */
+  /** Returns the progress on the TrainJob. */
   shown(): Promise<number | undefined>;
 }
 
-/** What a client of the endpoint saw. */
+/** Results of a client of the endpoint. */
 export interface PushOutcome {
   readonly status: number;
   readonly retryAfter: string | null;

@@ -27,7 +27,7 @@ async function install({ client, server, status }: Standalone): Promise<void> {
   }
 }
 
-/** What the controller has written since it was last started. */
+/** Output of the controller since its last start. */
 async function linesOf({ client }: Standalone): Promise<Record<string, unknown>[]> {
   const labelSelector = `batch.kubernetes.io/job-name=${TRIAL_CONTROLLER}`;
   const { items: [pod] } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });

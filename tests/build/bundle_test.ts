@@ -11,7 +11,7 @@ interface Bundle extends AsyncDisposable {
   /** Starts a long-running command. */
   start(args: string[]): Deno.ChildProcess;
   milepost(args: string[], timeoutMs?: number): ReturnType<typeof run>;
-  /** Where its commands put their temporary files. */
+  /** Folder of temporary files of its commands. */
   readonly temporary: string;
 }
 

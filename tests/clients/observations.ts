@@ -17,7 +17,7 @@ import { SIGNING_KEY } from "../support/signing_key.ts";
 const TRIALS = 50;
 const PUSHES = 100;
 const METRICS = ["loss", "accuracy"] as const;
-/** How many rows are acknowledged in the end. */
+/** Number of rows that are acknowledged in the end. */
 export const ROWS = TRIALS * PUSHES * METRICS.length;
 const LONG = { timeoutMs: 180_000 } as const;
 
@@ -39,7 +39,7 @@ export interface LogServer {
   kill(): Promise<void>;
 }
 
-/** What is played. */
+/** Context of the load. */
 export interface ObservationsPlay {
   readonly server: LogServer;
   /** `--observation-sink` and what belongs to it, for a log at that address. */
@@ -169,7 +169,7 @@ async function leads(manager: ManagerProcess): Promise<boolean> {
   return /^milepost_leader 1$/m.test(await manager.metrics());
 }
 
-/** What was acknowledged of a trial, as it must be read. */
+/** Acknowledged rows of a trial, as they must be read. */
 function expectedOf(trial: number, times: readonly string[]): ReadRow[] {
   return times.flatMap((time, step) =>
     METRICS.map((name): ReadRow => [shown(time), name, valueOf(name, trial, step)])

@@ -8,7 +8,7 @@ export type PythonPackage =
   | "schemathesis==4.32.5"
   | "kubeflow-katib==0.19.0";
 
-/** Where it is kept: the user's cache, keyed by what is in it. */
+/** Folder of the environment: in the user's cache, keyed by its content. */
 function folder(name: PythonPackage): string {
   const home = Deno.env.get("HOME") ?? "/tmp";
   const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${home}/.cache`;

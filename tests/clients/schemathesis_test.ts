@@ -65,7 +65,7 @@ const archive = z.object({
   }),
 });
 
-/** What was answered, by the report of a run. */
+/** Answers in the report of a run. */
 async function answersOf(path: string) {
   const { log } = archive.parse(JSON.parse(await Deno.readTextFile(path)));
   return log.entries.map(({ response }) => response);

@@ -74,14 +74,14 @@ function startSession(bin: string, kubeconfig: string, home: string) {
   };
 }
 
-/** Where the session takes place. */
+/** Control plane of the session. */
 export interface SdkSession {
   /** As the administrator. */
   readonly client: KubeClient;
   readonly kubeconfig: string;
   /** A folder of the test, the session's home. */
   readonly home: string;
-  /** Where the Python with the SDK is. */
+  /** Folder of the Python with the SDK. */
   readonly bin: string;
 }
 

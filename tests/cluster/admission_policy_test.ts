@@ -85,7 +85,7 @@ const withOwnSelector = (labels: Record<string, string>) => {
 
 const core = `/api/v1/namespaces/${NAMESPACE}`;
 
-/** What Mallory tries; each must be refused by the policy. */
+/** Attempts of Mallory, each of which the policy must refuse. */
 const hostile: Record<string, (world: World) => Promise<unknown>> = {
   "a pod with a Job as its controller": createPod((w) => ({ ownerReferences: [byJob(w)] })),
   "a pod with a JobSet as its controller": createPod((w) => ({ ownerReferences: [byJobSet(w)] })),

@@ -50,7 +50,7 @@ const injected = ({ metadata, spec }: Pod) => ({
   mounts: spec?.containers.map(({ volumeMounts }) => volumeMounts?.map((it) => it.mountPath)),
 });
 
-/** What the pod becomes; it does not stay. */
+/** Returns the admitted pod, which is not stored. */
 async function tried(client: KubeClient, pod: Pod): Promise<Pod> {
   const made = await client.create(KINDS.pod, pod);
   const key = { namespace: "default", name: made.metadata?.name ?? "" };

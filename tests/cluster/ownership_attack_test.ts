@@ -32,7 +32,7 @@ import {
 import { withCluster } from "./support/installation.ts";
 import { reporterOf, statusOf } from "./support/pushing.ts";
 
-/** What an attempt has got: a token, and the TrainJob that it is for. */
+/** Result of an attempt: a token, and the TrainJob that it is for. */
 interface Loot {
   readonly token: string;
   readonly trainJob: string;

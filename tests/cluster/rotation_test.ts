@@ -45,7 +45,7 @@ async function storeOldCertificates(client: KubeClient): Promise<string> {
   return authority.certificate;
 }
 
-/** What a load has seen: how often it tried, and what failed twice in a row. */
+/** Result of a load: its attempts, and those that failed twice in a row. */
 interface Load {
   readonly tried: number;
   readonly failed: readonly string[];
@@ -81,7 +81,7 @@ async function admitOnce(client: KubeClient, turn: number): Promise<void> {
   if (!answer.ok) throw new Error(`admission ${turn}: ${answer.status} ${text}`);
 }
 
-/** How many CAs each replica trusts. */
+/** Returns the number of CAs that each replica trusts. */
 const trusted = (managers: readonly Manager[]) =>
   managers.map((manager) => manager.caBundle().match(/BEGIN CERTIFICATE/g)?.length ?? 0);
 

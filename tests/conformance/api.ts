@@ -14,7 +14,7 @@ export interface Reply {
   readonly headers: Headers;
 }
 
-/** What a request carries. */
+/** Parts of a request. */
 export interface RequestOptions {
   readonly body?: unknown;
   readonly type?: string;

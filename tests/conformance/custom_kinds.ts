@@ -4,7 +4,7 @@ import type { Answer, Sandbox } from "./api.ts";
 
 type Fields = Record<string, unknown>;
 
-/** What {@link define} makes. */
+/** Result of {@link define}. */
 export interface Definition {
   /** Schema of the properties beside apiVersion, kind and metadata. */
   readonly properties?: Fields;

@@ -19,7 +19,7 @@ export function pod(name: string, spec: Fields = {}, metadata: Fields = {}) {
   };
 }
 
-/** What pods of jobs and deployments are made from. */
+/** Template of the pods of jobs and deployments. */
 export function podTemplate(spec: Fields = {}, labels?: Fields): Answer {
   return {
     ...(labels && { metadata: { labels } }),

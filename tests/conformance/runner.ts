@@ -19,7 +19,7 @@ export interface ConformOptions {
   readonly only?: string;
 }
 
-/** How a case ended: `error` is undefined where it passed. */
+/** Result of a case: `error` is undefined if it passed. */
 interface Outcome {
   readonly error: unknown;
   readonly failed: boolean;

@@ -6,7 +6,7 @@ import { object } from "./objects.ts";
 
 const GROUP = "admissionregistration.k8s.io/v1";
 
-/** What a webhook answers: the `response` without its uid, or a whole HTTP response. */
+/** Answer of a webhook: the `response` without its uid, or a whole HTTP response. */
 export type Respond = (request: Answer) => Answer | Response | Promise<Answer | Response>;
 
 /** One webhook of a configuration. */

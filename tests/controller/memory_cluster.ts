@@ -124,7 +124,7 @@ export class MemoryCluster {
     for (const deliver of this.#held.splice(0)) deliver();
   }
 
-  /** What is stored, without a call. */
+  /** Returns the stored object, without a call. */
   peek<T>(kind: ResourceKind<T>, key: string): T | undefined {
     const stored = this.#of(kind).get(key);
     return stored && kind.parse(structuredClone(stored));

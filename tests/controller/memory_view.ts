@@ -2,7 +2,7 @@
 import type { Change, Informer } from "../../kube/informer.ts";
 import { keyOf, type KubeObject, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 
-/** Where the cluster delivers changes. */
+/** Receiver of the cluster's changes. */
 export interface View {
   readonly kind: string;
   apply(type: "added" | "updated" | "deleted", object: unknown): void;

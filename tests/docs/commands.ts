@@ -45,7 +45,7 @@ export async function commandPages(): Promise<CommandPage[]> {
   return pages;
 }
 
-/** What stands for the names that the documentation uses. */
+/** Values for the names that the documentation uses. */
 export interface Places {
   /** A folder in place of /tmp. */
   readonly folder: string;

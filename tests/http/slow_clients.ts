@@ -2,14 +2,14 @@
 import type { TLSSocket } from "node:tls";
 import { dial, type RawTarget } from "../status/hostile/connection.ts";
 
-/** What a slow client has sent when it stops. */
+/** Bytes that a slow client has sent when it stops. */
 export const SLOW_KINDS = ["half a header", "half a body", "an honest push"] as const;
 export type SlowKind = typeof SLOW_KINDS[number];
 
 /** A client that has sent what it sends. */
 export interface SlowClient {
   readonly kind: SlowKind;
-  /** What came until the connection was closed. */
+  /** Bytes that came until the connection was closed. */
   readonly closed: Promise<string>;
   destroy(): void;
 }

@@ -72,7 +72,7 @@ function pushesStill(server: Server): Promise<boolean> {
   }, DEADLINE);
 }
 
-/** What is sent again and again, each longer alive than anybody may be. */
+/** Bytes that are sent repeatedly, for longer than a connection may last. */
 const DRIPS: Record<string, { first: string; drip: string }> = {
   "empty lines before any request": { first: "", drip: "\r\n" },
   "empty lines after a push": { first: KEPT, drip: "\r\n" },

@@ -38,7 +38,7 @@ interface LoggedEvent {
   readonly object: unknown;
 }
 
-/** What the server does with the next request instead of answering it. */
+/** Fault with which the server meets the next request. */
 export type Fault = (request: Request) => Response | Promise<Response>;
 
 const encoder = new TextEncoder();

@@ -1,13 +1,13 @@
 /** Runs a program with a time limit and collects what it printed. */
 
-/** What a program did. */
+/** Result of a program. */
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** How to run it. */
+/** Options of a run. */
 export interface CommandOptions {
   args?: string[];
   env?: Record<string, string>;

@@ -2,7 +2,7 @@
 import type { ReconcileResult } from "../../kube/controller.ts";
 import type { Source } from "../../kube/sources.ts";
 
-/** What is driven. */
+/** The driven reconciler. */
 export interface Driven {
   reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
   readonly sources: readonly Source[];
@@ -12,11 +12,11 @@ export interface Driven {
 export class Driver {
   /** Errors of passes, in order. */
   readonly errors: unknown[] = [];
-  /** What the last pass of each key asked for, in milliseconds. */
+  /** Requeue times of the last pass of each key, in milliseconds. */
   readonly requeues = new Map<string, number>();
   /** Called after each pass. */
   afterPass?: () => void;
-  /** How many passes ran. */
+  /** Number of passes. */
   passes = 0;
   readonly #dirty = new Set<string>();
   readonly #driven: Driven;

@@ -1,7 +1,7 @@
 /** Client of server-sent events, as far as the status endpoint uses them. */
 import { within } from "./within.ts";
 
-/** What came: an event, a comment, or the end of the stream. */
+/** Part of a stream: an event, a comment, or the end. */
 export type Heard =
   | { readonly event: string; readonly id: number | undefined; readonly data: unknown }
   | { readonly comment: string }

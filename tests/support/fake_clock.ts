@@ -56,7 +56,7 @@ export class FakeClock implements Clock {
     });
   }
 
-  /** How many sleeps have not ended. */
+  /** Number of sleeps that have not ended. */
   get sleeping(): number {
     return this.#sleepers.size;
   }

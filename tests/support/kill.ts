@@ -1,7 +1,7 @@
 /** Fault that ends a controller at a chosen write, before or after the write takes effect. */
 import type { MemoryCluster } from "../controller/memory_cluster.ts";
 
-/** What can be killed and started again. */
+/** A controller that can be killed and started again. */
 interface Killable {
   readonly cluster: MemoryCluster;
   afterPass?: () => void;

@@ -25,13 +25,13 @@ export interface Crowd {
   pushOnce(url: string): Promise<void>;
   /** Every object shows what was acknowledged last. */
   allShown(): boolean;
-  /** How many values each job's object has shown so far, of the job with the fewest. */
+  /** Number of values that the object of the job with the fewest has shown so far. */
   fewestShown(): number;
-  /** How many values all objects have shown so far. */
+  /** Number of values that all objects have shown so far. */
   valuesShown(): number;
   /** The jobs whose object went back to an older value, by name. */
   wentBack(): string[];
-  /** What was acknowledged and is not shown, nor anything newer, compared to a moment. */
+  /** Acknowledged pushes that are not shown, nor newer ones, compared to a moment. */
   lossAt(atMs: number): Promise<Loss>;
   stop(): Promise<void>;
 }

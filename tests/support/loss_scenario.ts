@@ -11,7 +11,7 @@ import { type Crowd, type Loss, startCrowd } from "./loss.ts";
 import { shellRuntime, trainJob } from "./standalone.ts";
 import { until } from "./until.ts";
 
-/** Where it is played. */
+/** Stage of the scenario. */
 export interface LossStage {
   readonly client: KubeClient;
   /** Of the manager's user. */
@@ -23,11 +23,11 @@ export interface LossStage {
   readonly flags?: readonly string[];
 }
 
-/** What was lost each time, and the bound that is promised for a death without a word. */
+/** Lost progress of each case, and the promised bound for SIGKILL. */
 export interface Losses {
   readonly killed: Loss;
   readonly paused: Loss;
-  /** How long SIGTERM took; nothing is lost by it. */
+  /** Duration of the end by SIGTERM, which loses nothing. */
   readonly endedMs: number;
   readonly boundMs: number;
 }

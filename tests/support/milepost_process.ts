@@ -27,7 +27,7 @@ export interface StandaloneProcess {
   readonly pid: number;
   /** From the start of the process to its ready line, in milliseconds. */
   readonly startedInMs: number;
-  /** What it has written to standard error so far. */
+  /** Its output on standard error so far. */
   readonly log: () => string;
   /** Sends a signal, waits for the end, and returns the exit code. */
   stop(signal?: Deno.Signal): Promise<number>;

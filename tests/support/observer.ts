@@ -8,14 +8,14 @@ import type { KubeClient } from "../../kube/client.ts";
 import { openEvents } from "./event_client.ts";
 import { requestToken } from "./standalone.ts";
 
-/** Where observations are read: the status endpoint of a Milepost, and whom to trust. */
+/** Source of observations: the status endpoint of a Milepost, and its CA. */
 export interface ObservationEndpoint {
   /** Base URL. */
   readonly status: string;
   caBundle(): string;
 }
 
-/** What was answered. */
+/** An answer. */
 export interface ObservationAnswer {
   readonly status: number;
   readonly body: unknown;

@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 
-/** What is deleted while somebody pushes. */
+/** An object that is deleted during pushes. */
 export interface Revocation<T extends KubeObject> {
   readonly client: KubeClient;
   readonly kind: ResourceKind<T>;

@@ -134,7 +134,7 @@ export async function requestToken(
   return tokenSchema.parse(answer).status.token;
 }
 
-/** What the endpoint answered. */
+/** Answer of the endpoint. */
 export interface PushAnswer {
   readonly status: number;
   readonly body: unknown;

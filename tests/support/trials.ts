@@ -39,7 +39,7 @@ export async function installTrials(client: KubeClient): Promise<void> {
   });
 }
 
-/** What a trial of the tests is made of. */
+/** Options of a trial of the tests. */
 export interface TrialOptions {
   /** Over the spec of a Trial of Push that makes the loss small, without rules. */
   readonly spec?: Record<string, unknown>;

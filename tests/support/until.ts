@@ -1,6 +1,6 @@
 /** Waiting for a condition, with a deadline whose message names the condition. */
 
-/** How long to wait, and how often to look, in milliseconds. */
+/** Deadline and interval of the checks, in milliseconds. */
 export interface UntilOptions {
   /** Default 60000: a bound for a machine under load, not a measure. */
   timeoutMs?: number;

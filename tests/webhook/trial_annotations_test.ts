@@ -29,7 +29,7 @@ const trial: Owner = {
   controller: true,
 };
 
-/** What a TrainJob is made of here. */
+/** Parts of a TrainJob of these tests. */
 interface Made {
   annotations?: Record<string, string>;
   owner?: Owner;

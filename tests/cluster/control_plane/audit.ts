@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import { z } from "zod";
 
-/** What an audit log says of one request. */
+/** Entry of an audit log about one request. */
 const eventSchema = z.looseObject({
   stage: z.string(),
   verb: z.string(),

@@ -12,7 +12,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** Who a certificate is for: a user and its groups, as Kubernetes reads them. */
+/** Subject of a certificate: a user and its groups, as Kubernetes reads them. */
 export interface Identity {
   readonly user: string;
   readonly groups?: readonly string[];

@@ -2,17 +2,17 @@
 import { isInstalled } from "../../support/command.ts";
 import { until } from "../../support/until.ts";
 
-/** What to run. */
+/** Options of a daemon. */
 export interface DaemonOptions {
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where its output goes; added to when it starts again. */
+  /** File of its output; a restart appends to it. */
   readonly logFile: string;
   /** Resolves or answers true once it serves; asked again and again. */
   readonly isReady: () => Promise<boolean>;
-  /** How long it may take, in milliseconds. Default 60000. */
+  /** Time limit in milliseconds. Default 60000. */
   readonly readyMs?: number;
 }
 

@@ -1,7 +1,7 @@
 /** The flags of each program of the control plane. Pure. */
 import type { ControlPlaneOptions } from "./options.ts";
 
-/** Where everything is. */
+/** Folders and addresses of the programs. */
 export interface Places {
   /** Files of the control plane, with keys and certificates in it. */
   readonly folder: string;

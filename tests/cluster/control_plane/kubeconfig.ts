@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import type { KeyPair } from "./certificates.ts";
 
-/** How a user proves who it is. */
+/** Credentials of a user. */
 export type Credentials = { readonly token: string } | KeyPair;
 
 /** Writes a kubeconfig for one user, readable only by this process's user. Returns its path. */

@@ -12,13 +12,13 @@ const BUILD_MS = 25 * 60_000;
 /** Programs by their names, as paths. */
 export type Programs = Readonly<Record<string, string>>;
 
-/** What there is to build in a module. */
+/** Programs of a module. */
 export interface Module {
   readonly folder: string;
   /** Go's name of each program's package, by the name of the program. */
   readonly packages: Readonly<Record<string, string>>;
   readonly flags: readonly string[];
-  /** Where its programs are kept. */
+  /** Folder of its programs. */
   readonly cache: string;
 }
 

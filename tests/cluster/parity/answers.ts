@@ -4,7 +4,7 @@ import type { KubeClient } from "../../../kube/client.ts";
 import { until } from "../../support/until.ts";
 import { collectionPath, type Manifest } from "./manifest.ts";
 
-/** What the API server said. */
+/** Answer of the API server. */
 export interface Answer {
   /** `ok`, or the code and reason of the refusal. */
   readonly result: string;

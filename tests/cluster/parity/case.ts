@@ -3,7 +3,7 @@ import type { Target } from "./answers.ts";
 import type { NamespaceView } from "./cluster_view.ts";
 import type { Manifest } from "./manifest.ts";
 
-/** How pods of a Job end up, in place of a kubelet. */
+/** Fate of the pods of a Job, in place of a kubelet. */
 export interface PodFate {
   readonly job: string;
   readonly phase: "Running" | "Succeeded" | "Failed";

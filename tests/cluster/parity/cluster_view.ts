@@ -40,7 +40,7 @@ const WATCHED = {
   events: watched("", "v1", "Event", "events"),
   serviceAccounts: watched("", "v1", "ServiceAccount", "serviceaccounts"),
 } as const;
-/** What is looked at. */
+/** Kinds of objects in the view. */
 export type WatchedKind = keyof typeof WATCHED;
 
 /** The objects of one namespace. */

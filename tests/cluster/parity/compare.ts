@@ -13,7 +13,7 @@ export interface Finding extends Difference {
 export interface Allowed {
   /** Short and stable; the documentation's row begins with it. */
   readonly id: string;
-  /** What is different and why it stays: a row of the documentation, word for word. */
+  /** The difference and the reason why it stays: a row of the documentation, word for word. */
   readonly why: string;
   /** Where it may be seen: the sentences of the cases; without it, in any. */
   readonly cases?: readonly string[];
@@ -56,7 +56,7 @@ function isAllowedBy(finding: Finding, { cases, path, when }: Allowed): boolean 
     (when === undefined || when(finding));
 }
 
-/** What came of setting findings against the list. */
+/** Result of the comparison of findings with the list. */
 export interface Judgement {
   /** Differences that nothing allows. */
   readonly unexpected: readonly Finding[];

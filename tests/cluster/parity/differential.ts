@@ -3,7 +3,7 @@ import type { CaseTable } from "./case.ts";
 import { type Allowed, compareRuns, judge, type Judgement } from "./compare.ts";
 import type { Observation, Run } from "./perform.ts";
 
-/** What is compared, and by what it is judged. */
+/** Options of a comparison. */
 export interface Differential {
   readonly upstream: (cases: CaseTable) => Promise<Run>;
   readonly milepost: (cases: CaseTable) => Promise<Run>;

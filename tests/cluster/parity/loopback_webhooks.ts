@@ -3,7 +3,7 @@ import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import type { Manifest } from "./manifest.ts";
 
-/** Where the program serves, and which CA signed its certificate. */
+/** Address of the program, and the CA of its certificate. */
 export interface LoopbackTarget {
   readonly port: number;
   readonly caPem: string;
@@ -29,7 +29,7 @@ export async function readManifests(file: string): Promise<z.infer<typeof docume
     .map((value) => documentSchema.parse(value));
 }
 
-/** What kustomize adds to a configuration: its name, and object selectors by webhook. */
+/** Additions of kustomize to a configuration: its name, and object selectors by webhook. */
 export interface Overlay {
   readonly names: Readonly<Record<string, string>>;
   readonly objectSelectors: Readonly<Record<string, unknown>>;

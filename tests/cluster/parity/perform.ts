@@ -9,9 +9,9 @@ const WAIT = { forOutcomeMs: 15_000, quietMs: 1_000, knownMs: 300 } as const;
 /** Cases at a time. */
 const PARALLEL = 24;
 
-/** What is there after a step. */
+/** Objects after a step. */
 export interface Observation {
-  /** What the API server said to each thing done. */
+  /** Answers of the API server to each action. */
   readonly answers: readonly Answer[];
   /** Whether what the step waits for came. */
   readonly outcome: "came" | "did not come";

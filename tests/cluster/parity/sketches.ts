@@ -32,7 +32,7 @@ export function container(name: string, more: Fields = {}): Fields {
   return { name, image: "example.com/image:1", ...more };
 }
 
-/** What can be said of a replicated job. */
+/** Options of a replicated job. */
 export interface JobSketch {
   readonly step?: "trainer" | "dataset-initializer" | "model-initializer" | "other";
   readonly containers?: readonly Fields[];
@@ -68,7 +68,7 @@ export function job(name: string, sketch: JobSketch = {}): Fields {
 /** The trainer's job of a runtime. */
 export const node = (sketch: JobSketch = {}): Fields => job("node", { step: "trainer", ...sketch });
 
-/** What can be said of a runtime. */
+/** Options of a runtime. */
 export interface RuntimeSketch {
   readonly mlPolicy?: Fields;
   readonly podGroupPolicy?: Fields;

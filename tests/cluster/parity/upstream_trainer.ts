@@ -10,7 +10,7 @@ const MODULE = "trainer";
 const PROGRAM = "trainer-controller-manager";
 const GO_MODULE = "github.com/kubeflow/trainer/v2";
 
-/** What upstream's kustomization adds to the generated configurations. */
+/** Additions of upstream's kustomization to the generated configurations. */
 const OVERLAY = {
   names: {
     MutatingWebhookConfiguration: "defaulter.trainer.kubeflow.org",
@@ -38,7 +38,7 @@ export interface UpstreamStatusServer {
   readonly burst: number;
 }
 
-/** How to start it otherwise. */
+/** Options of its start. */
 export interface UpstreamOptions {
   readonly statusServer?: UpstreamStatusServer;
   /** Whether its CRDs and webhooks are installed. Default true. */

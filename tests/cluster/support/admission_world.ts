@@ -18,7 +18,7 @@ import { apply, crdsServed, serviceAccountToken } from "./installation.ts";
 /** The namespace of the tests. */
 export const NAMESPACE = "default";
 
-/** Who there is, and the chain of a TrainJob that Mallory has nothing to do with. */
+/** Users, and the chain of a TrainJob that is not Mallory's. */
 export interface World {
   readonly plane: ControlPlane;
   /** May do everything with pods, Jobs and JobSets in the namespace, as a user with `edit` may. */

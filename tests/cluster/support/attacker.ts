@@ -32,7 +32,7 @@ export interface Victim {
   readonly pod: Pod;
 }
 
-/** What an attempt works with. */
+/** Context of an attempt. */
 export interface Attack {
   readonly mallory: KubeClient;
   /** As the administrator: for what somebody else does meanwhile. */

@@ -26,7 +26,7 @@ function childrenOf<T extends KubeObject>(objects: readonly T[], uid: string | u
   return objects.filter(({ metadata }) => controllerOf(metadata)?.uid === uid);
 }
 
-/** What each TrainJob has to have. */
+/** Objects that each TrainJob must have. */
 export interface Expected {
   readonly namespace?: string;
   /** Default 1. */

@@ -57,7 +57,7 @@ export interface Installation {
   stop(): Promise<void>;
 }
 
-/** What to install. */
+/** Options of an installation. */
 export interface InstallOptions {
   /** Whether our CRD of JobSets is installed; false where upstream's is. Default true. */
   readonly jobSetCrd?: boolean;
@@ -174,7 +174,7 @@ export interface Cluster {
   kubectl(args: readonly string[], stdin?: string): Promise<string>;
 }
 
-/** What {@link withCluster} starts. */
+/** Options of {@link withCluster}. */
 export interface ClusterOptions extends ManagerStart, InstallOptions {
   readonly plane?: ControlPlaneOptions;
   /** Default true. */

@@ -8,7 +8,7 @@ import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { createDaemon, endOfLog } from "../control_plane/daemon.ts";
 import { freePort } from "../../support/free_port.ts";
 
-/** How to start a manager. */
+/** Options of a manager. */
 export interface ManagerStart {
   /** In this process, else one of its own. Default false. */
   readonly inProcess?: boolean;
@@ -32,7 +32,7 @@ export interface TestManager {
   /** Its process; undefined when it is in this one. */
   readonly pid: number | undefined;
   isReady(): Promise<boolean>;
-  /** What it has logged; empty when it is in this process. */
+  /** Its log; empty if it runs in this process. */
   log(): Promise<string>;
   /** Ends it: as SIGTERM does, or with a signal. Safe to call again. */
   kill(signal?: Deno.Signal): Promise<void>;

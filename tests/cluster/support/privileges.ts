@@ -13,7 +13,7 @@ export interface Use {
   readonly path: string | undefined;
 }
 
-/** What a request asked for. */
+/** Returns the privilege that a request asked for. */
 export function useOf({ verb, objectRef, requestURI }: AuditEvent): Use {
   const { resource = "", subresource, apiGroup: group = "", name } = objectRef ?? {};
   const whole = subresource === undefined ? resource : `${resource}/${subresource}`;

@@ -19,7 +19,7 @@ export interface Reporter {
   [Symbol.dispose](): void;
 }
 
-/** Who reports. */
+/** A pod that reports. */
 export interface ReporterOf {
   readonly namespace?: string;
   readonly trainJob: string;

@@ -7,7 +7,7 @@ import { freePort } from "../../support/free_port.ts";
 import { moduleFolder, programs } from "../control_plane/programs.ts";
 import { crdsServed, kubectl, serviceAccountToken } from "./installation.ts";
 
-/** Who upstream's controller is. */
+/** Identity of upstream's controller. */
 export const UPSTREAM_ACCOUNT = {
   namespace: "jobset-system",
   name: "jobset-controller-manager",

@@ -13,7 +13,7 @@ import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { ReconcileResult } from "../../../kube/controller.ts";
 import { MemoryCluster } from "../memory_cluster.ts";
 
-/** When the tests begin. */
+/** Time at the start of the tests. */
 export const START = Date.parse("2026-01-01T00:00:00Z");
 /** Key of the TrainJob that the builders make, and of its JobSet. */
 export const KEY = "ml/tj";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createReservedBudget } from "../../../http/limits/reserved_budget.ts";
 
-/** How many of `count` attempts succeed. */
+/** Returns how many of `count` attempts succeed. */
 function taken(take: () => boolean, count: number): number {
   return Array.from({ length: count }, take).filter(Boolean).length;
 }

@@ -34,7 +34,7 @@ export function tokenWith(claims: Record<string, unknown> = {}): string {
   return `${part({ alg: "RS256" })}.${part({ ...good, ...claims })}.c2ln`;
 }
 
-/** What the API server is asked, and how it answers. */
+/** Reviews by the API server, and its answers. */
 export interface ApiServer {
   /** Each question: the kind and what it is about. */
   readonly asked: string[];

@@ -274,7 +274,7 @@ Deno.test("few logs are read at a time, however many are asked for", () =>
     assert.equal(manager.reads(), 20);
   }));
 
-/** What other programs do with a connection. */
+/** Behaviours of other programs on a connection. */
 const PEERS: Readonly<Record<string, (socket: Socket) => void>> = {
   "hangs": () => {},
   "speaks HTTP/1": (socket) => socket.end("HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"),

@@ -26,7 +26,7 @@ export function pod(name: string, containers: Container[], spec: Partial<PodSpec
   };
 }
 
-/** What a test works with. */
+/** Context of a test. */
 export interface Rig {
   readonly server: MemoryServer;
   readonly kubelet: Kubelet;

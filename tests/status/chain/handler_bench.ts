@@ -27,7 +27,7 @@ export const PUSH = {
   },
 };
 
-/** What is sent; what is left out is good. */
+/** Parts of a request; a missing part is valid. */
 export interface Sent {
   readonly method?: string;
   readonly url?: string;

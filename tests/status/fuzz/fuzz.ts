@@ -9,7 +9,7 @@ import { assertStatus, hostileBench } from "../hostile/case.ts";
 import { type FuzzRequest, judge, type Verdict } from "./oracle.ts";
 import { requests } from "./requests.ts";
 
-/** What came back. */
+/** Answer to a request. */
 export interface FuzzAnswer {
   readonly status: number;
   /** Names in lower case. */
@@ -17,7 +17,7 @@ export interface FuzzAnswer {
   readonly body: string;
 }
 
-/** What requests are sent to. */
+/** Target of requests. */
 export interface FuzzTarget {
   /** Returns undefined if the request cannot be expressed in its protocol. */
   send(request: FuzzRequest): Promise<FuzzAnswer | undefined>;
@@ -25,13 +25,13 @@ export interface FuzzTarget {
   readonly besides: ReadonlySet<number>;
 }
 
-/** How much is sent. */
+/** Number of requests. */
 export interface FuzzOptions {
   readonly seed: number;
   readonly runs: number;
 }
 
-/** How often each code was answered. */
+/** Number of answers of each code. */
 export type FuzzCounts = Record<number, number>;
 
 type Bench = ReturnType<typeof hostileBench>;

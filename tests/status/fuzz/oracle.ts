@@ -96,7 +96,7 @@ const isText = (value: unknown, max: number): value is string =>
 const isNamed = (value: unknown): value is { name: string; uid: string } =>
   isObject(value) && isText(value.name, 253) && isText(value.uid, 128);
 
-/** What is wrong with the claims, as codes. */
+/** Returns the problems of the claims, as codes. */
 function judgeClaims(claims: Json, { namespace, job }: Place): number[] {
   const { iss, sub, exp, nbf, iat, aud, "kubernetes.io": bound } = claims;
   const hasTimes = typeof exp === "number" && Number.isFinite(exp) && exp > NOW - LEEWAY &&

@@ -180,7 +180,7 @@ const body = mostly<Uint8Array>(
   ),
 );
 
-/** How the body is packed, and what the header says of it: not always the same. */
+/** Compression of the body, and the header about it, which may disagree. */
 const packing = mostly<{ packs: boolean; encoding: string | undefined }>(
   fc.constant({ packs: false, encoding: undefined }),
   fc.constantFrom(

@@ -9,7 +9,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Where and how to connect. */
+/** Options of a connection. */
 export interface RawTarget {
   readonly port: number;
   /** Address to come from. Default: what the system chooses. */

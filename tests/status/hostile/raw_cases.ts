@@ -48,7 +48,7 @@ const all = (answer: Answer, raws: Raws): Record<string, RawCase> =>
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** What no two servers need understand alike. */
+/** Bytes that servers may interpret differently. */
 const DOUBTFUL: Raws = {
   "a folded Authorization": withAuth(`Authorization: Bearer\r\n ${TOKEN}`),
   "a folded header": withHeader("X-A: a\r\n\tb"),

@@ -33,9 +33,9 @@ export interface LedgerWorld {
   end(): Promise<void>;
 }
 
-/** What is not as usual. */
+/** Options of a ledger's world. */
 export interface LedgerWorldOptions extends Partial<LedgerOptions> {
-  /** How long a write takes, in milliseconds. Default 0. */
+  /** Duration of a write in milliseconds. Default 0. */
   readonly latencyMs?: () => number;
   /** How it ends. Default written. */
   readonly outcome?: (job: JobRef) => WriteOutcome;

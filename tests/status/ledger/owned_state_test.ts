@@ -12,7 +12,7 @@ import { trainJob } from "../../support/standalone.ts";
 
 const FLUSH_MS = 5_000;
 
-/** What the term logged, by message. */
+/** Log lines of the term, by message. */
 async function logged(work: () => Promise<void>): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   await configure({

@@ -31,7 +31,7 @@ export function owned(name: string, uid: string, ...ownerReferences: OwnerRef[])
   return { metadata: { name, namespace: "team", uid, ownerReferences } };
 }
 
-/** What the good token claims for `job-1`. */
+/** Claims of the good token for `job-1`. */
 export const CLAIM: OwnershipClaim = {
   kind: TRAINJOB,
   namespace: "team",

@@ -28,7 +28,7 @@ const ALLOW: Answer = () => ({ allowed: true });
 interface World {
   readonly mutating?: unknown[];
   readonly validating?: unknown[];
-  /** What each webhook answers, by host. */
+  /** Answers of the webhooks, by host. */
   readonly answers?: Record<string, Answer>;
   readonly objects?: Record<string, ApiObject[]>;
 }

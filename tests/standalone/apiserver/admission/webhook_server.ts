@@ -52,7 +52,7 @@ export async function makeCertificates(): Promise<TestCertificates> {
   };
 }
 
-/** What a handler makes of a review: the `response` without uid, or a whole HTTP response. */
+/** Answer of a handler to a review: the `response` without uid, or a whole HTTP response. */
 export type Handler = (review: unknown) => unknown | Promise<unknown>;
 
 /** Runs a test against a webhook on a free port of loopback. */
