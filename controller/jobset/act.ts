@@ -6,7 +6,7 @@ import { JOBSET_API_VERSION, JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../../kube/errors.ts";
+import { isAlreadyExists, isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
 import { controllerOf, isControlledBy } from "../../kube/owner_references.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
@@ -44,10 +44,6 @@ function nameOf(object: { metadata?: { namespace?: string; name?: string } }) {
 function tell({ events, jobSet }: Pass, event: EventText): void {
   const { name = "", namespace, uid } = jobSet.metadata;
   events.record({ apiVersion: JOBSET_API_VERSION, kind: "JobSet", namespace, name, uid }, event);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Runs the calls, waits for all, and throws the first error. */
