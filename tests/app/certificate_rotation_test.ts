@@ -1,4 +1,4 @@
-/** Rotation of CA and serving certificate under load: no admission and no push fails for good. */
+/** Test of the rotation of CA and serving certificate under load: no admission and no push fails for good. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** Precedence of the sources of settings, and messages about wrong ones. */
+/** Tests of the precedence of settings, and of messages about wrong ones. */
 import assert from "node:assert/strict";
 import {
   type ConfigurationSources,

@@ -1,4 +1,4 @@
-/** The demo of trials as its users run it: at least two stop early, and nothing but the curves is left. */
+/** Test of the demo of trials as a process: at least two stop early, and only the curves are left. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { milepost } from "../support/milepost_process.ts";

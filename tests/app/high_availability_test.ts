@@ -1,4 +1,4 @@
-/** Two replicas: one owns the state, both take pushes, and either may go away at any time. */
+/** Tests of two replicas: one owns the state, both accept pushes, and either may end at any time. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";

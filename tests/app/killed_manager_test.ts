@@ -1,4 +1,4 @@
-/** The manager is killed again and again while 50 TrainJobs run: all converge, nothing comes twice. */
+/** Test of a manager that is killed repeatedly while 50 TrainJobs run: all converge, nothing is made twice. */
 import assert from "node:assert/strict";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** The manager is killed again and again while trials are recorded and stopped: each is stopped once. */
+/** Test of a manager that is killed repeatedly while trials are recorded: each is stopped once. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** `milepost observation-log` as it is started: its files, new certificates, and the process itself. */
+/** Tests of `milepost observation-log` as a process: its files, and new certificates. */
 import assert from "node:assert/strict";
 import { startObservationLog } from "../../app/observation_log/observation_log.ts";
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";

@@ -1,4 +1,4 @@
-/** The settings of observations: what is read, where the DB manager is, and what is refused. */
+/** Tests of the settings of observations: sinks, the address of the DB manager, and refusals. */
 import assert from "node:assert/strict";
 import {
   type ConfigurationSources,

@@ -1,4 +1,4 @@
-/** Observations read at a replica that does not own the state, through a change of the owner. */
+/** Tests of reads of observations at a replica that is not the owner, through a change of the owner. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { freePort } from "../support/free_port.ts";

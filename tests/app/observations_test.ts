@@ -1,4 +1,4 @@
-/** Observations from end to end: what pods push, trial controllers read and watch. */
+/** Tests of observations from end to end: pushed by pods, read and watched by trial controllers. */
 import assert from "node:assert/strict";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { KINDS } from "../../crds/kinds.ts";

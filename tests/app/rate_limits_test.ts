@@ -1,4 +1,4 @@
-/** The limits of pushes on a whole Milepost: by pod, by service account and by peer, with their flags. */
+/** Tests of the limits of pushes in a whole Milepost: by pod, by service account and by peer, with their flags. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readConfiguration } from "../../app/configuration/configuration.ts";

@@ -1,4 +1,4 @@
-/** Reading on a replica that does not own the state, through changes of the owner. */
+/** Tests of reads at a replica that is not the owner, through changes of the owner. */
 import assert from "node:assert/strict";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";

@@ -1,4 +1,4 @@
-/** Reading a job's newest status, once and as a stream, against a whole Milepost. */
+/** Tests of reads of a job's newest status, once and as a stream, against a whole Milepost. */
 import assert from "node:assert/strict";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** The order in which a manager that leads ends: not ready, no new pushes, what is pending, the lease. */
+/** Test of the order in which a leading manager ends: unready, no new pushes, pending writes, the Lease. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";

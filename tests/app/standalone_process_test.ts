@@ -1,4 +1,4 @@
-/** `standalone` as a process: how it starts, ends, and begins again on the same folder. */
+/** Tests of `standalone` as a process: start, end, and another start on the same folder. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";

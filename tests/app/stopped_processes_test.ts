@@ -1,4 +1,4 @@
-/** Trainers of several processes, run by the kubelet: all of them end with their trial, after their own clean-up. */
+/** Test of trainers of several processes: all end with their trial, after their own clean-up. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { observer } from "../support/observer.ts";

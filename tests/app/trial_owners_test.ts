@@ -1,4 +1,4 @@
-/** Trials through changes of the owner, with a log over the network: nothing lost, doubled or forgotten. */
+/** Tests of trials through changes of the owner, with a log over the network: nothing is lost or doubled. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createMetrics, sinkMetrics } from "../../app/manager/metrics.ts";

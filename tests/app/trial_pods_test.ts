@@ -1,4 +1,4 @@
-/** Pods of a trial in a whole Milepost without Katib: what they are given, and what they run with. */
+/** Tests of the pods of a trial in a whole Milepost without Katib: their injection and their variables. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";

@@ -1,4 +1,4 @@
-/** Trials from end to end: pushes fill the log, a rule fires, trial and job are stopped. */
+/** Tests of trials from end to end: pushes fill the log, a rule is met, trial and job are stopped. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";

@@ -1,4 +1,4 @@
-/** The previous version beside this one, each leading in turn, over a log that the previous one began. */
+/** Test of the previous version beside this one, each leading in turn, over a log that the previous one began. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";

@@ -1,4 +1,4 @@
-/** The clients of `examples/push/`: against a scripted endpoint, and from inside a TrainJob's pod. */
+/** Tests of the clients of `examples/push/`: against a scripted endpoint, and from inside a TrainJob's pod. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";

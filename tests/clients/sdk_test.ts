@@ -1,4 +1,4 @@
-/** The real Kubeflow SDK against `standalone`. */
+/** Tests of the real Kubeflow SDK against `standalone`. */
 import { withStandalone } from "../support/standalone.ts";
 import { pythonEnvironment } from "./python_environment.ts";
 import { checkSdkSession } from "./sdk_session.ts";

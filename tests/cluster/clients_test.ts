@@ -1,4 +1,4 @@
-/** The Kubeflow SDK and Transformers' KubeflowCallback, unmodified, on a real control plane. */
+/** Tests of the Kubeflow SDK and Transformers' KubeflowCallback, unmodified, on a real control plane. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";

@@ -1,4 +1,4 @@
-/** The control plane of these tests: it keeps what it has through restarts, and leaves nothing. */
+/** Tests of the control plane of these tests: it keeps its data through restarts, and leaves nothing. */
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** `--jobset auto` beside upstream's JobSet controller: each leaves the other's JobSets alone. */
+/** Test of `--jobset auto` beside upstream's JobSet controller: each leaves the other's JobSets alone. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";

@@ -1,4 +1,4 @@
-/** Beside Katib's webhook on a real API server: the two do not fight, and the shipped patch keeps it away. */
+/** Tests beside Katib's webhook on a real API server: both give the same pod, and the shipped patch keeps it away. */
 import assert from "node:assert/strict";
 import { KATIB, KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";

@@ -1,4 +1,4 @@
-/** kubectl on the real control plane: logs come from Milepost's kubelet, through the API server. */
+/** Tests of kubectl on the real control plane, with logs from Milepost's kubelet through the API server. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";

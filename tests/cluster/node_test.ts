@@ -1,4 +1,4 @@
-/** `milepost node` as its users start it: a process of its own, with a certificate that it made itself. */
+/** Test of `milepost node` as a process of its own, with a self-signed certificate. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { findCondition } from "../../kube/conditions.ts";

@@ -1,4 +1,4 @@
-/** The TrainJob controller and the built-in JobSet executor on one cluster: a job's whole life. */
+/** Tests of the TrainJob controller and the built-in JobSet executor on one cluster: a job's whole life. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import {
   createJobSetController,

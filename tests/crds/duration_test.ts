@@ -1,4 +1,4 @@
-/** Durations as Go writes them. */
+/** Tests of durations as Go writes them. */
 import assert from "node:assert/strict";
 import { parseDuration } from "../../crds/duration.ts";
 

@@ -1,4 +1,4 @@
-/** The CRDs: what upstream's have, and a size that client-side apply can take. */
+/** Tests of the CRDs: the fields of upstream's, and a size that client-side apply accepts. */
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { crdManifests, crdYaml, type CustomResourceDefinition } from "../../crds/manifests.ts";

@@ -1,4 +1,4 @@
-/** The CRD of Trials: Katib's names, columns and leniency. */
+/** Tests of the CRD of Trials: Katib's names and columns, and its loose schema. */
 import { deepEqual, equal } from "node:assert/strict";
 import { parse } from "yaml";
 import { trialCrd, trialCrdYaml } from "../../crds/trial_manifest.ts";

@@ -1,4 +1,4 @@
-/** Shipped manifests: current, complete, restricted, with the documented names. */
+/** Tests of the shipped manifests: current, complete, restricted, with the documented names. */
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";

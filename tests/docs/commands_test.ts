@@ -1,4 +1,4 @@
-/** The commands of README and docs/, run as they are written against one standalone. */
+/** Tests of the commands of README and docs/, run as they are written against one standalone. */
 import assert from "node:assert/strict";
 import { program } from "../../main.ts";
 import { pythonEnvironment } from "../clients/python_environment.ts";

@@ -1,4 +1,4 @@
-/** The generated pages of docs/reference/. */
+/** Test that the generated pages of docs/reference/ are current. */
 import assert from "node:assert/strict";
 import { stalePages } from "../../docs/generate.ts";
 

@@ -1,4 +1,4 @@
-/** Links between pages, and mentions of pages in code. */
+/** Tests of links between pages, and of mentions of pages in code. */
 import assert from "node:assert/strict";
 import { posix } from "node:path";
 import { anchorsOf, filesEndingIn, linksOf, ROOT, type TextFile } from "./markdown.ts";

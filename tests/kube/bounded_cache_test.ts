@@ -1,4 +1,4 @@
-/** Bound and lifetime of the cache that most rooms remember things in. */
+/** Tests of the cache with a bound and a lifetime, which most rooms use. */
 import assert from "node:assert/strict";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 

@@ -1,4 +1,4 @@
-/** The examples are what they say: parsed by the same schemas as everything else. */
+/** Tests of the examples: they are parsed by the same schemas as everything else. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { exampleJob, exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";

@@ -1,4 +1,4 @@
-/** A made-up kind of job beside TrainJobs, from push to early stop, by nothing but its descriptor. */
+/** Test of a made-up kind of job beside TrainJobs, from push to early stop, only by its descriptor. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { managerRbac } from "../../../app/manager/cluster_role.ts";

@@ -1,4 +1,4 @@
-/** Behaviour of the built-in executor, by numbered cases that follow upstream's controller. */
+/** Tests of the built-in executor, by numbered cases that follow upstream's controller. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";

@@ -1,4 +1,4 @@
-/** The observation API in memory: what each kind of request gets, and what it costs. */
+/** Tests of the observation API in memory: answers to each kind of request, and their cost. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { z } from "zod";

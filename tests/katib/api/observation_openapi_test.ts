@@ -1,4 +1,4 @@
-/** The OpenAPI document: what it says is what the API does. */
+/** Tests of the OpenAPI document against the observation API. */
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { z } from "zod";

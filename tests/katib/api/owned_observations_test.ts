@@ -1,4 +1,4 @@
-/** Observations at their owner: which term answers, and who hears of changes. */
+/** Tests of observations at their owner: terms, and notifications of changes. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createOwnedObservations } from "../../../katib/api/owned_observations.ts";

@@ -1,4 +1,4 @@
-/** Positions in a log: tables, and pages that put it together again. */
+/** Tests of positions in a log: tables, and pages that add up to the whole log. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { pageOf } from "../../../katib/adapter/log_page.ts";

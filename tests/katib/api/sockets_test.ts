@@ -1,4 +1,4 @@
-/** The observation API against hostile bytes, over real TLS connections to the endpoint's own server. */
+/** Tests of the observation API against hostile bytes, over real TLS connections to the endpoint's own server. */
 import assert from "node:assert/strict";
 import { startTestServer } from "../../http/test_server.ts";
 import { answersIn, exchange } from "../../status/hostile/connection.ts";

@@ -1,4 +1,4 @@
-/** Streams of observations: each row once, each change of the state, and the end. */
+/** Tests of streams of observations: each row once, each change of the state, and the end. */
 import assert from "node:assert/strict";
 import { SinkError } from "../../../katib/log/sink.ts";
 import { parseBlock } from "../../support/event_client.ts";

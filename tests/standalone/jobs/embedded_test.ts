@@ -1,4 +1,4 @@
-/** JobSet executor and Job controller together, against the embedded API server over HTTPS. */
+/** Tests of JobSet executor and Job controller together, against the embedded API server over HTTPS. */
 import { deepEqual, equal } from "node:assert/strict";
 import {
   createJobSetController,

@@ -1,4 +1,4 @@
-/** Properties of every log: no row is lost or doubled, and times increase, whoever owns it. */
+/** Tests of properties of every log: no row is lost or doubled, and times increase, with any owners. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";

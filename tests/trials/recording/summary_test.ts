@@ -1,4 +1,4 @@
-/** Katib's formula of an observation (kubeflow/katib: pkg/controller.v1beta1/trial/trial_controller_util.go). */
+/** Tests of Katib's formula of an observation (kubeflow/katib: pkg/controller.v1beta1/trial/trial_controller_util.go). */
 import assert from "node:assert/strict";
 import { createSummary } from "../../../trials/recording/summary.ts";
 import type { PlanObjective } from "../../../trials/plan/observation_plan.ts";

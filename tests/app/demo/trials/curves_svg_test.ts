@@ -1,4 +1,4 @@
-/** Learning curves as an SVG. */
+/** Tests of learning curves as an SVG. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { type Chart, curvesSvg, ticksTo } from "../../../../app/demo/trials/curves_svg.ts";

@@ -1,4 +1,4 @@
-/** The example trial controller as the demo installs it. */
+/** Tests of the example trial controller as the demo installs it. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { controllerObjects, controllerProgram } from "../../../../app/demo/trials/objects.ts";
