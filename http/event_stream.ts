@@ -127,7 +127,7 @@ function createTicks(options: EventLoopOptions, write: WriteEvents) {
     /** Does what is due. Returns what ends the stream. */
     async run(): Promise<StreamEnd | undefined> {
       if (clock.now() >= expiresMs) {
-        return { kind: "reader", why: "the token has expired: come again with a new one" };
+        return { kind: "reader", why: "the token has expired: connect again with a new one" };
       }
       if (clock.monotonic() >= checkMs) return await check();
       if (clock.monotonic() >= commentMs) {

@@ -91,7 +91,7 @@ export function createWatch(options: WatchOptions) {
         if (retryMs === undefined) return;
         await pause(retryMs);
       }
-      return { kind: "reader", why: "the end of the log cannot be read now: come again" };
+      return { kind: "reader", why: "the end of the log cannot be read now: connect again" };
     },
   };
 }

@@ -252,7 +252,7 @@ Deno.test("`runEventStream()` ends when the token expires, also if the wall cloc
   assert.equal(done.is, false);
   await clock.advance(1);
   await running;
-  assert.equal(rest().at(-1), ": ended: the token has expired: come again with a new one\n\n");
+  assert.equal(rest().at(-1), ": ended: the token has expired: connect again with a new one\n\n");
 
   const jumped = start();
   jumped.clock.jump(3_600_000);
