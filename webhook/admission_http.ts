@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
 import {
-  connectionsInAll,
+  connectionLimits,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../http/limits/server_limits.ts";
@@ -37,13 +37,13 @@ export const ADMISSION_LIMITS: AdmissionLimits = { bodyBytes: 3 * 1024 * 1024, h
 
 /**
  * Limits of the server. The API server keeps its connections: longer than its own idle time of 90 s.
- * All of them come from its few addresses.
+ * All of them come from its few addresses, or from that of one proxy.
  */
 export const ADMISSION_SERVER_LIMITS: ServerLimits = {
   ...DEFAULT_SERVER_LIMITS,
   headerMs: 5_000,
   idleMs: 120_000,
-  connections: connectionsInAll(1_000),
+  connections: connectionLimits(2_500, 500),
 };
 
 function failure(

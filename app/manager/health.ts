@@ -1,7 +1,7 @@
 /** Plain HTTP servers for `/healthz` and `/readyz`, and for `/metrics`. */
 import type { Registry } from "prom-client";
 import {
-  connectionsInAll,
+  connectionLimits,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../../http/limits/server_limits.ts";
@@ -21,8 +21,8 @@ interface ListenOptions {
   readonly clock: Clock;
 }
 
-/** Limits of each of these servers: its clients are probes, and Prometheus. */
-const LIMITS: ServerLimits = { ...DEFAULT_SERVER_LIMITS, connections: connectionsInAll(500) };
+/** Limits of each of these servers: its clients are the node's kubelet, and Prometheus. */
+const LIMITS: ServerLimits = { ...DEFAULT_SERVER_LIMITS, connections: connectionLimits(500, 50) };
 
 const text = (status: number, body: string): HttpResponse => ({
   status,

@@ -1,6 +1,7 @@
 /** Counters of connections by peer address. */
+import { limitsOfNetwork, networkKey, PEERS_OF_NETWORK } from "./peer_key.ts";
 import type { ConnectionLimits } from "./server_limits.ts";
-import { createKeyedBuckets } from "./token_bucket.ts";
+import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 
 /** Counts connections. */
 export interface PeerGuard {
@@ -11,27 +12,61 @@ export interface PeerGuard {
   open(): number;
 }
 
-/** Creates a {@link PeerGuard}. */
-export function createPeerGuard(limits: ConnectionLimits): PeerGuard {
-  const fresh = createKeyedBuckets(limits.newPerPeer, limits.maxPeers);
+/** Bounds of {@link createCounters}. */
+interface CounterLimits {
+  /** Connections of a key at a time. */
+  readonly perKey: number;
+  /** New connections of a key. */
+  readonly fresh: BucketLimits;
+  readonly maxKeys: number;
+}
+
+/** Creates the counters of one sort of keys: of peers, or of networks. */
+function createCounters({ perKey, fresh: freshLimits, maxKeys }: CounterLimits) {
+  const fresh = createKeyedBuckets(freshLimits, maxKeys);
   /** Never more keys than connections. */
   const held = new Map<string, number>();
+  return {
+    isFull: (key: string) => (held.get(key) ?? 0) >= perKey,
+    takeFresh: (key: string, nowMs: number) => fresh.take(key, nowMs) === 0,
+    add: (key: string) => void held.set(key, (held.get(key) ?? 0) + 1),
+    /** Returns false if none is held. */
+    remove(key: string): boolean {
+      const count = held.get(key) ?? 0;
+      if (count <= 1) return held.delete(key);
+      held.set(key, count - 1);
+      return true;
+    },
+  };
+}
+
+/** Creates a {@link PeerGuard}. The peers of one /64 of IPv6 share limits of their own. */
+export function createPeerGuard(limits: ConnectionLimits): PeerGuard {
+  const { total, perPeer, newPerPeer, maxPeers: maxKeys } = limits;
+  const peers = createCounters({ perKey: perPeer, fresh: newPerPeer, maxKeys });
+  const networks = createCounters({
+    perKey: PEERS_OF_NETWORK * perPeer,
+    fresh: limitsOfNetwork(newPerPeer),
+    maxKeys,
+  });
   let open = 0;
   return {
     open: () => open,
     admit(peer, nowMs) {
-      const count = held.get(peer) ?? 0;
-      if (open >= limits.total || count >= limits.perPeer) return false;
-      if (fresh.take(peer, nowMs) > 0) return false;
-      held.set(peer, count + 1);
+      const network = networkKey(peer);
+      if (open >= total || peers.isFull(peer)) return false;
+      if (network !== undefined && networks.isFull(network)) return false;
+      if (!peers.takeFresh(peer, nowMs)) return false;
+      if (network !== undefined && !networks.takeFresh(network, nowMs)) return false;
+      peers.add(peer);
+      if (network !== undefined) networks.add(network);
       open += 1;
       return true;
     },
     release(peer) {
-      const count = held.get(peer) ?? 0;
-      if (count === 0) return;
-      if (count === 1) held.delete(peer);
-      else held.set(peer, count - 1);
+      if (!peers.remove(peer)) return;
+      const network = networkKey(peer);
+      if (network !== undefined) networks.remove(network);
       open -= 1;
     },
   };

@@ -1,8 +1,14 @@
 /** Record of peer addresses: failed authentications, and pods that were proved. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { limitsOfNetwork, networkKey } from "./peer_key.ts";
 import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 
-/** Record of peers. Times are monotonic, in milliseconds. */
+/**
+ * Record of peers. Times are monotonic, in milliseconds. Failures count against the peer and, with a larger
+ * budget, against its /64 of IPv6: a client that has all of its addresses gains little, and one pod
+ * does not shut out its neighbours. What is over the budget of the /64 alone does not concern peers from which
+ * a pod was proved lately.
+ */
 export interface Peers {
   /**
    * A request from there could not prove who calls. One that cost nothing to refuse, such as a token
@@ -38,31 +44,64 @@ export interface PeersOptions {
   readonly suspectedForMs?: number;
 }
 
+/** Creates the record of the failures of one sort of keys: of peers, or of networks. */
+function createFailures(
+  limits: BucketLimits,
+  { maxKeys, suspectedForMs }: { readonly maxKeys: number; readonly suspectedForMs: number },
+) {
+  const failed = createKeyedBuckets(limits, maxKeys);
+  const overBudgetAtMs = createBoundedCache<number>(maxKeys);
+  return {
+    waitMs: failed.waitMs,
+    charge(key: string, nowMs: number): void {
+      // Charged below zero: many may be under way before the first one fails.
+      failed.charge(key, nowMs);
+      if (failed.waitMs(key, nowMs) > 0) overBudgetAtMs.set(key, nowMs);
+    },
+    /** Charges a suspect in advance. Returns whether it is one that has nothing left. */
+    isExhausted(key: string, nowMs: number): boolean {
+      const isSuspected = isWithin(overBudgetAtMs.get(key), suspectedForMs, nowMs);
+      return isSuspected && failed.take(key, nowMs) > 0;
+    },
+  };
+}
+
+function isWithin(atMs: number | undefined, forMs: number, nowMs: number): boolean {
+  return atMs !== undefined && nowMs - atMs < forMs;
+}
+
 /** Creates {@link Peers} with bounded memory. */
 export function createPeers(options: PeersOptions): Peers {
   const { failures, maxKeys, provedForMs = 900_000, suspectedForMs = 60_000 } = options;
-  const failed = createKeyedBuckets(failures, maxKeys);
+  const own = createFailures(failures, { maxKeys, suspectedForMs });
+  const networks = createFailures(limitsOfNetwork(failures), { maxKeys, suspectedForMs });
   const provedAtMs = createBoundedCache<number>(maxKeys);
-  const overBudgetAtMs = createBoundedCache<number>(maxKeys);
 
-  const isWithin = (atMs: number | undefined, forMs: number, nowMs: number) =>
-    atMs !== undefined && nowMs - atMs < forMs;
   const isProved = (peer: string, nowMs: number) =>
     isWithin(provedAtMs.get(peer), provedForMs, nowMs);
+
+  function waitMs(peer: string, nowMs: number): number {
+    const network = networkKey(peer);
+    const ownMs = own.waitMs(peer, nowMs);
+    if (network === undefined || isProved(peer, nowMs)) return ownMs;
+    return Math.max(ownMs, networks.waitMs(network, nowMs));
+  }
 
   return {
     failed(peer, nowMs, cost) {
       if (cost === "nothing" && isProved(peer, nowMs)) return;
-      // Charged below zero: many may be under way before the first one fails.
-      failed.charge(peer, nowMs);
-      if (failed.waitMs(peer, nowMs) > 0) overBudgetAtMs.set(peer, nowMs);
+      own.charge(peer, nowMs);
+      const network = networkKey(peer);
+      if (network !== undefined) networks.charge(network, nowMs);
     },
     proved: (peer, nowMs) => void provedAtMs.set(peer, nowMs),
-    waitMs: (peer, nowMs) => failed.waitMs(peer, nowMs),
-    isShunned: (peer, nowMs) => failed.waitMs(peer, nowMs) > 0 && !isProved(peer, nowMs),
+    waitMs,
+    isShunned: (peer, nowMs) => waitMs(peer, nowMs) > 0 && !isProved(peer, nowMs),
     refuseConnection(peer, nowMs) {
-      const isSuspected = isWithin(overBudgetAtMs.get(peer), suspectedForMs, nowMs);
-      return isSuspected && !isProved(peer, nowMs) && failed.take(peer, nowMs) > 0;
+      if (isProved(peer, nowMs)) return false;
+      if (own.isExhausted(peer, nowMs)) return true;
+      const network = networkKey(peer);
+      return network !== undefined && networks.isExhausted(network, nowMs);
     },
   };
 }

@@ -5,9 +5,9 @@ import type { BucketLimits } from "./token_bucket.ts";
 export interface ConnectionLimits {
   /** Connections in all. */
   readonly total: number;
-  /** Connections of one peer address at a time. */
+  /** Connections of one peer address at a time; of its /64 of IPv6, four times as many. */
   readonly perPeer: number;
-  /** New connections of one peer address. */
+  /** New connections of one peer address; of its /64 of IPv6, four times as many. */
   readonly newPerPeer: BucketLimits;
   /** Peers that are remembered. */
   readonly maxPeers: number;
@@ -46,7 +46,12 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   },
 };
 
-/** Returns bounds of connections that one peer may use up, such as an API server behind a proxy. */
+/** Returns bounds of connections, of which one peer may have `perPeer` at a time. */
+export function connectionLimits(total: number, perPeer: number): ConnectionLimits {
+  return { ...DEFAULT_SERVER_LIMITS.connections, total, perPeer };
+}
+
+/** Returns bounds of connections that one peer may use up, since only trusted ones can reach the port. */
 export function connectionsInAll(total: number): ConnectionLimits {
-  return { ...DEFAULT_SERVER_LIMITS.connections, total, perPeer: total };
+  return connectionLimits(total, total);
 }

@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import {
-  connectionsInAll,
+  connectionLimits,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../limits/server_limits.ts";
@@ -34,13 +34,13 @@ export interface ReplicaListenerOptions {
   readonly clock: Clock;
 }
 
-/** Limits of the listener: its clients are a few replicas. */
+/** Limits of the listener: its clients are a few replicas, with some forty connections each. */
 const LIMITS: ServerLimits = {
   ...DEFAULT_SERVER_LIMITS,
   headerMs: 5_000,
   requestMs: 10_000,
   idleMs: 30_000,
-  connections: connectionsInAll(256),
+  connections: connectionLimits(512, 96),
 };
 const NEVER = new AbortController().signal;
 

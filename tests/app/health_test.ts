@@ -1,6 +1,6 @@
 /** Tests of `/healthz`, `/readyz` and `/metrics`. */
 import assert from "node:assert/strict";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { startHealthServer, startMetricsServer } from "../../app/manager/health.ts";
 import { createMetrics } from "../../app/manager/metrics.ts";
 import { systemClock } from "../../kube/clock.ts";
@@ -72,3 +72,35 @@ Deno.test("startHealthServer() closes a connection whose header never ends", asy
   await clock.advance(1000);
   await closing;
 });
+
+/** Connects from an address of its own and sends half a header; resolves when it is sent, or refused. */
+function halfHeader(port: number): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1", localAddress: "127.0.0.9" });
+  socket.on("error", () => {});
+  socket.resume();
+  return new Promise((resolve) => {
+    socket.once("close", () => resolve(socket));
+    socket.once("connect", () => socket.write("GET /healthz HT", () => resolve(socket)));
+  });
+}
+
+const SERVERS = {
+  startHealthServer: () => startHealthServer({ ...listening(), checks: [] }),
+  startMetricsServer: () => {
+    const { registry } = createMetrics();
+    return startMetricsServer({ ...listening(), registry, refresh: () => {} });
+  },
+};
+const listening = () => ({ port: 0, hostname: "127.0.0.1", clock: systemClock });
+
+for (const [name, start] of Object.entries(SERVERS)) {
+  Deno.test(`${name}() has room for others if one peer sends 600 half headers`, async () => {
+    const server = await start();
+    const halves = await Promise.all(Array.from({ length: 600 }, () => halfHeader(server.port)));
+    const path = name === "startHealthServer" ? "/healthz" : "/metrics";
+    assert.equal((await read(server.port, path))[0], 200);
+    await until("no more than it may", () => server.connections() <= 51);
+    for (const socket of halves) socket.destroy();
+    await server.close(1000);
+  });
+}

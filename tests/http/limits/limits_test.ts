@@ -159,3 +159,47 @@ Deno.test("`createPeerGuard()` counts connections in all, by peer, and new ones"
   for (const peer of ["a", "a", "b"]) guard.release(peer);
   assert.equal(guard.open(), 0);
 });
+
+/** Addresses of one /64. */
+const neighbour = (host: number) => `2001:db8::${host.toString(16)}`;
+
+Deno.test("`createPeerGuard()` leaves room to the neighbours of an IPv6 peer, with a limit for their /64", () => {
+  const guard = createPeerGuard({
+    total: 100,
+    perPeer: 2,
+    newPerPeer: { ratePerSecond: 1, burst: 3 },
+    maxPeers: 10,
+  });
+  const admitted = (host: number) => [1, 2, 3].filter(() => guard.admit(neighbour(host), 0)).length;
+  assert.deepEqual([1, 2, 3, 4, 5].map(admitted), [2, 2, 2, 2, 0]);
+  assert(guard.admit("2001:db8:1::1", 0), "another /64");
+  for (let host = 1; host <= 4; host++) guard.release(neighbour(host));
+  assert(guard.admit(neighbour(5), 0));
+  for (let host = 1; host <= 5; host++) guard.release(neighbour(host));
+  assert.equal(guard.open(), 1);
+  // Twelve new ones of a /64 at once, nine of which are taken.
+  assert.deepEqual([6, 7].map(admitted), [2, 1]);
+});
+
+Deno.test("`createPeers()` does not shun the neighbours of an IPv6 peer that forges tokens", () => {
+  const failures = { ratePerSecond: 1, burst: 2 };
+  const peers = createPeers({ failures, maxKeys: 20 });
+  const forge = (host: number) => {
+    for (let time = 0; time < 3; time++) peers.failed(neighbour(host), 0, "signature");
+  };
+  const waits = (...hosts: number[]) => hosts.map((host) => peers.waitMs(neighbour(host), 0) > 0);
+  forge(1);
+  assert.deepEqual(waits(1, 2), [true, false]);
+  assert.equal(peers.isShunned(neighbour(2), 0), false);
+  assert.equal(peers.refuseConnection(neighbour(2), 0), false);
+  // Many of one /64 together exceed its budget; from where a pod was proved, the own budget alone counts.
+  peers.proved(neighbour(9), 0);
+  for (let host = 2; host <= 4; host++) forge(host);
+  assert.deepEqual(waits(8, 9), [true, false]);
+  assert.equal(peers.isShunned(neighbour(8), 0), true);
+  assert.equal(peers.refuseConnection(neighbour(8), 0), true);
+  assert.equal(peers.refuseConnection(neighbour(9), 0), false);
+  assert.equal(peers.waitMs("2001:db8:1::1", 0), 0);
+  forge(9);
+  assert.deepEqual(waits(9), [true]);
+});
