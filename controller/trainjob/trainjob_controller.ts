@@ -164,9 +164,9 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     caBundle: () => progress?.caBundle(),
     isNews(uid: string, message: string) {
       const key = `${uid} ${message}`;
-      const isNew = !warned.has(key);
+      if (warned.has(key)) return false;
       warned.set(key, true);
-      return isNew;
+      return true;
     },
   };
   return createController({

@@ -202,6 +202,31 @@ Deno.test("`createInformer()` continues from a bookmark", () =>
     assert.deepEqual(restarts, []);
   }));
 
+for (
+  const [sentence, event] of Object.entries({
+    "an object": { metadata: { name: "a", namespace: "ns" } },
+    "an object that it cannot parse": {
+      metadata: { name: "a", namespace: "ns" },
+      spec: { broken: true },
+    },
+  })
+) {
+  Deno.test(`\`createInformer()\` keeps its position after ${sentence} without a resource version`, () =>
+    withInformer(nothing, async ({ server, changes, restarts }) => {
+      server.put(widget("a"));
+      await until("a came", () => changes.length === 1);
+      const last = server.put(widget("b"));
+      const object = { apiVersion: "test.example/v1", kind: "Widget", ...event };
+      server.write(JSON.stringify({ type: "MODIFIED", object }) + "\n");
+      server.endWatches();
+      server.put(widget("c"));
+      await until("c came", () => changes.at(-1) === "added ns/c red");
+      const again = server.watchRequests().at(-1)?.searchParams;
+      assert.equal(again?.get("resourceVersion"), last.metadata?.resourceVersion);
+      assert.deepEqual(restarts, []);
+    }));
+}
+
 Deno.test("`createInformer()` watches again after a line of garbage and loses nothing", () =>
   withInformer(nothing, async ({ server, changes }) => {
     server.put(widget("a"));

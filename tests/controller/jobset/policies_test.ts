@@ -126,6 +126,22 @@ for (const [name, { rules, failed, want }] of Object.entries(CHOICES)) {
   });
 }
 
+Deno.test("`chooseAction()` matches patterns against an empty message if a failed Job has none", () => {
+  const without: Job[] = [
+    { metadata: { name: "job" }, status: { conditions: [{ type: "Failed", status: "True" }] } },
+    { metadata: { name: "job" } },
+  ];
+  for (const failed of without) {
+    const actionFor = (pattern: string) =>
+      chooseAction(rules({ action: "FailJobSet", onJobFailureMessagePatterns: [pattern] }), [
+        failed,
+      ])
+        .action;
+    equal(actionFor("^$"), "FailJobSet");
+    equal(actionFor("."), "RestartJobSet");
+  }
+});
+
 Deno.test("`patternMatches()` is RE2, unanchored; what does not compile matches nothing", () => {
   equal(patternMatches("(?i)SOME\\s[[:alpha:]]+", "xx some words"), true);
   equal(patternMatches("\\Asome\\z", "some"), true);

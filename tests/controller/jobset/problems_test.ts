@@ -12,6 +12,12 @@ function sized(name: string, completions: number): ReplicatedJob {
   });
 }
 
+/** A job of one pod that leaves its replicas to the default. */
+function single(name: string): ReplicatedJob {
+  const { replicas: _, ...job } = sized(name, 1);
+  return job;
+}
+
 const REFUSED: Record<string, { spec: JobSetSpec; path: string; name?: string }> = {
   "dependsOn a later one": {
     spec: {
@@ -99,6 +105,10 @@ const REFUSED: Record<string, { spec: JobSetSpec; path: string; name?: string }>
     spec: { replicatedJobs: [sized("a", 1)], coordinator: { replicatedJob: "a", jobIndex: 1 } },
     path: "spec.coordinator.jobIndex",
   },
+  "a coordinator's job index, of a job that says no replicas": {
+    spec: { replicatedJobs: [single("a")], coordinator: { replicatedJob: "a", jobIndex: 1 } },
+    path: "spec.coordinator.jobIndex",
+  },
   "a coordinator's pod index": {
     spec: { replicatedJobs: [sized("a", 1)], coordinator: { replicatedJob: "a", podIndex: 1 } },
     path: "spec.coordinator.podIndex",
@@ -138,6 +148,8 @@ for (const [what, { spec, path, name = "t" }] of Object.entries(REFUSED)) {
 }
 
 Deno.test("`jobSetProblems()` accepts what upstream accepts", () => {
+  const coordinator = { replicatedJob: "a", jobIndex: 0, podIndex: 0 };
+  deepEqual(jobSetProblems({ replicatedJobs: [single("a")], coordinator }, { name: "t" }), []);
   deepEqual(jobSetProblems({}, { name: "t" }), []);
   deepEqual(jobSetProblems(jobSet().spec ?? {}, { generateName: "t-" }), []);
   deepEqual(jobSetProblems({ replicatedJobs: [replicated("a", { replicas: 0 })] }), []);

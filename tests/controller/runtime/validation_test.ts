@@ -51,6 +51,13 @@ const jobCases: Record<string, JobCase> = {
       "spec.runtimeRef: must have container with name - dataset-initializer in the dataset-initializer job",
     ],
   },
+  "admits numNodes of a trainer whose container is missing": {
+    job: trainJob({ trainer: { numNodes: 1 } }),
+    runtime: runtime(
+      runtimeSpec([replicatedJob("node", "trainer", { name: "main" })], { mlPolicy: {} }),
+    ),
+    want: [],
+  },
   "refuses an initializer without the shared volume": {
     job: trainJob({ initializer: { model: {} } }),
     runtime: runtime(runtimeSpec([replicatedJob("model-initializer", "model-initializer")])),
@@ -223,6 +230,33 @@ for (const [sentence, { job, runtime: used = runtime(), want }] of Object.entrie
   Deno.test(`trainJobProblems() ${sentence}`, () => {
     const input = deepFreeze({ trainJob: job, runtime: used, executor: "builtin" } as const);
     deepEqual(texts(trainJobProblems(input)), want);
+  });
+}
+
+const trainers: Record<string, NonNullable<TrainJob["spec"]["trainer"]>> = {
+  image: { image: "i" },
+  command: { command: ["c"] },
+  args: { args: ["a"] },
+  env: { env: [{ name: "A", value: "1" }] },
+  resourcesPerNode: { resourcesPerNode: { limits: { cpu: "1" } } },
+};
+
+for (const [field, trainer] of Object.entries(trainers)) {
+  Deno.test(`trainJobProblems() refuses ${field} of a trainer whose container is missing`, () => {
+    const runtimeOf = (container: string) =>
+      runtime(
+        runtimeSpec([replicatedJob("node", "trainer", { name: container })], { mlPolicy: {} }),
+      );
+    const problems = (container: string) =>
+      texts(trainJobProblems({
+        trainJob: trainJob({ trainer }),
+        runtime: runtimeOf(container),
+        executor: "builtin",
+      }));
+    deepEqual(problems("main"), [
+      "spec.runtimeRef: must have container with name - node in the trainer job",
+    ]);
+    deepEqual(problems("node"), []);
   });
 }
 

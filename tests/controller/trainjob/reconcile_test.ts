@@ -119,6 +119,26 @@ Deno.test("reconcileTrainJob() mirrors counters and says Running once a trainer 
   deepEqual(world.conditions, []);
 });
 
+Deno.test("reconcileTrainJob() says Running for every counter of a Job whose pods ran, whatever the others are", async () => {
+  const counters: [Partial<typeof COUNTERS>, string][] = [
+    [{ active: 3, suspended: 1 }, "Created"],
+    [{ ready: 1 }, "Running"],
+    [{ succeeded: 1 }, "Running"],
+    [{ failed: 1 }, "Running"],
+    [{ ready: 1, failed: 3 }, "Running"],
+    [{ succeeded: 1, failed: 1 }, "Running"],
+    [{ ready: 1, succeeded: 1, failed: 2 }, "Running"],
+    [{ ready: 3, succeeded: 1, failed: 1 }, "Running"],
+  ];
+  for (const [some, want] of counters) {
+    const world = begin();
+    await world.settle();
+    world.report({ replicatedJobsStatus: [{ name: "node", ...COUNTERS, ...some }] });
+    await world.settle();
+    equal(world.trainJob.status?.state, want, JSON.stringify(some));
+  }
+});
+
 Deno.test("reconcileTrainJob() says Running once a pod of the trainer runs, not of another step or an earlier job", async () => {
   const pod = (name: string, step: string, jobSetUid?: string) => ({
     apiVersion: "v1",

@@ -6,9 +6,10 @@ import {
 } from "../../../controller/trainjob/trainjob_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
+import type { EventText } from "../../../kube/events.ts";
 import { FakeClock, settle, until } from "../../support/fake_clock.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";
-import { MemoryCluster } from "../memory_cluster.ts";
+import { invalid, MemoryCluster } from "../memory_cluster.ts";
 
 const KEY = "ml/tj";
 const TLS = "ml/tj-tls-config";
@@ -248,6 +249,35 @@ Deno.test("createTrainJobController() renews the CA of unfinished jobs, and of n
     await until("the job has the new CA", () => ca(TLS) === "TWO");
     equal(ca("ml/done-tls-config"), undefined);
   });
+});
+
+Deno.test("createTrainJobController() reports a CA that the API server refuses once an hour, over many reconciles", async () => {
+  const warnings: string[] = [];
+  const events = {
+    record: (_about: unknown, { message }: EventText) => void warnings.push(message),
+    flush: () => Promise.resolve(),
+    run: () => Promise.resolve(),
+  };
+  await run(async (stage) => {
+    const { cluster, clock, rotate } = stage;
+    let refused = 0;
+    cluster.faults.push(({ verb, kind, key }) => {
+      if (verb === "get" || kind !== "ConfigMap" || key !== TLS) return undefined;
+      refused++;
+      return invalid("no ConfigMaps here");
+    });
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob());
+    await until("the job is created", stateIs(stage, "Created"));
+    for (let turn = 0; turn < 55; turn++) {
+      rotate(`CA ${turn}`);
+      await clock.advance(60_000);
+    }
+    ok(refused >= 50, `${refused} refusals`);
+    deepEqual(warnings, ["TrainJob resources reconciliation failed: no ConfigMaps here"]);
+    for (let turn = 0; turn < 10; turn++) await clock.advance(60_000);
+    equal(warnings.length, 2);
+  }, { events });
 });
 
 Deno.test("createTrainJobController() wakes when an object in the way of a child is gone", async () => {

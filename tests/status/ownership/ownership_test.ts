@@ -118,6 +118,38 @@ Deno.test("`decide()` refuses a pod whose name only begins with the name of its 
   assert.deepEqual(decision, { ok: false, why: "not_of_this_job" });
 });
 
+const jobNames: Record<string, boolean> = {
+  "job-1-node-0": true,
+  "job-1-a-0": true,
+  "job-1-a-17": true,
+  "job-1-a-b-0": true,
+  "job-1-7-0": true,
+  "job-1-0": false,
+  "job-1--0": false,
+  "job-1-a": false,
+  "job-1-a-": false,
+  "job-1-a-x": false,
+  "job-1-a-0x": false,
+  "job-1": false,
+  "job-10-a-0": false,
+  "job-2-a-0": false,
+};
+
+for (const [name, isFit] of Object.entries(jobNames)) {
+  const verb = isFit ? "accepts" : "refuses";
+  Deno.test(`\`decide()\` ${verb} a pod of Job ${name} of JobSet job-1`, async () => {
+    const { lookups, objects } = cluster();
+    const pod = `${name}-0-abcde`;
+    objects.job.set(`team/${name}`, owned(name, "uid-job-2", controllerOfJob));
+    objects.pod.set(`team/${pod}`, owned(pod, "uid-pod-2", controller("job", name, "uid-job-2")));
+    const claim = { ...CLAIM, pod: { name: pod, uid: "uid-pod-2" } };
+    assert.deepEqual(
+      await createOwnership({ lookups }).decide(claim),
+      isFit ? { ok: true, jobUid: "uid-trainjob" } : { ok: false, why: "not_of_this_job" },
+    );
+  });
+}
+
 Deno.test("`decide()` refuses a pod of another job", async () => {
   const { lookups, objects } = cluster();
   objects.trainJob.set("team/job-2", owned("job-2", "uid-trainjob-2"));

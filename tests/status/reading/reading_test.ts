@@ -1,8 +1,7 @@
-/** Tests of the pure parts of reading: newer statuses, queries, and limits of readers. */
+/** Tests of the pure parts of reading: newer statuses, and queries. */
 import assert from "node:assert/strict";
 import { readQuery } from "../../../status/reading/read_query.ts";
 import { isNews, type JobStatus, statusView, timeOf } from "../../../status/reading/reading.ts";
-import { createStreamSlots, type StreamSlot } from "../../../http/limits/stream_limits.ts";
 
 const EARLY = "2026-01-01T00:00:00Z";
 const LATE = "2026-01-01T00:00:01Z";
@@ -79,30 +78,4 @@ Deno.test("`readQuery()` names at most 20 problems, each shortened", () => {
   assert("causes" in read);
   assert.equal(read.causes.length, 20);
   assert.ok(read.causes.every(({ field }) => field.length <= 64));
-});
-
-/** Takes so many slots. */
-function taken(slots: ReturnType<typeof createStreamSlots>, subject: string, count: number) {
-  return Array.from({ length: count }, () => slots.take(subject));
-}
-const isSlot = (it: StreamSlot | string): it is StreamSlot => typeof it !== "string";
-
-Deno.test("`createStreamSlots()` has room up to both limits, and again after a release", () => {
-  const opens: number[] = [];
-  const slots = createStreamSlots({ total: 3, perSubject: 2 }, (open) => opens.push(open));
-  const [first] = taken(slots, "a", 2);
-  assert.equal(slots.take("a"), "subject_stream_limit");
-  taken(slots, "b", 1);
-  assert.equal(slots.take("b"), "stream_limit");
-  assert(first !== undefined && isSlot(first));
-  first.release();
-  first.release();
-  assert.equal(slots.open(), 2);
-  assert.ok(isSlot(slots.take("b")));
-  assert.deepEqual(opens, [1, 2, 3, 2, 3]);
-});
-
-Deno.test("`createStreamSlots()` with a limit of 0 has no room at all", () => {
-  assert.equal(createStreamSlots({ total: 0, perSubject: 20 }).take("a"), "stream_limit");
-  assert.equal(createStreamSlots({ total: 9, perSubject: 0 }).take("a"), "subject_stream_limit");
 });

@@ -523,6 +523,17 @@ export const FACTS: Readonly<Record<string, Fact>> = {
   "a modifier that is not known is a key": { document: "lists", path: "words.@nope" },
   "a modifier first": { document: "lists", path: "@this.words.#", finds: "3" },
   "a literal": { document: "lists", path: '!{"a":[1,2]}|a.1', finds: "2" },
+  "a word and a modifier behind a pipe": {
+    document: "lists",
+    path: "!true|@this",
+    finds: "true",
+  },
+  "a word and a modifier behind a dot": {
+    document: "lists",
+    path: "!false.@this",
+    finds: "false",
+  },
+  "a word and a key behind a pipe": { document: "lists", path: "!null|a" },
   "a literal behind what is missing": { document: "lists", path: "missing.x|!true" },
   "a literal behind what a pipe asks": {
     document: "lists",

@@ -51,6 +51,13 @@ const byTime = (one: ObservationRow, other: ObservationRow) =>
 /** Samples in their order, with the rows of each, or `retry`. */
 type Story = ([Given, string] | "another owner")[];
 
+/** So many samples after half of the minute, each at a time of its own. */
+const others = (count: number): Story =>
+  Array.from({ length: count }, (_, index) => {
+    const t = String((3000 + index) / 100);
+    return [{ t, says: `grad ${index}` }, `${t} grad ${index}`];
+  });
+
 const stories: Record<string, Story> = {
   "records all metrics of a sample at its own time": [
     [{ t: "10", says: "loss 0.5, acc 0.1" }, "10 loss 0.5, 10 acc 0.1"],
@@ -185,6 +192,24 @@ const stories: Record<string, Story> = {
     [{ t: "10.000002", says: "loss 0.4" }, "retry"],
     [{ t: "10.000001", says: "loss 0.5" }, "retry"],
     [{ t: "10.000003", says: "loss 0.4" }, "10.000003 loss 0.4"],
+  ],
+  "knows old samples as another owner, whatever came after them": [
+    [{ t: "10", says: "loss 0.5", sequence: 1 }, "10 loss 0.5"],
+    [{ t: "10", says: "loss 0.4" }, "10.000001 loss 0.4"],
+    [{ t: "09", says: "loss 0.3" }, "10.000002 loss 0.3"],
+    ...others(200),
+    "another owner",
+    [{ t: "09", says: "loss 0.3" }, "retry"],
+    [{ t: "10", says: "loss 0.4" }, "retry"],
+    [{ t: "10", says: "loss 0.5", sequence: 1 }, "retry"],
+    // Each row is one sample's only, also then.
+    [{ t: "10", says: "loss 0.5", sequence: 2 }, "10.000003 loss 0.5"],
+    [{ t: "10", says: "loss 0.5", sequence: 1 }, "retry"],
+    [{ t: "10", says: "loss 0.5", sequence: 2 }, "retry"],
+    [{ t: "30", says: "grad 0" }, "retry"],
+    [{ t: "30.6", says: "grad 60" }, "retry"],
+    [{ t: "30.61", says: "grad 61" }, "retry"],
+    [{ t: "31.99", says: "grad 199" }, "retry"],
   ],
 };
 

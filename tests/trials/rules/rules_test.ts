@@ -311,6 +311,11 @@ const problems: Record<string, [Record<string, unknown>, string, string]> = {
     "loss",
     "its startStep -1 must be an integer of at least 0",
   ],
+  "half a start step": [
+    { name: "loss", value: "1", comparison: "less", startStep: 1.5 },
+    "loss",
+    "its startStep 1.5 must be an integer of at least 0",
+  ],
   "a start step in a string": [
     { name: "loss", value: "1", comparison: "less", startStep: "3" },
     "loss",
