@@ -53,7 +53,8 @@ export type TrialMetric = z.infer<typeof trialMetricSchema>;
 
 export const trialSpecSchema = z.looseObject({
   objective: lenient(trialObjectiveSchema),
-  earlyStoppingRules: lenient(z.array(trialRuleSchema)),
+  // A rule of another shape stays in the list, so that the others do not count as all.
+  earlyStoppingRules: lenient(z.array(trialRuleSchema.catch({}))),
   /** The job, any object. */
   runSpec: lenient(z.record(z.string(), z.unknown())),
   retainRun: lenient(z.boolean()),

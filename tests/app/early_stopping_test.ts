@@ -156,7 +156,7 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
         assert.match(warnings.join(), /loss/);
         await accepted(pod!.push({ loss: "0.9" }));
         const { control } = await accepted(pod!.push({ loss: "NaN" }));
-        assert.equal(control?.stop, true, "NaN is the worst there is");
+        assert.equal(control?.stop, true, "the best is above the rule's value");
         const { status } = await stopped(client, "numbers");
         const metric = status?.observation?.metrics?.[0];
         assert.equal(metric?.min, "0.9");
@@ -227,18 +227,25 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
     });
 
     await t.step(
-      "a rule that is invalid, or whose metric is never pushed, is reported; the other rules apply",
+      "a rule that is invalid is reported, and the others do not stop the trial without it",
       async () => {
-        const rules = [
-          { name: "loss", value: "0.5", comparison: "above" },
-          { name: "accuracy", value: "0.5", comparison: "less" },
-          lossAbove("0.5"),
-        ];
+        const invalid = { name: "loss", value: "0.5", comparison: "above" };
+        const rules = [invalid, lossAbove("0.5")];
+        const { pods: [pod] } = await begin("invalid", { spec: { earlyStoppingRules: rules } });
+        assert.equal((await accepted(pod!.push({ loss: "0.6" }))).control, undefined);
+        const about = { kind: "Trial", name: "invalid" };
+        const [message = ""] = await eventsAbout(client, about, "RuleInvalid");
+        assert.match(message, /earlyStoppingRules\[0\] \(loss\).*above/);
+      },
+    );
+
+    await t.step(
+      "a rule whose metric is never pushed is reported when the job has ended",
+      async () => {
+        const rules = [{ name: "accuracy", value: "0.5", comparison: "less" }, lossAbove("0.5")];
         const { pods: [pod] } = await begin("rules", { spec: { earlyStoppingRules: rules } });
         assert.equal((await accepted(pod!.push({ loss: "0.6" }))).control, undefined);
         const about = { kind: "Trial", name: "rules" };
-        const [invalid = ""] = await eventsAbout(client, about, "RuleInvalid");
-        assert.match(invalid, /earlyStoppingRules\[0\] \(loss\).*above/);
         await endPods(client, "rules", "Succeeded");
         const [missing = ""] = await eventsAbout(client, about, "RuleMetricMissing");
         assert.match(missing, /accuracy/);

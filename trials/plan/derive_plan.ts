@@ -93,7 +93,9 @@ function ruleNotices(trial: Trial): Notice[] {
   return problems.map(({ index, rule, why }) => ({
     about: aboutTrial(trial),
     reason: EVENT_REASONS.ruleInvalid,
-    message: `ignored earlyStoppingRules[${index}] (${rule}): ${why}`,
+    message:
+      `the trial will not be stopped by its rules, since earlyStoppingRules[${index}] (${rule}) ` +
+      `cannot be applied: ${why}`,
   }));
 }
 

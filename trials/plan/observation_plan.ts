@@ -24,7 +24,7 @@ export interface ObservationPlan {
   readonly objective?: PlanObjective | undefined;
   /** The metrics that become rows: those that objective and rules name, or all. */
   readonly records: "named" | "all";
-  /** The rules as they stand in the object; an invalid one is reported by an event and skipped. */
+  /** The rules as they stand in the object; if one is invalid an event says so, and none is applied. */
   readonly rules: readonly TrialRule[];
   /** The job has neither trial nor annotation: its log may be short, and one in memory ends with its owner. */
   readonly isPlain?: boolean | undefined;

@@ -1,4 +1,4 @@
-/** Parser of early-stopping rules: an invalid rule does not affect the others. */
+/** Parser of early-stopping rules. */
 import { readGoFloat } from "../../crds/go_float.ts";
 import type { TrialRule } from "../../crds/trial.ts";
 import type { Comparison, RuleProblem, StoppingRule } from "./rule.ts";

@@ -22,7 +22,7 @@ export interface StoppingRule {
   readonly startStep: number;
 }
 
-/** An invalid rule; the others are applied without it. */
+/** An invalid rule. With one, none of the trial's rules is applied. */
 export interface RuleProblem {
   /** Its index in the list. */
   readonly index: number;
@@ -47,7 +47,7 @@ export interface MetRule {
   readonly compared: string;
   /** The number of the report of this metric, from 1. */
   readonly step: number;
-  /** Whether the objective was NaN or infinite, which meets all its rules without a comparison. */
+  /** Whether every report of the objective so far was NaN or infinite, so that its worst value was compared. */
   readonly isLost: boolean;
 }
 

@@ -37,12 +37,16 @@ export interface Applied {
   readonly stopped?: MetRule;
 }
 
-/** Returns the state before the first report, and the problems of rules that are left out. */
+/**
+ * Returns the state before the first report, and the problems of invalid rules. A trial stops when all its
+ * rules were met, so without one of them the others would stop it too easily: then no rule is applied.
+ */
 export function startRules(
   objective: Objective | undefined,
   rules: readonly TrialRule[],
 ): { state: RulesState; problems: readonly RuleProblem[] } {
-  const { rules: open, problems } = readRules(rules);
+  const { rules: valid, problems } = readRules(rules);
+  const open = problems.length === 0 ? valid : [];
   const counts = new Map(open.map(({ name }) => [name, 0]));
   return { state: { ...(objective && { objective }), open, counts }, problems };
 }
@@ -80,11 +84,10 @@ function applyOne(state: RulesState, { name, value: text }: Report, value: numbe
   const isObjective = objective?.name === name;
   const best = isObjective ? better(objective, value, state.best) : state.best;
   const compared = isObjective ? best ?? value : value;
-  // Such a trial is stopped, however good it was before.
-  const isLost = isObjective && isWorst(objective, value);
+  const isLost = isObjective && isWorst(objective, compared);
   const isMet = (rule: StoppingRule) =>
     rule.name === name && (rule.startStep === 0 || rule.startStep === step) &&
-    (isLost || meets(rule, compared));
+    meets(rule, compared);
   const met = state.open.filter(isMet).map((rule): MetRule => ({
     rule,
     value: text,

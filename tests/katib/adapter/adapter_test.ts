@@ -270,21 +270,26 @@ Deno.test("rows that the log refuses for good are reported, and the push can be 
   });
 });
 
-const badValues: Record<string, { value: string; rows: string[]; stops: boolean; warns: boolean }> =
-  {
-    "NaN": { value: "NaN", rows: ["0.1", "1.7976931348623157e+308"], stops: true, warns: true },
-    "1e400": { value: "1e400", rows: ["0.1", "1.7976931348623157e+308"], stops: true, warns: true },
-    "-Inf": { value: "-Inf", rows: ["0.1", "1.7976931348623157e+308"], stops: true, warns: true },
-    "hexadecimal": { value: "0x1p-2", rows: ["0.1"], stops: false, warns: true },
-    "text": { value: "much", rows: ["0.1"], stops: false, warns: true },
-    "a number": { value: "0.2", rows: ["0.1", "0.2"], stops: false, warns: false },
-  };
-for (const [sentence, { value, rows, stops: isStopped, warns }] of Object.entries(badValues)) {
+const WORST = "1.7976931348623157e+308";
+const badValues: Record<
+  string,
+  { first?: string; value: string; rows: string[]; stops: boolean; warns: boolean }
+> = {
+  "NaN": { value: "NaN", rows: ["0.1", WORST], stops: false, warns: true },
+  "NaN twice": { first: "NaN", value: "NaN", rows: [WORST, WORST], stops: true, warns: true },
+  "1e400": { value: "1e400", rows: ["0.1", WORST], stops: false, warns: true },
+  "-Inf": { value: "-Inf", rows: ["0.1", WORST], stops: false, warns: true },
+  "hexadecimal": { value: "0x1p-2", rows: ["0.1"], stops: false, warns: true },
+  "text": { value: "much", rows: ["0.1"], stops: false, warns: true },
+  "a number": { value: "0.2", rows: ["0.1", "0.2"], stops: false, warns: false },
+};
+for (const [sentence, bad] of Object.entries(badValues)) {
+  const { first = "0.1", value, rows, stops: isStopped, warns } = bad;
   Deno.test(`an objective that is ${sentence} is recorded and judged the same by the next owner`, async () => {
     const plan = trialPlan("a");
     const sink = createMemorySink();
     await withAdapter({ plans: [plan], sink }, async ({ push, stops, settle }) => {
-      await push(plan, 1, "0.1");
+      await push(plan, 1, first);
       const answer = await push(plan, 2, value);
       assert.ok(answer?.ok);
       assert.equal((answer.warnings?.length ?? 0) > 0, warns, JSON.stringify(answer));

@@ -178,31 +178,50 @@ const cases: Record<string, Case> = {
     stopped: 4,
   },
   "never stops without a rule": { objective: LOSS, rules: [], pushes: ["loss NaN"], met: [] },
-  "takes NaN of the objective for its worst, which meets its rule": {
+  "takes NaN of the objective for its worst": {
     objective: LOSS,
     rules: ["loss > 0.5"],
-    pushes: ["loss 0.1", "loss NaN"],
-    met: ["2: loss NaN counts as the worst value (rule: greater than 0.5), at report 2"],
+    pushes: ["loss NaN"],
+    met: ["1: loss NaN counts as the worst value (rule: greater than 0.5), at report 1"],
+    stopped: 1,
+  },
+  "compares the best before NaN, and does not stop a trial that was good": {
+    objective: LOSS,
+    rules: ["loss > 0.5"],
+    pushes: ["loss 0.1", "loss NaN", "loss NaN"],
+    met: [],
+  },
+  "compares the best before NaN, and stops a trial that was bad": {
+    objective: LOSS,
+    rules: ["loss > 0.5 at 2"],
+    pushes: ["loss 0.9", "loss NaN"],
+    met: ["2: loss NaN, at best 0.9, is greater than 0.5, at report 2"],
     stopped: 2,
   },
-  "treats infinity as the worst value, with any sign and comparison": {
+  "treats infinity as the worst value, with any sign": {
     objective: LOSS,
-    rules: ["loss = 0.5"],
+    rules: ["loss > 0.5"],
     pushes: ["loss -inf"],
-    met: ["1: loss -inf counts as the worst value (rule: equal to 0.5), at report 1"],
+    met: ["1: loss -inf counts as the worst value (rule: greater than 0.5), at report 1"],
     stopped: 1,
+  },
+  "meets by the worst value no rule that asks for another": {
+    objective: LOSS,
+    rules: ["loss = 0.5", "loss < 0.5", "loss > inf"],
+    pushes: ["loss -inf"],
+    met: [],
   },
   "takes 1e400 for the worst": {
     objective: ACCURACY,
     rules: ["acc < 0.5"],
-    pushes: ["acc 0.9", "acc 1e400"],
-    met: ["2: acc 1e400 counts as the worst value (rule: less than 0.5), at report 2"],
-    stopped: 2,
+    pushes: ["acc 1e400"],
+    met: ["1: acc 1e400 counts as the worst value (rule: less than 0.5), at report 1"],
+    stopped: 1,
   },
   "takes what the log has instead of NaN for the worst": {
     objective: LOSS,
     rules: ["loss > 0.5 at 2"],
-    pushes: ["loss 0.1", `loss ${BIG}`],
+    pushes: ["loss NaN", `loss ${BIG}`],
     met: [`2: loss ${BIG} counts as the worst value (rule: greater than 0.5), at report 2`],
     stopped: 2,
   },
@@ -324,15 +343,14 @@ const problems: Record<string, [Record<string, unknown>, string, string]> = {
 };
 
 for (const [sentence, [bad, name, why]] of Object.entries(problems)) {
-  Deno.test(`\`startRules()\` reports ${sentence}, and applies the others`, () => {
+  Deno.test(`\`startRules()\` reports ${sentence}, and applies no other rule`, () => {
     const wrong = { name: undefined, value: undefined, comparison: undefined, ...bad };
     const started = startRules(LOSS, [
       { startStep: undefined, ...wrong },
       rule("loss > 0.5"),
     ]);
     assert.deepEqual(started.problems, [{ index: 0, rule: name, why }]);
-    const { stopped } = applyReport(started.state, push("loss 0.6"));
-    assert.equal(stopped?.rule.text, "0.5");
+    assert.deepEqual(applyReport(started.state, push("loss 0.6")).met, []);
   });
 }
 
