@@ -5,10 +5,10 @@ import {
   readGrace,
   readTrialTemplate,
 } from "../crds/early_stopping.ts";
-import { KATIB } from "../crds/katib_names.ts";
 import { ANNOTATIONS } from "../crds/names.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
+import { trialReference } from "../trials/plan/claim.ts";
 
 /** Of an annotation's value in a message, where no part of it is to blame. */
 const fieldOf = (annotation: string) => `metadata.annotations[${annotation}]`;
@@ -28,10 +28,7 @@ function textOf(job: TrainJob | undefined, annotation: string): string | undefin
 
 /** Whether a Katib Trial controls the job, as far as the job says so itself. */
 function isOfTrial(job: TrainJob | undefined): boolean {
-  return (job?.metadata.ownerReferences ?? []).some((owner) =>
-    owner.controller === true && owner.kind === KATIB.trialKind &&
-    owner.apiVersion === KATIB.apiVersion
-  );
+  return trialReference(job?.metadata) !== undefined;
 }
 
 /** Problems of values that were added or changed, each at its path in the annotation's JSON. */

@@ -98,6 +98,10 @@ const cases: Record<string, { old?: Made; job: Made; want: string[] }> = {
     job: { annotations: { [EARLY]: RULES }, owner: { ...trial, controller: false } },
     want: [],
   },
+  "refuses rules below a Trial of another version": {
+    job: { annotations: { [EARLY]: RULES }, owner: { ...trial, apiVersion: "kubeflow.org/v1" } },
+    want: [OF_TRIAL],
+  },
   "admits rules below a Trial of another group": {
     job: { annotations: { [EARLY]: RULES }, owner: { ...trial, apiVersion: "acme.io/v1" } },
     want: [],
