@@ -12,15 +12,30 @@ function trueCondition({ status }: JobWithStatus, type: string): Condition | und
   return status?.conditions?.find((it) => it.type === type && it.status === "True");
 }
 
+/** The conditions of a kind's ends that are True; the reason of a recoverable one can go away again. */
+function trueEnds({ conditions }: JobKind, job: JobWithStatus) {
+  return conditions.ends.flatMap(({ type, end, recoverable }) => {
+    const condition = trueCondition(job, type);
+    if (condition === undefined) return [];
+    return [{
+      end,
+      condition,
+      isRecoverable: recoverable?.includes(condition.reason ?? "") ?? false,
+    }];
+  });
+}
+
 /**
  * How the job ended; undefined while it has not. A condition whose reason can go away again, such as a
  * TrainJob's `TrainingRuntimeNotSupported`, ends nothing (docs/decisions/0002).
  */
-export function endOf({ conditions }: JobKind, job: JobWithStatus): JobResult | undefined {
-  return conditions.ends.find(({ type, recoverable }) => {
-    const condition = trueCondition(job, type);
-    return condition !== undefined && !recoverable?.includes(condition.reason ?? "");
-  })?.end;
+export function endOf(kind: JobKind, job: JobWithStatus): JobResult | undefined {
+  return trueEnds(kind, job).find(({ isRecoverable }) => !isRecoverable)?.end;
+}
+
+/** The condition that keeps the job from running, and goes away with its reason. */
+export function obstacleOf(kind: JobKind, job: JobWithStatus): Condition | undefined {
+  return trueEnds(kind, job).find(({ isRecoverable }) => isRecoverable)?.condition;
 }
 
 /** The condition that says that the job was stopped early. */

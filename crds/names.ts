@@ -125,6 +125,13 @@ export const EVENT_REASONS = {
   primaryContainerMissing: "PrimaryContainerMissing",
 } as const;
 
+/** Reasons in observations that no condition of the job has. */
+export const OBSERVATION_REASONS = {
+  created: "Created",
+  templateInvalid: EVENT_REASONS.trialTemplateInvalid,
+  conditionsNotMet: "TrialConditionsNotMet",
+} as const;
+
 /** The helper objects of a TrainJob, by its name. */
 export const childNames = {
   runtimeSnapshot: (trainJob: string) => `${trainJob}-runtime-snapshot`,

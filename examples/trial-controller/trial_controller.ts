@@ -1,6 +1,6 @@
 /**
  * A trial controller in one file: tries learning rates, each in a TrainJob, and stops those that are worse
- * than the median of the finished ones. It learns about its trials only from the observation API. It needs
+ * than the median of the finished ones. It learns how its trials do only from the observation API. It needs
  * Deno, and the settings of controller.yaml; killed and started again, it continues where it was.
  */
 
@@ -122,6 +122,8 @@ async function run(trial: Trial, finished: Trial[]): Promise<void> {
   let [from, message] = ["", ""];
   while (trial.state === "Running") {
     await insist(`watch ${name}`, async () => {
+      const job = await ask("GET", `${TRAINJOBS}/${name}`, undefined, 404);
+      if (job.kind === "Status") return void (trial.state = "Deleted");
       for await (const seen of watch(name, from)) {
         const rows = seen.log.filter((row) => row.name === METRIC);
         trial.losses.push(...rows.map(({ value }) => Number(value)));
@@ -129,6 +131,8 @@ async function run(trial: Trial, finished: Trial[]): Promise<void> {
         trial.state = seen.state;
       }
     });
+    // The stream of a trial that runs ends with its token, with the replica, or with the TrainJob.
+    if (trial.state === "Running") await sleep(1000 * (0.5 + Math.random()));
   }
   finished.push(trial);
   const { state, losses } = trial;

@@ -37,7 +37,9 @@ export const logRowSchema = z.object({
 
 export const observationSchema = z.object({
   state: z.enum(OBSERVATION_STATES).meta({
-    description: "Running also before the first pod runs, and while the TrainJob is suspended.",
+    description:
+      "Running also before the first pod runs, and while the TrainJob is suspended or its runtime is not " +
+      "supported; never once it has ended.",
   }),
   reason: text("Of the condition that decides the state.").optional(),
   message: text("Of the condition that decides the state.").optional(),

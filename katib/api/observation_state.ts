@@ -1,7 +1,7 @@
 /** State of a job as trial controllers see it. Pure. */
-import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { earlyStopOf, suspensionOf } from "../../crds/job_state.ts";
-import { ANNOTATIONS } from "../../crds/names.ts";
+import type { AnyJob, JobKind, JobResult } from "../../crds/job_kind.ts";
+import { earlyStopOf, endOf, obstacleOf, suspensionOf } from "../../crds/job_state.ts";
+import { ANNOTATIONS, OBSERVATION_REASONS } from "../../crds/names.ts";
 import type { TrialSpec } from "../../crds/trial.ts";
 import { outcomeOf } from "../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../trials/mapping/trial_template.ts";
@@ -43,16 +43,37 @@ function wordsOf(from: { reason?: string | undefined; message?: string | undefin
   };
 }
 
+/** Returns the state of a job that has ended by itself: what its template does not decide has failed. */
+function endedState(end: JobResult, outcome: JobOutcome): JobState {
+  if ("problem" in outcome) {
+    const reason = OBSERVATION_REASONS.templateInvalid;
+    return { state: "Failed", reason, message: outcome.problem };
+  }
+  if (outcome.state !== "Undecided") return { state: outcome.state, ...wordsOf(outcome) };
+  return {
+    state: "Failed",
+    reason: OBSERVATION_REASONS.conditionsNotMet,
+    message: `the job has ended as ${end}, and met neither condition of its trial's template`,
+  };
+}
+
 /**
  * Returns EarlyStopped if the job says so, whatever its template makes of it; then what the trial's template
- * says; else Running, with the reason why it does not run, if there is one.
+ * says; else Running, with the reason why it does not run, if there is one. A job that has ended is never
+ * Running, and one that can still go on has not failed.
  */
 export function jobState(kind: JobKind, job: AnyJob, outcome: JobOutcome): JobState {
   const stopped = earlyStopOf(kind, job);
   if (stopped !== undefined) return { state: "EarlyStopped", ...wordsOf(stopped) };
+  const end = endOf(kind, job);
+  if (end !== undefined) return endedState(end, outcome);
+  const obstacle = obstacleOf(kind, job);
+  if (obstacle !== undefined) return { state: "Running", ...wordsOf(obstacle) };
   if ("problem" in outcome) return { state: "Running", message: outcome.problem };
   if (outcome.state !== "Undecided") return { state: outcome.state, ...wordsOf(outcome) };
   const suspended = suspensionOf(kind, job);
   if (suspended !== undefined) return { state: "Running", ...wordsOf(suspended) };
-  return kind.hasBegun(job) ? { state: "Running" } : { state: "Running", reason: "Created" };
+  return kind.hasBegun(job)
+    ? { state: "Running" }
+    : { state: "Running", reason: OBSERVATION_REASONS.created };
 }

@@ -1,8 +1,13 @@
 /** Responses to authorized readers: a page of an observation, or a stream of them. */
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
-import { type ApiParts, type Granted, mayRead } from "./checks.ts";
-import { eventStreamResponse, runEventLoop, type StreamEnd } from "../../http/event_stream.ts";
+import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts";
+import {
+  eventStreamResponse,
+  type JobEnd,
+  runEventLoop,
+  type StreamEnd,
+} from "../../http/event_stream.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
 import { jobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
@@ -48,6 +53,27 @@ export async function readPage(
   return observationOf(state, page, page.more ? behind(page.rows, from) : undefined);
 }
 
+/** Whether that very job no longer exists. Throws if that cannot be known now. */
+async function isGone({ findJob }: ApiParts, job: JobName, uid: string): Promise<boolean> {
+  const found = await findJob(job);
+  return found?.metadata.uid !== uid;
+}
+
+/** Calls the listener when the job ends, also if it was deleted before anybody listened. */
+function followEnd(
+  parts: ApiParts,
+  { job }: Granted,
+  { which, listener }: { readonly which: JobRef; readonly listener: (end: JobEnd) => void },
+): () => void {
+  const stop = parts.onJobEnd(which, listener);
+  isGone(parts, job, which.uid).then(
+    (gone) => gone && listener("Deleted"),
+    // The next check of the reader decides.
+    () => {},
+  );
+  return stop;
+}
+
 /** Returns undefined if the reader of a stream may read on, else why it ends. */
 async function readOn(
   parts: ApiParts,
@@ -60,8 +86,7 @@ async function readOn(
     const isOpen = may.why === "unavailable" || may.why === "read_limit";
     return isOpen ? undefined : { kind: "reader", why: refusalText(may) };
   }
-  const again = await parts.findJob(job);
-  return again?.metadata.uid === uid ? undefined : { kind: "job", reason: "Deleted" };
+  return await isGone(parts, job, uid) ? { kind: "job", reason: "Deleted" } : undefined;
 }
 
 /** Returns a stream, if there is room for one more. */
@@ -93,7 +118,7 @@ export function watchResponse(
       sink,
       clock,
       expiresMs: token.expiresMs,
-      onJobEnd: (listener) => parts.onJobEnd(which, listener),
+      onJobEnd: (listener) => followEnd(parts, granted, { which, listener }),
       reauthorize: () => readOn(parts, granted, which.uid),
     });
   return eventStreamResponse(slot, run);

@@ -139,6 +139,18 @@ Deno.test("a trial controller reads and watches what the pods of a job push", as
   );
 });
 
+Deno.test("a stream ends when its job is deleted", async () => {
+  const standalone = shared();
+  const reader = await observer(standalone.client, "reads-the-deleted");
+  await pushing(standalone, "deleted");
+  await using events = await reader.watch(standalone, "deleted");
+  await events.next();
+  await standalone.client.delete(KINDS.trainJob, { namespace: "default", name: "deleted" });
+  let last = await events.next();
+  while ("event" in last && last.event === "observation") last = await events.next();
+  assert.partialDeepStrictEqual(last, { event: "end", data: { reason: "Deleted" } });
+});
+
 Deno.test("a job that was stopped early says so, with the rule", async () => {
   const standalone = shared();
   const { client } = standalone;

@@ -15,7 +15,7 @@ import { until } from "../support/until.ts";
 
 const NAMESPACE = "default";
 /** Short trials: ten reports each, judged at the third. */
-const SETTINGS = { LEARNING_RATES: "0.5,0.2,1,0.02", EPOCHS: "200", START_STEP: "3" };
+const SETTINGS = { LEARNING_RATES: "0.5,0.2,1,0.02,2", EPOCHS: "200", START_STEP: "3" };
 
 async function install({ client, server, status }: Standalone): Promise<void> {
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
@@ -25,6 +25,16 @@ async function install({ client, server, status }: Standalone): Promise<void> {
   for (const object of controllerObjects(NAMESPACE, env)) {
     await client.create(kindOf(object), object);
   }
+}
+
+/** A TrainJob that is there before the controller, and never runs. */
+function suspendedJob(name: string) {
+  return KINDS.trainJob.parse({
+    apiVersion: "trainer.kubeflow.org/v1alpha1",
+    kind: "TrainJob",
+    metadata: { name, namespace: NAMESPACE },
+    spec: { runtimeRef: { name: "digits" }, suspend: true },
+  });
 }
 
 /** Output of the controller since its last start. */
@@ -52,14 +62,20 @@ async function kill({ folder }: Standalone): Promise<void> {
   }
 }
 
-Deno.test("the example trial controller continues where it was killed", () =>
+Deno.test("the example trial controller continues where it was killed, and past a deleted trial", () =>
   withStandalone(async (standalone) => {
     const { client } = standalone;
     await install(standalone);
+    await client.create(KINDS.trainJob, suspendedJob("digits-5"));
     const isOver = ({ status }: { status?: { state?: string | undefined } | undefined }) =>
       ["Complete", "EarlyStopped"].includes(status?.state ?? "");
     await trainJobThat(client, "digits-1", "is over", isOver);
     await kill(standalone);
+    await until("the controller has come to its last trial", async () => {
+      const lines = await linesOf(standalone).catch(() => []);
+      return lines.some(({ trial }) => trial === "digits-5");
+    }, { timeoutMs: 120_000 });
+    await client.delete(KINDS.trainJob, { namespace: NAMESPACE, name: "digits-5" });
     await until("the controller is done", async () => {
       const key = { namespace: NAMESPACE, name: TRIAL_CONTROLLER };
       const { status } = await client.get(KINDS.job, key);
@@ -81,8 +97,10 @@ Deno.test("the example trial controller continues where it was killed", () =>
     const problems = lines.filter(({ error }) => error !== undefined && !/404/.test(String(error)));
     assert.deepEqual(problems, []);
     const ended = lines.filter(({ state }) => state !== undefined);
-    assert.equal(ended.length, 4, "it tells of every trial, also of those that it had not watched");
+    assert.equal(ended.length, 5, "it tells of every trial, also of those that it had not watched");
     const [first] = ended.filter(({ trial }) => trial === "digits-1");
     assert.ok(Number(first?.steps) >= 8, "and of all reports that were before");
+    const deleted = ended.filter(({ state }) => state === "Deleted");
+    assert.deepEqual(deleted.map(({ trial }) => trial), ["digits-5"]);
     assert.equal(lines.at(-1)?.best, "digits-3");
   }));

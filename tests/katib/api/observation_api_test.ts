@@ -79,6 +79,10 @@ const states: Readonly<
     status: { conditions: [condition("Failed", "FailedJobs", "no memory")] },
     want: { state: "Failed", reason: "FailedJobs", message: "no memory" },
   },
+  "one whose runtime is not supported yet": {
+    status: { conditions: [condition("Failed", "TrainingRuntimeNotSupported", "no such runtime")] },
+    want: { state: "Running", reason: "TrainingRuntimeNotSupported", message: "no such runtime" },
+  },
   "one that was stopped": {
     status: {
       conditions: [
@@ -107,15 +111,49 @@ for (const [what, { status, want }] of Object.entries(states)) {
   });
 }
 
-Deno.test("a job with a template that cannot be read never succeeds, and says why", async () => {
-  const bench = apiBench();
-  const job = runningJob({ conditions: [condition("Complete", "AllJobsCompleted", "done")] });
-  const annotations = { "trainer.kubeflow.org/trial-template": '{"successCondition": "a.#(b"}' };
-  bench.jobs.set("team/job", { ...job, metadata: { ...job.metadata, annotations } });
-  const { body } = await send(bench);
-  assert.equal(body.state, "Running");
-  assert.match(String(body.message), /successCondition/);
-});
+const UNREADABLE = '{"successCondition": "a.#(b"}';
+const NEVER_MET = '{"successCondition": "status.never", "failureCondition": "status.neither"}';
+const DONE = { conditions: [condition("Complete", "AllJobsCompleted", "done")] };
+const templates: Readonly<
+  Record<
+    string,
+    { status?: Record<string, unknown>; template: string; want: Record<string, unknown> }
+  >
+> = {
+  "that cannot be read, while it runs": { template: UNREADABLE, want: { state: "Running" } },
+  "that cannot be read, when it has ended": {
+    status: DONE,
+    template: UNREADABLE,
+    want: { state: "Failed", reason: "TrialTemplateInvalid" },
+  },
+  "whose conditions are not met, when it has ended": {
+    status: DONE,
+    template: NEVER_MET,
+    want: { state: "Failed", reason: "TrialConditionsNotMet" },
+  },
+  "whose conditions are not met, when it has failed": {
+    status: { conditions: [condition("Failed", "FailedJobs", "no memory")] },
+    template: NEVER_MET,
+    want: { state: "Failed", reason: "TrialConditionsNotMet" },
+  },
+  "that is met before the job has ended": {
+    status: { state: "Running", conditions: [condition("Custom", "Enough", "")] },
+    template: '{"succeededCondition": "Custom"}',
+    want: { state: "Succeeded", reason: "Enough" },
+  },
+};
+for (const [what, { status, template, want }] of Object.entries(templates)) {
+  Deno.test(`the state of a job with a template ${what}`, async () => {
+    const bench = apiBench();
+    const job = runningJob(status);
+    const annotations = { "trainer.kubeflow.org/trial-template": template };
+    bench.jobs.set("team/job", { ...job, metadata: { ...job.metadata, annotations } });
+    const { body } = await send(bench);
+    assert.partialDeepStrictEqual(body, want);
+    if (template === UNREADABLE) assert.match(String(body.message), /successCondition/);
+    if (template === NEVER_MET) assert.match(String(body.message), /neither condition/);
+  });
+}
 
 const refused: Readonly<
   Record<

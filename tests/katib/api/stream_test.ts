@@ -102,6 +102,18 @@ Deno.test("a stream begins after the rows that another one has sent", async () =
   await again.stop();
 });
 
+Deno.test("a stream ends at once if the job was deleted before it began to listen", async () => {
+  const finds = [runningJob(), undefined];
+  const bench = apiBench({ findJob: () => finds.shift() });
+  bench.jobs.clear();
+  const stream = await watch(bench);
+  assert.partialDeepStrictEqual(stream.heard().at(-1), {
+    event: "end",
+    data: { reason: "Deleted" },
+  });
+  assert.ok(stream.done.is);
+});
+
 Deno.test("the end of the job is sent after its last rows", async () => {
   const bench = apiBench();
   const stream = await watch(bench);
