@@ -7,7 +7,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import { connectionsInAll, type ServerLimits } from "../../http/limits/server_limits.ts";
-import { startServer } from "../../http/server.ts";
+import { type Server, startServer } from "../../http/server.ts";
 import { systemClock } from "../../kube/clock.ts";
 import {
   ADMISSION_LIMITS,
@@ -18,6 +18,7 @@ import {
 } from "../../webhook/admission_http.ts";
 import { createAuthority, issueServingCertificate } from "../../webhook/certificate_authority.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { until } from "../support/until.ts";
 import { admissionOptions, review, trainJob } from "./builders.ts";
 
 const HOST = "127.0.0.1";
@@ -229,20 +230,55 @@ Deno.test("the admission server says in one line that the port is taken", async 
   }
 });
 
-Deno.test("the admission server cuts a client that asks a thousand times and reads no answer", async () => {
+/** Sends a review again and again, without reading, until the server has closed the connection. */
+async function floodWithReviews({ port, connections }: Server): Promise<void> {
+  const asked = [
+    `POST ${WEBHOOK_PATHS.validateTrainJobs} HTTP/1.1`,
+    "Host: x",
+    "Content-Type: application/json",
+    `Content-Length: ${BODY.length}`,
+    "",
+    BODY,
+  ].join("\r\n");
+  const socket = connect({ host: HOST, port, rejectUnauthorized: false });
+  socket.on("error", () => {});
+  await once(socket, "secureConnect");
+  const asking = setInterval(() => {
+    if (socket.writable && socket.writableLength < 1_000_000) socket.write(asked.repeat(1000));
+  }, 5);
+  try {
+    await until("the connection is closed", () => connections() === 0, { timeoutMs: 20_000 });
+  } finally {
+    clearInterval(asking);
+    socket.destroy();
+  }
+}
+
+Deno.test("the admission server cuts a client that asks on and on and reads no answer", async () => {
   const { server, held } = await start();
   try {
-    const socket = connect({ host: HOST, port: server.port, rejectUnauthorized: false });
-    const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
-    socket.on("error", () => {});
-    socket.resume();
-    await once(socket, "secureConnect");
-    const asked = "GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);
-    const asking = setInterval(() => socket.writable && socket.write(asked), 50);
-    await closed;
-    clearInterval(asking);
+    await floodWithReviews(server);
     assert.equal((await post(server.port, held.now.ca, new Agent(), BODY)).code, 200);
   } finally {
+    await server.close(2000);
+  }
+});
+
+Deno.test("the admission server decides at most 64 reviews of a connection at once", async () => {
+  let undecided = 0;
+  const release = Promise.withResolvers<undefined>();
+  const handlers = createAdmissionHandlers(admissionOptions({
+    runtime: () => {
+      undecided += 1;
+      return release.promise;
+    },
+  }));
+  const { server } = await start({ handlers });
+  try {
+    await floodWithReviews(server);
+    assert.ok(undecided > 0 && undecided <= 64, `${undecided} reviews`);
+  } finally {
+    release.resolve(undefined);
     await server.close(2000);
   }
 });
