@@ -1,8 +1,7 @@
 /** The decisions of admission by path: reads the objects, looks up what they name, asks the rules. */
-import { z } from "zod";
+import type { z } from "zod";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import type { JobSet } from "../crds/jobset.ts";
-import type { Pod } from "../crds/kubernetes.ts";
 import { LABELS } from "../crds/names.ts";
 import {
   type AnyTrainingRuntime,
@@ -26,6 +25,7 @@ import {
   refuse,
   refuseShape,
 } from "./admission_review.ts";
+import { identifiedPodSchema } from "./identified_pod.ts";
 import { jsonPatch } from "./json_diff.ts";
 import { injectIdentity, injectionWarnings } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
@@ -109,15 +109,10 @@ function isJudged(request: AdmissionRequest): boolean {
 }
 
 function podHandler(options: AdmissionOptions): AdmissionHandler {
-  const podSchema = z.custom<Pod>((value) =>
-    z.looseObject({
-      metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }),
-      spec: z.looseObject({ containers: z.array(z.looseObject({ name: z.string() })) }),
-    }).safeParse(value).success, { error: "must be a Pod with metadata and containers" });
   return async (request, signal) => {
     const endpoint = options.endpoint();
     if (endpoint === undefined || request.operation !== "CREATE") return ALLOWED;
-    const pod = podSchema.safeParse(request.object);
+    const pod = identifiedPodSchema.safeParse(request.object);
     if (!pod.success) return refuseShape(request.kind.kind, pod.error);
     const { labels = {} } = pod.data.metadata ?? {};
     const namespace = request.namespace ?? pod.data.metadata?.namespace;

@@ -18,6 +18,7 @@ import {
 import { failureResponse, notFound, WRONG_METHOD } from "../http/refusals.ts";
 import type { Clock } from "../kube/clock.ts";
 import { type AdmissionHandler, decodeReview, encodeReview } from "./admission_review.ts";
+import { exceededBound, type JsonBounds } from "./json_bounds.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
@@ -25,15 +26,23 @@ const log = getLogger(["milepost", "webhook"]);
 export type AdmissionHandlers = Readonly<Record<string, AdmissionHandler>>;
 
 /** Bounds of one request. */
-export interface AdmissionLimits {
+export interface AdmissionLimits extends JsonBounds {
   /** Largest body, in bytes. */
   readonly bodyBytes: number;
   /** Longest time for a handler, in milliseconds; after it the response is 504. */
   readonly handlerMs: number;
 }
 
-/** 3 MiB: what etcd stores of an object, twice (old and new). */
-export const ADMISSION_LIMITS: AdmissionLimits = { bodyBytes: 3 * 1024 * 1024, handlerMs: 8_000 };
+/**
+ * 3 MiB: what etcd stores of an object, twice (old and new). A pod or a TrainJob of usual size has some
+ * hundreds of values.
+ */
+export const ADMISSION_LIMITS: AdmissionLimits = {
+  bodyBytes: 3 * 1024 * 1024,
+  values: 50_000,
+  depth: 100,
+  handlerMs: 8_000,
+};
 
 /**
  * Limits of the server. The API server keeps its connections: longer than its own idle time of 90 s.
@@ -61,6 +70,13 @@ const UNKNOWN_PATH = failureResponse(notFound("no webhook has this path"), { hea
 
 function tooLarge(limit: number): HttpResponse {
   return failure(413, "RequestEntityTooLarge", `body must be at most ${limit} bytes`, CLOSE);
+}
+
+function tooComplex(exceeded: keyof JsonBounds, { values, depth }: JsonBounds): HttpResponse {
+  const message = exceeded === "values"
+    ? `body must hold at most ${values} values`
+    : `body must be at most ${depth} deep`;
+  return failure(413, "RequestEntityTooLarge", message);
 }
 
 /** Returns the refusal of a request by its header; undefined if nothing is wrong with it. */
@@ -121,6 +137,8 @@ export function createAdmissionHttp(
     const bytes = await request.readBody(limits.bodyBytes);
     if (bytes === undefined) return tooLarge(limits.bodyBytes);
     if (bytes.byteLength === 0) return failure(400, "BadRequest", "body must not be empty");
+    const exceeded = exceededBound(bytes, limits);
+    if (exceeded !== undefined) return tooComplex(exceeded, limits);
     const value = parseJson(bytes);
     if (!value.ok) return failure(400, "BadRequest", "body must be JSON");
     return await decide(handler, value.value);

@@ -1,13 +1,11 @@
 /** JSON patches (RFC 6902) from a before and an after; as small as a webhook's answer needs to be. */
 import { isDeepStrictEqual } from "node:util";
-import { z } from "zod";
+import { isObject } from "../crds/json.ts";
 
 /** One operation of a JSON patch. */
 export type JsonPatchOperation =
   | { op: "add" | "replace"; path: string; value: unknown }
   | { op: "remove"; path: string };
-
-const jsonObject = z.record(z.string(), z.unknown());
 
 function escapeKey(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
@@ -28,7 +26,7 @@ function objectPatch(
     if (value === undefined) continue;
     const at = `${path}/${escapeKey(key)}`;
     if (before[key] === undefined) operations.push({ op: "add", path: at, value });
-    else operations.push(...jsonPatch(before[key], value, at));
+    else for (const operation of jsonPatch(before[key], value, at)) operations.push(operation);
   }
   return operations;
 }
@@ -54,7 +52,6 @@ function arrayPatch(before: unknown[], after: unknown[], path: string): JsonPatc
 export function jsonPatch(before: unknown, after: unknown, path = ""): JsonPatchOperation[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) return arrayPatch(before, after, path);
-  const [from, to] = [jsonObject.safeParse(before), jsonObject.safeParse(after)];
-  if (from.success && to.success) return objectPatch(from.data, to.data, path);
+  if (isObject(before) && isObject(after)) return objectPatch(before, after, path);
   return [{ op: "replace", path, value: after }];
 }

@@ -2,12 +2,17 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
-import { type AdmissionHandlers, createAdmissionHttp } from "../../webhook/admission_http.ts";
+import {
+  ADMISSION_LIMITS,
+  type AdmissionHandlers,
+  createAdmissionHttp,
+} from "../../webhook/admission_http.ts";
 import type { HttpResponse } from "../../http/message.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
 import { admissionOptions, admissionRequest, manualClock, review, trainJob } from "./builders.ts";
 
 const PATH = WEBHOOK_PATHS.validateTrainJobs;
+const LIMITS = { ...ADMISSION_LIMITS, bodyBytes: 4096, handlerMs: 1000 };
 
 interface Sent {
   method?: string;
@@ -20,7 +25,7 @@ interface Sent {
 function send(
   sent: Sent,
   handlers: AdmissionHandlers = createAdmissionHandlers(admissionOptions()),
-  limits = { bodyBytes: 4096, handlerMs: 1000 },
+  limits = LIMITS,
 ): Promise<HttpResponse> {
   const { method = "POST", url = PATH, contentType = "application/json" } = sent;
   const length = sent.contentLength?.toString();
@@ -127,7 +132,7 @@ Deno.test("`createAdmissionHttp()` gives up on a slow handler and aborts it", as
       return released.promise;
     },
   }));
-  const http = createAdmissionHttp(handlers, clock, { bodyBytes: 4096, handlerMs: 1000 });
+  const http = createAdmissionHttp(handlers, clock, LIMITS);
   const answering = http(admissionRequest({
     url: PATH,
     headers: { "content-type": "application/json" },

@@ -129,7 +129,7 @@ const hanging: Record<string, string> = {
 for (const [sentence, bytes] of Object.entries(hanging)) {
   Deno.test(`the admission server closes a connection that ${sentence}`, async () => {
     const { server, held } = await start({
-      limits: { headerMs: 50, requestMs: 100, checkEveryMs: 20 },
+      limits: { headerMs: 400, requestMs: 600, checkEveryMs: 20 },
     });
     try {
       const socket = await secured(server.port, held.now.ca);

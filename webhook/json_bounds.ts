@@ -1,0 +1,44 @@
+/** Bounds of JSON text: how many values it may hold, and how deep they may be nested. */
+
+/** The bounds. */
+export interface JsonBounds {
+  /** Values: texts, numbers, lists, objects and so on. */
+  readonly values: number;
+  /** Lists and objects within each other. */
+  readonly depth: number;
+}
+
+const byteOf = (character: string) => character.charCodeAt(0);
+const QUOTE = byteOf('"');
+const BACKSLASH = byteOf("\\");
+const COMMA = byteOf(",");
+const OPENING: ReadonlySet<number> = new Set(["{", "["].map(byteOf));
+const CLOSING: ReadonlySet<number> = new Set(["}", "]"].map(byteOf));
+
+/**
+ * Returns which bound the text exceeds; undefined if it keeps them. It is not parsed, and takes no memory: what is
+ * within a few megabytes of text can cost a hundred times as much once it is parsed. Of text that is not JSON
+ * the result says nothing.
+ */
+export function exceededBound(text: Uint8Array, bounds: JsonBounds): keyof JsonBounds | undefined {
+  // Each value begins the text, or stands after a comma or at the beginning of a list or an object.
+  let values = 1;
+  let depth = 0;
+  let inString = false;
+  let isEscaped = false;
+  for (const byte of text) {
+    if (inString) {
+      if (isEscaped) isEscaped = false;
+      else if (byte === BACKSLASH) isEscaped = true;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === COMMA) values += 1;
+    else if (OPENING.has(byte)) {
+      values += 1;
+      depth += 1;
+      if (depth > bounds.depth) return "depth";
+    } else if (CLOSING.has(byte)) depth -= 1;
+    if (values > bounds.values) return "values";
+  }
+  return undefined;
+}
