@@ -1,13 +1,23 @@
 /**
- * Commands of the command line, from their options to their end. Each imports what only it needs, so
+ * Commands of the command line, from their settings to their end. Each imports what only it needs, so
  * that the manager does not carry an API server, and a wrong flag is reported at once.
  */
 import { dirname } from "node:path";
-import { ConfigurationError } from "../kube/errors.ts";
-import { startLogging, stopLogging } from "./logging.ts";
-import { giveUpPermissions } from "./permissions.ts";
-import { addressText } from "./manager/replica.ts";
+import { z } from "zod";
 import { aborted } from "../kube/aborted.ts";
+import { ConfigurationError } from "../kube/errors.ts";
+import {
+  crdsSettings,
+  demoSettings,
+  nodeSettings,
+  observationLogSettings,
+  standaloneSettings,
+} from "./configuration/command_settings.ts";
+import { readSettings, type SettingSources } from "./configuration/setting_sources.ts";
+import { settings as managerSettings } from "./configuration/settings.ts";
+import { startLogging, stopLogging } from "./logging.ts";
+import { addressText } from "./manager/replica.ts";
+import { giveUpPermissions } from "./permissions.ts";
 import { stopSignal } from "./signals.ts";
 import { versionText } from "./version.ts";
 
@@ -23,44 +33,22 @@ function print(text: string): void {
   }
 }
 
-type Options = Readonly<Record<string, string | undefined>>;
-
 /** `milepost manager`: runs until it is stopped. */
-export async function runManager(options: Options): Promise<void> {
+async function runManager({ flags }: Pick<SettingSources, "flags">): Promise<void> {
   const { runManagerUntilStopped } = await import("./manager/run_manager.ts");
-  await runManagerUntilStopped(options);
-}
-
-/** A port of the command line. */
-function portOf(flag: string, text: string | undefined): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text ?? "") || port > 65_535) {
-    throw new ConfigurationError(`${flag}: "${text}" must be a port from 0 to 65535`);
-  }
-  return port;
-}
-
-function levelOf(text: string | undefined): "debug" | "info" | "warning" | "error" {
-  if (text === "debug" || text === "info" || text === "warning" || text === "error") return text;
-  throw new ConfigurationError(`--log-level: "${text}" must be debug, info, warning or error`);
+  await runManagerUntilStopped(flags);
 }
 
 /** `milepost standalone`: the embedded control plane, until it is stopped. */
-export async function runStandalone(options: Options & { json?: string }): Promise<void> {
-  const ports = {
-    port: portOf("--port", options.port),
-    statusPort: portOf("--status-port", options.statusPort),
-  };
-  await startLogging({ level: levelOf(options.logLevel) });
+async function runStandalone(
+  { json, logLevel: level, ...options }: z.infer<typeof standaloneSettings>,
+): Promise<void> {
+  await startLogging({ level });
   const signal = stopSignal();
   const { startStandalone } = await import("./standalone/standalone.ts");
-  const standalone = await startStandalone({
-    ...ports,
-    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
-    ...(options.kubeconfig === undefined ? {} : { kubeconfig: options.kubeconfig }),
-  }, signal);
+  const standalone = await startStandalone(options, signal);
   const { server, status, kubeconfig } = standalone;
-  if (options.json) print(`${JSON.stringify({ ready: true, server, status, kubeconfig })}\n`);
+  if (json) print(`${JSON.stringify({ ready: true, server, status, kubeconfig })}\n`);
   else print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
   await aborted(signal);
   await standalone.stop();
@@ -68,50 +56,37 @@ export async function runStandalone(options: Options & { json?: string }): Promi
 }
 
 /** `milepost node`: the kubelet alone, against any API server. */
-export async function runNode(options: Options): Promise<void> {
-  const port = portOf("--port", options.port);
-  await startLogging({ level: "info" });
+async function runNode(
+  { logLevel: level, nodeName = Deno.hostname(), ...options }: z.infer<typeof nodeSettings>,
+): Promise<void> {
+  await startLogging({ level });
   const signal = stopSignal();
-  const { dataDir, tlsCert, tlsKey, clientCa } = options;
   const { startNode } = await import("./node/node.ts");
-  const node = await startNode({
-    kubeconfig: options.kubeconfig ?? "",
-    nodeName: options.nodeName ?? Deno.hostname(),
-    port,
-    ...(dataDir === undefined ? {} : { dataDir }),
-    ...(tlsCert === undefined ? {} : { tlsCert }),
-    ...(tlsKey === undefined ? {} : { tlsKey }),
-    ...(clientCa === undefined ? {} : { clientCa }),
-  });
+  const node = await startNode({ ...options, nodeName });
   await aborted(signal);
   await node.stop();
   await stopLogging();
 }
 
 /** `milepost observation-log`: Katib's DB manager on SQLite, until it is stopped. */
-export async function runObservationLog(options: Options): Promise<void> {
-  const port = portOf("--port", options.port);
-  const { dataDir, tlsCert, tlsKey, clientCa, bindAddress = "0.0.0.0" } = options;
-  await startLogging({ level: levelOf(options.logLevel) });
+async function runObservationLog(
+  { logLevel: level, ...options }: z.infer<typeof observationLogSettings>,
+): Promise<void> {
+  await startLogging({ level });
   const signal = stopSignal();
   await giveUpPermissions({ runsCredentialPlugin: false, writesFiles: true });
   const { startObservationLog } = await import("./observation_log/observation_log.ts");
-  const running = await startObservationLog({
-    bindAddress,
-    port,
-    ...(dataDir === undefined ? {} : { dataDir }),
-    ...(tlsCert === undefined ? {} : { tlsCert }),
-    ...(tlsKey === undefined ? {} : { tlsKey }),
-    ...(clientCa === undefined ? {} : { clientCa }),
-  });
-  print(`ready: ${addressText(bindAddress, running.port)}\n`);
+  const running = await startObservationLog(options);
+  print(`ready: ${addressText(options.bindAddress, running.port)}\n`);
   await aborted(signal);
   await running.stop();
   await stopLogging();
 }
 
+type DemoSettings = z.infer<typeof demoSettings>;
+
 /** The file for the curves; its folder is checked before the demo runs. */
-function svgFile({ trials, svg }: { trials?: boolean; svg?: string }): string | undefined {
+function svgFile({ trials, svg }: DemoSettings): string | undefined {
   if (!trials && svg !== undefined) throw new ConfigurationError("--svg requires --trials");
   if (!trials) return undefined;
   const file = svg ?? "milepost-trials.svg";
@@ -132,12 +107,10 @@ function isFolder(path: string): boolean {
 }
 
 /** `milepost demo`: trains on this machine and shows it. Throws if it did not go as planned. */
-export async function runDemo(
-  options: { json?: boolean; trials?: boolean; svg?: string },
-): Promise<void> {
-  const svg = svgFile(options);
-  await startLogging({ level: "error" });
-  const shared = { json: options.json === true, write: print, signal: stopSignal() };
+async function runDemo(settings: DemoSettings): Promise<void> {
+  const svg = svgFile(settings);
+  await startLogging({ level: settings.logLevel });
+  const shared = { json: settings.json, write: print, signal: stopSignal() };
   if (svg === undefined) {
     const { runDemoOnScreen } = await import("./demo/run_demo.ts");
     await runDemoOnScreen(shared);
@@ -149,16 +122,79 @@ export async function runDemo(
 }
 
 /** `milepost crds`; with `--trials` that of Katib's Trials alone. */
-export async function runCrds(options: { trials?: boolean }): Promise<void> {
-  if (options.trials) {
+async function runCrds(
+  { trials, withoutJobset }: z.infer<typeof crdsSettings>,
+): Promise<void> {
+  if (trials) {
     const { trialCrdYaml } = await import("../crds/trial_manifest.ts");
     return print(trialCrdYaml());
   }
-  const { crdYaml } = await import("../crds/manifests.ts");
-  print(crdYaml());
+  const { crdManifests, crdsWithoutJobSet, crdYaml } = await import("../crds/manifests.ts");
+  print(crdYaml(withoutJobset ? crdsWithoutJobSet() : crdManifests()));
 }
 
 /** `milepost version`. */
-export function runVersion(): void {
+function runVersion(): Promise<void> {
   print(`${versionText()}\n`);
+  return Promise.resolve();
 }
+
+/** A command. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  readonly settings: z.ZodObject;
+  run(sources: Pick<SettingSources, "flags" | "environment">): Promise<void>;
+}
+
+function entryOf<S extends z.ZodObject>(
+  name: string,
+  description: string,
+  settings: S,
+  run: (values: z.infer<S>) => Promise<void>,
+): CommandEntry {
+  const read = (sources: Pick<SettingSources, "flags" | "environment">) =>
+    readSettings(settings, { command: name, ...sources });
+  return { name, description, settings, run: async (sources) => await run(read(sources)) };
+}
+
+/** All commands, in the order in which `--help` shows them. */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: "manager",
+    description: "run controllers, webhook and status endpoint against an API server",
+    settings: managerSettings,
+    run: runManager,
+  },
+  entryOf(
+    "standalone",
+    "run an embedded control plane on this machine, and the manager in it",
+    standaloneSettings,
+    runStandalone,
+  ),
+  entryOf(
+    "node",
+    "run only the kubelet, against any API server; it isolates nothing",
+    nodeSettings,
+    runNode,
+  ),
+  entryOf(
+    "observation-log",
+    "keep observations for Katib and for managers, without MySQL or Postgres",
+    observationLogSettings,
+    runObservationLog,
+  ),
+  entryOf(
+    "demo",
+    "run example jobs on an embedded control plane, and show them",
+    demoSettings,
+    runDemo,
+  ),
+  entryOf("crds", "print the CustomResourceDefinitions", crdsSettings, runCrds),
+  entryOf(
+    "version",
+    "print the version, and the API versions that are served",
+    z.strictObject({}),
+    runVersion,
+  ),
+];

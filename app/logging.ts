@@ -3,6 +3,7 @@ import {
   configure,
   dispose,
   getJsonLinesFormatter,
+  getLogger,
   getStreamSink,
   getTextFormatter,
   type LogLevel,
@@ -57,4 +58,9 @@ export async function startLogging(options: LoggingOptions): Promise<void> {
 /** Flushes the logs and stops logging. */
 export async function stopLogging(): Promise<void> {
   await dispose();
+}
+
+/** Whether the level is `debug`; false before logging has started. */
+export function logsDebug(): boolean {
+  return getLogger(["milepost"]).isEnabledFor("debug");
 }

@@ -166,9 +166,14 @@ export function crdManifests(): CustomResourceDefinition[] {
   return DEFINITIONS.map(manifest);
 }
 
+/** The definitions without JobSet's, for clusters with upstream's JobSet controller. */
+export function crdsWithoutJobSet(): CustomResourceDefinition[] {
+  return crdManifests().filter(({ spec }) => spec.group !== JOBSET_GROUP);
+}
+
 /** The definitions as one YAML stream, for `milepost crds` and `kubectl apply -f -`. */
-export function crdYaml(): string {
-  return crdManifests()
+export function crdYaml(crds: readonly CustomResourceDefinition[] = crdManifests()): string {
+  return crds
     .map((crd) => stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0 }))
     .join("---\n");
 }

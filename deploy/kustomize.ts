@@ -1,6 +1,6 @@
 /** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
 import { stringify } from "yaml";
-import { variableOf } from "../app/configuration/settings.ts";
+import { variableOf } from "../app/configuration/setting_entries.ts";
 import { MANAGER } from "../crds/names.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { type Parts, parts } from "./parts.ts";

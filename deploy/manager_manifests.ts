@@ -1,7 +1,7 @@
 /** The manager in a cluster: namespace, account, Deployment, its budget, Service and network. */
 import { KATIB } from "../crds/katib_names.ts";
 import { PORTS } from "../crds/names.ts";
-import { variableOf } from "../app/configuration/settings.ts";
+import { variableOf } from "../app/configuration/setting_entries.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
 /** User and group of the image's unprivileged user. */

@@ -1,6 +1,6 @@
 /** `milepost observation-log` in a cluster: its Deployment, disk, Service and network, for kustomize. */
 import { stringify } from "yaml";
-import { flagOf } from "../app/configuration/settings.ts";
+import { flagOf } from "../app/configuration/setting_entries.ts";
 import { KATIB } from "../crds/katib_names.ts";
 import { MANAGER } from "../crds/names.ts";
 import { COMMON_LABELS, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";

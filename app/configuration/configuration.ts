@@ -8,7 +8,8 @@ import { electionTimesProblem } from "../../kube/election_times.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
 import { defaultDbManager } from "./observation_settings.ts";
-import { flagOf, SETTINGS, settings, variableOf } from "./settings.ts";
+import { readSettings } from "./setting_sources.ts";
+import { settings } from "./settings.ts";
 
 /** The problem of the times of leader election; undefined if they fit each other. */
 function electionProblem(it: z.infer<typeof settings>): string | undefined {
@@ -54,39 +55,26 @@ function settingsOfFile(file: { name: string; text: string }): Record<string, un
   }
 }
 
-/** Which source a setting came from, for messages. */
-function nameOf(setting: string, sources: ConfigurationSources): string {
-  if (sources.flags[setting] !== undefined) return flagOf(setting);
-  if (sources.environment[variableOf(setting)] !== undefined) return variableOf(setting);
-  return `--config ${sources.file?.name ?? ""}: ${setting}`;
-}
-
-function problemsOf(error: z.ZodError, sources: ConfigurationSources): string {
-  return error.issues.map((issue) => {
-    if (issue.code === "unrecognized_keys") {
-      return `--config ${sources.file?.name ?? ""}: unknown setting ${issue.keys.join(", ")}`;
-    }
-    return `${nameOf(String(issue.path[0] ?? ""), sources)}: ${issue.message}`;
-  }).join("; ");
+/** The settings of the file. A mapping of feature gates becomes the text that the flag has. */
+function valuesOf(file: { name: string; text: string }): Record<string, unknown> {
+  const values = settingsOfFile(file);
+  const { featureGates } = values;
+  if (typeof featureGates !== "object" || featureGates === null) return values;
+  const text = Object.entries(featureGates).map((it) => it.join("=")).join(",");
+  return { ...values, featureGates: text };
 }
 
 /** Puts the sources together. Throws a ConfigurationError that names every wrong setting, in one line. */
 export function readConfiguration(sources: ConfigurationSources): ManagerConfiguration {
-  const raw: Record<string, unknown> = sources.file ? settingsOfFile(sources.file) : {};
-  for (const setting of SETTINGS) {
-    const given = sources.flags[setting] ?? sources.environment[variableOf(setting)];
-    if (given !== undefined) raw[setting] = given;
-  }
-  raw.namespace ??= sources.podNamespace;
-  raw.katibDbManager ??= defaultDbManager(sources.environment);
-  if (typeof raw.featureGates === "object" && raw.featureGates !== null) {
-    raw.featureGates = Object.entries(raw.featureGates).map((it) => it.join("=")).join(",");
-  }
-  const result = settings.safeParse(raw);
-  if (!result.success) {
-    throw new ConfigurationError(problemsOf(result.error, sources), { cause: result.error });
-  }
-  const problem = electionProblem(result.data);
+  const { flags, environment, file, podNamespace } = sources;
+  const given = readSettings(settings, {
+    command: "manager",
+    flags,
+    environment,
+    file: file && { name: file.name, values: valuesOf(file) },
+    defaults: { namespace: podNamespace, katibDbManager: defaultDbManager(environment) },
+  });
+  const problem = electionProblem(given);
   if (problem !== undefined) throw new ConfigurationError(problem);
-  return { ...result.data, featureGates: parseFeatureGates(result.data.featureGates) };
+  return { ...given, featureGates: parseFeatureGates(given.featureGates) };
 }

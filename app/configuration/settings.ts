@@ -1,49 +1,19 @@
 /** The table of the manager's settings: flags, variables, keys of the `--config` file, and bounds. */
 import { z } from "zod";
-import { parseDuration } from "../../crds/duration.ts";
 import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, PORTS } from "../../crds/names.ts";
 import { adoptCollectors, katibDbManager, observationSink } from "./observation_settings.ts";
+import {
+  baseUrl,
+  boolean,
+  count,
+  duration,
+  logLevel,
+  path,
+  port,
+  rate,
+} from "./setting_schemas.ts";
 
-const port = (otherwise: number) =>
-  z.coerce.number({ error: "must be a port from 0 to 65535 (0 takes any free port)" })
-    .int("must be an integer").min(0, "must be a port from 0 to 65535")
-    .max(65_535, "must be a port from 0 to 65535").default(otherwise);
-
-const duration = (otherwise: string) =>
-  z.string().default(otherwise).transform((text, context) => {
-    const ms = parseDuration(text);
-    if (ms === undefined) {
-      const message = `must be a duration such as 15s or 250ms, not "${text}"`;
-      context.addIssue({ code: "custom", message });
-      return z.NEVER;
-    }
-    return ms;
-  });
-
-const rate = (otherwise: number) =>
-  z.coerce.number({ error: "must be a number above 0" }).positive("must be above 0")
-    .default(otherwise);
-
-const count = (otherwise: number) =>
-  z.coerce.number({ error: "must be an integer, 0 or more" })
-    .int("must be an integer").min(0, "must be 0 or more").default(otherwise);
-
-const BOOLEAN = "must be true or false";
-const boolean = (otherwise: boolean) =>
-  z.union([z.boolean(), z.enum(["true", "false"])], { error: BOOLEAN }).default(otherwise)
-    .transform((it) => it === true || it === "true");
-
-const baseUrl = z.string().optional().transform((text, context) => {
-  if (text === undefined) return undefined;
-  const url = URL.parse(text);
-  if (url === null || url.protocol !== "https:" || url.pathname !== "/" || url.search !== "") {
-    const message = `must be a URL such as https://host:port, not "${text}"`;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
-  return url.origin;
-});
-
+const ADDRESS_OF_SERVICE = "the address of the Service";
 const GATES = Object.values(FEATURE_GATES).map((gate) => {
   const aliases = Object.keys(FEATURE_GATE_ALIASES).filter((it) =>
     FEATURE_GATE_ALIASES[it] === gate
@@ -53,10 +23,8 @@ const GATES = Object.values(FEATURE_GATES).map((gate) => {
 
 /** Every setting of the manager, by its camelCase name. The descriptions are what `--help` shows. */
 export const settings = z.strictObject({
-  kubeconfig: z.string().optional()
-    .describe(
-      "kubeconfig of the API server; without it, that of the cluster that this pod runs in",
-    ),
+  kubeconfig: path("file", "the cluster that this pod runs in")
+    .describe("kubeconfig of the API server"),
   namespace: z.string().min(1).default(MANAGER.namespace)
     .describe(
       "the manager's own namespace, for its certificates and its Lease; in a pod, the pod's own namespace is the default",
@@ -70,17 +38,14 @@ export const settings = z.strictObject({
   forwardPort: port(PORTS.forward).describe("port for calls between replicas"),
   bindAddress: z.string().default("0.0.0.0").describe("address to listen on"),
   webhookBaseUrl: baseUrl
-    .describe(
-      "https://host:port at which the API server reaches the webhook; default: the address of the Service",
-    ),
+    .describe("https://host:port at which the API server reaches the webhook")
+    .meta({ otherwise: ADDRESS_OF_SERVICE }),
   statusBaseUrl: baseUrl
-    .describe(
-      "https://host:port at which pods reach the status endpoint; default: the address of the Service",
-    ),
+    .describe("https://host:port at which pods reach the status endpoint")
+    .meta({ otherwise: ADDRESS_OF_SERVICE }),
   featureGates: z.string().default("")
-    .describe(
-      `features to switch, such as A=true,B=false: ${GATES}; off by default, on in the shipped manifests`,
-    ),
+    .describe(`features to switch, such as A=true,B=false: ${GATES}; on in the shipped manifests`)
+    .meta({ otherwise: "all off" }),
   jobset: z.enum(["auto", "builtin", "external"], {
     error: "must be auto, builtin or external",
   }).default("auto").describe(
@@ -116,21 +81,20 @@ export const settings = z.strictObject({
     "streams of events that a replica keeps open for one user",
   ),
   observationSink: observationSink.describe(
-    "where observation logs are kept: katib, memory, sqlite:PATH or grpc:HOST:PORT; by default " +
-      "katib if the CRD of Katib's Trials exists, else memory",
-  ),
+    "where observation logs are kept: katib, memory, sqlite:PATH or grpc:HOST:PORT",
+  ).meta({ otherwise: "katib if the CRD of Katib's Trials exists, else memory" }),
   katibDbManager: katibDbManager.describe(
-    "host:port of Katib's DB manager; by default from $KATIB_DB_MANAGER_SERVICE_IP and _PORT, " +
+    "host:port of Katib's DB manager",
+  ).meta({
+    otherwise: "from $KATIB_DB_MANAGER_SERVICE_IP and _PORT, " +
       "else katib-db-manager.$KATIB_CORE_NAMESPACE:6789",
-  ),
+  }),
   adoptCollectors: adoptCollectors.describe(
-    "StdOut, File: trials with these collectors are recorded from pushes, too; none by default",
-  ),
+    "StdOut, File: trials with these collectors are recorded from pushes, too",
+  ).meta({ otherwise: "none" }),
   logFormat: z.enum(["json", "text"], { error: "must be json or text" }).optional()
-    .describe("json or text; by default text on a terminal, else json"),
-  logLevel: z.enum(["debug", "info", "warning", "error"], {
-    error: "must be debug, info, warning or error",
-  }).default("info").describe("debug, info, warning or error"),
+    .describe("json or text").meta({ otherwise: "text on a terminal, else json" }),
+  logLevel: logLevel("info"),
 });
 
 /** Name of a setting, such as `webhookPort`. */
@@ -138,40 +102,3 @@ export type SettingName = keyof typeof settings.shape;
 
 /** The names of all settings: a flag `--webhook-port` is the setting `webhookPort`. */
 export const SETTINGS: readonly string[] = Object.keys(settings.shape);
-
-/** Settings that are on or off; a flag without a value means on. */
-export const SWITCHES: ReadonlySet<string> = new Set(["leaderElect"]);
-
-/** `webhookPort` as the flag `--webhook-port`. */
-export function flagOf(setting: string): string {
-  return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-/** `webhookPort` as the variable `MILEPOST_WEBHOOK_PORT`. */
-export function variableOf(setting: string): string {
-  return `MILEPOST_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
-}
-
-/** A setting as `--help` and the reference show it. */
-export interface SettingEntry {
-  readonly name: string;
-  readonly flag: string;
-  readonly description: string;
-  /** As it would be written; absent without a default, or if the description says it. */
-  readonly default?: string;
-}
-
-/** The value that a schema takes when nothing is given. */
-function defaultOf(schema: z.core.$ZodType): unknown {
-  if (schema instanceof z.ZodPipe) return defaultOf(schema.in);
-  return schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
-}
-
-/** All settings, in their order. */
-export function settingEntries(): SettingEntry[] {
-  return Object.entries(settings.shape).map(([name, schema]) => {
-    const otherwise = String(defaultOf(schema) ?? "");
-    const entry = { name, flag: flagOf(name), description: schema.description ?? "" };
-    return otherwise === "" ? entry : { ...entry, default: otherwise };
-  });
-}

@@ -14,10 +14,10 @@ import { createMetrics } from "./metrics.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
-type Options = Readonly<Record<string, string | undefined>>;
+type Flags = ConfigurationSources["flags"];
 
-function configFile(name: string | undefined): ConfigurationSources["file"] {
-  if (name === undefined) return undefined;
+function configFile(name: Flags[string]): ConfigurationSources["file"] {
+  if (typeof name !== "string") return undefined;
   try {
     return { name, text: Deno.readTextFileSync(name) };
   } catch (error) {
@@ -61,7 +61,7 @@ async function runUntilStopped(
 }
 
 /** Runs the manager with the options of the command line until its signal aborts. */
-export async function runManagerUntilStopped({ config, ...flags }: Options): Promise<void> {
+export async function runManagerUntilStopped({ config, ...flags }: Flags): Promise<void> {
   const signal = stopSignal();
   const environment = Deno.env.toObject();
   const file = configFile(config ?? environment.MILEPOST_CONFIG);

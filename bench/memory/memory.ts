@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { z } from "zod";
 import { createDaemon } from "../../tests/cluster/control_plane/daemon.ts";
 import { managerSettings } from "../../tests/cluster/support/manager.ts";
-import { flagOf } from "../../app/configuration/settings.ts";
+import { flagOf } from "../../app/configuration/setting_entries.ts";
 import { freePort } from "../../tests/support/free_port.ts";
 import { rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";

@@ -1,14 +1,20 @@
 /** docs/reference/commands.md: the commands and their flags. */
-import type { Command, Option } from "commander";
-import { program } from "../../main.ts";
+import { type CommandEntry, COMMANDS } from "../../app/commands.ts";
+import { settingEntries, type SettingEntry } from "../../app/configuration/setting_entries.ts";
 import { code, page, table } from "./table.ts";
 
 const INTRODUCTION =
   `\`milepost COMMAND --help\` prints the same. From a clone of the repository each command is
 \`deno task COMMAND\` (\`npx -y deno@2.9.6 task COMMAND\` without Deno), or \`deno run -A main.ts COMMAND\`.
 
-Wrong usage prints one line on standard error and exits with 2; a failure at run time exits with 1. SIGTERM and SIGINT end
-a command that runs, with exit code 0.`;
+\`milepost\` alone and \`milepost --help\` print the commands, \`milepost --version\` prints the version.
+
+Each flag can be given as a variable, \`MILEPOST_COMMAND_FLAG\` (those of the manager are \`MILEPOST_FLAG\`); a flag comes before its variable. A
+variable whose value begins with \`tcp://\`, \`udp://\` or \`sctp://\` is ignored: Kubernetes makes such \`…_PORT\` for every Service in the pod's
+namespace, for one named \`milepost-node\` also \`MILEPOST_NODE_PORT\`.
+
+Wrong usage prints one line on standard error and exits with 2; a failure at run time exits with 1, and prints its stack with
+\`--log-level debug\`. SIGTERM and SIGINT end a command that runs, with exit code 0.`;
 
 /** What the flags of a command do not say. */
 const NOTES: Readonly<Record<string, string>> = {
@@ -23,28 +29,37 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
   demo: `With \`--json\` a line for each change,
 \`{"job": "…", "state": "…", "progressPercentage": 40, "estimatedRemainingSeconds": 3, "metrics": {"loss": "0.2"}}\`, and last
 \`{"summary": [{"job": "…", "state": "…", "seconds": 3.1, "metrics": {…}}]}\`.`,
-  crds: "YAML on standard output, for `kubectl apply -f -`.",
+  crds:
+    "YAML on standard output, for `kubectl apply -f -`. Where upstream's JobSet controller runs, use `--without-jobset`: its CRD is " +
+    "its own and must not be overwritten.",
   version: "",
 };
 
-function rowOf(option: Option): string[] {
-  const otherwise = typeof option.defaultValue === "string" ? option.defaultValue : "";
-  return [code(option.flags), code(otherwise), option.description];
-}
+const HEADER = ["flag", "variable", "default", ""] as const;
+
+const rowOf = (setting: SettingEntry): string[] => [
+  code(setting.usage),
+  code(setting.variable),
+  setting.isValue ? code(setting.default) : setting.default,
+  setting.description,
+];
 
 /** The flags of a command that this page lists: the manager's settings have a page of their own. */
-function flagsOf(command: Command): readonly Option[] {
-  return command.name() === "manager" ? command.options.slice(0, 1) : command.options;
+function rowsOf({ name, settings }: CommandEntry): string[][] {
+  return name === "manager"
+    ? [[code("--config <file>"), code("MILEPOST_CONFIG"), "none", "settings as YAML"]]
+    : settingEntries(settings, name).map(rowOf);
 }
 
-function sectionOf(command: Command): string {
-  const note = NOTES[command.name()];
-  if (note === undefined) throw new Error(`docs/generate/commands.ts lacks ${command.name()}`);
-  const flags = flagsOf(command);
+function sectionOf(command: CommandEntry): string {
+  const { name, description } = command;
+  const note = NOTES[name];
+  if (note === undefined) throw new Error(`docs/generate/commands.ts lacks ${name}`);
+  const rows = rowsOf(command);
   const parts = [
-    `## ${command.name()}`,
-    `\`milepost ${command.name()}\`: ${command.description()}.`,
-    ...flags.length === 0 ? [] : [table(["flag", "default", ""], flags.map(rowOf))],
+    `## ${name}`,
+    `\`milepost ${name}\`: ${description}.`,
+    ...rows.length === 0 ? [] : [table(HEADER, rows)],
     note,
   ];
   return parts.filter((it) => it !== "").join("\n\n");
@@ -52,5 +67,5 @@ function sectionOf(command: Command): string {
 
 /** The page. */
 export function commandsPage(): string {
-  return page("Commands", [INTRODUCTION, ...program().commands.map(sectionOf)]);
+  return page("Commands", [INTRODUCTION, ...COMMANDS.map(sectionOf)]);
 }

@@ -1,10 +1,11 @@
 /** docs/reference/settings.md: the manager's settings. */
-import { settingEntries, variableOf } from "../../app/configuration/settings.ts";
+import { settingEntries } from "../../app/configuration/setting_entries.ts";
+import { settings } from "../../app/configuration/settings.ts";
 import { code, page, table } from "./table.ts";
 
 const INTRODUCTION = `A setting of \`milepost manager\` is a flag (\`--webhook-port\`), a variable
 (\`MILEPOST_WEBHOOK_PORT\`) or a key of the YAML file of \`--config\` (\`webhookPort\`). A flag comes before a variable, a variable
-before the file. All settings are checked before anything starts; wrong usage prints one line on standard error and exits with 2.
+before the file; a variable that Kubernetes has made for a Service (\`tcp://…\`) is ignored. All settings are checked before anything starts; wrong usage prints one line on standard error and exits with 2.
 The settings in force are logged at start (message \`settings\`).`;
 
 const NOTES =
@@ -25,11 +26,11 @@ one: [operate](../guides/operate.md).`;
 
 /** The page. */
 export function settingsPage(): string {
-  const rows = settingEntries().map((setting) => [
+  const rows = settingEntries(settings).map((setting) => [
     code(setting.flag),
-    code(variableOf(setting.name)),
+    code(setting.variable),
     code(setting.name),
-    code(setting.default ?? ""),
+    setting.isValue ? code(setting.default) : setting.default,
     setting.description,
   ]);
   return page("Settings of the manager", [

@@ -4,7 +4,6 @@ import {
   type ConfigurationSources,
   readConfiguration,
 } from "../../app/configuration/configuration.ts";
-import { flagOf, variableOf } from "../../app/configuration/settings.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };
@@ -43,6 +42,16 @@ Deno.test("readConfiguration() prefers flags to variables, and variables to the 
   const environment = { MILEPOST_WEBHOOK_PORT: "10", MILEPOST_STATUS_PORT: "20" };
   const got = readConfiguration({ file, environment, flags: { webhookPort: "100" } });
   assert.deepEqual([got.webhookPort, got.statusPort, got.metricsPort], [100, 20, 3]);
+});
+
+Deno.test("readConfiguration() ignores what Kubernetes injects for a Service", () => {
+  const environment = {
+    MILEPOST_STATUS_PORT: "tcp://10.0.0.1:8082",
+    MILEPOST_WEBHOOK_PORT: "udp://10.0.0.1:53",
+  };
+  const file = { name: "m.yaml", text: "statusPort: 2\n" };
+  const got = readConfiguration({ file, environment, flags: {} });
+  assert.deepEqual([got.statusPort, got.webhookPort], [2, 9443]);
 });
 
 const gates: Record<string, { text: string; want: boolean }> = {
@@ -187,9 +196,4 @@ Deno.test("readConfiguration() names every wrong setting at once", () => {
     () => readConfiguration({ ...nothing, flags: { webhookPort: "-1", jobset: "x" } }),
     /--webhook-port: .*; --jobset: /,
   );
-});
-
-Deno.test("flagOf() and variableOf() spell a setting", () => {
-  assert.equal(flagOf("pushQpsPerPod"), "--push-qps-per-pod");
-  assert.equal(variableOf("pushQpsPerPod"), "MILEPOST_PUSH_QPS_PER_POD");
 });

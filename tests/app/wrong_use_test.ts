@@ -11,7 +11,6 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  "no command": { args: [], want: /name a command/ },
   "an unknown command": { args: ["dance"], want: /dance/ },
   "an unknown flag of manager": { args: ["manager", "--colour", "blue"], want: /--colour/ },
   "an unknown flag of standalone": { args: ["standalone", "--cluster"], want: /--cluster/ },
@@ -41,6 +40,16 @@ const cases: Record<string, Case> = {
     want: /\/nowhere/,
   },
   "a node without a kubeconfig": { args: ["node"], want: /--kubeconfig/ },
+  "an invalid port from the environment": {
+    args: ["standalone"],
+    env: { MILEPOST_STANDALONE_STATUS_PORT: "http" },
+    want: /MILEPOST_STANDALONE_STATUS_PORT: must be a port/,
+  },
+  "a switch from the environment": {
+    args: ["crds"],
+    env: { MILEPOST_CRDS_TRIALS: "perhaps" },
+    want: /MILEPOST_CRDS_TRIALS: must be true or false/,
+  },
   "an unknown level of logs": { args: ["standalone", "--log-level", "loud"], want: /--log-level/ },
 };
 
@@ -70,11 +79,47 @@ Deno.test("milepost manager with a broken kubeconfig names the file", async () =
   }
 });
 
-Deno.test("milepost crds, version and --help answer on standard output with exit code 0", async () => {
-  for (const args of [["crds"], ["version"], ["--help"], ["manager", "--help"]]) {
-    const { code, stdout, stderr } = await milepost(args);
+const HELP = /^Usage: milepost \[options\] \[command\]/;
+const outputs: Record<string, { args: string[]; env?: Record<string, string>; want: RegExp }> = {
+  "crds": { args: ["crds"], want: /jobsets\.jobset\.x-k8s\.io/ },
+  "crds --without-jobset": { args: ["crds", "--without-jobset"], want: /^(?![^]*name: jobsets)/ },
+  "crds with a variable": {
+    args: ["crds"],
+    env: { MILEPOST_CRDS_WITHOUT_JOBSET: "true", MILEPOST_CRDS_TRIALS: "false" },
+    want: /^(?![^]*name: jobsets)[^]*trainjobs/,
+  },
+  "version": { args: ["version"], want: /^milepost \d+\.\d+\.\d+\nserves / },
+  "--version": { args: ["--version"], want: /^milepost \d+\.\d+\.\d+\n$/ },
+  "no command": { args: [], want: HELP },
+  "--help": { args: ["--help"], want: HELP },
+  "manager --help": { args: ["manager", "--help"], want: /--webhook-port <port>/ },
+};
+
+for (const [sentence, { args, env, want }] of Object.entries(outputs)) {
+  Deno.test(`milepost answers ${sentence} on standard output with exit code 0`, async () => {
+    const { code, stdout, stderr } = await milepost(args, { ...(env ? { env } : {}) });
     assert.equal(code, 0, stderr);
-    assert.ok(stdout.length > 20, args.join(" "));
+    assert.match(stdout, want);
     assert.equal(stderr, "");
-  }
-});
+  });
+}
+
+const levels: Record<string, { level: string; want: RegExp }> = {
+  "one line": { level: "error", want: /^milepost: [^\n]+\n$/ },
+  "its stack": { level: "debug", want: /^milepost: .*\n +at /m },
+};
+
+for (const [sentence, { level, want }] of Object.entries(levels)) {
+  Deno.test(`milepost says of an unexpected error with --log-level ${level} ${sentence}`, async () => {
+    const folder = await Deno.makeTempDir({ prefix: "milepost-" });
+    try {
+      await Deno.writeTextFile(`${folder}/kubelet`, "where the kubelet wants a folder");
+      const args = ["standalone", "--data-dir", folder, "--log-level", level];
+      const { code, stderr } = await milepost(args);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, want);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}

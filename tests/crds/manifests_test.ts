@@ -1,7 +1,12 @@
 /** Tests of the CRDs: the fields of upstream's, and a size that client-side apply accepts. */
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
-import { crdManifests, crdYaml, type CustomResourceDefinition } from "../../crds/manifests.ts";
+import {
+  crdManifests,
+  crdsWithoutJobSet,
+  crdYaml,
+  type CustomResourceDefinition,
+} from "../../crds/manifests.ts";
 import { openApiSchema } from "../../crds/openapi_schema.ts";
 import { z } from "zod";
 import { kubernetesSchema } from "../../crds/kubernetes.ts";
@@ -201,4 +206,12 @@ Deno.test("openApiSchema() names a schema that Kubernetes does not have", () => 
     () => openApiSchema(z.object({ x: kubernetesSchema("io.k8s.Nothing") })),
     /no schema of Kubernetes is named io\.k8s\.Nothing/,
   );
+});
+
+Deno.test("crdsWithoutJobSet() are all but upstream's JobSet", () => {
+  assert.deepEqual(crdsWithoutJobSet().map((it) => it.spec.names.kind), [
+    "TrainJob",
+    "TrainingRuntime",
+    "ClusterTrainingRuntime",
+  ]);
 });

@@ -1,6 +1,7 @@
 /** A manager under test: a process of its own, or in this one, on free ports of this machine. */
 import { readConfiguration } from "../../../app/configuration/configuration.ts";
-import { flagOf, SETTINGS } from "../../../app/configuration/settings.ts";
+import { flagOf } from "../../../app/configuration/setting_entries.ts";
+import { SETTINGS } from "../../../app/configuration/settings.ts";
 import { startManager } from "../../../app/manager/manager.ts";
 import { MANAGER } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../kube/client.ts";

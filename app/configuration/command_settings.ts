@@ -1,0 +1,58 @@
+/** The tables of the settings of all commands but the manager. */
+import { z } from "zod";
+import { boolean, logLevel, path, port } from "./setting_schemas.ts";
+
+/** `milepost standalone`. */
+export const standaloneSettings = z.strictObject({
+  dataDir: path("folder", "in memory").describe("where everything is kept"),
+  port: port(0).describe("port of the API server; 0 takes any free port"),
+  statusPort: port(0).describe("port of the status endpoint"),
+  kubeconfig: path("file", "in the data folder").describe("where to write the kubeconfig"),
+  json: boolean(false).describe("print one line of JSON when ready"),
+  logLevel: logLevel("warning"),
+});
+
+/** `milepost node`. */
+export const nodeSettings = z.strictObject({
+  kubeconfig: z.string({ error: "must name a kubeconfig of the API server" })
+    .describe("the API server, and the node's user there")
+    .meta({ value: "file", otherwise: "none: it must be given" }),
+  nodeName: z.string().min(1).optional().describe("name of the node")
+    .meta({ value: "name", otherwise: "the host's" }),
+  dataDir: path("folder", "a temporary one").describe("folder of pods and logs"),
+  port: port(0).describe("port of the log endpoint"),
+  tlsCert: path("file", "self-signed").describe("certificate of the log endpoint"),
+  tlsKey: path("file", "self-signed").describe("its key"),
+  clientCa: path("file", "none: tokens alone").describe("CA of clients of the log endpoint"),
+  logLevel: logLevel("info"),
+});
+
+/** `milepost observation-log`. */
+export const observationLogSettings = z.strictObject({
+  dataDir: path("folder", "in memory").describe("where the database is kept"),
+  bindAddress: z.string().default("0.0.0.0").describe("address to listen on")
+    .meta({ value: "address" }),
+  port: port(6789).describe("port of the DBManager service, TLS and plaintext"),
+  tlsCert: path("file", "none: no client can write").describe("certificate of the port"),
+  tlsKey: path("file", "none").describe("its key"),
+  clientCa: z.string().optional()
+    .describe("CAs of clients that may write, separated by commas")
+    .meta({ value: "files", otherwise: "none" }),
+  logLevel: logLevel("info"),
+});
+
+/** `milepost demo`. */
+export const demoSettings = z.strictObject({
+  json: boolean(false).describe("print one JSON object for each change, and a summary"),
+  trials: boolean(false).describe("run six trials of a trial controller; at least two stop early"),
+  svg: path("file", "milepost-trials.svg")
+    .describe("where to write the learning curves of the trials"),
+  logLevel: logLevel("error"),
+});
+
+/** `milepost crds`. */
+export const crdsSettings = z.strictObject({
+  trials: boolean(false).describe("only that of Katib's Trial, for clusters without Katib"),
+  withoutJobset: boolean(false)
+    .describe("without that of JobSet, for clusters with upstream's JobSet controller"),
+});

@@ -1,0 +1,69 @@
+/**
+ * Schemas of settings. A schema's metadata are what `--help` and the reference show: `description`,
+ * `value`, a name for the value, and `otherwise`, the default in words where no value is the default.
+ */
+import { z } from "zod";
+import { parseDuration } from "../../crds/duration.ts";
+
+const PORT = "must be a port from 0 to 65535 (0 takes any free port)";
+
+/** A port. */
+export const port = (otherwise: number) =>
+  z.union([z.string(), z.number()], { error: PORT }).default(String(otherwise))
+    .transform((given, context) => {
+      const value = Number(given);
+      if (/^\d+$/.test(String(given)) && value <= 65_535) return value;
+      context.addIssue({ code: "custom", message: `${PORT}, not "${given}"` });
+      return z.NEVER;
+    }).meta({ value: "port" });
+
+/** A duration as Go writes it; its value is in milliseconds. */
+export const duration = (otherwise: string) =>
+  z.string().default(otherwise).transform((text, context) => {
+    const ms = parseDuration(text);
+    if (ms === undefined) {
+      const message = `must be a duration such as 15s or 250ms, not "${text}"`;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+    return ms;
+  }).meta({ value: "duration" });
+
+/** A number above 0. */
+export const rate = (otherwise: number) =>
+  z.coerce.number({ error: "must be a number above 0" }).positive("must be above 0")
+    .default(otherwise).meta({ value: "number" });
+
+/** An integer, 0 or more. */
+export const count = (otherwise: number) =>
+  z.coerce.number({ error: "must be an integer, 0 or more" })
+    .int("must be an integer").min(0, "must be 0 or more").default(otherwise)
+    .meta({ value: "number" });
+
+/** A switch. */
+export const boolean = (otherwise: boolean) =>
+  z.union([z.boolean(), z.enum(["true", "false"])], { error: "must be true or false" })
+    .default(otherwise).transform((it) => it === true || it === "true");
+
+/** An address of HTTPS without a path. */
+export const baseUrl = z.string().optional().transform((text, context) => {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  if (url === null || url.protocol !== "https:" || url.pathname !== "/" || url.search !== "") {
+    const message = `must be a URL such as https://host:port, not "${text}"`;
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }
+  return url.origin;
+}).meta({ value: "url" });
+
+/** `--log-level`. */
+export const logLevel = (otherwise: "info" | "warning" | "error") =>
+  z.enum(["debug", "info", "warning", "error"], {
+    error: "must be debug, info, warning or error",
+  }).default(otherwise).describe("debug, info, warning or error; debug shows an error's stack")
+    .meta({ value: "level" });
+
+/** A file or a folder that need not be given. */
+export const path = (value: "file" | "folder", otherwise: string) =>
+  z.string().optional().meta({ value, otherwise });
