@@ -85,7 +85,8 @@ function objectiveOf({ spec }: Trial): PlanObjective | undefined {
   const { objectiveMetricName: name, type, additionalMetricNames, metricStrategies } =
     spec?.objective ?? {};
   if (!name || (type !== "minimize" && type !== "maximize")) return undefined;
-  return { name, type, additional: additionalMetricNames ?? [], strategies: metricStrategies };
+  const strategies = metricStrategies?.length ? metricStrategies : undefined;
+  return { name, type, additional: additionalMetricNames ?? [], strategies };
 }
 
 function ruleNotices(trial: Trial): Notice[] {

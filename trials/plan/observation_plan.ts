@@ -10,7 +10,10 @@ export interface PlanObjective {
   readonly type: "minimize" | "maximize";
   /** Metrics that are recorded with it: `additionalMetricNames`. */
   readonly additional: readonly string[];
-  /** `metricStrategies` of the Trial, for its observation; absent without a trial. */
+  /**
+   * `metricStrategies` of the Trial: the metrics of its observation. Absent without a trial, and if the Trial has
+   * none: then Katib gives one to each metric that is recorded.
+   */
   readonly strategies?: readonly { readonly name: string; readonly value: string }[] | undefined;
 }
 

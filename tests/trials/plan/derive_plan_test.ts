@@ -9,6 +9,7 @@ import {
   type PlanInputs,
   type PlanSettings,
 } from "../../../trials/plan/derive_plan.ts";
+import { createSummary } from "../../../trials/recording/summary.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import type { OwnerRef } from "../../../kube/resource.ts";
 import { jobOf, trial } from "../../katib/trials/builders.ts";
@@ -53,6 +54,15 @@ Deno.test("`derivePlan()` records a trial of Push under the Trial's name, by its
   equal(mapping?.primaryContainerName, "node");
   equal(mapping?.primaryPodLabels?.["jobset.sigs.k8s.io/replicatedjob-name"], "node");
   deepEqual(planned.notices, []);
+});
+
+Deno.test("`derivePlan()` observes every recorded metric of a Trial without strategies, as Katib's defaults do", () => {
+  for (const metricStrategies of [undefined, []]) {
+    const objective = { ...trial().spec?.objective, metricStrategies };
+    const { objective: planned } = plan(derivePlan(view(trial({ objective })), SETTINGS));
+    const observed = createSummary().observation(planned);
+    deepEqual(observed.map(({ name }) => name), ["loss", "accuracy"]);
+  }
 });
 
 const owner = (more: Partial<OwnerRef>): TrainJob =>
