@@ -1,6 +1,6 @@
 /**
- * `deno task bench katib --source FOLDER`: trials of Katib's own trial controller and DB manager, whose
- * pods push to Milepost until a rule stops them; with real processes on a real control plane.
+ * `deno task bench katib`: trials of Katib's own trial controller and DB manager, whose pods push to Milepost
+ * until a rule stops them; with real processes on a real control plane.
  */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual, parseArgs } from "node:util";
@@ -18,7 +18,8 @@ import { startTestNode } from "../../tests/cluster/support/node.ts";
 import { shellRuntime } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
-import { installKatibCrds, startKatib } from "./installation.ts";
+import { installKatibCrds, type KatibParts, startKatib } from "./installation.ts";
+import { katibManifests, katibProgram } from "./programs.ts";
 import { type Ended, followEnds } from "./trial_ends.ts";
 import { NAMESPACE, PUSH, STEP, trialOf } from "./trial_object.ts";
 import { tryDefects } from "./upstream_defects.ts";
@@ -193,39 +194,50 @@ async function measure(
   ];
 }
 
-/** What was asked for on the command line. Throws for what is not understood. */
-function readOptions(options: readonly string[]): { source: string; trials: number } {
-  const { source, trials, ...rest } = parseArgs({
+/** Options of the benchmark. */
+interface Options {
+  readonly parts: KatibParts;
+  readonly trials: number;
+}
+
+/** Parses the command line. Rejects if an option is unknown, or a file of Katib's is missing. */
+export async function readOptions(options: readonly string[]): Promise<Options> {
+  const { values } = parseArgs({
     args: [...options],
-    options: { source: { type: "string" }, trials: { type: "string", default: "100" } },
-  }).values;
-  assert.deepEqual(rest, {});
-  if (source === undefined) {
-    throw new Error(
-      "--source FOLDER: a checkout of kubeflow/katib v0.19, whose programs are built",
-    );
-  }
-  return { source, trials: Number(trials) };
+    options: {
+      controller: { type: "string" },
+      "db-manager": { type: "string" },
+      manifests: { type: "string" },
+      trials: { type: "string", default: "100" },
+    },
+  });
+  const parts = {
+    controller: await katibProgram("controller", values.controller),
+    dbManager: await katibProgram("db-manager", values["db-manager"]),
+    manifests: await katibManifests(values.manifests),
+  };
+  return { parts, trials: Number(values.trials) };
 }
 
 export const katib: Benchmark = {
-  about: "trials of Katib's own controller that stop early; --source FOLDER [--trials N]",
+  about: "trials of Katib's own controller that stop early; --controller FILE --db-manager FILE " +
+    "--manifests FOLDER [--trials N], of Katib as you have built it",
   takesOptions: true,
   async run(say, options) {
-    const { source, trials } = readOptions(options);
+    const { parts, trials } = await readOptions(options);
     await using cleanup = new AsyncDisposableStack();
     const installation: { ours?: Installation } = {};
     say("starting a control plane, Katib and Milepost");
     const plane = await startControlPlane({
       beforeControllers: async (plane) => {
         installation.ours = await install(plane);
-        await installKatibCrds(plane, source);
+        await installKatibCrds(plane, parts.manifests);
       },
     });
     cleanup.defer(() => plane.stop());
     const { ours } = installation;
     assert.ok(ours);
-    const katib = await startKatib(plane, source);
+    const katib = await startKatib(plane, parts);
     cleanup.defer(() => katib.stop());
     cleanup.defer(() => ours.stop());
     await ours.startManager({

@@ -7,7 +7,8 @@ import { loopbackWebhooks, readManifests } from "../../tests/cluster/parity/loop
 import { crdsServed } from "../../tests/cluster/support/installation.ts";
 import { freePort } from "../../tests/support/free_port.ts";
 import { until } from "../../tests/support/until.ts";
-import { buildKatib, startPostgres } from "./programs.ts";
+import { startPostgres } from "./postgres.ts";
+import type { KatibManifests } from "./programs.ts";
 
 /** Namespace of Katib's own things. */
 const NAMESPACE = "kubeflow";
@@ -113,36 +114,41 @@ async function startController(plane: ControlPlane, program: string, dbManagerPo
   return { daemon, webhookPort: ports.webhook };
 }
 
-/** Installs Katib's CRDs from the checkout. */
-export async function installKatibCrds(plane: ControlPlane, source: string): Promise<void> {
-  const kinds = ["experiment", "suggestion", "trial"];
-  for (const kind of kinds) {
-    const file = `${source}/manifests/v1beta1/components/crd/${kind}.yaml`;
-    await install(plane.client, await readManifests(file));
-  }
-  await crdsServed(plane, kinds.map((kind) => `crd/${kind}s.kubeflow.org`));
+/** Katib v0.19, as the caller has built it. */
+export interface KatibParts {
+  readonly controller: string;
+  readonly dbManager: string;
+  readonly manifests: KatibManifests;
+}
+
+/** Installs Katib's CRDs. */
+export async function installKatibCrds(
+  plane: ControlPlane,
+  { crds }: KatibManifests,
+): Promise<void> {
+  for (const file of crds) await install(plane.client, await readManifests(file));
+  const kinds = ["experiments", "suggestions", "trials"];
+  await crdsServed(plane, kinds.map((plural) => `crd/${plural}.kubeflow.org`));
 }
 
 /**
- * Starts Katib v0.19 from a checkout of its sources, whose CRDs are installed. Its webhook is reached
- * on loopback; everything else is as shipped.
+ * Starts Katib, whose CRDs are installed. Its webhook is reached on loopback; everything else is as
+ * shipped.
  */
-export async function startKatib(plane: ControlPlane, source: string): Promise<Katib> {
-  const programs = await buildKatib(source);
+export async function startKatib(plane: ControlPlane, parts: KatibParts): Promise<Katib> {
   await using cleanup = new AsyncDisposableStack();
   const postgres = await startPostgres(plane.folder);
   cleanup.defer(() => postgres.daemon.stop("SIGINT"));
   await plane.client.create(KINDS.namespace, { metadata: { name: NAMESPACE } });
-  const dbManager = await startDbManager(plane, programs.dbManager, postgres.port);
+  const dbManager = await startDbManager(plane, parts.dbManager, postgres.port);
   cleanup.defer(() => dbManager.daemon.stop());
-  const controller = await startController(plane, programs.controller, dbManager.port);
+  const controller = await startController(plane, parts.controller, dbManager.port);
   cleanup.defer(() => controller.daemon.stop());
   await until("Katib's webhook", () => listens(controller.webhookPort));
-  const webhooks = `${source}/manifests/v1beta1/components/webhook/webhooks.yaml`;
   const target = { port: controller.webhookPort, caPem: plane.ca.cert };
   await install(
     plane.client,
-    await loopbackWebhooks(webhooks, target, { names: {}, objectSelectors: {} }),
+    await loopbackWebhooks(parts.manifests.webhooks, target, { names: {}, objectSelectors: {} }),
   );
   const started = cleanup.move();
   return {

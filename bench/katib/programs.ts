@@ -1,118 +1,40 @@
-/** Katib's own programs, built from a checkout that the caller names, and a Postgres for its table. */
-import {
-  cacheRoot,
-  digest,
-  exclusively,
-  isFile,
-} from "../../tests/cluster/control_plane/programs.ts";
-import { createDaemon, type Daemon } from "../../tests/cluster/control_plane/daemon.ts";
-import { isInstalled, run } from "../../tests/support/command.ts";
-import { freePort } from "../../tests/support/free_port.ts";
+/** Katib's programs and manifests that a benchmark is given; nothing of Katib is built here. */
+import { isFile } from "../../tests/cluster/control_plane/programs.ts";
 
-const BUILD_MS = 25 * 60_000;
-const POSTGRES_MS = 60_000;
-/** UID of the user `nobody`, as whom Postgres runs instead of root. */
-const NOBODY = "65534";
+/** A flag of a benchmark that names a file of Katib's, and where in kubeflow/katib the file comes from. */
+const FILES = {
+  "controller": { from: "cmd/katib-controller/v1beta1", what: "trial controller" },
+  "db-manager": { from: "cmd/db-manager/v1beta1", what: "DB manager" },
+} as const;
 
-/** Katib's two programs that a Trial needs. */
-export interface KatibPrograms {
-  readonly controller: string;
-  readonly dbManager: string;
+/** Returns the path of a program of Katib v0.19. Throws an Error that says how to build it if it is missing. */
+export async function katibProgram(
+  flag: keyof typeof FILES,
+  path: string | undefined,
+): Promise<string> {
+  const { from, what } = FILES[flag];
+  const hint = `build it with go build -o FILE ./${from} in a checkout of kubeflow/katib v0.19`;
+  if (path === undefined) throw new Error(`--${flag} FILE is missing, Katib's ${what}; ${hint}`);
+  if (!await isFile(path)) throw new Error(`--${flag}: there is no file ${path}; ${hint}`);
+  return path;
 }
 
-async function buildOne(source: string, goPackage: string, target: string): Promise<void> {
-  const { code, stdout, stderr } = await run("go", {
-    args: ["build", "-buildvcs=false", "-o", `${target}.new`, goPackage],
-    cwd: source,
-    env: { CGO_ENABLED: "0", GOFLAGS: "" },
-    timeoutMs: BUILD_MS,
-  });
-  if (code !== 0) throw new Error(`go build ${goPackage} ended with ${code}: ${stdout}${stderr}`);
-  await Deno.rename(`${target}.new`, target);
+/** The CRDs and the webhook of Katib, in its folder of manifests. */
+export interface KatibManifests {
+  readonly crds: readonly string[];
+  readonly webhooks: string;
 }
 
-/** Builds them once for each version of the checkout's modules. Throws with what Go said. */
-export async function buildKatib(source: string): Promise<KatibPrograms> {
-  const key = await digest([
-    await Deno.readTextFile(`${source}/go.mod`),
-    await Deno.readTextFile(`${source}/go.sum`),
-  ]);
-  const folder = `${cacheRoot()}/katib-${key}`;
-  await Deno.mkdir(folder, { recursive: true });
-  const built = { controller: `${folder}/katib-controller`, dbManager: `${folder}/db-manager` };
-  await exclusively(`${folder}/lock`, async () => {
-    if (!await isFile(built.dbManager)) {
-      await buildOne(source, "./cmd/db-manager/v1beta1", built.dbManager);
-    }
-    if (!await isFile(built.controller)) {
-      await buildOne(source, "./cmd/katib-controller/v1beta1", built.controller);
-    }
-  });
-  return built;
-}
-
-/** The folder with `initdb` and `postgres`: where Debian has them, or that of the PATH. */
-async function postgresBin(): Promise<string> {
-  const debian = "/usr/lib/postgresql";
-  const versions = await Array.fromAsync(Deno.readDir(debian)).catch(() => []);
-  for (const { name } of versions.sort((a, b) => Number(b.name) - Number(a.name))) {
-    if (await isFile(`${debian}/${name}/bin/initdb`)) return `${debian}/${name}/bin/`;
+/** Returns the manifests of Katib v0.19. Throws an Error that says where they are if one is missing. */
+export async function katibManifests(folder: string | undefined): Promise<KatibManifests> {
+  const hint = "name the folder manifests/v1beta1 of a checkout of kubeflow/katib v0.19";
+  if (folder === undefined) throw new Error(`--manifests FOLDER is missing; ${hint}`);
+  const crds = ["experiment", "suggestion", "trial"].map((kind) =>
+    `${folder}/components/crd/${kind}.yaml`
+  );
+  const webhooks = `${folder}/components/webhook/webhooks.yaml`;
+  for (const file of [...crds, webhooks]) {
+    if (!await isFile(file)) throw new Error(`--manifests: there is no file ${file}; ${hint}`);
   }
-  if (await isInstalled("initdb")) return "";
-  throw new Error("Postgres is not here: apt-get install postgresql");
-}
-
-/** A Postgres that runs. */
-export interface Postgres {
-  readonly daemon: Daemon;
-  readonly port: number;
-  /** Queries the database `katib`. Returns lines of fields, separated by `|`. Throws with its message. */
-  query(sql: string): Promise<string[][]>;
-}
-
-/** A Postgres that trusts every client on loopback, with the role and the database `katib`. */
-export async function startPostgres(folder: string): Promise<Postgres> {
-  const bin = await postgresBin();
-  const port = freePort();
-  const home = `${folder}/postgres`;
-  await Deno.mkdir(home);
-  const isRoot = Deno.uid() === 0;
-  if (isRoot) {
-    await Deno.chmod(folder, 0o711);
-    await Deno.chown(home, Number(NOBODY), Number(NOBODY));
-  }
-  const as = isRoot
-    ? ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"]
-    : [];
-  const whole = async (program: string, ...args: string[]) => {
-    const [first = program, ...rest] = [...as, `${bin}${program}`, ...args];
-    const { code, stderr } = await run(first, { args: rest, timeoutMs: POSTGRES_MS });
-    if (code !== 0) throw new Error(`${program} ended with ${code}: ${stderr}`);
-  };
-  await whole("initdb", "-D", `${home}/data`, "-U", "katib", "-A", "trust");
-  const here = ["-h", "127.0.0.1", "-p", String(port), "-U", "katib"];
-  const [first = "postgres", ...args] = [
-    ...as,
-    `${bin}postgres`,
-    ...["-D", `${home}/data`, "-h", "127.0.0.1", "-p", String(port), "-k", home],
-  ];
-  const daemon = createDaemon({
-    name: "postgres",
-    program: first,
-    args,
-    logFile: `${folder}/postgres.log`,
-    isReady: async () => {
-      const { code } = await run(`${bin}pg_isready`, { args: here, timeoutMs: POSTGRES_MS });
-      return code === 0;
-    },
-  });
-  await daemon.start();
-  await whole("createdb", ...here, "katib");
-  const query = async (sql: string) => {
-    const args = [...here, "-d", "katib", "-At", "-c", sql];
-    const { code, stdout, stderr } = await run(`${bin}psql`, { args, timeoutMs: POSTGRES_MS });
-    if (code !== 0) throw new Error(`psql ended with ${code}: ${stderr}`);
-    return stdout.trim().split("\n").map((line) => line.split("|"));
-  };
-  return { daemon, port, query };
+  return { crds, webhooks };
 }

@@ -3,7 +3,7 @@ import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { startDbManager } from "../katib/installation.ts";
-import { buildKatib, startPostgres } from "../katib/programs.ts";
+import { startPostgres } from "../katib/postgres.ts";
 import type { LoggedValue, Part } from "./accounts.ts";
 
 /** Content of the table. */
@@ -32,13 +32,12 @@ const READ_MS = 30_000;
 /** Reads at a time: its table has no index, so that each looks at every row. */
 const READS = 8;
 
-/** Starts it from a checkout of Katib's sources, with its files in `folder`. */
-export async function startKatibDbManager(folder: string, source: string): Promise<DbManager> {
-  const programs = await buildKatib(source);
+/** Starts the program, with its files in `folder`. */
+export async function startKatibDbManager(folder: string, program: string): Promise<DbManager> {
   await using cleanup = new AsyncDisposableStack();
   const postgres = await startPostgres(folder);
   cleanup.defer(() => postgres.daemon.stop("SIGINT"));
-  const { daemon, port } = await startDbManager({ folder }, programs.dbManager, postgres.port);
+  const { daemon, port } = await startDbManager({ folder }, program, postgres.port);
   cleanup.defer(() => daemon.stop());
   const address = `127.0.0.1:${port}`;
   const client = createDbManagerClient({ address, clock: systemClock, deadlineMs: READ_MS });

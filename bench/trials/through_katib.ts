@@ -1,5 +1,5 @@
 /**
- * `deno task bench trials --katib FOLDER`: trials whose rows go through Katib's real DB manager to Postgres,
+ * `deno task bench trials --db-manager FILE`: trials whose rows go through Katib's real DB manager to Postgres,
  * at a rate that it sustains, at a higher one, and while it is killed. Afterwards the logs are read back.
  */
 import { KINDS } from "../../crds/kinds.ts";
@@ -19,7 +19,7 @@ import { type Ground, NAMESPACE, onTrials } from "./ground.ts";
 
 /** Options of a run through Katib's DB manager. */
 export interface KatibRun {
-  readonly source: string;
+  readonly dbManager: string;
   readonly trials: number;
   /** Of each part. */
   readonly seconds: number;
@@ -275,7 +275,7 @@ async function measure(ground: Ground, dbManager: DbManager, run: KatibRun) {
 /** Runs all of it. */
 export async function throughKatib(run: KatibRun): Promise<Measure[]> {
   return await onTrials(run, async (ground) => {
-    const dbManager = await startKatibDbManager(ground.plane.folder, run.source);
+    const dbManager = await startKatibDbManager(ground.plane.folder, run.dbManager);
     try {
       return await measure(ground, dbManager, run);
     } finally {

@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
+import { katibProgram } from "../katib/programs.ts";
 import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";
 import type { Owner } from "../status/objects.ts";
@@ -187,7 +188,7 @@ function sinkOf(text: string): SinkName {
 export const trials: Benchmark = {
   about:
     "1,000 trials that push every second; --trials N --seconds N --rate N --sink memory|sqlite|grpc, " +
-    "or --katib FOLDER [--beyond N]: Katib's DB manager",
+    "or --db-manager FILE [--beyond N]: Katib's DB manager, as you have built it",
   takesOptions: true,
   async run(say, options) {
     const { values } = parseArgs({
@@ -197,13 +198,13 @@ export const trials: Benchmark = {
         seconds: { type: "string" },
         rate: { type: "string" },
         sink: { type: "string", default: "memory" },
-        katib: { type: "string" },
+        "db-manager": { type: "string" },
         beyond: { type: "string", default: "3000" },
       },
     });
-    if (values.katib !== undefined) {
+    if (values["db-manager"] !== undefined) {
       return await throughKatib({
-        source: values.katib,
+        dbManager: await katibProgram("db-manager", values["db-manager"]),
         trials: Number(values.trials),
         seconds: Number(values.seconds ?? 15),
         perSecond: Number(values.rate ?? 300),

@@ -1,4 +1,4 @@
-/** Tests of the accounting of `deno task bench trials --katib`. */
+/** Tests of the accounting of `deno task bench trials --db-manager`. */
 import assert from "node:assert/strict";
 import { accountOf, bodyOf, type LoggedValue, type Part } from "../../bench/trials/accounts.ts";
 
