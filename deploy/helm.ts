@@ -4,6 +4,8 @@
  */
 import { stringify } from "yaml";
 import { VERSION } from "../app/version.ts";
+import { KINDS } from "../crds/kinds.ts";
+import { MANAGER } from "../crds/names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
@@ -63,11 +65,18 @@ function toTemplate(objects: readonly unknown[]): string {
     .replaceAll(/⟦(\w+)⟧/g, (whole, name) => INLINE[name] ?? whole);
 }
 
-/** Parts that a value switches on or off. */
+/** The Lease in the cluster; empty if there is none, or Helm only renders. */
+const LEASE_FOUND = `(lookup "${KINDS.lease.group}/${KINDS.lease.version}" "${KINDS.lease.kind}" ` +
+  `.Release.Namespace "${MANAGER.lease}")`;
+
+/** Conditions of parts, most of them values. */
 const SWITCHES: Partial<Record<keyof Parts, string>> = {
   namespace: ".Values.createNamespace",
   trainer_crds: ".Values.crds.trainer",
   jobset_crd: ".Values.crds.jobset",
+  // Helm refuses to take over an object that it did not create, such as a Lease by a manager.
+  lease: `or (not ${LEASE_FOUND}) ` +
+    `(dig "metadata" "annotations" "meta.helm.sh/release-name" "" ${LEASE_FOUND})`,
   network_policy: ".Values.networkPolicy.enabled",
   admission_policy: ".Values.admissionPolicy.enabled",
   monitoring: ".Values.monitoring.enabled",

@@ -16,6 +16,7 @@ export const GENERATED = "# Made by `deno task manifests`; edit deploy/*.ts inst
 const BASE = [
   "namespace",
   "trainer_crds",
+  "lease",
   "manager",
   "access",
   "network_policy",

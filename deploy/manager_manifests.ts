@@ -1,6 +1,7 @@
 /** The manager in a cluster: namespace, account, Deployment, its budget, Service and network. */
 import { KATIB } from "../crds/katib_names.ts";
-import { PORTS } from "../crds/names.ts";
+import { MANAGER, PORTS } from "../crds/names.ts";
+import { KINDS } from "../crds/kinds.ts";
 import { variableOf } from "../app/configuration/setting_entries.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
@@ -128,6 +129,19 @@ export function deployment(settings: Settings): Manifest {
         },
       },
     },
+  };
+}
+
+/**
+ * The Lease of the leader, without a holder, so that the first replica leads at once
+ * (docs/decisions/0040). It has no spec, so an upgrade does not change who leads.
+ */
+export function lease({ namespace }: Settings): Manifest {
+  const { group, version, kind } = KINDS.lease;
+  return {
+    apiVersion: `${group}/${version}`,
+    kind,
+    metadata: labelled(MANAGER.lease, namespace),
   };
 }
 

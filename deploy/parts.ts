@@ -7,6 +7,7 @@ import { admissionPolicy } from "./admission_policy.ts";
 import {
   deployment,
   disruptionBudget,
+  lease,
   namespace,
   networkPolicy,
   service,
@@ -22,6 +23,8 @@ export interface Parts {
   readonly trainer_crds: readonly Manifest[];
   /** JobSets, for clusters in which upstream's JobSet does not live. */
   readonly jobset_crd: readonly Manifest[];
+  /** The Lease of the leader. */
+  readonly lease: readonly Manifest[];
   readonly manager: readonly Manifest[];
   readonly access: readonly Manifest[];
   readonly network_policy: readonly Manifest[];
@@ -46,6 +49,7 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     namespace: [namespace(settings)],
     trainer_crds: crds.filter((it) => !isJobSet(it)),
     jobset_crd: crds.filter(isJobSet),
+    lease: [lease(settings)],
     manager: [
       serviceAccount(settings),
       service(settings),

@@ -1,4 +1,4 @@
-/** Lease-based leader election, fenced by the local monotonic clock. */
+/** Lease-based leader election, fenced by the local monotonic clock (docs/decisions/0040). */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
 import { rfc3339Micro } from "../crds/timestamps.ts";
@@ -17,7 +17,10 @@ export interface LeaderElector {
   readonly leading: boolean;
   /** Identity of the leader, as last seen. */
   readonly leader: string | undefined;
-  /** How often the lease changed hands, as last seen: a fence that only grows. */
+  /**
+   * The highest number of the lease's changes of hands that was seen: a fence. It never falls, also if the
+   * Lease is deleted.
+   */
   readonly transitions: number;
   /** The lease as last seen: its annotations say what its holder wants others to know. */
   readonly lease: LeaseObject | undefined;
@@ -84,52 +87,71 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let leader: string | undefined;
   let transitions = 0;
   let seen: LeaseObject | undefined;
+  /** While the Lease is gone: when whoever held it has stopped leading. */
+  let goneUntil: number | undefined;
   let wake: AbortController | undefined;
   let readAt = -Infinity;
 
   const fresh = () => clock.monotonic() - renewedAt < renewMs;
 
+  /** The lease duration, as last seen and at least its own, in milliseconds. */
+  const durationMs = () => Math.max((seen?.spec?.leaseDurationSeconds ?? 0) * 1000, leaseMs);
+
+  /**
+   * Notes that the Lease is gone. Its holder renewed it last before this, and leads for less than one
+   * lease duration from now on, unless it puts the Lease back.
+   */
+  function observeGone(): void {
+    if (goneUntil !== undefined) return;
+    goneUntil = clock.monotonic() + durationMs();
+    if (!held) {
+      logger.warn("found no Lease; waiting because its holder may still lead", { namespace, name });
+    }
+  }
+
   function observe(lease: LeaseObject): void {
+    const holder = lease.spec?.holderIdentity || undefined;
+    if (holder !== undefined) goneUntil = undefined;
+    else if (seen !== undefined && seen.metadata?.uid !== lease.metadata?.uid) observeGone();
     const record = JSON.stringify(lease.spec ?? {});
     if (observed?.record !== record) observed = { record, at: clock.monotonic() };
-    transitions = lease.spec?.leaseTransitions ?? 0;
+    transitions = Math.max(transitions, lease.spec?.leaseTransitions ?? 0);
     seen = lease;
-    const holder = lease.spec?.holderIdentity || undefined;
     if (holder === leader) return;
     leader = holder;
     if (holder !== undefined) onLeader?.(holder);
   }
 
-  /** The lease as this one would hold it. */
+  /** The lease as this one would hold it. If there is none, it is put back as it was last seen. */
   function claim(old: LeaseObject | undefined): LeaseObject {
     const now = rfc3339Micro(clock.now());
-    const mine = old?.spec?.holderIdentity === identity;
-    const before = old?.spec?.leaseTransitions ?? 0;
+    const isRenewal = held || (goneUntil === undefined && leader === identity);
+    const { labels, annotations: others } = seen?.metadata ?? {};
     return {
       metadata: {
-        ...old?.metadata,
+        ...(old?.metadata ?? (labels && { labels })),
         name,
         namespace,
-        annotations: { ...old?.metadata?.annotations, ...annotations },
+        annotations: { ...others, ...annotations },
       },
       spec: {
-        ...old?.spec,
+        ...seen?.spec,
         holderIdentity: identity,
         leaseDurationSeconds: Math.ceil(leaseMs / 1000),
-        acquireTime: mine ? old?.spec?.acquireTime ?? now : now,
+        acquireTime: isRenewal ? seen?.spec?.acquireTime ?? now : now,
         renewTime: now,
-        leaseTransitions: old === undefined || mine ? before : before + 1,
+        leaseTransitions: isRenewal ? transitions : transitions + 1,
       },
     };
   }
 
-  /** Milliseconds for which another one still holds the lease; 0 if it can be taken. */
-  function takenForMs(lease: LeaseObject | undefined): number {
-    const holder = lease?.spec?.holderIdentity;
-    if (!holder || holder === identity) return 0;
-    const seconds = lease.spec?.leaseDurationSeconds ?? leaseMs / 1000;
-    const until = (observed?.at ?? 0) + Math.max(seconds * 1000, leaseMs);
-    return Math.max(0, until - clock.monotonic());
+  /** Milliseconds for which another one still holds the lease, or may; 0 if it can be taken. */
+  function takenForMs(): number {
+    if (goneUntil !== undefined) {
+      return held && fresh() ? 0 : Math.max(0, goneUntil - clock.monotonic());
+    }
+    if (leader === undefined || leader === identity) return 0;
+    return Math.max(0, (observed?.at ?? 0) + durationMs() - clock.monotonic());
   }
 
   /** Takes or renews the lease. The time counts from before the request was sent. */
@@ -137,8 +159,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     const began = clock.monotonic();
     const bounds = { signal, deadlineMs, honorRetryAfter: false };
     const old = await getOrUndefined(client, LEASE_KIND, { namespace, name }, bounds);
-    if (old !== undefined) observe(old);
-    if (takenForMs(old) > 0) return false;
+    if (old === undefined) observeGone();
+    else observe(old);
+    if (takenForMs() > 0) return false;
     const next = claim(old);
     observe(
       old === undefined
@@ -171,7 +194,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       wake = new AbortController();
       // A candidate reads twice as often as the holder renews, and when the lease ends: so a dead
       // holder is replaced within the lease and one retry period.
-      const endsInMs = takenForMs(seen) || Infinity;
+      const endsInMs = takenForMs() || Infinity;
       await pause(AbortSignal.any([signal, wake.signal]), Math.min(retryMs / 2, endsInMs));
       wake = undefined;
     }

@@ -13,7 +13,7 @@ export type LeaderLocation =
     readonly kind: "elsewhere";
     /** The address that the leader published on the Lease. */
     readonly address: string;
-    /** How often the Lease had changed hands when that leader was seen. */
+    /** The number of the Lease's changes of hands under which that leader leads. */
     readonly transitions: number;
   }
   | { readonly kind: "nowhere" };
@@ -38,7 +38,7 @@ export interface Leadership {
   readonly leading: boolean;
   /** Whether this replica leads and its term has not begun to end: whether it takes new work. */
   readonly active: boolean;
-  /** How often the Lease has changed hands, as last seen: a fencing token, it only grows. */
+  /** The highest number of the Lease's changes of hands that was seen: a fencing token, it never falls. */
   readonly transitions: number;
   /** Whether a leader was ever seen. */
   readonly known: boolean;
@@ -79,6 +79,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
   const graceMs = election === undefined ? Infinity : (leaseMs - renewMs) * GRACE_SHARE;
   const listeners = new Set<() => void>();
   let elector: LeaderElector | undefined;
+  let ownAddress: string | undefined;
   let leadsAlone = false;
   let known = false;
   let inTerm = false;
@@ -126,13 +127,14 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
     deadlineMs: (mostMs) => Math.min(mostMs, graceMs),
     locate() {
       if (isActive()) return { kind: "here" };
-      const { leader, lease, transitions = 0 } = elector ?? {};
+      const { leader, lease } = elector ?? {};
       const address = lease?.metadata?.annotations?.[election?.addressAnnotation ?? ""];
-      // Its own name on a Lease that this replica does not hold any more leads nowhere.
-      if (leader === undefined || leader === election?.identity || address === undefined) {
-        return { kind: "nowhere" };
-      }
-      return { kind: "elsewhere", address, transitions };
+      // Its own name or address on a Lease leads nowhere: it held the Lease, or the process before it in
+      // its container did.
+      const isOwn = leader === election?.identity || address === ownAddress;
+      if (leader === undefined || address === undefined || isOwn) return { kind: "nowhere" };
+      // Its own number, also if it is lower than one that was seen before the Lease was deleted.
+      return { kind: "elsewhere", address, transitions: lease?.spec?.leaseTransitions ?? 0 };
     },
     refresh: () => elector?.refresh(),
     onChange(listener) {
@@ -144,6 +146,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
         known = leadsAlone = true;
         return await runTerm(works(), signal).finally(() => leadsAlone = false);
       }
+      ownAddress = address;
       const { addressAnnotation, ...options } = election;
       elector = createLeaderElector({
         ...options,

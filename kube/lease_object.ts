@@ -17,6 +17,7 @@ const leaseSchema = z.looseObject({
   metadata: z.looseObject({
     name: z.string().optional(),
     namespace: z.string().optional(),
+    uid: z.string().optional(),
     resourceVersion: z.string().optional(),
   }),
   spec: z.looseObject({

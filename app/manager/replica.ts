@@ -13,14 +13,17 @@ export interface Machine {
   readonly hostname: string;
   /** Addresses of its interfaces, loopback included. */
   readonly addresses: readonly string[];
-  /** Unique to the process. */
+  /** Unique to the process, without `_`. */
   readonly random: string;
 }
 
-/** The `holderIdentity` of the Lease: `<pod name>_<uid>`. */
+/**
+ * The `holderIdentity` of the Lease: `<pod name>_<uid>_<random>`, without the UID outside of a pod. A
+ * container that is restarted is another candidate than its predecessor, whose last writes may still land.
+ */
 export function replicaIdentity(environment: ReplicaEnvironment, machine: Machine): string {
   const { POD_NAME, POD_UID } = environment;
-  return `${POD_NAME || machine.hostname}_${POD_UID || machine.random}`;
+  return [POD_NAME || machine.hostname, POD_UID, machine.random].filter(Boolean).join("_");
 }
 
 const EVERYWHERE: ReadonlySet<string> = new Set(["0.0.0.0", "::", ""]);

@@ -1,4 +1,4 @@
-/** Objects of a standalone before its manager starts: CRDs, RBAC, and the ConfigMap that clients look for. */
+/** Objects of a standalone before its manager starts: CRDs, RBAC, the Lease, and the ConfigMap that clients look for. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { crdManifests, type CustomResourceDefinition } from "../../crds/manifests.ts";
@@ -147,6 +147,7 @@ export async function installPrerequisites(client: KubeClient): Promise<void> {
   await Promise.all(crdManifests().map((crd) => putCrd(client, crd)));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });
+  await createOnce(client, KINDS.lease, { metadata: { name: MANAGER.lease, namespace } });
   const rbac = [...CONTROLLER_RBAC, ...managerRbac({ namespace, serviceAccount: MANAGER.name })];
   await Promise.all(rbac.map((object) => put(client, rbacKind(object), { ...object })));
   await put(client, KINDS.configMap, {

@@ -39,7 +39,7 @@ Deno.test("one replica leads, and a push to either shows on the TrainJob", async
     const key = { namespace: MANAGER.namespace, name: MANAGER.lease };
     const lease = await plane.client.get(KINDS.lease, key);
     assert.equal(lease.spec?.holderIdentity, leader.manager.identity);
-    assert.match(leader.manager.identity, /^[ab]_uid-[ab]$/);
+    assert.match(leader.manager.identity, /^[ab]_uid-[ab]_[0-9a-f-]{36}$/);
     const address = lease.metadata?.annotations?.[MANAGER.forwardAddressAnnotation];
     assert.match(address ?? "", /^127\.0\.0\.1:\d+$/);
 

@@ -6,6 +6,7 @@ import {
   type ReplicaEnvironment,
   replicaHost,
   replicaIdentity,
+  thisMachine,
 } from "../../app/manager/replica.ts";
 import { run } from "../support/command.ts";
 
@@ -17,7 +18,10 @@ const machine: Machine = {
 const pod: ReplicaEnvironment = { POD_NAME: "manager-x", POD_UID: "u-1", POD_IP: "10.0.0.3" };
 
 const identities: Record<string, { environment: ReplicaEnvironment; want: string }> = {
-  "the pod's name and UID": { environment: pod, want: "manager-x_u-1" },
+  "the pod's name and UID, and something random": {
+    environment: pod,
+    want: "manager-x_u-1_abc",
+  },
   "the host's name and something random outside a pod": { environment: {}, want: "node-1_abc" },
   "something random if the UID is not given": {
     environment: { POD_NAME: "manager-x", POD_UID: "" },
@@ -29,6 +33,11 @@ for (const [sentence, { environment, want }] of Object.entries(identities)) {
     assert.equal(replicaIdentity(environment, machine), want);
   });
 }
+
+Deno.test("`replicaIdentity()` of a restarted container is another one", () => {
+  const [before, after] = [thisMachine(), thisMachine()];
+  assert.notEqual(replicaIdentity(pod, before), replicaIdentity(pod, after));
+});
 
 const hosts: Record<string, { bind: string; environment: ReplicaEnvironment; want: string }> = {
   "the address that is listened on": { bind: "127.0.0.1", environment: pod, want: "127.0.0.1" },

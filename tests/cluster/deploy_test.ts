@@ -142,6 +142,17 @@ async function isRunByItsDeployment(plane: ControlPlane): Promise<void> {
   assert.ok(!/warning/i.test(warned), warned);
 }
 
+const LEASE = { namespace: MANAGER.namespace, name: MANAGER.lease };
+
+/** Takes the Lease as a manager does. Returns a function that asserts that it is still held. */
+async function takeLease({ client }: ControlPlane): Promise<() => Promise<void>> {
+  const lease = await client.get(KINDS.lease, LEASE);
+  assert.equal(lease.spec?.holderIdentity, undefined);
+  const spec = { holderIdentity: "a", leaseDurationSeconds: 15, leaseTransitions: 7 };
+  await client.replace(KINDS.lease, { ...lease, spec });
+  return async () => assert.deepEqual((await client.get(KINDS.lease, LEASE)).spec, spec);
+}
+
 Deno.test("kubectl apply -k installs Milepost, and again changes nothing", () =>
   withControlPlane(async (plane) => {
     const apply = (path: string) => kubectl(plane, ["apply", "-k", `${deploy}${path}`]);
@@ -150,11 +161,13 @@ Deno.test("kubectl apply -k installs Milepost, and again changes nothing", () =>
     const diff = ["diff", "-k", `${deploy}kustomize/overlays/standalone-jobset`];
     const { code, stdout, stderr } = await tryKubectl(plane, diff);
     assert.equal(code, 0, stdout + stderr);
+    const assertLeaseIsHeld = await takeLease(plane);
     const repeated = (await apply("kustomize/overlays/standalone-jobset")).trim().split("\n");
     assert.deepEqual(
       repeated.filter((line) => line.startsWith("customresource") && !line.endsWith(" unchanged")),
       [],
     );
+    await assertLeaseIsHeld();
     await apply("runtimes");
     await isRunByItsDeployment(plane);
     await seesPublicConfiguration(plane);
@@ -168,7 +181,12 @@ Deno.test("helm installs and upgrades Milepost; TrainJobs outlive its removal", 
     const helm = (...args: string[]) =>
       mustRun(program, [...args, "--namespace", MANAGER.namespace], env);
     const values = ["--set", "crds.jobset=true"];
+    // A manager that ran here before created the Lease; Helm leaves it alone.
+    await kubectl(plane, ["create", "namespace", MANAGER.namespace]);
+    await plane.client.create(KINDS.lease, { metadata: LEASE });
+    const assertLeaseIsHeld = await takeLease(plane);
     await helm("install", "milepost", chart, "--create-namespace", ...values);
+    await assertLeaseIsHeld();
     await isRunByItsDeployment(plane);
     await seesPublicConfiguration(plane);
     await helm("upgrade", "milepost", chart, ...values, "--set", "replicas=3");
@@ -176,6 +194,11 @@ Deno.test("helm installs and upgrades Milepost; TrainJobs outlive its removal", 
       const { items } = await plane.client.list(KINDS.pod, { namespace: MANAGER.namespace });
       return items.length === 3;
     });
+    await plane.client.delete(KINDS.lease, LEASE);
+    await helm("upgrade", "milepost", chart, ...values);
+    const assertOwnLeaseIsHeld = await takeLease(plane);
+    await helm("upgrade", "milepost", chart, ...values, "--set", "logLevel=debug");
+    await assertOwnLeaseIsHeld();
     await kubectl(plane, ["apply", "-k", `${deploy}runtimes`]);
     await helm("uninstall", "milepost");
     const left = await kubectl(plane, ["get", "clustertrainingruntimes", "-o", "name"]);

@@ -7,6 +7,7 @@ import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { flagOf } from "../../app/configuration/setting_entries.ts";
 import { SETTINGS } from "../../app/configuration/settings.ts";
 import { createMetrics } from "../../app/manager/metrics.ts";
+import { MANAGER } from "../../crds/names.ts";
 import { managerRoles } from "../../deploy/roles.ts";
 import { dashboard } from "../../deploy/dashboard.ts";
 import { generatedFiles, outdatedFiles } from "../../deploy/generate.ts";
@@ -66,6 +67,12 @@ Deno.test("parts() run two replicas that need no privilege", () => {
     find("Namespace", DEFAULTS.namespace).metadata.labels?.["pod-security.kubernetes.io/enforce"],
     "restricted",
   );
+});
+
+Deno.test("parts() have the Lease without a spec, so that no upgrade changes who leads", () => {
+  const { metadata, ...rest } = find("Lease", MANAGER.lease);
+  assert.deepEqual(rest, { apiVersion: "coordination.k8s.io/v1", kind: "Lease" });
+  assert.equal(metadata.namespace, DEFAULTS.namespace);
 });
 
 Deno.test("parts() give the manager its name and namespace, in settings that it has", () => {

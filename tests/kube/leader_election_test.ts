@@ -49,7 +49,7 @@ Deno.test("`createLeaderElector()` has one leader, and another when that one rel
   assert.deepEqual(first.terms, ["started", "ended"]);
   await clock.advance(2000);
   assert.equal(second.elector.leading, true);
-  assert.equal(second.elector.transitions, 1);
+  assert.deepEqual([first.elector.transitions, second.elector.transitions], [1, 2]);
   assert.deepEqual(seen, ["first", "second"]);
   second.stop.abort();
   await second.running;
@@ -147,7 +147,7 @@ Deno.test("`createLeaderElector()` releases the Lease when its work fails, and c
   assert.equal(only.elector.leader, undefined);
   await clock.advance(2000);
   assert.equal(terms, 2);
-  assert.equal(only.elector.transitions, 1);
+  assert.equal(only.elector.transitions, 2);
   only.stop.abort();
   await only.running;
 });
@@ -187,6 +187,126 @@ Deno.test("`refresh()` lets a candidate take a released Lease at once", async ()
   assert.deepEqual(second.elector.lease?.metadata?.annotations, { where: "second" });
   second.stop.abort();
   await second.running;
+});
+
+/** Ends candidates. */
+async function stopAll(candidates: readonly ReturnType<typeof candidate>[]): Promise<void> {
+  for (const { stop } of candidates) stop.abort();
+  await Promise.all(candidates.map(({ running }) => running));
+}
+
+/** Advances the clock in steps of half a second; at no time may two lead. */
+async function passSeconds(
+  clock: FakeClock,
+  candidates: readonly ReturnType<typeof candidate>[],
+  seconds: number,
+): Promise<void> {
+  for (let step = 0; step < seconds * 2; step++) {
+    await clock.advance(500);
+    const leading = candidates.filter(({ elector }) => elector.leading).length;
+    assert.ok(leading <= 1, `${leading} lead`);
+  }
+}
+
+Deno.test("a leader whose Lease was deleted puts it back, and nobody else leads meanwhile", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const first = candidate(store, clock, "first", { annotations: { where: "first" } });
+  await clock.advance(0);
+  const second = candidate(store, clock, "second");
+  const both = [first, second];
+  await passSeconds(clock, both, 5);
+  const before = store.read();
+  store.remove();
+  await passSeconds(clock, both, 30);
+  assert.deepEqual(first.terms, ["started"]);
+  assert.equal(second.elector.leader, "first");
+  const after = store.read();
+  assert.equal(after?.spec?.leaseTransitions, before?.spec?.leaseTransitions);
+  assert.equal(after?.spec?.acquireTime, before?.spec?.acquireTime);
+  assert.deepEqual(after?.metadata?.annotations, { where: "first" });
+  await stopAll(both);
+});
+
+const replacements: Record<string, (store: ReturnType<typeof leaseStore>) => void> = {
+  "is deleted": (store) => store.remove(),
+  "is replaced by one without a holder": (store) => {
+    store.remove();
+    store.install();
+  },
+};
+for (const [sentence, replace] of Object.entries(replacements)) {
+  Deno.test(`a candidate whose leader is cut off when the Lease ${sentence} waits one lease duration`, async () => {
+    const [store, clock] = [leaseStore(), new FakeClock()];
+    const first = candidate(store, clock, "first");
+    await clock.advance(0);
+    const second = candidate(store, clock, "second");
+    const both = [first, second];
+    await passSeconds(clock, both, 5);
+    first.link.down = true;
+    replace(store);
+    await passSeconds(clock, both, 14);
+    assert.equal(second.elector.leading, false);
+    await passSeconds(clock, both, 4);
+    assert.deepEqual([second.elector.leading, second.elector.transitions], [true, 2]);
+    assert.equal(store.read()?.spec?.leaseTransitions, 2);
+    await stopAll(both);
+  });
+}
+
+Deno.test("a candidate that could not read for long waits from when it finds no Lease", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const first = candidate(store, clock, "first");
+  await clock.advance(0);
+  const second = candidate(store, clock, "second");
+  const both = [first, second];
+  await passSeconds(clock, both, 1);
+  second.link.down = true;
+  await passSeconds(clock, both, 20);
+  first.link.down = true;
+  store.remove();
+  second.link.down = false;
+  await passSeconds(clock, both, 14);
+  assert.equal(second.elector.leading, false);
+  await passSeconds(clock, both, 4);
+  assert.equal(second.elector.leading, true);
+  await stopAll(both);
+});
+
+Deno.test("a fresh candidate without a Lease waits one lease duration, then creates it", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  store.remove();
+  const only = candidate(store, clock, "only");
+  await clock.advance(14_000);
+  assert.equal(store.read(), undefined);
+  await clock.advance(2_000);
+  assert.deepEqual([only.elector.leading, only.elector.transitions], [true, 1]);
+  await stopAll([only]);
+});
+
+Deno.test("`transitions` never falls, also if a fresh candidate created the Lease again", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const first = candidate(store, clock, "first");
+  await clock.advance(0);
+  await stopAll([first]);
+  const second = candidate(store, clock, "second");
+  await clock.advance(0);
+  const third = candidate(store, clock, "third");
+  await clock.advance(2_000);
+  assert.equal(third.elector.transitions, 2);
+  await stopAll([second]);
+  third.link.down = true;
+  store.remove();
+  store.install();
+  const fresh = candidate(store, clock, "fresh");
+  await clock.advance(0);
+  third.link.down = false;
+  await clock.advance(2_000);
+  assert.equal(third.elector.leader, "fresh");
+  assert.deepEqual([fresh.elector.transitions, third.elector.transitions], [1, 2]);
+  await stopAll([fresh]);
+  await clock.advance(2_000);
+  assert.deepEqual([third.elector.leading, third.elector.transitions], [true, 3]);
+  await stopAll([third]);
 });
 
 Deno.test("`createLeaderElector()` refuses inconsistent times", () => {

@@ -13,7 +13,12 @@ const until = (over: Promise<void>): LeaderWork => async (signal) => {
 };
 
 /** A replica over the Lease of `store`. */
-function replica(store: ReturnType<typeof leaseStore>, clock: FakeClock, identity: string) {
+function replica(
+  store: ReturnType<typeof leaseStore>,
+  clock: FakeClock,
+  identity: string,
+  address = `${identity}:1`,
+) {
   const link = { down: false };
   const last = Promise.withResolvers<void>();
   const stop = new AbortController();
@@ -34,8 +39,7 @@ function replica(store: ReturnType<typeof leaseStore>, clock: FakeClock, identit
     changes,
     stop: () => stop.abort(),
     finish: last.resolve,
-    run: () =>
-      leadership.run({ address: `${identity}:1`, works: () => [until(last.promise)] }, stop.signal),
+    run: () => leadership.run({ address, works: () => [until(last.promise)] }, stop.signal),
   };
 }
 
@@ -80,17 +84,77 @@ Deno.test("`Leadership.locate()` follows the Lease from one replica to the next"
   running.push(b.run());
   await clock.advance(10);
   assert.deepEqual([a.leadership.locate(), a.leadership.active], [{ kind: "here" }, true]);
-  assert.deepEqual(b.leadership.locate(), { kind: "elsewhere", address: "a:1", transitions: 0 });
+  assert.deepEqual(b.leadership.locate(), { kind: "elsewhere", address: "a:1", transitions: 1 });
   // The term of the first ends: it may still write, and takes nothing new.
   a.stop();
   await clock.advance(1);
   assert.deepEqual([a.leadership.leading, a.leadership.locate()], [true, { kind: "nowhere" }]);
   a.finish();
   await clock.advance(5_000);
-  assert.deepEqual([b.leadership.locate(), b.leadership.transitions], [{ kind: "here" }, 1]);
+  assert.deepEqual([b.leadership.locate(), b.leadership.transitions], [{ kind: "here" }, 2]);
   assert.deepEqual([a.changes, b.changes], [[true, false], [true]]);
   b.finish();
   b.stop();
+  await clock.advance(5_000);
+  await Promise.all(running);
+});
+
+Deno.test("`Leadership.locate()` has the leader's own number, also if a higher one was seen before", async () => {
+  const store = leaseStore();
+  const clock = new FakeClock();
+  const [a, b, c] = [
+    replica(store, clock, "a"),
+    replica(store, clock, "b"),
+    replica(store, clock, "c"),
+  ];
+  const running = [a.run()];
+  await clock.advance(10);
+  a.stop();
+  a.finish();
+  await clock.advance(10);
+  running.push(b.run());
+  await clock.advance(10);
+  running.push(c.run());
+  await clock.advance(10);
+  assert.deepEqual(c.leadership.locate(), { kind: "elsewhere", address: "b:1", transitions: 2 });
+  // The Lease is created again while neither of them reads it.
+  for (const { link } of [b, c]) link.down = true;
+  store.remove();
+  store.install();
+  const d = replica(store, clock, "d");
+  running.push(d.run());
+  await clock.advance(10);
+  c.link.down = false;
+  await clock.advance(2_000);
+  assert.deepEqual(c.leadership.locate(), { kind: "elsewhere", address: "d:1", transitions: 1 });
+  assert.equal(c.leadership.transitions, 2);
+  for (const { stop, finish } of [b, c, d]) {
+    stop();
+    finish();
+  }
+  await clock.advance(5_000);
+  await Promise.all(running);
+});
+
+Deno.test("a restarted container waits out its predecessor, and does not take itself for the leader", async () => {
+  const store = leaseStore();
+  const clock = new FakeClock();
+  const before = replica(store, clock, "pod_uid_1", "10.0.0.1:1");
+  const running = [before.run()];
+  await clock.advance(10);
+  before.link.down = true;
+  const after = replica(store, clock, "pod_uid_2", "10.0.0.1:1");
+  running.push(after.run());
+  await clock.advance(14_000);
+  assert.deepEqual([after.leadership.known, after.leadership.active], [true, false]);
+  assert.deepEqual(after.leadership.locate(), { kind: "nowhere" });
+  await clock.advance(3_000);
+  assert.deepEqual([after.leadership.active, after.leadership.transitions], [true, 2]);
+  assert.equal(before.leadership.leading, false);
+  for (const { stop, finish } of [before, after]) {
+    stop();
+    finish();
+  }
   await clock.advance(5_000);
   await Promise.all(running);
 });

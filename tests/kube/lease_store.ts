@@ -1,11 +1,16 @@
 /** One Lease in memory, with clients that can be cut off. */
 import { KubeError } from "../../kube/errors.ts";
+import { LEASE_KIND } from "../../kube/lease_object.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 
-/** One lease, and a client of it that can be cut off. */
+/** One lease, at first without a holder as `deploy/` installs it, and clients of it that can be cut off. */
 export function leaseStore() {
-  let stored: KubeObject | undefined;
   let version = 0;
+  let uid = 0;
+  const empty = (): KubeObject => ({
+    metadata: { name: "lease", namespace: "ns", uid: `u${++uid}`, resourceVersion: `${++version}` },
+  });
+  let stored: KubeObject | undefined = empty();
   const refuse = (code: number, reason: string) => new KubeError(reason, { code, reason });
   const clientOf = (link: { down: boolean }) => ({
     async get<T>(kind: ResourceKind<T>, _key: ObjectKey): Promise<T> {
@@ -16,7 +21,8 @@ export function leaseStore() {
     },
     create<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
       if (stored !== undefined) return Promise.reject(refuse(409, "AlreadyExists"));
-      return write(kind, object, link);
+      const metadata = { ...object.metadata, uid: `u${++uid}` };
+      return write(kind, { ...object, metadata }, link);
     },
     replace<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
       if (object.metadata?.resourceVersion !== stored?.metadata?.resourceVersion) {
@@ -36,5 +42,12 @@ export function leaseStore() {
     await Promise.resolve();
     return kind.parse(structuredClone(stored));
   }
-  return { clientOf, read: (): unknown => stored };
+  return {
+    clientOf,
+    read: () => stored === undefined ? undefined : LEASE_KIND.parse(structuredClone(stored)),
+    /** Deletes the Lease. */
+    remove: () => stored = undefined,
+    /** Creates the Lease again without a holder, as an apply does. */
+    install: () => stored ??= empty(),
+  };
 }

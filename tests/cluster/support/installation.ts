@@ -1,6 +1,7 @@
 /**
  * Milepost on a real control plane, as `deploy/` would install it: CRDs, namespace, service account,
- * and exactly the RBAC of `app/manager/cluster_role.ts`; the manager runs with a token of that account.
+ * the Lease of `deploy/`, and exactly the RBAC of `app/manager/cluster_role.ts`; the manager runs with a
+ * token of that account.
  *
  * ```ts
  * import { withCluster } from "./support/installation.ts";
@@ -22,6 +23,8 @@
  */
 import { z } from "zod";
 import { managerRbac } from "../../../app/manager/cluster_role.ts";
+import { lease } from "../../../deploy/manager_manifests.ts";
+import { DEFAULTS } from "../../../deploy/installation_settings.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { MANAGER } from "../../../crds/names.ts";
@@ -129,6 +132,7 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     ...crds,
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: MANAGER.name, namespace } },
+    lease(DEFAULTS),
     ...managerRbac({ namespace, serviceAccount: MANAGER.name }),
   ]);
   const names = crds.map(({ metadata }) => `crd/${metadata.name}`);
