@@ -75,6 +75,32 @@ Deno.test("a leader that cannot reach the API server any more is replaced by the
   });
 });
 
+Deno.test("a leader whose Lease is deleted goes on, and nobody else leads", async () => {
+  await withReplicas(async ({ plane, start }) => {
+    const replicas = [await start("a"), await start("b")];
+    const { leader, followers: [follower] } = await leaderAmong(replicas);
+    assert.ok(follower);
+    const job = await pusher(plane, "kept");
+    assert.equal((await job.push(follower, 10)).status, 200);
+    const key = { namespace: MANAGER.namespace, name: MANAGER.lease };
+    const before = await plane.client.get(KINDS.lease, key);
+    await plane.client.delete(KINDS.lease, key);
+    const after = await until("the Lease is there again", async () => {
+      assert.equal(follower.manager.leading(), false);
+      const { items } = await plane.client.list(KINDS.lease, { namespace: key.namespace });
+      return items.find(({ metadata }) => metadata?.name === key.name);
+    });
+    const { holderIdentity, leaseTransitions } = after.spec ?? {};
+    assert.deepEqual(
+      [holderIdentity, leaseTransitions],
+      [leader.manager.identity, before.spec?.leaseTransitions],
+    );
+    assert.equal((await job.push(follower, 20)).status, 200);
+    await showsProgress(job, 20);
+    assert.deepEqual([leader.manager.leading(), follower.manager.leading()], [true, false]);
+  });
+});
+
 Deno.test("a paused owner accepts nothing before it has renewed the Lease", async () => {
   await withReplicas(async ({ plane, start }) => {
     const replicas = [await start("a"), await start("b")];
