@@ -6,14 +6,8 @@ import { systemClock } from "../../kube/clock.ts";
 import { createInformer } from "../../kube/informer.ts";
 import type { Display } from "./display.ts";
 import { exampleJob, exampleRuntime, trainingProgram } from "./examples.ts";
-import {
-  hasEnded,
-  type JobSummary,
-  jobSummary,
-  type JobView,
-  jobView,
-  sameView,
-} from "./job_view.ts";
+import { followJobs } from "./followed_jobs.ts";
+import { type JobSummary, jobSummary } from "./job_view.ts";
 
 const NAMESPACE = "default";
 /** The jobs in the order in which they are shown, each with how it must end. */
@@ -35,38 +29,6 @@ async function resume(client: KubeClient, job: string): Promise<void> {
   await client.patch(KINDS.trainJob, { namespace: NAMESPACE, name: job }, { type: "merge", body });
 }
 
-/** Observations of the jobs so far. */
-interface Seen {
-  readonly views: Map<string, JobView>;
-  readonly jobs: Map<string, TrainJob>;
-  /** Time at which each job was first seen ended, in milliseconds. */
-  readonly endedAt: Map<string, number>;
-}
-
-/** The last progress of a job is written up to a second after it has ended. */
-function isSettled({ state, progressPercentage }: JobView): boolean {
-  return state !== "Complete" || progressPercentage === 100;
-}
-
-/** How long to wait for the last progress once all have ended, in milliseconds. */
-const SETTLE_MS = 3_000;
-
-function allEnded({ endedAt }: Seen): boolean {
-  return Object.keys(JOBS).every((job) => endedAt.has(job));
-}
-
-/** Takes a change in; returns whether it shows. */
-function take(seen: Seen, object: TrainJob): boolean {
-  const view = jobView(object);
-  const isNew = !sameView(seen.views.get(view.job), view);
-  seen.views.set(view.job, view);
-  seen.jobs.set(view.job, object);
-  if (hasEnded(view) && !seen.endedAt.has(view.job)) {
-    seen.endedAt.set(view.job, systemClock.now());
-  }
-  return isNew;
-}
-
 async function applyExamples(client: KubeClient): Promise<void> {
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
   await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
@@ -82,11 +44,10 @@ export async function playScenario(
   signal: AbortSignal,
 ): Promise<JobSummary[]> {
   const over = new AbortController();
-  const seen: Seen = { views: new Map(), jobs: new Map(), endedAt: new Map() };
-  const inOrder = <T>(values: Map<string, T>) =>
-    Object.keys(JOBS).flatMap((job) => values.get(job) ?? []);
   let resuming: Promise<void> | undefined;
   const until = AbortSignal.any([signal, over.signal]);
+  const order = Object.keys(JOBS);
+  const followed = followJobs({ display, clock: systemClock, order, signal: until });
   const informer = createInformer<TrainJob>({
     client,
     kind: KINDS.trainJob,
@@ -94,13 +55,12 @@ export async function playScenario(
     clock: systemClock,
   });
   informer.onChange(({ object }) => {
-    if (take(seen, object)) display.changed(jobView(object), inOrder(seen.views));
-    if (seen.endedAt.size > 0 && seen.views.get("paused")?.state === "Suspended") {
+    followed.take(object);
+    const ended = followed.all().filter(({ endedAt }) => endedAt !== undefined).length;
+    if (ended > 0 && followed.shown("paused")?.state === "Suspended") {
       resuming ??= resume(client, "paused").catch((error) => over.abort(error));
     }
-    if (!allEnded(seen)) return;
-    if (inOrder(seen.views).every(isSettled)) over.abort();
-    else systemClock.sleep(SETTLE_MS, until).then(() => over.abort());
+    if (ended === order.length) followed.settled().then(() => over.abort());
   });
   const watching = informer.run(until);
   await applyExamples(client);
@@ -108,7 +68,5 @@ export async function playScenario(
   await resuming;
   const cause: unknown = over.signal.reason;
   if (cause instanceof Error && cause.name !== "AbortError") throw cause;
-  return inOrder(seen.jobs).map((job) =>
-    jobSummary(job, seen.endedAt.get(job.metadata.name ?? "") ?? systemClock.now())
-  );
+  return followed.all().map(({ job, endedAt = systemClock.now() }) => jobSummary(job, endedAt));
 }

@@ -13,7 +13,7 @@ import { installTrialCrd } from "../../standalone/prerequisites.ts";
 import type { Standalone } from "../../standalone/standalone.ts";
 import type { Display } from "../display.ts";
 import { exampleRuntime, trainingProgram } from "../examples.ts";
-import { hasEnded, type JobView, jobView, sameView } from "../job_view.ts";
+import { type FollowedJobs, followJobs } from "../followed_jobs.ts";
 import { controllerObjects, controllerProgram, kindOf, TRIAL_CONTROLLER } from "./objects.ts";
 import { type Seen, seenSchema, type TrialSummary, trialSummary } from "./results.ts";
 
@@ -61,36 +61,25 @@ async function applyTrials({ client, server, status }: Standalone): Promise<void
   }
 }
 
-/** Observations of the trials so far, in the order of their creation. */
-interface Watched {
-  readonly views: Map<string, JobView>;
-  readonly jobs: Map<string, TrainJob>;
-  /** Time at which each was first seen ended, in milliseconds. */
-  readonly endedAt: Map<string, number>;
+/** The TrainJobs, and how the controller's Job ended. */
+interface Followed {
+  readonly trials: FollowedJobs;
+  readonly ended: "Complete" | "Failed" | undefined;
 }
 
-function take({ views, jobs, endedAt }: Watched, job: TrainJob, display: Display): void {
-  const view = jobView(job);
-  const isNew = !sameView(views.get(view.job), view);
-  views.set(view.job, view);
-  jobs.set(view.job, job);
-  if (hasEnded(view) && !endedAt.has(view.job)) endedAt.set(view.job, systemClock.now());
-  if (isNew) display.changed(view, [...views.values()]);
-}
-
-/** Follows TrainJobs and the controller's Job until that has ended or `signal` aborts; returns how it ended. */
+/** Follows TrainJobs and the controller's Job until that has ended or `signal` aborts. */
 async function follow(
   { client }: Standalone,
-  watched: Watched,
   display: Display,
   signal: AbortSignal,
-): Promise<"Complete" | "Failed" | undefined> {
+): Promise<Followed> {
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
   const shared = { client, namespace: NAMESPACE, clock: systemClock };
   let ended: "Complete" | "Failed" | undefined;
-  const trials = createInformer({ ...shared, kind: KINDS.trainJob });
-  trials.onChange(({ object }) => take(watched, object, display));
+  const trials = followJobs({ display, clock: systemClock, signal: until });
+  const jobs = createInformer({ ...shared, kind: KINDS.trainJob });
+  jobs.onChange(({ object }) => trials.take(object));
   const fieldSelector = `metadata.name=${TRIAL_CONTROLLER}`;
   const controller = createInformer({ ...shared, kind: KINDS.job, fieldSelector });
   controller.onChange(({ object }) => {
@@ -99,11 +88,11 @@ async function follow(
         continue;
       }
       ended = type;
-      over.abort();
+      trials.settled().then(() => over.abort());
     }
   });
-  await Promise.all([trials.run(until), controller.run(until)]);
-  return ended;
+  await Promise.all([jobs.run(until), controller.run(until)]);
+  return { trials, ended };
 }
 
 /** The last line that the trial controller has written, for an error. */
@@ -123,9 +112,8 @@ export async function playTrials(
   display: Display,
   signal: AbortSignal,
 ): Promise<TrialSummary[]> {
-  const watched: Watched = { views: new Map(), jobs: new Map(), endedAt: new Map() };
   await applyTrials(standalone);
-  const ended = await follow(standalone, watched, display, signal);
+  const { trials, ended } = await follow(standalone, display, signal);
   if (signal.aborted) return [];
   if (ended === "Failed") {
     throw new Error(`the trial controller has failed: ${await lastWords(standalone.client)}`);
@@ -133,9 +121,11 @@ export async function playTrials(
   const token = await observationToken(standalone.client);
   const summaries: TrialSummary[] = [];
   const byName = new Intl.Collator("en", { numeric: true }).compare;
-  for (const [name, job] of [...watched.jobs].sort(([a], [b]) => byName(a, b))) {
-    const seen = await observe(standalone, name, token);
-    summaries.push(trialSummary(job, seen, watched.endedAt.get(name) ?? systemClock.now()));
+  const nameOf = (job: TrainJob) => job.metadata.name ?? "";
+  const sorted = [...trials.all()].sort((a, b) => byName(nameOf(a.job), nameOf(b.job)));
+  for (const { job, endedAt = systemClock.now() } of sorted) {
+    const seen = await observe(standalone, nameOf(job), token);
+    summaries.push(trialSummary(job, seen, endedAt));
   }
   return summaries;
 }
