@@ -12,7 +12,7 @@ import {
   scriptOf,
   scriptWith,
 } from "./commands.ts";
-import { blocksOf, ROOT } from "./markdown.ts";
+import { blocksOf, filesEndingIn, ROOT } from "./markdown.ts";
 
 const PAGE_TIMEOUT_MS = 300_000;
 const pages = await commandPages();
@@ -29,6 +29,41 @@ Deno.test("every block of commands is run, or says which test runs it or why non
       } else if (marking.kind === "test") {
         const there = await Deno.stat(new URL(marking.path, ROOT)).catch(() => undefined);
         if (there === undefined) problems.push(`${where}: ${marking.path} does not exist`);
+      }
+    }
+  }
+  assert.deepEqual(problems, []);
+});
+
+/** Why a block cannot be run as a whole; undefined if it can. */
+function obstacleIn(text: string): string | undefined {
+  const endless = text.split("\n").find((line) =>
+    /kubectl (?:get|logs)\b.*\s(?:-w|--watch|-f|--follow)\b/.test(line)
+  );
+  if (endless !== undefined) return `${endless} does not end`;
+  const both = ["kustomize/base", "overlays/standalone-jobset"].every((it) => text.includes(it));
+  return both ? "one of its installations overwrites what the other needs" : undefined;
+}
+
+Deno.test("every block of commands can be run as a whole", () => {
+  const problems = pages.flatMap(({ path, blocks }) =>
+    blocks.flatMap(({ line, text }) => {
+      const obstacle = obstacleIn(text);
+      return obstacle === undefined ? [] : [`${path}:${line}: ${obstacle}`];
+    })
+  );
+  assert.deepEqual(problems, []);
+});
+
+Deno.test("every page that promises compatibility unchanged says what is refused", async () => {
+  const problems: string[] = [];
+  for await (const { path, text } of filesEndingIn([".md"])) {
+    if (
+      path !== "README.md" && !path.startsWith("docs/start/") && !path.startsWith("docs/guides/")
+    ) continue;
+    for (const part of text.split(/\n\n|\n(?=[-|] )/)) {
+      if (part.includes("unchanged") && !part.includes("refused")) {
+        problems.push(`${path}: ${part}`);
       }
     }
   }
