@@ -18,9 +18,11 @@ const ADMISSION = "admissionregistration.k8s.io/v1";
 
 const list = (values: readonly string[]) => `[${values.map((it) => `'${it}'`).join(", ")}]`;
 
-/** Labels by which the Job controller selects, and so adopts, pods. */
+/**
+ * Labels by which the Job controller selects, and so adopts, pods. Selectors that it generates have no
+ * `job-name`, so anybody may set that.
+ */
 const JOB_UID_LABELS = [JOB_KEYS.controllerUid, JOB_KEYS.legacyControllerUid];
-const JOB_NAME_LABELS = [JOB_KEYS.jobName, JOB_KEYS.legacyJobName];
 const JOBSET_PREFIX = `${JOBSET_KEYS.jobSetName.split("/")[0]}/`;
 
 /** The parts of the expressions that follow from the table of job kinds. */
@@ -53,7 +55,7 @@ const unlessDelegated = (delegated: readonly JobKind[], claimed: (kind: JobKind)
 
 const isJobSetLabel = `k.startsWith('${JOBSET_PREFIX}')`;
 const isOurLabel = ({ labels }: Claims) => `k in ${list(labels)}`;
-const isJobLabel = `k in ${list([...JOB_UID_LABELS, ...JOB_NAME_LABELS])}`;
+const isJobUidLabel = `k in ${list(JOB_UID_LABELS)}`;
 
 /** Leaves out the labels that the controllers of a kind may set on pods. */
 const labelsOfOthers = ({ delegated }: Claims) =>
@@ -75,6 +77,7 @@ function variables(
     Array.isArray(value) ? list(value.map((it) => String(it))) : value;
   const old = (path: string, otherwise: string) =>
     `oldObject == null ? ${otherwise} : oldObject.${path}.orValue(${otherwise})`;
+  // An expression sees the variables before it.
   const expressions: Record<string, unknown> = {
     managerNamespace: `'${namespace}'`,
     managerAccount: `'${name}'`,
@@ -85,13 +88,22 @@ function variables(
       "variables.managerAccount",
     isExecutor: "variables.isManager || variables.user in variables.jobSetControllers",
     isWriter: "variables.isExecutor || variables.user in variables.jobControllers",
+    isPod: "request.resource.resource in ['pods', 'bindings']",
+    isBinding: "request.resource.resource == 'bindings' || " +
+      "request.?subResource.orValue('') == 'binding'",
     labels: "object.metadata.?labels.orValue({})",
     oldLabels: old("metadata.?labels", "{}"),
     addedLabels: addedKeys(
       "variables.labels",
       "variables.oldLabels",
-      `${isJobSetLabel} || ${isOurLabel(claims)} || ${isJobLabel}`,
+      `${isJobSetLabel} || ${isOurLabel(claims)}`,
     ) + labelsOfOthers(claims),
+    // A binding's owners say nothing about the pod that gets its labels.
+    jobUids: "variables.isBinding ? [] : object.metadata.?ownerReferences.orValue([])" +
+      ".filter(r, r.?controller.orValue(false) && r.kind == 'Job' && " +
+      "r.apiVersion.startsWith('batch/')).map(r, r.uid)",
+    foreignUidLabels: addedKeys("variables.labels", "variables.oldLabels", isJobUidLabel) +
+      ".filter(k, !(variables.labels[k] in variables.jobUids))",
     oldOwners: old("metadata.?ownerReferences", "[]"),
     addedControllers: "object.metadata.?ownerReferences.orValue([])" +
       `.filter(r, r.?controller.orValue(false) && r.kind in ${list(claims.chainKinds)} && ` +
@@ -103,7 +115,6 @@ function variables(
       ) + ")",
     templateLabels: "object.spec.?template.?metadata.?labels.orValue({})",
     oldTemplateLabels: old("spec.?template.?metadata.?labels", "{}"),
-    isPod: "request.resource.resource in ['pods', 'bindings']",
     isJob: "request.resource.resource == 'jobs'",
     isJobSet: "request.resource.resource == 'jobsets'",
   };
@@ -124,8 +135,7 @@ const jobSetTemplatesAreClean = (claims: Claims) => {
 };
 
 /** The labels by which a Job selects pods, if they belong to another Job. */
-const isForeignJobLabel = `(${isJobLabel}) && variables.templateLabels[k] != ` +
-  `(k in ${list(JOB_UID_LABELS)} ? object.metadata.uid : object.metadata.name)`;
+const isForeignJobLabel = `${isJobUidLabel} && variables.templateLabels[k] != object.metadata.uid`;
 
 function validations(claims: Claims) {
   const rule = (expression: string, message: string, about: string) => ({
@@ -148,6 +158,13 @@ function validations(claims: Claims) {
       "only the Job controller, JobSet controllers and the manager may set these labels on pods",
       "variables.addedLabels.join(', ')",
     ),
+    // For everybody: where all controllers of Kubernetes share an account, that of the Job controller also
+    // makes the pods of a ReplicaSet with any labels, and orphans them for the Job to adopt.
+    rule(
+      "!variables.isPod || size(variables.foreignUidLabels) == 0",
+      "these labels of a pod must be the UID of the Job that controls it",
+      "variables.foreignUidLabels.join(', ')",
+    ),
     rule(
       "!variables.isJob || variables.isExecutor || size(variables.addedControllers) == 0",
       "only JobSet controllers and the manager may make a Job belong to another object of a TrainJob",
@@ -161,7 +178,7 @@ function validations(claims: Claims) {
     // For everybody: by a Job with a selector of its own, pods could be made that another adopts.
     rule(
       `!variables.isJob || size(${foreign}) == 0`,
-      "the pods of a Job may carry the labels of that Job's own selector only",
+      "these labels of a Job's pods must be the UID of that Job",
       `${foreign}.join(', ')`,
     ),
     rule(

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../crds/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/errors.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
 import { parts } from "../../deploy/parts.ts";
@@ -57,15 +58,23 @@ const patchPod =
       subresource === undefined ? {} : { subresource },
     );
 
-async function bind(world: World, path: (pod: string) => string) {
+async function bind(
+  world: World,
+  path: (pod: string) => string,
+  { user = world.mallory, ownerReferences = [] }: {
+    readonly user?: KubeClient;
+    readonly ownerReferences?: readonly OwnerRef[];
+  } = {},
+) {
   const { name } = key(await world.ownPod());
-  const answer = await world.mallory.raw(path(name), {
+  const labels = { "controller-uid": uidOf(world) };
+  const answer = await user.raw(path(name), {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({
       apiVersion: "v1",
       kind: "Binding",
-      metadata: { name, namespace: NAMESPACE, labels: { "controller-uid": uidOf(world) } },
+      metadata: { name, namespace: NAMESPACE, labels, ownerReferences },
       target: { kind: "Node", name: "node" },
     }),
   });
@@ -104,12 +113,32 @@ const hostile: Record<string, (world: World) => Promise<unknown>> = {
   "an orphan with the old label by which a Job adopts": createLabelled((w) => ({
     "controller-uid": uidOf(w),
   })),
-  "a pod with a Job's name": createLabelled(() => ({
-    "batch.kubernetes.io/job-name": "victim-node-0",
-  })),
-  "a pod with a Job's name, by the old label": createLabelled(() => ({
-    "job-name": "victim-node-0",
-  })),
+  "the same orphan by the Job controller": (world) =>
+    world.jobController.create(KINDS.pod, podOf({ labels: { "controller-uid": uidOf(world) } })),
+  "a pod of one Job with the label by which another adopts, by the Job controller": (world) =>
+    world.jobController.create(
+      KINDS.pod,
+      podOf({
+        ownerReferences: [{ ...byJob(world), uid: "another" }],
+        labels: { "batch.kubernetes.io/controller-uid": uidOf(world) },
+      }),
+    ),
+  "a pod that a Job owns without controlling it, with its label": (world) =>
+    world.jobController.create(
+      KINDS.pod,
+      podOf({
+        ownerReferences: [{ ...byJob(world), controller: false }],
+        labels: { "controller-uid": uidOf(world) },
+      }),
+    ),
+  "a pod whose controller has the UID of a Job, with its label": (world) =>
+    world.jobController.create(
+      KINDS.pod,
+      podOf({
+        ownerReferences: [{ ...byJob(world), apiVersion: "example.com/v1" }],
+        labels: { "controller-uid": uidOf(world) },
+      }),
+    ),
   "a pod with a JobSet's name": createLabelled(() => ({ [JOBSET_NAME]: "victim" })),
   "a pod with any label of JobSet's": createLabelled(() => ({ "jobset.sigs.k8s.io/new": "x" })),
   "a pod with a TrainJob's name": createLabelled(() => ({ [LABELS.trainJobName]: "victim" })),
@@ -131,6 +160,11 @@ const hostile: Record<string, (world: World) => Promise<unknown>> = {
     bind(world, (pod) => `${core}/pods/${pod}/binding`),
   "labels added by way of a binding, by its old path": (world) =>
     bind(world, () => `${core}/bindings`),
+  "the same by a binding that the Job controls": (world) =>
+    bind(world, (pod) => `${core}/pods/${pod}/binding`, {
+      user: world.jobController,
+      ownerReferences: [byJob(world)],
+    }),
   "a label of a Job's pod that gets another value": ({ mallory, pod }) =>
     mallory.patch(KINDS.pod, key(pod), merge({ labels: { [LABELS.trainJobName]: "other" } })),
   "a pod by server-side apply": async (world) => {
@@ -200,6 +234,19 @@ const honest: Record<string, (world: World) => Promise<unknown>> = {
     assert.equal(pod.metadata?.ownerReferences?.[0]?.uid, job.metadata?.uid);
     return Promise.resolve();
   },
+  "a pod with the labels of the Job that controls it": async ({ mallory, jobController }) => {
+    const job = await mallory.create(KINDS.job, jobOf());
+    const uid = job.metadata?.uid ?? "";
+    const labels = { "batch.kubernetes.io/controller-uid": uid, "controller-uid": uid };
+    const ownerReferences = [controlledBy(KINDS.job, job)];
+    await jobController.create(KINDS.pod, podOf({ ownerReferences, labels }));
+  },
+  "a pod with a Job's name, by which no Job adopts": createLabelled(() => ({
+    "batch.kubernetes.io/job-name": "victim-node-0",
+    "job-name": "victim-node-0",
+  })),
+  "a Job whose pods have another Job's name": ({ mallory }) =>
+    mallory.create(KINDS.job, withOwnSelector({ "job-name": "victim-node-0" })),
   "a pod of anybody": (world) => world.ownPod({ labels: { app: "web" } }),
   "a pod that another kind controls": ({ mallory }) =>
     mallory.create(

@@ -29,7 +29,8 @@ import {
   tokenOfLog,
   type Victim,
 } from "./support/attacker.ts";
-import { withCluster } from "./support/installation.ts";
+import { apply, withCluster } from "./support/installation.ts";
+import { type PodMaker, tokenOfOrphan } from "./support/orphans.ts";
 import { reporterOf, statusOf } from "./support/pushing.ts";
 
 /** Result of an attempt: a token, and the TrainJob that it is for. */
@@ -96,6 +97,12 @@ const selected = ({ job }: Victim) => {
   return { [JOB_KEYS.controllerUid]: uid, [JOB_KEYS.legacyControllerUid]: uid };
 };
 
+/** A pod that another controller makes, with the labels by which the Job controller adopts its orphans. */
+const orphanOf = (kind: PodMaker): Attempt["steal"] => async (attack, victim) => ({
+  token: await tokenOfOrphan(attack, kind, { job: nameOf(victim.job), labels: selected(victim) }),
+  trainJob: nameOf(victim.trainJob),
+});
+
 const ATTEMPTS: Record<string, Attempt> = {
   "a pod with every label of the job's pods": {
     steal: forgedPod(({ trainJob, job }) => ({
@@ -160,6 +167,21 @@ const ATTEMPTS: Record<string, Attempt> = {
   },
   "a running pod that gets the labels by which the Job controller adopts": {
     steal: changedPod((victim) => ({ labels: selected(victim) })),
+    withPolicy: "admission",
+    without: 200,
+  },
+  "an orphan of a ReplicaSet with the labels by which the Job controller adopts": {
+    steal: orphanOf("ReplicaSet"),
+    withPolicy: "admission",
+    without: 200,
+  },
+  "an orphan of a StatefulSet with these labels": {
+    steal: orphanOf("StatefulSet"),
+    withPolicy: "admission",
+    without: 200,
+  },
+  "an orphan of a DaemonSet with these labels": {
+    steal: orphanOf("DaemonSet"),
     withPolicy: "admission",
     without: 200,
   },
@@ -349,3 +371,29 @@ Deno.test("without the admission policy only the listed attempts reach somebody 
     const attack = await createAttack(cluster, { policy: false });
     await compare(t, await makeAll(attack), "without");
   }, { inProcess: true }));
+
+/** The account of all controllers of Kubernetes, with all rights, if none has one of its own. */
+const SHARED_ACCOUNT = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRoleBinding",
+  metadata: { name: "shared-controller-account" },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+  subjects: [{ kind: "User", name: "system:kube-controller-manager" }],
+};
+
+Deno.test("with the admission policy no user can, also if all controllers share an account", (t) =>
+  withCluster(async (cluster) => {
+    const attack = await createAttack(cluster, { policy: true });
+    await t.step("an ordinary Job runs", async () => {
+      const name = freshName("ordinary");
+      await attack.mallory.create(KINDS.job, jobOf({ name }));
+      await tokenOfLog(attack.mallory, await podOfJob(attack.client, name));
+    });
+    await compare(t, await makeAll(attack), "withPolicy");
+  }, {
+    inProcess: true,
+    plane: {
+      flags: { controllerManager: ["--use-service-account-credentials=false"] },
+      beforeControllers: (plane) => apply(plane, [SHARED_ACCOUNT]),
+    },
+  }));

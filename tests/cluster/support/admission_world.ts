@@ -26,6 +26,8 @@ export interface World {
   readonly manager: KubeClient;
   /** Upstream's JobSet controller. */
   readonly executor: KubeClient;
+  /** The account that all controllers of Kubernetes share where none has one of its own. */
+  readonly jobController: KubeClient;
   /** The victim's chain: TrainJob → JobSet → Job → pod, the last by the real Job controller. */
   readonly trainJob: TrainJob;
   readonly jobSet: JobSet;
@@ -189,12 +191,17 @@ export async function createWorld(plane: ControlPlane): Promise<World> {
   };
   const [mallory, manager, executor] = await Promise.all([MALLORY, THE_MANAGER, EXECUTOR].map(as));
   if (!mallory || !manager || !executor) throw new Error("there are three users");
+  const shared = { user: "system:kube-controller-manager", groups: ["system:masters"] };
+  const jobController = createClient({
+    connection: loadKubeconfig(await plane.kubeconfigFor("shared-controllers", shared)),
+  });
   await isEnforced(mallory);
   return {
     plane,
     mallory,
     manager,
     executor,
+    jobController,
     ...await chain(plane, manager, executor),
     ownPod: (metadata) => mallory.create(KINDS.pod, podOf(metadata)),
   };

@@ -52,6 +52,7 @@ const ROLE = {
   metadata: { name: "mallory", namespace: NAMESPACE },
   rules: [
     { apiGroups: [""], resources: ["pods", "pods/log", "pods/status"], verbs: ["*"] },
+    { apiGroups: ["apps"], resources: ["*"], verbs: ["*"] },
     { apiGroups: ["batch"], resources: ["jobs", "jobs/status"], verbs: ["*"] },
     { apiGroups: ["jobset.x-k8s.io"], resources: ["jobsets", "jobsets/status"], verbs: ["*"] },
     {
