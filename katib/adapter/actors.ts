@@ -1,5 +1,5 @@
 /** Cache of log actors by log and by TrainJob; the least recently used ones are evicted. */
-import { logKeyText } from "../../trials/recording/observation_row.ts";
+import { type LogKey, logKeyText } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { LogActor } from "./log_actor.ts";
 
@@ -16,6 +16,8 @@ export interface ActorsOptions {
 export interface Actors {
   /** Returns the log's actor with this plan, and creates it if there is none. */
   of(plan: ObservationPlan): LogActor;
+  /** Returns the actor of a log, if there is one. */
+  ofLog(key: LogKey): LogActor | undefined;
   /** Returns the actor of a TrainJob, by its UID. */
   get(jobUid: string): LogActor | undefined;
   /** Removes the actor of a TrainJob, and returns it. */
@@ -65,6 +67,7 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
       logs.set(plan.job.uid, text);
       return actor;
     },
+    ofLog: (key) => actors.get(logKeyText(key)),
     get,
     remove(jobUid) {
       const actor = get(jobUid);

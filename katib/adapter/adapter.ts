@@ -41,7 +41,8 @@ export type PushAnswer =
     readonly warnings?: readonly string[];
     readonly control?: StopControl;
   }
-  | Refused;
+  /** `gone`: the job is about to be deleted, with its Trial; there is no use in coming again. */
+  | Refused & { readonly gone?: boolean | undefined };
 
 /** The reason to stop a trial: its last rule was met. */
 export interface Verdict {
@@ -166,8 +167,11 @@ export interface Adapter extends ObservationReader {
    * annotations asked for a log, which decides if this owner never used the log.
    */
   forget(job: JobRef, asked?: boolean): void;
-  /** Deletes the log of a Trial that was deleted, if Katib does not do that. */
-  drop(key: LogKey): void;
+  /**
+   * Ends the log of a Trial that is being deleted, or was: nothing is recorded in it any more, and it is deleted
+   * once no write is under way, also after Katib has done that. Asks `isWanted` before each attempt.
+   */
+  drop(key: LogKey, isWanted?: () => boolean): void;
   /** Returns the number of trials with rules that have not finished. */
   openTrials(): number;
   /** Replays and judges every open trial, and stops those whose rules were met, until `signal` aborts. */

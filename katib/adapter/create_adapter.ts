@@ -1,7 +1,9 @@
 /** Trial adapter of one term: an actor for each log, and a stop for each trial whose rules were met. */
 import type { Clock } from "../../kube/clock.ts";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
 import type { ObservationSink } from "../log/sink.ts";
+import { logKeyText } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
 import type {
@@ -55,6 +57,16 @@ const CLOSED: PushAnswer = {
   retryAfterMs: RETRY_AFTER_MS,
   reason: "this replica no longer owns the observation log: try again soon",
 };
+/** Most logs that are remembered as ended: those of Trials that were deleted a moment ago. */
+const ENDED = 10_000;
+
+/** Returns the answer to a push of a trial that is being deleted. */
+const gone = (why: string): PushAnswer => ({
+  gone: true,
+  retryAfterMs: RETRY_AFTER_MS,
+  reason: `nothing more is recorded: ${why}`,
+});
+
 const UNKNOWN_POD: PushAnswer = {
   retryAfterMs: RETRY_AFTER_MS,
   reason: "it is not known yet whether this is the primary pod of the trial: try again soon",
@@ -73,6 +85,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   const closed = new AbortController();
   const plainLogs = createPlainLogs();
   const deletions = createDeletions({ sink, clock, random, sinkMs });
+  const endedLogs = createBoundedCache<true>(ENDED);
   const replays = createSemaphore(REPLAYS);
   let versions = 0;
 
@@ -149,6 +162,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     signal: AbortSignal,
   ): PushAnswer | undefined | Promise<PushAnswer> {
     if (closed.signal.aborted) return CLOSED;
+    if (endedLogs.has(logKeyText(plan.key))) return gone("the job's Trial was deleted");
     if (isPrimary === undefined) return plan.isPlain ? undefined : UNKNOWN_POD;
     if (!isPrimary) return answerOtherPod(plan);
     if (isInPlainLogs(plan)) return recordInMemory(plan, push);
@@ -158,6 +172,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
 
   function recordByPlan(plan: PlanDecision, push: ObservedPush, signal: AbortSignal) {
     if (plan.kind === "unknown") return { retryAfterMs: RETRY_AFTER_MS, reason: plan.why };
+    if (plan.kind === "gone") return gone(plan.why);
     if (plan.kind !== "plan") return undefined;
     const isPrimary = plans.isPrimary(plan, push.pod, signal);
     return isPrimary instanceof Promise
@@ -209,7 +224,13 @@ export function createAdapter(options: AdapterOptions): Adapter {
         : actor.plan.key.kind === "job";
       if (isOwn) deletions.drop({ kind: "job", namespace, name, uid });
     },
-    drop: deletions.drop,
+    drop(key, isWanted) {
+      endedLogs.set(logKeyText(key), true);
+      const actor = actors.ofLog(key);
+      // Katib deletes its own logs, but not what was under way then.
+      if (actor === undefined && sink.knowsTrialsByNameAlone) return;
+      deletions.drop(key, { after: actor?.drained(), isWanted });
+    },
     openTrials: () => plans.openPlans().length,
     async run(signal) {
       await openTrials.run(signal);

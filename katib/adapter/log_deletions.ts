@@ -18,10 +18,18 @@ export interface DeletionsOptions {
   readonly sinkMs: number;
 }
 
+/** Conditions of a deletion. */
+export interface DeletionConditions {
+  /** The deletion begins when this has settled. */
+  readonly after?: Promise<void> | undefined;
+  /** Whether the log is still to be deleted, asked before each try. */
+  readonly isWanted?: (() => boolean) | undefined;
+}
+
 /** Deletes logs in the background. */
 export interface Deletions {
   /** Deletes the log. Logs a warning if that fails. */
-  drop(key: LogKey): void;
+  drop(key: LogKey, conditions?: DeletionConditions): void;
   /** Aborts all deletions, and resolves when none is under way. */
   close(): Promise<void>;
 }
@@ -48,8 +56,12 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
     }, (signal) => sink.delete(key, signal));
   const deleteOnce = (key: LogKey) => semaphore.run(() => deleteInTime(key), closed.signal);
 
-  async function deleteLog(key: LogKey): Promise<void> {
-    for (let tries = 1; !closed.signal.aborted; tries++) {
+  async function deleteLog(
+    key: LogKey,
+    { after, isWanted = () => true }: DeletionConditions,
+  ): Promise<void> {
+    await after;
+    for (let tries = 1; !closed.signal.aborted && isWanted(); tries++) {
       try {
         return await deleteOnce(key);
       } catch (error) {
@@ -64,8 +76,8 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
   }
 
   return {
-    drop(key) {
-      const deletion = deleteLog(key).finally(() => running.delete(deletion));
+    drop(key, conditions = {}) {
+      const deletion = deleteLog(key, conditions).finally(() => running.delete(deletion));
       running.add(deletion);
     },
     async close() {

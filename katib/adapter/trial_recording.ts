@@ -15,6 +15,7 @@ import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservationSource } from "../api/source.ts";
 import type { ObservationSink } from "../log/sink.ts";
 import { createStopper } from "../stopping/stopper.ts";
+import { TRIALS_BY } from "../trials/cached_trial.ts";
 import { followJobSets, type JobSetChecks } from "../trials/job_set_checks.ts";
 import { createNotifier } from "../trials/notifier.ts";
 import { createPlanCache, type PlanCacheOptions } from "../trials/plan_cache.ts";
@@ -176,17 +177,22 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
 }
 
 /**
- * Deletes the logs of Trials that are gone, unless the sink knows trials by name alone: then Katib deletes
- * them. Returns a function that stops this.
+ * Ends the logs of Trials when their deletion begins, and again when they are gone. A sink that knows trials by
+ * name alone keeps the log if another Trial has the name. Returns a function that stops this.
  */
 export function followTrials(
-  trials: Pick<Informer<Trial>, "onChange">,
+  trials: Pick<Informer<Trial>, "onChange" | "byIndex">,
   sink: Pick<ObservationSink, "knowsTrialsByNameAlone">,
   drop: Adapter["drop"],
 ): () => void {
-  return trials.onChange(({ type, object: { metadata } }) => {
-    if (type !== "deleted" || sink.knowsTrialsByNameAlone) return;
+  return trials.onChange(({ type, object: { metadata }, old }) => {
+    const begins = metadata.deletionTimestamp !== undefined &&
+      old?.metadata.deletionTimestamp === undefined;
+    if (type !== "deleted" && !begins) return;
     const { namespace = "", name = "", uid = "" } = metadata;
-    drop({ kind: "trial", namespace, name, uid });
+    const hasNamesake = () =>
+      trials.byIndex(TRIALS_BY.name, name).some((it) => it.metadata.uid !== uid);
+    const isWanted = () => !sink.knowsTrialsByNameAlone || !hasNamesake();
+    drop({ kind: "trial", namespace, name, uid }, isWanted);
   });
 }

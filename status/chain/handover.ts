@@ -123,6 +123,7 @@ function echo({ chain, body }: Exchange): Record<string, unknown> {
 function answer(exchange: Exchange, acceptance: OwnerAnswer, warnings: readonly string[]): Outcome {
   if (!acceptance.ok) {
     const { reason, retryAfterMs } = acceptance;
+    if ("gone" in acceptance && acceptance.gone) return { why: "unknown_job" };
     return { why: "unavailable", reason, retryAfterMs };
   }
   const all = [...warnings, ...acceptance.warnings ?? []];

@@ -155,7 +155,11 @@ const answerSchema = z.union([
     warnings: z.array(z.string()).optional(),
     control: z.object({ stop: z.boolean(), reason: z.string(), message: z.string() }).optional(),
   }),
-  z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
+  z.object({
+    retryAfterMs: z.number().min(0),
+    reason: z.string(),
+    gone: z.boolean().optional(),
+  }),
   z.object({ refusal: z.enum(["not_owner", "older_transition"]) }),
 ]);
 

@@ -119,6 +119,25 @@ Deno.test("a value that is not a number is reported, and the worst value stops t
   }
 });
 
+Deno.test("a push for a trial that is being deleted is refused as one for a job that is gone", async () => {
+  const standalone = shared();
+  const { client } = standalone;
+  await startTrial(client, "going", GREATER);
+  const { token } = await podToken(client, "going");
+  assert.equal((await pushLoss(standalone, "going", token, "0.4")).status, 200);
+  const key = { namespace: "default", name: "going" };
+  const keep = (finalizers: string[] | null) =>
+    client.patch(KINDS.trial, key, { type: "merge", body: { metadata: { finalizers } } });
+  await keep(["example.com/clean-metrics-in-db"]);
+  await client.delete(KINDS.trial, key);
+  const refused = await until("a refusal", async () => {
+    const answer = await pushLoss(standalone, "going", token, "0.3");
+    return answer.status === 404 ? answer : undefined;
+  });
+  assert.equal(Object(refused.body).reason, "NotFound");
+  await keep(null);
+});
+
 Deno.test("while the observation log is down a trial's push gets 503, and its progress is shown", () =>
   withStandalone(async (standalone) => {
     const { client } = standalone;

@@ -111,6 +111,11 @@ function deriveTrialPlan(
   settings: PlanSettings,
 ): DerivedPlan {
   if (!comesByPush(trial, settings)) return NONE;
+  // Katib deletes the log before the Trial goes: rows that came later would stay.
+  if (trial.metadata.deletionTimestamp !== undefined) {
+    const why = `Trial "${trial.metadata.name}" is being deleted`;
+    return { decision: { kind: "gone", why }, notices: [] };
+  }
   const clash = nameClash(trial, settings.namesOnly ? namesakes : []);
   if (clash.loses) return refused("an older Trial has the same name", clash.notices);
   const notices = [...clash.notices];

@@ -49,5 +49,7 @@ export type PlanDecision =
   | { readonly kind: "none" }
   /** Nothing is recorded, since the job's claim to a Trial does not hold; an event has said so. */
   | { readonly kind: "refused"; readonly why: string }
+  /** Nothing is recorded any more, since the job's Trial is being deleted; its pushes are refused. */
+  | { readonly kind: "gone"; readonly why: string }
   /** Not known now, for example because a cache is behind: clients are asked to retry. */
   | { readonly kind: "unknown"; readonly why: string };

@@ -110,21 +110,67 @@ Deno.test("rows that the log will never take are told on the Trial", async () =>
   await running;
 });
 
-const sinks: Record<string, { knowsTrialsByNameAlone: boolean; dropped: number }> = {
-  "one of our own": { knowsTrialsByNameAlone: false, dropped: 1 },
-  "one that Katib cleans up": { knowsTrialsByNameAlone: true, dropped: 0 },
+const sinks: Record<
+  string,
+  { knowsTrialsByNameAlone: boolean; namesake?: boolean; wanted: boolean }
+> = {
+  "one of our own": { knowsTrialsByNameAlone: false, wanted: true },
+  "one of our own, with a namesake": {
+    knowsTrialsByNameAlone: false,
+    namesake: true,
+    wanted: true,
+  },
+  "one that Katib cleans up": { knowsTrialsByNameAlone: true, wanted: true },
+  "one that a namesake shares": { knowsTrialsByNameAlone: true, namesake: true, wanted: false },
 };
-for (const [sentence, { dropped, ...sink }] of Object.entries(sinks)) {
+for (const [sentence, { wanted, namesake = false, ...sink }] of Object.entries(sinks)) {
   Deno.test(`\`followTrials()\` deletes the logs of Trials that are gone where it should: ${sentence}`, async () => {
     const { cluster, trials } = partsWith(createMemorySink());
-    const keys: LogKey[] = [];
-    const stop = followTrials(trials, sink, (key) => void keys.push(key));
+    if (namesake) cluster.put(KINDS.trial, trial({}, { namespace: "other", uid: "uid-of-other" }));
+    const dropped: [LogKey, boolean | undefined][] = [];
+    const stop = followTrials(
+      trials,
+      sink,
+      (key, isWanted) => void dropped.push([key, isWanted?.()]),
+    );
     await cluster.client().delete(KINDS.trial, { namespace: "ml", name: "t1" });
-    assert.equal(keys.length, dropped);
     stop();
-    if (dropped === 1) {
-      assert.deepEqual(keys, [{ kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" }]);
-    }
+    const key = { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" };
+    assert.deepEqual(dropped, [[key, wanted]]);
+  });
+}
+
+for (const knowsTrialsByNameAlone of [true, false]) {
+  const whose = knowsTrialsByNameAlone ? "Katib's" : "one of our own";
+  Deno.test(`no row remains of a Trial that is deleted while its pod pushes: the log is ${whose}`, async () => {
+    const inner = createMemorySink();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => release = resolve);
+    const sink: ObservationSink = {
+      ...inner,
+      knowsTrialsByNameAlone,
+      append: (key, rows, signal) => held.then(() => inner.append(key, rows, signal)),
+    };
+    const { parts, cluster, clock } = partsWith(sink);
+    const adapter = createTrialRecording(parts).begin();
+    const over = new AbortController();
+    const running = adapter.run(over.signal);
+    const underWay = adapter.accept(push(1, "0.4"), never);
+    await settlePromises(50);
+    const deletionTimestamp = "2026-01-01T00:00:01Z";
+    cluster.put(KINDS.trial, trial({}, { deletionTimestamp, finalizers: ["clean-metrics-in-db"] }));
+    const key: LogKey = { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" };
+    // What Katib does.
+    await inner.delete(key, never);
+    const refused = await adapter.accept(push(2, "0.4"), never);
+    assert.ok(refused !== undefined && !refused.ok && refused.gone, JSON.stringify(refused));
+    release();
+    assert.equal((await underWay)?.ok, true);
+    await clock.advance(0);
+    assert.deepEqual(await inner.read(key, never), []);
+    over.abort();
+    await clock.advance(0);
+    await running;
   });
 }
 

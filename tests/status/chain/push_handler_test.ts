@@ -241,6 +241,13 @@ Deno.test("`createPushHandler()` answers 503 with Retry-After if the owner canno
   assert.deepEqual([status, headers["Retry-After"], body.message], [503, "3", "no owner"]);
 });
 
+Deno.test("`createPushHandler()` answers 404 if the owner says that the job is about to be deleted", async () => {
+  const answer = { gone: true, retryAfterMs: 1000, reason: "its Trial is being deleted" };
+  const { send } = handlerBench({ answer });
+  const { status, headers, body } = await send();
+  assert.deepEqual([status, headers["Retry-After"], body.reason], [404, undefined, "NotFound"]);
+});
+
 Deno.test("`createPushHandler()` answers 503 if the owner takes too long, and aborts its call", async () => {
   let told = false;
   const { send, clock } = handlerBench({

@@ -144,6 +144,7 @@ Deno.test("`decodeForwardAnswers()` reads answers and nothing else", () => {
     { ok: true },
     { ok: true, warnings: ["w"], control },
     { retryAfterMs: 5, reason: "r" },
+    { retryAfterMs: 5, reason: "r", gone: true },
     { refusal: "not_owner" },
     { refusal: "older_transition" },
   ];

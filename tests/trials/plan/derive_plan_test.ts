@@ -65,6 +65,15 @@ Deno.test("`derivePlan()` observes every recorded metric of a Trial without stra
   }
 });
 
+Deno.test("`derivePlan()` records nothing more of a Trial that is being deleted", () => {
+  const made = trial({}, { deletionTimestamp: "2026-01-01T00:00:01Z" });
+  const planned = derivePlan(view(made), SETTINGS);
+  deepEqual(planned, {
+    decision: { kind: "gone", why: 'Trial "t1" is being deleted' },
+    notices: [],
+  });
+});
+
 const owner = (more: Partial<OwnerRef>): TrainJob =>
   jobOf(trial(), {
     ownerReferences: [{
