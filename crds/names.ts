@@ -204,6 +204,14 @@ export const MANAGER = {
   admissionPolicy: "milepost-pod-ownership",
 } as const;
 
+/** Names that a standalone uses in a kubeconfig. */
+export const STANDALONE = {
+  /** The name of cluster, user and context. */
+  kubeconfigName: "milepost",
+  /** Extension of the context with the name of the context that was current before. */
+  previousContextExtension: "milepost/previous-context",
+} as const;
+
 /** Ports of the manager. */
 export const PORTS = {
   webhook: 9443,

@@ -7,7 +7,9 @@ export const standaloneSettings = z.strictObject({
   dataDir: path("folder", "in memory").describe("where everything is kept"),
   port: port(0).describe("port of the API server; 0 takes any free port"),
   statusPort: port(0).describe("port of the status endpoint"),
-  kubeconfig: path("file", "in the data folder").describe("where to write the kubeconfig"),
+  kubeconfig: path("file", "in the data folder").describe(
+    "kubeconfig to merge the context `milepost` into",
+  ),
   json: boolean(false).describe("print one line of JSON when ready"),
   logLevel: logLevel("warning"),
 });

@@ -19,7 +19,7 @@ import { type Kubelet, LogProblem, startKubelet } from "../../standalone/kubelet
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { installPrerequisites } from "./prerequisites.ts";
 import { takeDataFolder } from "./data_folder.ts";
-import { writeKubeconfig } from "./kubeconfig_file.ts";
+import { addToKubeconfig } from "./kubeconfig_file.ts";
 
 /** The one node. */
 const NODE_NAME = "milepost";
@@ -31,7 +31,7 @@ export interface ControlPlaneOptions {
   readonly dataDir?: string;
   /** 0: a port that is free. */
   readonly port: number;
-  /** File of the kubeconfig; in the data folder without it. */
+  /** Kubeconfig into which the control plane is merged while it runs; in the data folder without it. */
   readonly kubeconfig?: string;
   /** Whether pods are run. Default true. */
   readonly kubelet?: boolean;
@@ -153,11 +153,13 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const client = clientAs(api.adminToken);
   await installPrerequisites(client);
   const kubeconfig = options.kubeconfig ?? `${folder.path}/kubeconfig`;
-  await writeKubeconfig(kubeconfig, {
-    server: api.url,
-    caCertificate: api.caCertificate,
-    token: api.adminToken,
-  });
+  cleanup.defer(
+    await addToKubeconfig(kubeconfig, {
+      server: api.url,
+      caCertificate: api.caCertificate,
+      token: api.adminToken,
+    }),
+  );
 
   const loops = new AbortController();
   const running: Promise<void>[] = [];

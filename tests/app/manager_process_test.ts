@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { installPrerequisites } from "../../app/standalone/prerequisites.ts";
-import { writeKubeconfig } from "../../app/standalone/kubeconfig_file.ts";
+import { addToKubeconfig } from "../../app/standalone/kubeconfig_file.ts";
 import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../../crds/names.ts";
@@ -202,7 +202,7 @@ Deno.test("a manager waits for an unreachable API server, and can be stopped whi
     const kubeconfig = `${folder}/kubeconfig`;
     const server = `https://127.0.0.1:${freePort()}`;
     const { certificate: caCertificate } = await createAuthority(Date.now());
-    await writeKubeconfig(kubeconfig, { server, caCertificate, token: "none" });
+    await addToKubeconfig(kubeconfig, { server, caCertificate, token: "none" });
     const manager = await startManagerProcess({ kubeconfig, name: "alone" });
     assert.match((await manager.readyz()).text, /certificates/);
     await until("it says so", () => /cannot reach the API server/.test(manager.log()));

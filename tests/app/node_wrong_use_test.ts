@@ -1,6 +1,6 @@
 /** Tests of `milepost node` with wrong arguments: one clear line and exit code 2, before it does anything. */
 import assert from "node:assert/strict";
-import { kubeconfigYaml } from "../../app/standalone/kubeconfig_file.ts";
+import { withStandalone } from "../../app/standalone/kubeconfig_merge.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { createAuthority } from "../cluster/control_plane/certificates.ts";
 import { milepost } from "../support/milepost_process.ts";
@@ -50,7 +50,7 @@ Deno.test("milepost node says in one line what is wrong", async (t) => {
       await Deno.writeTextFile(`${folder}/${name}.key`, key);
     }
     const server = "https://127.0.0.1:1";
-    const yaml = kubeconfigYaml({ server, caCertificate: authority.cert, token: "none" });
+    const yaml = withStandalone("", { server, caCertificate: authority.cert, token: "none" });
     await Deno.writeTextFile(`${folder}/kubeconfig`, yaml);
     const place = { folder, taken: taken.addr.port };
     for (const [sentence, { args, want }] of Object.entries(cases)) {

@@ -63,6 +63,14 @@ Deno.test("standalone killed with -9 keeps every acknowledged write, and its job
   await inFolder(async (folder) => {
     const data = `${folder}/data`;
     const args = ["--data-dir", data, "--kubeconfig", `${folder}/config`];
+    const others = {
+      kind: "Config",
+      clusters: [],
+      users: [],
+      contexts: [{ name: "prod", context: { cluster: "prod", user: "prod" } }],
+      "current-context": "prod",
+    };
+    await Deno.writeTextFile(`${folder}/config`, JSON.stringify(others));
     const first = await startStandaloneProcess(args);
     const written: string[] = [];
     {
@@ -111,6 +119,8 @@ Deno.test("standalone killed with -9 keeps every acknowledged write, and its job
     } finally {
       assert.equal(await second.stop(), 0, second.log());
     }
+    const left: unknown = parseYaml(await Deno.readTextFile(`${folder}/config`));
+    assert.deepEqual(left, { apiVersion: "v1", ...others });
     assert.deepEqual(await processesThatMention(data), new Map());
   });
 });
@@ -132,6 +142,10 @@ Deno.test("standalone reports a folder in use, and names the flag of a port that
           new RegExp(`--status-port.*${status}|:${status}`),
         ],
         [["--data-dir", process.ready.kubeconfig], /--data-dir/],
+        [
+          ["--kubeconfig", process.ready.kubeconfig],
+          /the standalone at \S+ uses it; choose another/,
+        ],
       ];
       for (const [args, want] of cases) {
         const { code, stderr } = await milepost(["standalone", ...args]);
