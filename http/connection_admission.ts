@@ -14,8 +14,10 @@ export interface AdmissionOptions {
   readonly limits: ConnectionLimits;
   /** Default: no peer is refused. */
   readonly refuses?: RefusePeer | undefined;
+  /** Returns whether a connection within the limits is admitted. Default: each is. */
+  readonly admits?: (peer: string) => boolean;
   /** Called with each connection that is admitted, before the server has it. */
-  readonly onAdmit?: (socket: Socket, nowMs: number) => void;
+  readonly onAdmit?: (socket: Socket, peer: string, nowMs: number) => void;
 }
 
 /** Connections that were admitted. */
@@ -29,7 +31,7 @@ export interface AdmittedConnections {
  * before the server sees it, which costs a fifth of a connection, and a thirtieth of a handshake.
  */
 export function admitConnections(server: Server, options: AdmissionOptions): AdmittedConnections {
-  const { clock, limits, refuses, onAdmit } = options;
+  const { clock, limits, refuses, admits, onAdmit } = options;
   const guard = createPeerGuard(limits);
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
@@ -37,8 +39,12 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     const peer = peerKey(socket.remoteAddress ?? "");
     const nowMs = clock.monotonic();
     if (refuses?.(peer, nowMs) || !guard.admit(peer, nowMs)) return void socket.destroy();
+    if (admits?.(peer) === false) {
+      guard.release(peer);
+      return void socket.destroy();
+    }
     socket.once("close", () => guard.release(peer));
-    onAdmit?.(socket, nowMs);
+    onAdmit?.(socket, peer, nowMs);
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   });
   return { open: guard.open };

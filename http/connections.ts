@@ -5,6 +5,7 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kube/clock.ts";
 import { admitConnections, type RefusePeer } from "./connection_admission.ts";
+import { createFairShare } from "./limits/fair_share.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 
 /** Options of {@link guardConnections}. */
@@ -12,6 +13,8 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly limits: ServerLimits;
   readonly refuses?: RefusePeer | undefined;
+  /** Called at each check of the times. */
+  readonly onCheck?: (nowMs: number) => void;
 }
 
 /** The connections that are open. */
@@ -41,6 +44,7 @@ const BROKEN_MS = 1000;
 
 interface Connection {
   readonly socket: Socket;
+  readonly peer: string;
   /** Whether a whole header came. */
   heard: boolean;
   /** Requests without a response. */
@@ -66,12 +70,13 @@ function idOf(socket: Duplex): string {
 /** Counts connections from now on, and closes those that send no whole header in time. */
 export function guardConnections(
   server: HttpServer | HttpsServer,
-  { clock, limits, refuses }: ConnectionOptions,
+  { clock, limits, refuses, onCheck }: ConnectionOptions,
 ): Connections {
   const { headerMs, idleMs, checkEveryMs } = limits;
   const connections = new Map<string, Connection>();
   /** Saves the making of an id for each request. */
   const bySocket = new WeakMap<Duplex, Connection>();
+  const silent = createFairShare(limits.connections.silent);
   const stopped = new AbortController();
 
   function find(socket: Duplex): Connection | undefined {
@@ -82,10 +87,16 @@ export function guardConnections(
     return found;
   }
 
-  function onAdmit(socket: Socket, nowMs: number): void {
+  function hear(connection: Connection): void {
+    if (!connection.heard) silent.give(connection.peer, 1);
+    connection.heard = true;
+  }
+
+  function onAdmit(socket: Socket, peer: string, nowMs: number): void {
     const id = idOf(socket);
     const connection: Connection = {
       socket,
+      peer,
       heard: false,
       inHand: 0,
       restsSinceMs: nowMs,
@@ -93,6 +104,7 @@ export function guardConnections(
     };
     connections.set(id, connection);
     socket.once("close", () => {
+      hear(connection);
       if (connections.get(id) === connection) connections.delete(id);
     });
   }
@@ -100,13 +112,14 @@ export function guardConnections(
     clock,
     limits: limits.connections,
     refuses,
+    admits: (peer) => silent.take(peer, 1),
     onAdmit,
   });
 
   server.on("request", (message: IncomingMessage, response: ServerResponse) => {
     const connection = find(message.socket);
     if (connection === undefined) return;
-    connection.heard = true;
+    hear(connection);
     connection.inHand += 1;
     connection.newest = { message, response };
     connection.bytesThen = connection.socket.bytesRead;
@@ -134,6 +147,7 @@ export function guardConnections(
     for (const connection of connections.values()) {
       if (isOverdue(connection, nowMs)) connection.socket.destroy();
     }
+    onCheck?.(nowMs);
   }
 
   async function supervise(): Promise<void> {

@@ -54,6 +54,14 @@ export function refuseRaw(socket: Duplex, response: HttpResponse, phrase: string
   socket.end(rawResponse(response, phrase), () => socket.destroy());
 }
 
+/** Code of the runtime's error for a request that comes too slowly. */
+const TOO_SLOW = "ERR_HTTP_REQUEST_TIMEOUT";
+
+/** Returns the error for a request that comes too slowly, as the runtime's own would be. */
+export function tooSlow(): Error & { readonly code: string } {
+  return Object.assign(new Error("the body comes too slowly"), { code: TOO_SLOW });
+}
+
 /** Refuses a request that is not HTTP, or comes too slowly. */
 export function refuseFault(socket: Duplex, error: Error & { code?: string }): void {
   if (error.code === "HPE_HEADER_OVERFLOW") {
@@ -64,7 +72,7 @@ export function refuseFault(socket: Duplex, error: Error & { code?: string }): v
     });
     return refuseRaw(socket, response, "Request Header Fields Too Large");
   }
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+  if (error.code === TOO_SLOW) {
     const response = failureResponse({
       code: 408,
       reason: "Timeout",

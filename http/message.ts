@@ -18,7 +18,8 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /**
    * Reads the body. Returns undefined if it is longer than `maxBytes`; the server discards the rest.
-   * Throws {@link ClientGoneError} if the client goes away.
+   * Throws a {@link ClientGoneError} if the client goes away, and an {@link OverloadedError} if the server
+   * holds too many bytes of bodies.
    */
   readBody(maxBytes: number): Promise<Uint8Array | undefined>;
 }
@@ -28,6 +29,14 @@ export class ClientGoneError extends Error {
   constructor(options?: { cause?: unknown }) {
     super("the client went away before it had sent the whole request", options);
     this.name = "ClientGoneError";
+  }
+}
+
+/** Error for a body that is not read, because the server holds too many bytes of others, or of that peer. */
+export class OverloadedError extends Error {
+  constructor() {
+    super("too many requests arrive at once: try again soon");
+    this.name = "OverloadedError";
   }
 }
 

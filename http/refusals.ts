@@ -1,5 +1,8 @@
 /** Refusals as Kubernetes clients read them: responses with a `metav1.Status`. */
-import type { HttpResponse } from "./message.ts";
+import type { HttpResponse, OverloadedError } from "./message.ts";
+
+/** Time after which a client may try again when the server holds too many bytes, in milliseconds. */
+export const OVERLOADED_MS = 1000;
 
 /** Description of a failure. */
 export interface FailureShape {
@@ -93,6 +96,11 @@ export const unavailable = (message: string): FailureShape => ({
   reason: "ServiceUnavailable",
   message,
 });
+
+/** Returns the response to a request whose body the server has no room for. */
+export function overloadedResponse({ message }: OverloadedError): HttpResponse {
+  return failureResponse(unavailable(message), { headers: retryAfter(OVERLOADED_MS) });
+}
 
 /** Labels of metrics for responses: the reason of the Status in lower case, or `accepted`. */
 export type RequestResult =

@@ -6,10 +6,19 @@ import { ClientGoneError } from "./message.ts";
 /** Time for which the rest of a body is discarded before the connection is closed, in milliseconds. */
 const DISCARD_MS = 1000;
 
-/** Reads a body. Returns undefined, and keeps the connection, if it is longer than `maxBytes`. */
+/** Returns a part of a body for keeping: a copy if it would keep a much larger buffer from being freed. */
+function kept(part: Uint8Array): Uint8Array {
+  return part.buffer.byteLength > 2 * part.length + 1024 ? new Uint8Array(part) : part;
+}
+
+/**
+ * Reads a body. Returns undefined, and keeps the connection, if it is longer than `maxBytes`. `onPart` is
+ * called with the length of each part before that is kept; if it throws, the promise rejects.
+ */
 export function readBounded(
   message: IncomingMessage,
   maxBytes: number,
+  onPart: (bytes: number) => void = () => {},
 ): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
     let chunks: Uint8Array[] = [];
@@ -24,8 +33,14 @@ export function readBounded(
     };
     message.on("data", (chunk: Uint8Array) => {
       length += chunk.length;
-      if (length > maxBytes) finish(() => resolve(undefined));
-      else if (!done) chunks.push(chunk);
+      if (length > maxBytes) return finish(() => resolve(undefined));
+      if (done) return;
+      try {
+        onPart(chunk.length);
+        chunks.push(kept(chunk));
+      } catch (error) {
+        finish(() => reject(error));
+      }
     });
     message.on("end", () => {
       finish(() => resolve(chunks.length === 1 ? chunks[0] : join(chunks, length)));

@@ -10,17 +10,21 @@ import { createServer as createTlsServer, type Server as HttpsServer } from "nod
 import type { Duplex } from "node:stream";
 import type { SecureVersion, TLSSocket } from "node:tls";
 import { getLogger } from "@logtape/logtape";
+import { SERVING_LIMITS } from "../crds/names.ts";
 import type { Clock } from "../kube/clock.ts";
 import { messageOf } from "../kube/errors.ts";
 import type { RefusePeer } from "./connection_admission.ts";
 import { guardConnections } from "./connections.ts";
+import { createHeldBodies } from "./held_bodies.ts";
+import { createFairShare, type FairShare } from "./limits/fair_share.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 import { closeWithin, listen, type ListenAddress } from "./listening.ts";
-import { doubtOf, refuseFault, refuseRaw } from "./malformed_requests.ts";
-import type { HttpHandler, HttpResponse } from "./message.ts";
+import { doubtOf, refuseFault, refuseRaw, tooSlow } from "./malformed_requests.ts";
+import { type HttpHandler, type HttpResponse, OverloadedError } from "./message.ts";
 import {
   failureResponse,
   INTERNAL_ERROR,
+  overloadedResponse,
   retryAfter,
   unavailable,
   WRONG_METHOD,
@@ -47,6 +51,8 @@ export interface ServerOptions extends ListenAddress {
   readonly handle: HttpHandler;
   readonly clock: Clock;
   readonly limits: ServerLimits;
+  /** Budget of the bytes of bodies, which servers may share. Default: one of this server's own. */
+  readonly bodyBudget?: FairShare;
   /** Default: no peer is refused. */
   readonly refuses?: RefusePeer | undefined;
   /** Returns whether a client may go on after its handshake. Default: every client may. */
@@ -125,16 +131,24 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const log = getLogger(["milepost", "http"]).with({ server: name });
   const closing = new AbortController();
   const server = createRuntimeServer(options);
-  const connections = guardConnections(server, { clock, limits, refuses });
+  const { bodyBudget = createFairShare(SERVING_LIMITS.bodyBytes) } = options;
+  const bodies = createHeldBodies(bodyBudget, limits.body);
+  const requestServer = { closing: closing.signal, bodies, clock };
+  const connections = guardConnections(server, {
+    clock,
+    limits,
+    refuses,
+    onCheck: (nowMs) => {
+      for (const { socket } of bodies.slow(nowMs)) server.emit("clientError", tooSlow(), socket);
+    },
+  });
 
-  async function responseTo(
-    message: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<HttpResponse> {
+  async function responseTo(request: ServerRequest): Promise<HttpResponse> {
     if (options.refusesWhileClosing && closing.signal.aborted) return SHUTTING_DOWN;
     try {
-      return await handle(new ServerRequest(message, response, closing.signal));
+      return await handle(request);
     } catch (error) {
+      if (error instanceof OverloadedError) return overloadedResponse(error);
       log.error("a request could not be answered", { problem: messageOf(error) });
       return failureResponse(INTERNAL_ERROR);
     }
@@ -149,7 +163,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       send(response, badRequest(400, doubt), true);
       return await discardRest(message, clock);
     }
-    const answer = await responseTo(message, response);
+    const request = new ServerRequest(message, response, requestServer);
+    const answer = await responseTo(request);
+    request.release();
     const { status, headers, stream } = answer;
     if (stream === undefined) send(response, answer, closing.signal.aborted);
     else await serveStream(response, { status, headers, write: stream });

@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type PeerCertificate, TLSSocket } from "node:tls";
 import { valuesOf } from "./malformed_requests.ts";
 import type { HttpRequest } from "./message.ts";
-import { readBounded } from "./request_body.ts";
+import type { Clock } from "../kube/clock.ts";
+import type { HeldBodies, HeldBody } from "./held_bodies.ts";
+import { peerKey } from "./limits/peer_key.ts";
 import type { ClientCertificate } from "./tls.ts";
 
 function list(value: string | readonly string[] | undefined): readonly string[] {
@@ -22,16 +24,24 @@ export function clientCertificateOf(socket: unknown): ClientCertificate | undefi
   };
 }
 
+/** Parts of a server that its requests use. */
+export interface RequestServer {
+  readonly closing: AbortSignal;
+  readonly bodies: HeldBodies;
+  readonly clock: Clock;
+}
+
 /** A request of a server; a class, since there are thousands a second. */
 export class ServerRequest implements HttpRequest {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #closing: AbortSignal;
+  readonly #server: RequestServer;
+  #body?: HeldBody;
 
-  constructor(message: IncomingMessage, response: ServerResponse, closing: AbortSignal) {
+  constructor(message: IncomingMessage, response: ServerResponse, server: RequestServer) {
     this.#message = message;
     this.#response = response;
-    this.#closing = closing;
+    this.#server = server;
   }
 
   get method(): string {
@@ -57,12 +67,13 @@ export class ServerRequest implements HttpRequest {
   signal(): AbortSignal {
     const gone = new AbortController();
     const abort = () => gone.abort();
-    this.#closing.addEventListener("abort", abort, { once: true });
+    const { closing } = this.#server;
+    closing.addEventListener("abort", abort, { once: true });
     this.#response.once("close", () => {
-      this.#closing.removeEventListener("abort", abort);
+      closing.removeEventListener("abort", abort);
       abort();
     });
-    if (this.#closing.aborted || this.#response.destroyed) abort();
+    if (closing.aborted || this.#response.destroyed) abort();
     return gone.signal;
   }
 
@@ -77,6 +88,13 @@ export class ServerRequest implements HttpRequest {
   }
 
   readBody(maxBytes: number): Promise<Uint8Array | undefined> {
-    return readBounded(this.#message, maxBytes);
+    const { bodies, clock } = this.#server;
+    this.#body = bodies.hold(this.#message, peerKey(this.peer), clock.monotonic());
+    return this.#body.read(maxBytes);
+  }
+
+  /** Gives back what its body holds of the server's budget; called once, when it is answered. */
+  release(): void {
+    if (this.#body !== undefined) this.#server.bodies.release(this.#body);
   }
 }

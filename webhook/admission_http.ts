@@ -14,8 +14,9 @@ import {
   type HttpHandler,
   type HttpRequest,
   type HttpResponse,
+  OverloadedError,
 } from "../http/message.ts";
-import { failureResponse, notFound, WRONG_METHOD } from "../http/refusals.ts";
+import { failureResponse, notFound, overloadedResponse, WRONG_METHOD } from "../http/refusals.ts";
 import type { Clock } from "../kube/clock.ts";
 import { type AdmissionHandler, decodeReview, encodeReview } from "./admission_review.ts";
 import { exceededBound, type JsonBounds } from "./json_bounds.ts";
@@ -148,6 +149,7 @@ export function createAdmissionHttp(
     try {
       return await respond(request);
     } catch (error) {
+      if (error instanceof OverloadedError) return overloadedResponse(error);
       const level = error instanceof ClientGoneError ? "debug" : "error";
       log[level]("admission request failed", { path: request.url, error });
       return failure(500, "InternalError", "the webhook could not decide; its log says why");

@@ -1,6 +1,7 @@
 /** Parts of every replica, built from its settings; nothing runs yet. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
+import { EVENT_REASONS, MANAGER, SERVING_LIMITS } from "../../crds/names.ts";
+import { createFairShare } from "../../http/limits/fair_share.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createEventRecorder, type EventRecorder } from "../../kube/events.ts";
@@ -165,6 +166,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     leadership,
     certificates,
     recording,
+    bodyBudget: createFairShare(SERVING_LIMITS.bodyBytes),
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
     owned: createOwnedState({
       client,

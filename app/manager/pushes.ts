@@ -39,7 +39,7 @@ export interface PushServing {
 export interface PushServingOptions
   extends
     Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics">,
-    Pick<ManagerParts, "caches" | "certificates" | "leadership" | "owned"> {
+    Pick<ManagerParts, "caches" | "certificates" | "leadership" | "owned" | "bodyBudget"> {
   /** Returns the observation logs of the term that runs here; undefined if none does. */
   readonly observations: () => ObservationSource | undefined;
   /** Host under which other replicas reach this one. */
@@ -164,7 +164,12 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
   cleanup.defer(() => api.close());
-  const server = await serveStatus({ configuration, certificates, clock }, {
+  const server = await serveStatus({
+    configuration,
+    certificates,
+    clock,
+    bodyBudget: options.bodyBudget,
+  }, {
     handler: byPath(api, endpoint.handler),
     refuses: endpoint.peers.refuseConnection,
   });

@@ -1,5 +1,6 @@
 /** The manager's TLS servers, with certificates that swap without a dropped connection. */
 import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
+import type { FairShare } from "../../http/limits/fair_share.ts";
 import { type Server, type ServerOptions, startServer } from "../../http/server.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
@@ -19,14 +20,17 @@ export interface ServingParts {
   >;
   readonly certificates: CertificateManager;
   readonly clock: Clock;
+  /** Budget of the bytes of bodies, which both servers share. */
+  readonly bodyBudget: FairShare;
 }
 
 /** Starts a server that takes new certificates as they come. */
 async function serve(
-  { configuration: { bindAddress: hostname }, certificates, clock }: ServingParts,
-  options: Omit<ServerOptions, "hostname" | "tls" | "clock">,
+  { configuration: { bindAddress: hostname }, certificates, clock, bodyBudget }: ServingParts,
+  options: Omit<ServerOptions, "hostname" | "tls" | "clock" | "bodyBudget">,
 ): Promise<Server> {
-  const server = await startServer({ ...options, hostname, clock, tls: certificates.current() });
+  const tls = certificates.current();
+  const server = await startServer({ ...options, hostname, clock, tls, bodyBudget });
   const stop = certificates.onChange(() => server.updateTls(certificates.current()));
   return {
     ...server,

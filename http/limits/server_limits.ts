@@ -9,8 +9,20 @@ export interface ConnectionLimits {
   readonly perPeer: number;
   /** New connections of one peer address; of its /64 of IPv6, four times as many. */
   readonly newPerPeer: BucketLimits;
+  /**
+   * Connections that have not sent a whole header yet: each costs some 50 kB with TLS. One peer may have
+   * as many as are left for others.
+   */
+  readonly silent: number;
   /** Peers that are remembered. */
   readonly maxPeers: number;
+}
+
+/** Least rate at which a body may arrive. */
+export interface BodyRate {
+  /** Time before the rate counts, in milliseconds. */
+  readonly graceMs: number;
+  readonly bytesPerSecond: number;
 }
 
 /** Bounds of a server; all times in milliseconds. */
@@ -19,6 +31,7 @@ export interface ServerLimits {
   readonly headerMs: number;
   /** From the first byte of a request to its last. */
   readonly requestMs: number;
+  readonly body: BodyRate;
   /** Between two requests of a connection, the header of the second one apart. */
   readonly idleMs: number;
   /** Interval at which the times of connections are checked. */
@@ -35,6 +48,7 @@ export interface ServerLimits {
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   headerMs: 10_000,
   requestMs: 15_000,
+  body: { graceMs: 3_000, bytesPerSecond: 32_768 },
   idleMs: 75_000,
   checkEveryMs: 1000,
   headerBytes: 16_384,
@@ -42,6 +56,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
     total: 20_000,
     perPeer: 2000,
     newPerPeer: { ratePerSecond: 2000, burst: 4000 },
+    silent: 2_000,
     maxPeers: 50_000,
   },
 };

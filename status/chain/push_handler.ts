@@ -4,10 +4,15 @@ import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
-import type { RequestResult } from "../../http/refusals.ts";
+import { OVERLOADED_MS, type RequestResult } from "../../http/refusals.ts";
 import { type Refusal, refusalResponse, resultOf } from "./answer.ts";
 import { type AcceptPush, type Exchange, type PushOrigin, required } from "./exchange.ts";
-import { ClientGoneError, type HttpHandler, type HttpResponse } from "../../http/message.ts";
+import {
+  ClientGoneError,
+  type HttpHandler,
+  type HttpResponse,
+  OverloadedError,
+} from "../../http/message.ts";
 import { createBearerReader } from "../../http/callers/bearer.ts";
 import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Ownership } from "../ownership/ownership.ts";
@@ -126,6 +131,9 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     if (error instanceof ClientGoneError) {
       log.debug("a client went away before its request was read", job);
       return NOT_CHECKED;
+    }
+    if (error instanceof OverloadedError) {
+      return { why: "unavailable", reason: error.message, retryAfterMs: OVERLOADED_MS };
     }
     if (!(error instanceof KubeError || error instanceof TransportError)) {
       log.error("a request could not be handled", { ...job, error });

@@ -167,3 +167,31 @@ Deno.test("`startServer()` has room for other peers if one holds all the connect
   await server.close(5000);
   await bench.reviews.close();
 });
+
+Deno.test("`startServer()` has room for other peers if one keeps all the silent connections of its share", async () => {
+  const bench = hostileBench();
+  const server = await startTestServer({
+    tls: TLS,
+    handle: bench.handle,
+    connections: { silent: 20 },
+  });
+  const target = { port: server.port, localAddress: "127.0.0.9" };
+  const slow = await Promise.all(
+    Array.from({ length: 60 }, () => slowClient(target, "half a header", KEPT)),
+  );
+  await until("no more than its share", () => server.connections() === 10, DEADLINE);
+  const kept: TLSSocket[] = [];
+  for (let client = 0; client < 15; client++) {
+    const socket = dial({ port: server.port });
+    const answered = new Promise((resolve) => socket.once("data", resolve));
+    socket.once("secureConnect", () => socket.write(KEPT));
+    await answered;
+    kept.push(socket);
+  }
+  assert.equal(server.connections(), 25, "connections that have been heard do not count");
+  for (const socket of kept) socket.destroy();
+  for (const client of slow) client.destroy();
+  await Promise.all(slow.map(({ closed }) => closed));
+  await server.close(5000);
+  await bench.reviews.close();
+});

@@ -7,7 +7,7 @@ import {
   type AdmissionHandlers,
   createAdmissionHttp,
 } from "../../webhook/admission_http.ts";
-import type { HttpResponse } from "../../http/message.ts";
+import { type HttpResponse, OverloadedError } from "../../http/message.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
 import { admissionOptions, admissionRequest, manualClock, review, trainJob } from "./builders.ts";
 
@@ -143,4 +143,12 @@ Deno.test("`createAdmissionHttp()` gives up on a slow handler and aborts it", as
   assert.equal((await answering).status, 504);
   assert.ok(aborted);
   released.resolve(undefined);
+});
+
+Deno.test("`createAdmissionHttp()` asks to try again if there is no room for the body", async () => {
+  const handle = createAdmissionHttp(createAdmissionHandlers(admissionOptions()), manualClock());
+  const request = admissionRequest({ url: PATH, body: [JSON.stringify(review(trainJob()))] });
+  const full = () => Promise.reject(new OverloadedError());
+  const { status, headers } = await handle({ ...request, readBody: full });
+  assert.deepEqual([status, headers["Retry-After"]], [503, "1"]);
 });

@@ -140,6 +140,7 @@ Deno.test("`createPeerGuard()` counts connections in all, by peer, and new ones"
     total: 3,
     perPeer: 2,
     newPerPeer: { ratePerSecond: 1, burst: 4 },
+    silent: 100,
     maxPeers: 10,
   });
   assert(guard.admit("a", 0));
@@ -168,6 +169,7 @@ Deno.test("`createPeerGuard()` leaves room to the neighbours of an IPv6 peer, wi
     total: 100,
     perPeer: 2,
     newPerPeer: { ratePerSecond: 1, burst: 3 },
+    silent: 100,
     maxPeers: 10,
   });
   const admitted = (host: number) => [1, 2, 3].filter(() => guard.admit(neighbour(host), 0)).length;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import fc from "fast-check";
-import { ClientGoneError } from "../../../http/message.ts";
+import { ClientGoneError, OverloadedError } from "../../../http/message.ts";
 import { TransportError } from "../../../kube/errors.ts";
 import { createChains } from "../../../status/chain/stages.ts";
 import { logged } from "../../support/logged.ts";
@@ -548,6 +548,17 @@ Deno.test("`createPushHandler()` does not mistake a client that left for an outa
   assert.deepEqual(results, ["serviceunavailable"]);
   const [first] = records.map(({ level, rawMessage }) => `${level}: ${String(rawMessage)}`);
   assert.equal(first, "debug: a client went away before its request was read");
+});
+
+Deno.test("`createPushHandler()` asks to try again if there is no room for the body", async () => {
+  const { handle, results } = handlerBench();
+  const records = await logged(async () => {
+    const full = () => Promise.reject(new OverloadedError());
+    const { status, headers } = await handle({ ...request(), readBody: full });
+    assert.deepEqual([status, headers["Retry-After"]], [503, "1"]);
+  });
+  assert.deepEqual(results, ["serviceunavailable"]);
+  assert.deepEqual(records.filter(({ level }) => level === "error" || level === "warning"), []);
 });
 
 Deno.test("`createPushHandler()` never logs a token", async () => {
