@@ -15,8 +15,10 @@ const FILE_OF_MANAGER = [
 ] as const;
 
 /** Adds a command with its flags. */
-function addCommand(root: Command, { name, description, settings, run }: CommandEntry): void {
+function addCommand(root: Command, entry: CommandEntry): void {
+  const { name, description, settings, argument, run } = entry;
   const command = root.command(name).description(description);
+  if (argument !== undefined) command.argument(`<${argument}>`);
   if (name === "manager") command.option(...FILE_OF_MANAGER);
   const entries = settingEntries(settings, name);
   for (const { usage, description, default: otherwise } of entries) {
@@ -31,7 +33,12 @@ function addCommand(root: Command, { name, description, settings, run }: Command
   }
   command.exitOverride().configureOutput({ outputError: () => {}, writeErr: () => {} })
     .allowExcessArguments(false)
-    .action(async (flags) => await run({ flags, environment: Deno.env.toObject() }));
+    .action(async (...given) => {
+      const flags = command.opts();
+      const [first] = given;
+      const argument = typeof first === "string" ? { argument: first } : {};
+      await run({ flags, environment: Deno.env.toObject(), ...argument });
+    });
 }
 
 /** All commands with their options. */

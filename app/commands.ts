@@ -15,6 +15,7 @@ import {
 } from "./configuration/command_settings.ts";
 import { readSettings, type SettingSources } from "./configuration/setting_sources.ts";
 import { settings as managerSettings } from "./configuration/settings.ts";
+import { EXAMPLE_PROGRAMS, runExampleProgram } from "./example/programs.ts";
 import { startLogging, stopLogging } from "./logging.ts";
 import { addressText } from "./manager/replica.ts";
 import { giveUpPermissions } from "./permissions.ts";
@@ -34,7 +35,7 @@ function print(text: string): void {
 }
 
 /** `milepost manager`: runs until it is stopped. */
-async function runManager({ flags }: Pick<SettingSources, "flags">): Promise<void> {
+async function runManager({ flags }: Given): Promise<void> {
   const { runManagerUntilStopped } = await import("./manager/run_manager.ts");
   await runManagerUntilStopped(flags);
 }
@@ -139,12 +140,24 @@ function runVersion(): Promise<void> {
   return Promise.resolve();
 }
 
+/** `milepost example`: one of the programs that the examples run in pods. */
+async function runExample({ argument = "" }: Given): Promise<void> {
+  await runExampleProgram(argument);
+}
+
+/** What a command was given. */
+export interface Given extends Pick<SettingSources, "flags" | "environment"> {
+  readonly argument?: string;
+}
+
 /** A command. */
 export interface CommandEntry {
   readonly name: string;
   readonly description: string;
   readonly settings: z.ZodObject;
-  run(sources: Pick<SettingSources, "flags" | "environment">): Promise<void>;
+  /** Name of the argument, which must be given. */
+  readonly argument?: string;
+  run(given: Given): Promise<void>;
 }
 
 function entryOf<S extends z.ZodObject>(
@@ -153,9 +166,9 @@ function entryOf<S extends z.ZodObject>(
   settings: S,
   run: (values: z.infer<S>) => Promise<void>,
 ): CommandEntry {
-  const read = (sources: Pick<SettingSources, "flags" | "environment">) =>
-    readSettings(settings, { command: name, ...sources });
-  return { name, description, settings, run: async (sources) => await run(read(sources)) };
+  const read = ({ flags, environment }: Given) =>
+    readSettings(settings, { command: name, flags, environment });
+  return { name, description, settings, run: async (given) => await run(read(given)) };
 }
 
 /** All commands, in the order in which `--help` shows them. */
@@ -191,6 +204,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     runDemo,
   ),
   entryOf("crds", "print the CustomResourceDefinitions", crdsSettings, runCrds),
+  {
+    name: "example",
+    description: `run a program of the examples: ${EXAMPLE_PROGRAMS.join(", ")}`,
+    settings: z.strictObject({}),
+    argument: "name",
+    run: runExample,
+  },
   entryOf(
     "version",
     "print the version, and the API versions that are served",

@@ -14,24 +14,18 @@ import softmax from "../../examples/jobs/softmax.yaml" with { type: "text" };
 import runtime from "../../examples/runtime.yaml" with { type: "text" };
 import images from "../../examples/training/digits.txt" with { type: "text" };
 import pythonProgram from "../../examples/training/train.py" with { type: "text" };
-import denoNodes from "../../examples/training/nodes.ts" with { type: "text" };
-import denoReport from "../../examples/training/report.ts" with { type: "text" };
-import denoProgram from "../../examples/training/train.ts" with { type: "text" };
 import pythonReport from "../../examples/training/report.py" with { type: "text" };
 
 /** Name of the ConfigMap that the runtime mounts, as in `examples/kustomization.yaml`. */
 const PROGRAM = "digits-training";
 const PROGRAM_FILES = {
-  "train.ts": denoProgram,
-  "nodes.ts": denoNodes,
-  "report.ts": denoReport,
   "train.py": pythonProgram,
   "report.py": pythonReport,
   "digits.txt": images,
 };
 const JOBS: Readonly<Record<string, string>> = { failing, paused, python, softmax };
 
-/** The training program and its data set, as `kubectl apply -k examples` makes them. */
+/** The training program in Python and its data set, as `kubectl apply -k examples` makes them. */
 export function trainingProgram(namespace: string): ConfigMap {
   return {
     apiVersion: "v1",

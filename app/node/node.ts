@@ -11,6 +11,7 @@ import type { Server } from "../../http/server.ts";
 import { startLogServer } from "../../standalone/kubelet/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { selfSignedCertificate } from "../../standalone/kubelet/self_signed_certificate.ts";
+import { provideCommand } from "../executable.ts";
 import { readFlagFile } from "../flag_file.ts";
 
 /** How to start. */
@@ -88,6 +89,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     hostIP,
     endpointPort: logs.port,
     events,
+    provideCommand,
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
   });
   const loops = new AbortController();

@@ -17,6 +17,7 @@ import { StatusError } from "../../standalone/apiserver/objects/status_error.ts"
 import { createJobController, jobPodIndexes } from "../../standalone/jobs/job_controller.ts";
 import { type Kubelet, LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
+import { provideCommand } from "../executable.ts";
 import { installPrerequisites } from "./prerequisites.ts";
 import { takeDataFolder } from "./data_folder.ts";
 import { addToKubeconfig } from "./kubeconfig_file.ts";
@@ -180,6 +181,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       nodeName: NODE_NAME,
       dataDir: `${folder.path}/kubelet`,
       events,
+      provideCommand,
     });
     const scheduler = createScheduler({
       client: clientAs(tokens.scheduler),

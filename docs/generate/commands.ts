@@ -32,6 +32,8 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
   crds:
     "YAML on standard output, for `kubectl apply -f -`. Where upstream's JobSet controller runs, use `--without-jobset`: its CRD is " +
     "its own and must not be overwritten.",
+  example:
+    "The pods of `examples/` run them, as they are part of the executable: they need no Deno.",
   version: "",
 };
 
@@ -52,13 +54,15 @@ function rowsOf({ name, settings }: CommandEntry): string[][] {
 }
 
 function sectionOf(command: CommandEntry): string {
-  const { name, description } = command;
+  const { name, description, argument } = command;
   const note = NOTES[name];
   if (note === undefined) throw new Error(`docs/generate/commands.ts lacks ${name}`);
   const rows = rowsOf(command);
   const parts = [
     `## ${name}`,
-    `\`milepost ${name}\`: ${description}.`,
+    `\`milepost ${name}${
+      argument === undefined ? "" : ` ${argument.toUpperCase()}`
+    }\`: ${description}.`,
     ...rows.length === 0 ? [] : [table(HEADER, rows)],
     note,
   ];

@@ -1,7 +1,7 @@
 /**
  * A trial controller in one file: tries learning rates, each in a TrainJob, and stops those that are worse
  * than the median of the finished ones. It learns how its trials do only from the observation API. It needs
- * Deno, and the settings of controller.yaml; killed and started again, it continues where it was.
+ * the settings of controller.yaml; killed and started again, it continues where it was.
  */
 
 type Row = { time: string; name: string; value: string };
@@ -63,7 +63,8 @@ function rulesFrom(finished: readonly Trial[]): Rule[] {
     .filter(({ state, losses }) => state === "Succeeded" && losses.length >= START_STEP)
     .map(({ losses }) => Math.min(...losses.slice(0, START_STEP))).sort((a, b) => a - b);
   if (best.length < TRIALS_REQUIRED) return [];
-  const middle = (best[Math.floor((best.length - 1) / 2)] + best[Math.floor(best.length / 2)]) / 2;
+  const [low = 0, high = low] = best.slice((best.length - 1) / 2, best.length / 2 + 1);
+  const middle = (low + high) / 2;
   return [{ name: METRIC, value: middle.toFixed(4), comparison: "greater", startStep: START_STEP }];
 }
 
@@ -90,10 +91,8 @@ function trainJob({ name, rate }: Trial, rules: Rule[]) {
 /** Yields the observations of a TrainJob from the observation API, until the stream ends. */
 async function* watch(name: string, from: string): AsyncGenerator<Observation> {
   // Milepost puts its CA beside each TrainJob, for the pods.
-  const { data } = await ask(
-    "GET",
-    `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}-tls-config`,
-  );
+  const configMap = `/api/v1/namespaces/${NAMESPACE}/configmaps/${name}-tls-config`;
+  const { data } = await ask("GET", configMap);
   using client = Deno.createHttpClient({ caCerts: [data["ca.crt"]] });
   const position = from && `&continue=${encodeURIComponent(from)}`;
   const path = `${TRAINJOBS}/${name}/observation?watch=true${position}`;
@@ -147,4 +146,4 @@ await Promise.all(Array.from({ length: TRIALS_AT_ONCE }, async () => {
   for (let next = waiting.shift(); next; next = waiting.shift()) await run(next, finished);
 }));
 const [best] = finished.sort((a, b) => Math.min(...a.losses) - Math.min(...b.losses));
-print({ best: best.name, learningRate: best.rate, loss: Math.min(...best.losses) });
+if (best) print({ best: best.name, learningRate: best.rate, loss: Math.min(...best.losses) });

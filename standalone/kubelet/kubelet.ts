@@ -59,6 +59,8 @@ export interface KubeletOptions {
   readonly closeGraceMs?: number;
   /** Variables that every container has, over the kubelet's own choice; containers' own win. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Puts a command of the program into a folder of the containers' search path. */
+  readonly provideCommand?: (folder: string) => void;
   /** A log file is put aside at this size, in bytes. Default 10 MiB. */
   readonly mostLogBytes?: number;
 }
@@ -151,7 +153,7 @@ class RunningKubelet implements Kubelet {
       logs: this.#logs,
       podsFolder: folders.pods,
       node: { hostIP, nodeName, allocatable: { cpu, memory } },
-      baseEnv: { ...baseEnvironment(folders), ...options.environment },
+      baseEnv: { ...baseEnvironment(folders, options.provideCommand), ...options.environment },
       backOff: options.backOff ?? CRASH_BACK_OFF,
       refreshMs: options.refreshMs ?? 10_000,
       markPrefix,

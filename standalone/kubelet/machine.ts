@@ -67,11 +67,15 @@ function provideDeno({ bin }: DataFolders): void {
 }
 
 /**
- * Variables that every container has: the kubelet's search path with its own `deno` first, and one
+ * Variables that every container has: the kubelet's search path with its own programs first, and one
  * cache of Deno modules for all pods. Nothing else of the kubelet's environment is handed on.
  */
-export function baseEnvironment(folders: DataFolders): Record<string, string> {
+export function baseEnvironment(
+  folders: DataFolders,
+  provideCommand: (folder: string) => void = () => {},
+): Record<string, string> {
   provideDeno(folders);
+  provideCommand(folders.bin);
   const path = Deno.env.get("PATH") || "/usr/local/bin:/usr/bin:/bin";
   return {
     PATH: `${folders.bin}:${path}`,

@@ -1,11 +1,6 @@
 /** Tests of the example trial controller in a whole Milepost: it survives being killed, and catches up. */
 import assert from "node:assert/strict";
-import {
-  controllerObjects,
-  controllerProgram,
-  kindOf,
-  TRIAL_CONTROLLER,
-} from "../../app/demo/trials/objects.ts";
+import { controllerObjects, kindOf, TRIAL_CONTROLLER } from "../../app/demo/trials/objects.ts";
 import { exampleRuntime, trainingProgram } from "../../app/demo/examples.ts";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -20,7 +15,6 @@ const SETTINGS = { LEARNING_RATES: "0.5,0.2,1,0.02,2", EPOCHS: "200", START_STEP
 async function install({ client, server, status }: Standalone): Promise<void> {
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
   await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
-  await client.create(KINDS.configMap, controllerProgram(NAMESPACE));
   const env = { API_SERVER: server, OBSERVATIONS: status, ...SETTINGS };
   for (const object of controllerObjects(NAMESPACE, env)) {
     await client.create(kindOf(object), object);
@@ -50,7 +44,7 @@ async function linesOf({ client }: Standalone): Promise<Record<string, unknown>[
 async function kill({ folder }: Standalone): Promise<void> {
   const killed = await until("the controller's process", async () => {
     const found = [...await processesThatMention(folder)]
-      .filter(([, command]) => command.includes("trial_controller.ts"));
+      .filter(([, command]) => command.includes("example trial-controller"));
     return found.length > 0 ? found : undefined;
   });
   for (const [pid] of killed) {

@@ -33,6 +33,8 @@ const cases: Record<string, Case> = {
     args: ["manager", "--config", "/nowhere/milepost.yaml"],
     want: /\/nowhere\/milepost\.yaml/,
   },
+  "an unknown example": { args: ["example", "dance"], want: /no example "dance"; known: softmax/ },
+  "no example": { args: ["example"], want: /name/ },
   "an invalid port": { args: ["standalone", "--port", "http"], want: /--port/ },
   "curves without trials": { args: ["demo", "--svg", "a.svg"], want: /--svg.*--trials/ },
   "curves in a folder that is not there": {

@@ -15,16 +15,17 @@ interface Bundle extends AsyncDisposable {
   readonly temporary: string;
 }
 
-/** The bundle, alone in a folder of its own, with a home and a cache that are empty. */
+/** The bundle, alone in a folder of its own; its home, its cache and the folder of its PATH are empty. */
 async function bundleAlone(): Promise<Bundle> {
   const folder = await Deno.makeTempDir({ prefix: "milepost-bundle-" });
   const [home, work, temporary] = [`${folder}/home`, `${folder}/work`, `${folder}/temporary`];
-  await Promise.all([home, work, temporary].map((it) => Deno.mkdir(it)));
+  const empty = `${folder}/empty`;
+  await Promise.all([home, work, temporary, empty].map((it) => Deno.mkdir(it)));
   await bundle(`${folder}/milepost.js`);
   const command = (args: string[]) => ({
     args: ["run", "-A", "--cached-only", "--no-config", "--no-lock", "../milepost.js", ...args],
     cwd: work,
-    env: { HOME: home, DENO_DIR: `${home}/deno`, TMPDIR: temporary },
+    env: { HOME: home, DENO_DIR: `${home}/deno`, TMPDIR: temporary, PATH: empty },
   });
   return {
     temporary,
@@ -64,6 +65,10 @@ Deno.test("bundle() makes one file that runs alone", async (t) => {
     assert.equal(code, 2);
     assert.match(stderr, /^milepost: [^\n]*--webhook-port[^\n]*\n$/);
   });
+  await t.step("`example failing` is a program of the bundle", async () => {
+    const { code, stderr } = await alone.milepost(["example", "failing"]);
+    assert.deepEqual([code, stderr], [3, "the data set is not there\n"]);
+  });
   await t.step("`standalone` becomes ready, and stops", async () => {
     const child = alone.start(["standalone", "--json", "--data-dir", "data"]);
     const timer = setTimeout(() => child.kill("SIGKILL"), 60_000);
@@ -86,10 +91,14 @@ Deno.test("bundle() makes one file that runs alone", async (t) => {
       ["failing", "Failed"],
       ["paused", "Complete"],
     ]);
-    const [softmax] = summary;
+    const [softmax, failing] = summary;
+    assert.match(failing?.message ?? "", /first failed job: failing-node-0/);
     assert.ok(Number(softmax?.metrics.accuracy) > 0.9, JSON.stringify(softmax));
     const softmaxLines = lines.filter((it) => JSON.stringify(it).includes('"job":"softmax"'));
     assert.ok(softmaxLines.length >= 4, "progress was not shown as it came");
+    const ends = lines.filter((it) => JSON.stringify(it).includes('"state":"Complete","progress'));
+    assert.ok(ends.length >= 2, stdout);
+    for (const end of ends) assert.partialDeepStrictEqual(end, { progressPercentage: 100 });
     const left = [...Deno.readDirSync(alone.temporary)].map((it) => it.name);
     assert.deepEqual(left, []);
     assert.deepEqual(await processesThatMention(alone.temporary), new Map());

@@ -1,10 +1,8 @@
 /** The objects of `examples/trial-controller/`, for the control plane of the demo. */
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import type { ConfigMap } from "../../../crds/kubernetes.ts";
 import type { ResourceKind } from "../../../kube/resource.ts";
 import manifests from "../../../examples/trial-controller/controller.yaml" with { type: "text" };
-import program from "../../../examples/trial-controller/trial_controller.ts" with { type: "text" };
 
 /** Name of all its objects, as in `examples/trial-controller/`. */
 export const TRIAL_CONTROLLER = "trial-controller";
@@ -41,16 +39,6 @@ export function kindOf({ apiVersion, kind }: AnyObject): ResourceKind<AnyObject>
     plural: `${kind.toLowerCase()}s`,
     namespaced: true,
     parse: (value) => objectSchema.parse(value),
-  };
-}
-
-/** The controller's program, as kustomize makes it. */
-export function controllerProgram(namespace: string): ConfigMap {
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: { name: TRIAL_CONTROLLER, namespace },
-    data: { "trial_controller.ts": program },
   };
 }
 

@@ -14,7 +14,7 @@ import type { Standalone } from "../../standalone/standalone.ts";
 import type { Display } from "../display.ts";
 import { exampleRuntime, trainingProgram } from "../examples.ts";
 import { type FollowedJobs, followJobs } from "../followed_jobs.ts";
-import { controllerObjects, controllerProgram, kindOf, TRIAL_CONTROLLER } from "./objects.ts";
+import { controllerObjects, kindOf, TRIAL_CONTROLLER } from "./objects.ts";
 import { type Seen, seenSchema, type TrialSummary, trialSummary } from "./results.ts";
 
 const NAMESPACE = "default";
@@ -54,7 +54,6 @@ async function applyTrials({ client, server, status }: Standalone): Promise<void
   await installTrialCrd(client);
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
   await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
-  await client.create(KINDS.configMap, controllerProgram(NAMESPACE));
   const env = { API_SERVER: server, OBSERVATIONS: status };
   for (const object of controllerObjects(NAMESPACE, env)) {
     await client.create(kindOf(object), object);

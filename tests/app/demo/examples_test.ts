@@ -1,6 +1,8 @@
 /** Tests of the examples: they are parsed by the same schemas as everything else. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
+import { EXAMPLE_PROGRAMS } from "../../../app/example/programs.ts";
+import { DEFAULTS } from "../../../deploy/installation_settings.ts";
 import { exampleJob, exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";
 
 const examples = new URL("../../../examples/", import.meta.url);
@@ -13,6 +15,17 @@ for (const job of ["softmax", "failing", "paused", "python"]) {
     assert.equal(trainJob.spec.runtimeRef.name, runtime.metadata.name);
   });
 }
+
+Deno.test("the examples run programs of the executable, in the image of the manifests", () => {
+  const files = ["runtime.yaml", "trial-controller/controller.yaml", "jobs/failing.yaml"];
+  const texts = files.map((file) => Deno.readTextFileSync(new URL(file, examples)));
+  const names = texts.map((text) => /command: \[milepost, example, ([\w-]+)\]/.exec(text)?.[1]);
+  assert.deepEqual(names, ["softmax", "trial-controller", "failing"]);
+  assert.deepEqual(EXAMPLE_PROGRAMS.toSorted(), names.toSorted());
+  for (const [, image] of texts.join("").matchAll(/image: (\S+)/g)) {
+    assert.equal(image, DEFAULTS.image);
+  }
+});
 
 Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits into one", async () => {
   const program = trainingProgram("default");
@@ -31,9 +44,13 @@ Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits int
 
 Deno.test("the training program has the same data in both languages", () => {
   const { data = {} } = trainingProgram("default");
-  for (const program of ["report.ts", "report.py"]) {
+  const reports = [
+    Deno.readTextFileSync(new URL("training/report.ts", examples)),
+    data["report.py"] ?? "",
+  ];
+  for (const report of reports) {
     for (const variable of ["URL", "CA_CERT", "TOKEN"]) {
-      assert.ok(data[program]?.includes(`KUBEFLOW_TRAINER_STATUS_${variable}`), program);
+      assert.ok(report.includes(`KUBEFLOW_TRAINER_STATUS_${variable}`), variable);
     }
   }
   const rows = (data["digits.txt"] ?? "").trim().split("\n");
