@@ -262,14 +262,16 @@ Deno.test("a caller that fails repeatedly is limited, but not other readers at i
   assert.equal((await send(bench, { peer: "10.0.0.2", authorization: null })).status, 401);
 });
 
-Deno.test("failures of IPv6 addresses count by /64, as those of pushes do", async () => {
+Deno.test("failures of IPv6 addresses count for each, and for their /64, as those of pushes do", async () => {
   const bench = apiBench();
-  const codes: number[] = [];
-  for (let times = 0; times < 6; times++) {
-    codes.push((await send(bench, { peer: `2001:db8::${times}`, authorization: null })).status);
-  }
-  assert.deepEqual(codes, [401, 401, 401, 401, 401, 429]);
-  assert.equal((await send(bench, { peer: "2001:db8:0:1::1", authorization: null })).status, 401);
+  const from = async (peer: string) => (await send(bench, { peer, authorization: null })).status;
+  const own: number[] = [];
+  for (let times = 0; times < 6; times++) own.push(await from("2001:db8::1"));
+  assert.deepEqual(own, [401, 401, 401, 401, 401, 429]);
+  const shared: number[] = [];
+  for (let times = 0; times < 16; times++) shared.push(await from(`2001:db8::2:${times}`));
+  assert.deepEqual(shared, [...Array<number>(15).fill(401), 429]);
+  assert.equal(await from("2001:db8:0:1::1"), 401);
 });
 
 Deno.test("a token that was refused a moment ago costs nothing, and its address little", async () => {
