@@ -4,6 +4,8 @@
  */
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
+import { peerKey } from "../http/limits/peer_key.ts";
+import { createPeerTurns } from "../http/limits/peer_turns.ts";
 import {
   connectionLimits,
   DEFAULT_SERVER_LIMITS,
@@ -30,7 +32,9 @@ export type AdmissionHandlers = Readonly<Record<string, AdmissionHandler>>;
 export interface AdmissionLimits extends JsonBounds {
   /** Largest body, in bytes. */
   readonly bodyBytes: number;
-  /** Longest time for a handler, in milliseconds; after it the response is 504. */
+  /** Handlers that run at a time for the requests of one peer; the others wait, not yet parsed. */
+  readonly handlersPerPeer: number;
+  /** Longest time for a handler with its wait, in milliseconds; after it the response is 504. */
   readonly handlerMs: number;
 }
 
@@ -42,6 +46,7 @@ export const ADMISSION_LIMITS: AdmissionLimits = {
   bodyBytes: 3 * 1024 * 1024,
   values: 50_000,
   depth: 100,
+  handlersPerPeer: 32,
   handlerMs: 8_000,
 };
 
@@ -110,19 +115,31 @@ export function createAdmissionHttp(
   limits: AdmissionLimits = ADMISSION_LIMITS,
 ): HttpHandler {
   const byPath = new Map(Object.entries(handlers));
+  const runForPeer = createPeerTurns(limits.handlersPerPeer);
 
-  async function decide(handler: AdmissionHandler, value: unknown): Promise<HttpResponse> {
-    const review = decodeReview(value);
+  async function decide(
+    handler: AdmissionHandler,
+    bytes: Uint8Array,
+    signal: AbortSignal,
+  ): Promise<HttpResponse> {
+    const value = parseJson(bytes);
+    if (!value.ok) return failure(400, "BadRequest", "body must be JSON");
+    const review = decodeReview(value.value);
     if (!review.ok) return failure(400, "BadRequest", review.problem);
+    const outcome = await handler(review.request, signal);
+    const body = JSON.stringify(encodeReview(review.request.uid, outcome));
+    return { status: 200, headers: { "Content-Type": "application/json" }, body };
+  }
+
+  async function inTime(
+    work: (signal: AbortSignal) => Promise<HttpResponse>,
+  ): Promise<HttpResponse> {
     const ended = new AbortController();
     const deadline = clock.sleep(limits.handlerMs, ended.signal).then(() => "late" as const);
     const tooLate = new AbortController();
     try {
-      const outcome = await Promise.race([handler(review.request, tooLate.signal), deadline]);
-      if (outcome !== "late") {
-        const body = JSON.stringify(encodeReview(review.request.uid, outcome));
-        return { status: 200, headers: { "Content-Type": "application/json" }, body };
-      }
+      const response = await Promise.race([work(tooLate.signal), deadline]);
+      if (response !== "late") return response;
       tooLate.abort();
       return failure(504, "Timeout", `no decision within ${limits.handlerMs} ms; try again`);
     } finally {
@@ -140,9 +157,8 @@ export function createAdmissionHttp(
     if (bytes.byteLength === 0) return failure(400, "BadRequest", "body must not be empty");
     const exceeded = exceededBound(bytes, limits);
     if (exceeded !== undefined) return tooComplex(exceeded, limits);
-    const value = parseJson(bytes);
-    if (!value.ok) return failure(400, "BadRequest", "body must be JSON");
-    return await decide(handler, value.value);
+    const peer = peerKey(request.peer);
+    return await inTime((signal) => runForPeer(peer, () => decide(handler, bytes, signal), signal));
   }
 
   return async (request) => {

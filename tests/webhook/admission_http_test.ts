@@ -9,6 +9,7 @@ import {
 } from "../../webhook/admission_http.ts";
 import { type HttpResponse, OverloadedError } from "../../http/message.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { settlePromises } from "../support/fake_clock.ts";
 import { admissionOptions, admissionRequest, manualClock, review, trainJob } from "./builders.ts";
 
 const PATH = WEBHOOK_PATHS.validateTrainJobs;
@@ -151,4 +152,42 @@ Deno.test("`createAdmissionHttp()` asks to try again if there is no room for the
   const full = () => Promise.reject(new OverloadedError());
   const { status, headers } = await handle({ ...request, readBody: full });
   assert.deepEqual([status, headers["Retry-After"]], [503, "1"]);
+});
+
+Deno.test("`createAdmissionHttp()` lets the reviews of a peer wait for each other, and not for others'", async () => {
+  const clock = manualClock();
+  const release = Promise.withResolvers<undefined>();
+  let running = 0;
+  const handlers = createAdmissionHandlers(admissionOptions({
+    runtime: async (ref) => {
+      running += 1;
+      if (ref.name === "slow") await release.promise;
+      running -= 1;
+      return undefined;
+    },
+  }));
+  const handle = createAdmissionHttp(handlers, clock, { ...LIMITS, handlersPerPeer: 2 });
+  const ask = (peer: string, name: string) => {
+    const job = { ...trainJob(), spec: { ...trainJob().spec, runtimeRef: { name } } };
+    return handle({
+      ...admissionRequest({ url: PATH, body: [JSON.stringify(review(job))] }),
+      peer,
+    });
+  };
+  const slow = Array.from({ length: 5 }, () => ask("10.0.0.9", "slow"));
+  assert.equal((await ask("10.0.0.1", "missing")).status, 200);
+  assert.equal(running, 2);
+  const waiting = ask("10.0.0.9", "missing");
+  await settlePromises();
+  clock.advance(LIMITS.handlerMs);
+  assert.equal((await waiting).status, 504);
+  assert.deepEqual(await Promise.all(slow.map(async (answer) => (await answer).status)), [
+    504,
+    504,
+    504,
+    504,
+    504,
+  ]);
+  release.resolve(undefined);
+  assert.equal((await ask("10.0.0.9", "missing")).status, 200);
 });
