@@ -1,5 +1,7 @@
 /** Tests of forwarding between replicas: messages, permitted senders, and the owner that accepts them. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
@@ -269,6 +271,19 @@ Deno.test("a push reaches the owner, and the owner's answer the replica", async 
       acceptance: { ok: true, warnings: ["heard"] },
     });
     assert.deepEqual(taken, [push]);
+  });
+});
+
+Deno.test("the owner takes pushes while another address holds all the connections that it may", async () => {
+  await withOwner(async ({ forward, listener }) => {
+    const hogs = Array.from({ length: 520 }, () => {
+      const socket = connect({ port: listener.port, host: "127.0.0.1", localAddress: "127.0.0.9" });
+      socket.on("error", () => {});
+      return socket;
+    });
+    await Promise.all(hogs.map((socket) => once(socket, "connect")));
+    assert.equal((await forward()).outcome, "accepted");
+    for (const socket of hogs) socket.destroy();
   });
 });
 
