@@ -121,7 +121,11 @@ Deno.test("`milepost observation-log` says when it is ready, survives its death,
   }));
 
 const WRONG: Readonly<Record<string, { args: string[]; code: number; says: RegExp }>> = {
-  "an invalid port": { args: ["--port=x"], code: 2, says: /--port: "x" must be a port/ },
+  "an invalid port": {
+    args: ["--port=x"],
+    code: 2,
+    says: /--port: must be a port from 0 to 65535/,
+  },
   "a key without a certificate": {
     args: ["--tls-key=key"],
     code: 2,
