@@ -207,6 +207,7 @@ async function ownObjectsAreKept({ plane: { client } }: Cluster): Promise<void> 
   const mutating = { name: MANAGER.mutatingConfiguration };
   const validating = { name: MANAGER.validatingConfiguration };
   const secret = { ...ours, name: MANAGER.certificateSecret };
+  const lease = { ...ours, name: MANAGER.lease };
   const emptied = { type: "merge", body: { webhooks: [] } } as const;
   const hooks = async () => [
     (await client.get(KINDS.mutatingWebhookConfiguration, mutating)).webhooks?.length,
@@ -220,6 +221,8 @@ async function ownObjectsAreKept({ plane: { client } }: Cluster): Promise<void> 
   await client.delete(KINDS.mutatingWebhookConfiguration, mutating);
   await client.delete(KINDS.validatingWebhookConfiguration, validating);
   await until("both configurations to be there again", areBack);
+  await client.delete(KINDS.lease, lease);
+  await until("the Lease to be there again", () => client.get(KINDS.lease, lease));
   const { data } = await client.get(KINDS.secret, secret);
   await client.patch(KINDS.secret, secret, { type: "merge", body: { data: { "tls.crt": "" } } });
   await until(
