@@ -8,6 +8,17 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Returns the JSON value that the bytes hold; undefined if they are not strict UTF-8, or not JSON. */
+export function jsonOfBytes(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(strictUtf8.decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value as an object; an empty one if it is anything else. */
 export function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};

@@ -1,5 +1,6 @@
 /** Body of a push: its schema, and the problems of one that does not fit. */
 import { z } from "zod";
+import { jsonOfBytes } from "../../crds/json.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { FailureCause } from "../../http/refusals.ts";
@@ -123,20 +124,13 @@ const NOT_JSON: ParsedPush = {
   causes: [{ field: "", message: "must be JSON in UTF-8" }],
 };
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-
 /** Reads the bytes of a body: strict UTF-8, one JSON value, then `parse`. */
 export function readJson(
   bytes: Uint8Array,
   parse: (value: unknown) => ParsedPush,
 ): ParsedPush {
-  let value: unknown;
-  try {
-    value = JSON.parse(strictUtf8.decode(bytes));
-  } catch {
-    return NOT_JSON;
-  }
-  return parse(value);
+  const value = jsonOfBytes(bytes);
+  return value === undefined ? NOT_JSON : parse(value);
 }
 
 /** Reads the bytes of a push: strict UTF-8, one JSON value, then {@link parsePush}. */

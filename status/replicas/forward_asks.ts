@@ -1,5 +1,6 @@
 /** Messages by which a replica asks the owner for an observation, with their paths and bounds. */
 import { z } from "zod";
+import { jsonOfBytes } from "../../crds/json.ts";
 import type { MessageVersion } from "../../crds/job_message.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "../../http/replicas/terms.ts";
 
@@ -29,24 +30,16 @@ export function encodeAsk(ask: { readonly transitions: number; readonly ask: unk
   return new TextEncoder().encode(JSON.stringify(ask));
 }
 
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Reads an answer; undefined if there is none, for example because the asked replica is not the owner. */
 export function decodeAskAnswer(bytes: Uint8Array): object | undefined {
-  const parsed = answerSchema.safeParse(jsonOf(bytes));
+  const parsed = answerSchema.safeParse(jsonOfBytes(bytes));
   return parsed.success ? parsed.data.answer : undefined;
 }
 
 /** Creates the handler of forwarded questions; it returns undefined for one that it does not understand. */
 export function createAskJudge(term: () => OwnTerm, answerHere: AnswerAsk) {
   return async (bytes: Uint8Array, signal: AbortSignal): Promise<object | undefined> => {
-    const asked = askSchema.safeParse(jsonOf(bytes));
+    const asked = askSchema.safeParse(jsonOfBytes(bytes));
     if (!asked.success) return undefined;
     const { transitions, ask } = asked.data;
     const refusal = termRefusal(term(), transitions);

@@ -1,5 +1,6 @@
 /** Messages by which a replica reads at the owner, with their path and bounds. */
 import { z } from "zod";
+import { jsonOfBytes } from "../../crds/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
@@ -47,20 +48,12 @@ export function encodeRead(
   }));
 }
 
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Creates the reader of forwarded reads; it returns undefined if something is wrong with one. */
 export function createReadDecoder(
   kinds: JobKinds,
 ): (bytes: Uint8Array) => ForwardedRead | undefined {
   const askSchema = askSchemaOf(kinds);
-  return (bytes) => askSchema.safeParse(jsonOf(bytes)).data;
+  return (bytes) => askSchema.safeParse(jsonOfBytes(bytes)).data;
 }
 
 const answerSchema = z.object({
@@ -93,6 +86,6 @@ export function readingsThatFit(
 
 /** Reads an answer; undefined if there is none, for example because the asked replica is not the owner. */
 export function decodeReadings(bytes: Uint8Array): readonly Reading[] | undefined {
-  const answer = answerSchema.safeParse(jsonOf(bytes));
+  const answer = answerSchema.safeParse(jsonOfBytes(bytes));
   return answer.success ? answer.data.readings : undefined;
 }

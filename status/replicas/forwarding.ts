@@ -1,5 +1,6 @@
 /** Messages by which a replica forwards accepted pushes to the owner, with their path and bounds. */
 import { z } from "zod";
+import { jsonOfBytes } from "../../crds/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
@@ -109,16 +110,6 @@ export function splitPushes(bytes: Uint8Array): Uint8Array[] | undefined {
   return pushes;
 }
 
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-
-function jsonOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(strictUtf8.decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Creates the reader of forwarded pushes. It checks a push as if it came from a pod, and returns undefined
  * if something is wrong with it.
@@ -128,7 +119,7 @@ export function createPushDecoder(
 ): (bytes: Uint8Array) => ForwardedPush | undefined {
   const envelopeSchema = envelopeSchemaOf(kinds);
   return (bytes) => {
-    const envelope = envelopeSchema.safeParse(jsonOf(bytes));
+    const envelope = envelopeSchema.safeParse(jsonOfBytes(bytes));
     if (!envelope.success) return undefined;
     const { transitions, job, pod, receivedMs, push, history, sentTimes } = envelope.data;
     const read = history === undefined ? parsePush(push) : parseHistory(history);
@@ -170,7 +161,7 @@ const answersSchema = z.object({ answers: z.array(answerSchema) });
 
 /** Reads the owner's answers to the pushes of a call, in their order. Undefined if they cannot be parsed. */
 export function decodeForwardAnswers(bytes: Uint8Array): ForwardAnswer[] | undefined {
-  const parsed = answersSchema.safeParse(jsonOf(bytes));
+  const parsed = answersSchema.safeParse(jsonOfBytes(bytes));
   return parsed.success ? parsed.data.answers : undefined;
 }
 
