@@ -10,6 +10,11 @@ export interface Refused {
   readonly ok?: false;
   readonly retryAfterMs: number;
   readonly reason: string;
+  /**
+   * Whether what was asked about is about to be deleted, so that there is no use in coming again. A replica
+   * that does not know this asks to come again.
+   */
+  readonly gone?: boolean | undefined;
 }
 
 /** Returns the answer to a request, from the owner on any replica; at once if nothing has to be waited for. */

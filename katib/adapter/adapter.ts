@@ -41,8 +41,7 @@ export type PushAnswer =
     readonly warnings?: readonly string[];
     readonly control?: StopControl;
   }
-  /** `gone`: the job is about to be deleted, with its Trial; there is no use in coming again. */
-  | Refused & { readonly gone?: boolean | undefined };
+  | Refused;
 
 /** The reason to stop a trial: its last rule was met. */
 export interface Verdict {

@@ -48,8 +48,7 @@ export interface Control {
 /** The owner's answer to a push. */
 export type OwnerAnswer =
   | { readonly ok: true; readonly warnings?: readonly string[]; readonly control?: Control }
-  /** `gone`: the job is about to be deleted. A replica that does not know this asks to come again. */
-  | Refused & { readonly gone?: boolean | undefined };
+  | Refused;
 
 /**
  * Hands a push to the owner of its state. It returns no promise if nothing has to be waited for.

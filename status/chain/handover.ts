@@ -122,8 +122,8 @@ function echo({ chain, body }: Exchange): Record<string, unknown> {
 /** Makes the response from the owner's answer. */
 function answer(exchange: Exchange, acceptance: OwnerAnswer, warnings: readonly string[]): Outcome {
   if (!acceptance.ok) {
-    const { reason, retryAfterMs } = acceptance;
-    if ("gone" in acceptance && acceptance.gone) return { why: "unknown_job" };
+    const { reason, retryAfterMs, gone } = acceptance;
+    if (gone) return { why: "unknown_job" };
     return { why: "unavailable", reason, retryAfterMs };
   }
   const all = [...warnings, ...acceptance.warnings ?? []];
