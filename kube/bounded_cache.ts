@@ -21,6 +21,13 @@ export function createBoundedCache<V extends NonNullable<unknown>>(
   lifetime?: EntryLifetime,
 ): LRUCache<string, V> {
   const bound = { maxSize: maxEntries, sizeCalculation: () => 1 };
-  // The library would save calls of the clock by a timer.
-  return new LRUCache<string, V>({ ...bound, ...lifetime, ttlResolution: 0 });
+  // The library takes an entry of the time 0 for one without a lifetime.
+  const perf = lifetime && { now: () => lifetime.perf.now() + 1 };
+  // It would save calls of the clock by a timer.
+  return new LRUCache<string, V>({
+    ...bound,
+    ...lifetime,
+    ...(perf && { perf }),
+    ttlResolution: 0,
+  });
 }

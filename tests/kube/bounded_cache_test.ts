@@ -26,6 +26,14 @@ Deno.test("createBoundedCache() expires an entry by its age", () => {
   assert.equal(used.get("a"), undefined);
 });
 
+Deno.test("createBoundedCache() expires an entry of the time 0", () => {
+  let nowMs = 0;
+  const cache = createBoundedCache<number>(2, { ttl: 10, perf: { now: () => nowMs } });
+  cache.set("a", 1);
+  nowMs = 11;
+  assert.equal(cache.get("a"), undefined);
+});
+
 Deno.test("createBoundedCache() takes no room before there are entries", () => {
   const before = Deno.memoryUsage().heapUsed;
   const caches = Array.from({ length: 50 }, () => createBoundedCache<number>(100_000));
