@@ -69,7 +69,13 @@ async function replace(file: string, text: string): Promise<void> {
     await Deno.writeTextFile(temporary, text, { mode: 0o600, createNew: true });
     await Deno.rename(temporary, file);
   } catch (error) {
-    await Deno.remove(temporary).catch(() => {}); // It may not have been created.
+    await Deno.remove(temporary).catch((left) => {
+      if (left instanceof Deno.errors.NotFound) return; // It was not created.
+      logger.warn("cannot remove a temporary kubeconfig; remove it", {
+        path: temporary,
+        error: left,
+      });
+    });
     throw error;
   }
 }
