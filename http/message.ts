@@ -6,7 +6,7 @@ export interface HttpRequest {
   readonly method: string;
   /** Path with query, as it was sent. */
   readonly url: string;
-  /** Address of the peer, without port. */
+  /** Key of the peer's address, by which its requests and connections are counted (`peerKey()`). */
   readonly peer: string;
   /** The same object for all requests of a connection, if there is one. */
   readonly connection?: object;

@@ -36,6 +36,7 @@ export class ServerRequest implements HttpRequest {
   readonly #message: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #server: RequestServer;
+  #peer?: string;
   #body?: HeldBody;
 
   constructor(message: IncomingMessage, response: ServerResponse, server: RequestServer) {
@@ -53,7 +54,7 @@ export class ServerRequest implements HttpRequest {
   }
 
   get peer(): string {
-    return this.#message.socket.remoteAddress ?? "";
+    return this.#peer ??= peerKey(this.#message.socket.remoteAddress ?? "");
   }
 
   get connection(): object {
@@ -89,7 +90,7 @@ export class ServerRequest implements HttpRequest {
 
   readBody(maxBytes: number): Promise<Uint8Array | undefined> {
     const { bodies, clock } = this.#server;
-    this.#body = bodies.hold(this.#message, peerKey(this.peer), clock.monotonic());
+    this.#body = bodies.hold(this.#message, this.peer, clock.monotonic());
     return this.#body.read(maxBytes);
   }
 

@@ -4,7 +4,6 @@
  */
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
-import { peerKey } from "../http/limits/peer_key.ts";
 import { createPeerTurns } from "../http/limits/peer_turns.ts";
 import {
   connectionLimits,
@@ -157,7 +156,7 @@ export function createAdmissionHttp(
     if (bytes.byteLength === 0) return failure(400, "BadRequest", "body must not be empty");
     const exceeded = exceededBound(bytes, limits);
     if (exceeded !== undefined) return tooComplex(exceeded, limits);
-    const peer = peerKey(request.peer);
+    const { peer } = request;
     return await inTime((signal) => runForPeer(peer, () => decide(handler, bytes, signal), signal));
   }
 

@@ -7,7 +7,6 @@ import type { Access, Reader } from "./observation_access.ts";
 import type { ApiRefusal } from "./answers.ts";
 import type { ObservationAnswer, ObservationAsk } from "./owner_requests.ts";
 import type { JobEnd } from "../../http/event_stream.ts";
-import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Peers } from "../../http/limits/peers.ts";
 import type { StreamSlots } from "../../http/limits/stream_limits.ts";
 import type { HttpRequest } from "../../http/message.ts";
@@ -80,7 +79,7 @@ export function refusalOf(
   { access, clock, peers }: ApiParts,
   request: HttpRequest,
 ): ApiRefusal | undefined {
-  const peer = peerKey(request.peer);
+  const { peer } = request;
   const nowMs = clock.monotonic();
   const retryAfterMs = peers.waitMs(peer, nowMs);
   if (retryAfterMs === 0) return undefined;
@@ -122,6 +121,6 @@ export async function check(
   if (retryAfterMs > 0) return { why: "read_limit", retryAfterMs };
   const may = await mayRead(parts, token, asked.job);
   if ("why" in may) return may;
-  peers.proved(peerKey(request.peer), clock.monotonic());
+  peers.proved(request.peer, clock.monotonic());
   return { ...asked, token, reader };
 }

@@ -3,7 +3,6 @@ import { getLogger } from "@logtape/logtape";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
 import { type ApiRefusal, okResponse, refusalResponse, resultOf } from "./answers.ts";
 import { type ApiParts, check, type Granted, jobText, refusalOf } from "./checks.ts";
-import { peerKey } from "../../http/limits/peer_key.ts";
 import type { HttpRequest, HttpResponse } from "../../http/message.ts";
 import type { RequestResult } from "../../http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
@@ -143,7 +142,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
       if (result === "unauthorized") {
         // Only what the API server was asked about has cost something.
         const cost = outcome.why === "refused" ? "signature" : "nothing";
-        options.peers.failed(peerKey(request.peer), nowMs, cost);
+        options.peers.failed(request.peer, nowMs, cost);
       }
       count(request, result);
       log.debug("a read of an observation was refused", { why: outcome.why });

@@ -14,7 +14,6 @@ import {
   OverloadedError,
 } from "../../http/message.ts";
 import { createBearerReader } from "../../http/callers/bearer.ts";
-import { peerKey } from "../../http/limits/peer_key.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { createPeers, type Peers } from "../../http/limits/peers.ts";
 import type { ReadingParts } from "../reading/read_stages.ts";
@@ -191,7 +190,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   return async (request) => {
     const exchange: Exchange = {
       request,
-      peer: peerKey(request.peer),
+      peer: request.peer,
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
       bearer: readBearer(request),
