@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
+import { ReadBudgetError } from "../http/limits/read_budget.ts";
 import { createPeerTurns } from "../http/limits/peer_turns.ts";
 import {
   connectionLimits,
@@ -19,7 +20,14 @@ import {
 } from "../http/message.ts";
 import { failureResponse, notFound, overloadedResponse, WRONG_METHOD } from "../http/refusals.ts";
 import type { Clock } from "../kube/clock.ts";
-import { type AdmissionHandler, decodeReview, encodeReview } from "./admission_review.ts";
+import {
+  type AdmissionHandler,
+  type AdmissionOutcome,
+  type AdmissionRequest,
+  decodeReview,
+  encodeReview,
+  refuseForNow,
+} from "./admission_review.ts";
 import { exceededBound, type JsonBounds } from "./json_bounds.ts";
 
 const log = getLogger(["milepost", "webhook"]);
@@ -107,6 +115,20 @@ function parseJson(bytes: Uint8Array): { ok: true; value: unknown } | { ok: fals
   }
 }
 
+/** Returns the decision of a handler; without reads left in the budget that it can be made later. */
+async function outcomeOf(
+  handler: AdmissionHandler,
+  request: AdmissionRequest,
+  signal: AbortSignal,
+): Promise<AdmissionOutcome> {
+  try {
+    return await handler(request, signal);
+  } catch (error) {
+    if (error instanceof ReadBudgetError) return refuseForNow(error.message);
+    throw error;
+  }
+}
+
 /** Creates the HTTP handler of admission reviews over `handlers`. */
 export function createAdmissionHttp(
   handlers: AdmissionHandlers,
@@ -125,7 +147,7 @@ export function createAdmissionHttp(
     if (!value.ok) return failure(400, "BadRequest", "body must be JSON");
     const review = decodeReview(value.value);
     if (!review.ok) return failure(400, "BadRequest", review.problem);
-    const outcome = await handler(review.request, signal);
+    const outcome = await outcomeOf(handler, review.request, signal);
     const body = JSON.stringify(encodeReview(review.request.uid, outcome));
     return { status: 200, headers: { "Content-Type": "application/json" }, body };
   }

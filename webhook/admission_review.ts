@@ -36,10 +36,12 @@ const admissionReviewSchema = z.looseObject({
 
 /** A refusal, as the user of the API server will read it. */
 export interface Refusal {
-  readonly code: 403 | 422;
-  readonly reason: "Forbidden" | "Invalid";
+  readonly code: 403 | 422 | 429;
+  readonly reason: "Forbidden" | "Invalid" | "TooManyRequests";
   readonly message: string;
   readonly causes: readonly StatusCause[];
+  /** The API server repeats it to its client in `Retry-After`. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** Decision of a handler. Warnings are shown to the user either way. */
@@ -82,6 +84,15 @@ export function refuseShape(kind: string, error: z.ZodError): AdmissionOutcome {
   return { allowed: false, refusal: { code: 422, reason: "Invalid", message, causes } };
 }
 
+/**
+ * Refuses what can be decided a moment later. The API server gives its client the same code with `Retry-After`, and
+ * clients of Kubernetes try again by themselves. An error of the call would be 500, without a time.
+ */
+export function refuseForNow(message: string): AdmissionOutcome {
+  const refusal = { code: 429, reason: "TooManyRequests", message, causes: [] } as const;
+  return { allowed: false, refusal: { ...refusal, retryAfterSeconds: 1 } };
+}
+
 /** Reads a parsed body. `problem` says in one line why it is no AdmissionReview of version 1. */
 export function decodeReview(
   body: unknown,
@@ -120,7 +131,11 @@ function encodePatch(patch: readonly JsonPatchOperation[] | undefined) {
 }
 
 function encodeStatus(refusal: Refusal) {
-  const { code, reason, message, causes } = refusal;
+  const { code, reason, message, causes, retryAfterSeconds } = refusal;
+  const details = {
+    ...(causes.length > 0 && { causes }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  };
   return {
     apiVersion: "v1",
     kind: "Status",
@@ -129,6 +144,6 @@ function encodeStatus(refusal: Refusal) {
     code,
     reason,
     message,
-    ...(causes.length > 0 ? { details: { causes } } : {}),
+    ...(Object.keys(details).length > 0 && { details }),
   };
 }

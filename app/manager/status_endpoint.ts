@@ -5,15 +5,11 @@ import { type Kind, KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer.ts";
-import type { ResourceKind } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
 import type { AcceptPush } from "../../status/chain/exchange.ts";
-import { createLookup } from "../../status/ownership/lookups.ts";
+import type { Lookup } from "../../kube/cached_lookup.ts";
 import {
   createOwnership,
   type KindLookups,
-  type Lookup,
   type OwnedObject,
   type OwnershipLookups,
 } from "../../status/ownership/ownership.ts";
@@ -21,15 +17,13 @@ import type { ReadingParts } from "../../status/reading/read_stages.ts";
 import { createPeers, type Peers } from "../../http/limits/peers.ts";
 import { createPushHandler, DEFAULT_RATE_LIMITS } from "../../status/chain/push_handler.ts";
 import type { HttpHandler } from "../../http/message.ts";
-import { createReadBudget, type ReadBudget } from "../../status/ownership/read_budget.ts";
+import { createReadBudget } from "../../http/limits/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { Metrics } from "./metrics.ts";
+import { createObjectLookup } from "./object_lookup.ts";
 import { isTrialsPush } from "../../status/ownership/trial_pushes.ts";
-
-/** Time for one read on a miss of a cache, in milliseconds. */
-const READ_DEADLINE_MS = 2_000;
 
 /** Dependencies of the endpoint. */
 export interface StatusParts {
@@ -58,24 +52,6 @@ export interface StatusEndpoint {
   close(): Promise<void>;
 }
 
-/** A cache with a read of the API server behind it. */
-function lookup<T extends OwnedObject>(
-  parts: Pick<StatusParts, "client" | "clock">,
-  kind: ResourceKind<T>,
-  cache: Pick<Informer<T>, "get">,
-  budget: ReadBudget,
-): Lookup<T> {
-  return createLookup<T>({
-    budget,
-    cached: (key) => cache.get(key),
-    read: (key) => {
-      const bounds = { deadlineMs: READ_DEADLINE_MS, honorRetryAfter: false };
-      return getOrUndefined(parts.client, kind, key, bounds);
-    },
-    clock: parts.clock,
-  });
-}
-
 /** Finds a job by name. Throws if that cannot be known now. */
 export type FindJob = (
   job: Pick<JobRef, "kind" | "namespace" | "name">,
@@ -85,9 +61,10 @@ export type FindJob = (
 export function createFindJob(
   parts: Pick<StatusParts, "client" | "caches" | "clock">,
 ): FindJob {
-  const budget = createReadBudget({ clock: parts.clock });
+  const { client, caches, clock } = parts;
+  const bounded = { client, clock, budget: createReadBudget({ clock }) };
   const lookups = new Map(
-    [...parts.caches.byKind].map(([kind, { jobs }]) => [kind, lookup(parts, kind, jobs, budget)]),
+    [...caches.byKind].map(([kind, { jobs }]) => [kind, createObjectLookup(bounded, kind, jobs)]),
   );
   return ({ kind, namespace, name }) => lookupIn(lookups, kind)({ namespace, name });
 }
@@ -104,24 +81,24 @@ function lookupIn<K extends { readonly plural: string }, V>(
 
 /** Creates the lookups for the objects of owner paths; all share one budget of reads. */
 function lookupsOf(parts: StatusParts): OwnershipLookups {
-  const { caches, clock } = parts;
-  const budget = createReadBudget({ clock });
+  const { client, caches, clock } = parts;
+  const bounded = { client, clock, budget: createReadBudget({ clock }) };
   const kinds = new Map([...caches.byKind].map(([kind, { jobs, pods }]): [JobKind, KindLookups] => [
     kind,
     {
-      job: lookup(parts, kind, jobs, budget),
+      job: createObjectLookup(bounded, kind, jobs),
       jobNow: (key) => jobs.get(key),
-      pod: lookup(parts, WATCHED.pod, pods, budget),
+      pod: createObjectLookup(bounded, WATCHED.pod, pods),
     },
   ]));
   const owners = new Map<Kind<unknown>, Lookup<OwnedObject>>([
-    [KINDS.jobSet, lookup(parts, WATCHED.jobSet, caches.jobSets, budget)],
-    [KINDS.job, lookup(parts, WATCHED.job, caches.batchJobs, budget)],
+    [KINDS.jobSet, createObjectLookup(bounded, WATCHED.jobSet, caches.jobSets)],
+    [KINDS.job, createObjectLookup(bounded, WATCHED.job, caches.batchJobs)],
   ]);
   return {
     ofKind: (kind) => lookupIn(kinds, kind),
     owner: (kind) => lookupIn(owners, kind),
-    serviceAccount: lookup(parts, WATCHED.serviceAccount, caches.serviceAccounts, budget),
+    serviceAccount: createObjectLookup(bounded, WATCHED.serviceAccount, caches.serviceAccounts),
   };
 }
 

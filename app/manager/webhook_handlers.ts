@@ -8,21 +8,20 @@ import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { childNames } from "../../crds/names.ts";
-import type { RuntimeRef } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
+import { createReadBudget } from "../../http/limits/read_budget.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
 import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
+import { createObjectLookup } from "./object_lookup.ts";
 import type { Executor } from "../../controller/runtime/draft.ts";
 
-/** Deadline of a read of an object that a cache does not have, in milliseconds. */
-const READ_DEADLINE_MS = 2_000;
+/** Time for which an object that does not exist is not looked for again, in milliseconds. */
+const ABSENT_FOR_MS = 1_000;
 
 /** Dependencies of admission. */
 export interface AdmissionParts {
@@ -39,56 +38,42 @@ export interface AdmissionParts {
 
 const NO_TRIALS = { get: () => undefined };
 
-/** From the cache, else by one read: a runtime that was just created must not be missed. */
-async function find<T extends KubeObject>(
-  client: KubeClient,
-  kind: ResourceKind<T>,
-  cache: Pick<Informer<T>, "get">,
-  key: ObjectKey,
-  signal: AbortSignal,
-): Promise<T | undefined> {
-  const held = cache.get(key);
-  if (held !== undefined) return held;
-  const bounds = { signal, deadlineMs: READ_DEADLINE_MS, honorRetryAfter: false };
-  return await getOrUndefined(client, kind, key, bounds);
+/** Returns the fields of a Trial for its pods. */
+function trialOfPod(trial: Trial | undefined): TrialOfPod | undefined {
+  if (trial === undefined) return undefined;
+  const { metadata: { name = "", labels }, spec } = trial;
+  return { name, labels, primaryContainerName: spec?.primaryContainerName };
 }
 
-/** The fields of a Trial for its pods; read if no cache has it, because each pod is made once. */
-async function findTrial(
-  { client, trials = NO_TRIALS }: AdmissionParts,
-  key: ObjectKey,
-  signal: AbortSignal,
-): Promise<TrialOfPod | undefined> {
-  const trial = await find(client, KINDS.trial, trials, key, signal);
-  if (trial === undefined) return undefined;
-  const { metadata: { labels }, spec } = trial;
-  return { name: key.name, labels, primaryContainerName: spec?.primaryContainerName };
+/**
+ * Creates the lookups of objects that reviews name. What no cache holds yet is read: a runtime that was just created
+ * must not be missed. The names come from whoever can reach the port, so the reads have a budget of their own.
+ */
+function lookupsOf({ client, caches, clock, trials = NO_TRIALS }: AdmissionParts) {
+  const parts = { client, clock, budget: createReadBudget({ clock }), absentForMs: ABSENT_FOR_MS };
+  return {
+    trainingRuntime: createObjectLookup(parts, KINDS.trainingRuntime, caches.trainingRuntimes),
+    clusterTrainingRuntime: createObjectLookup(
+      parts,
+      KINDS.clusterTrainingRuntime,
+      caches.clusterTrainingRuntimes,
+    ),
+    trial: createObjectLookup(parts, KINDS.trial, trials),
+  };
 }
 
 /** The handlers of every webhook path. */
 export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
-  const { client, caches, clock, endpoint, executor } = parts;
-  const runtime = (ref: RuntimeRef, namespace: string, signal: AbortSignal) =>
-    ref.kind === KINDS.trainingRuntime.kind
-      ? find(
-        client,
-        KINDS.trainingRuntime,
-        caches.trainingRuntimes,
-        { namespace, name: ref.name },
-        signal,
-      )
-      : find(
-        client,
-        KINDS.clusterTrainingRuntime,
-        caches.clusterTrainingRuntimes,
-        { name: ref.name },
-        signal,
-      );
+  const { caches, clock, endpoint, executor } = parts;
+  const lookups = lookupsOf(parts);
   return createAdmissionHandlers({
     kinds: parts.kinds,
     clock,
     endpoint,
-    runtime,
+    runtime: ({ kind, name }, namespace) =>
+      kind === KINDS.trainingRuntime.kind
+        ? lookups.trainingRuntime({ namespace, name })
+        : lookups.clusterTrainingRuntime({ namespace: "", name }),
     jobSet: (key) => caches.jobSets.get({ namespace: key.namespace, name: key.name }),
     snapshot: ({ namespace, name }) => {
       const trainJob = caches.trainJobs.get({ namespace, name });
@@ -97,7 +82,7 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
       const read = readSnapshot(trainJob, stored);
       return "runtime" in read ? read.runtime : undefined;
     },
-    trial: (key, signal) => findTrial(parts, key, signal),
+    trial: async (key) => trialOfPod(await lookups.trial(key)),
     trainJobRules(trainJob, runtime, old) {
       const input = { trainJob, runtime, executor: executor() };
       return old === undefined ? trainJobProblems(input) : changedTrainJobProblems(input, old);

@@ -2,6 +2,7 @@
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { JobKind, OwnerLink } from "../../crds/job_kind.ts";
 import type { Kind } from "../../crds/kinds.ts";
+import type { Lookup } from "../../kube/cached_lookup.ts";
 import { controllerOf } from "../../kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
 import type { ForbiddenReason } from "../chain/answer.ts";
@@ -15,15 +16,6 @@ export interface OwnedObject {
 export interface OwnedPod extends OwnedObject {
   status?: { phase?: string; startTime?: string };
 }
-
-/**
- * Finds an object by name; `uid` says which incarnation is wanted, so that a cache that holds
- * another one may look again. Returns undefined if there is none. Throws if that cannot be known.
- */
-export type Lookup<T> = (
-  key: { readonly namespace: string; readonly name: string },
-  uid?: string,
-) => T | undefined | Promise<T | undefined>;
 
 /** Lookups for one kind of job. */
 export interface KindLookups {

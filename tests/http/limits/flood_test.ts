@@ -1,8 +1,8 @@
 /** Test of a flood of valid tokens whose pods do not exist: few reads, and honest pushes succeed. */
 import assert from "node:assert/strict";
-import { createLookup } from "../../../status/ownership/lookups.ts";
+import { createLookup } from "../../../kube/cached_lookup.ts";
 import { createOwnership, type OwnedPod } from "../../../status/ownership/ownership.ts";
-import { createReadBudget } from "../../../status/ownership/read_budget.ts";
+import { createReadBudget } from "../../../http/limits/read_budget.ts";
 import { createReviewCache } from "../../../http/callers/token_review.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 import { handlerBench, KEY, PATH } from "../../status/chain/handler_bench.ts";

@@ -1,8 +1,23 @@
 /** Object lookups over watched caches, with a bounded read of the API server on a miss. */
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { Lookup } from "./ownership.ts";
-import type { ReadBudget } from "./read_budget.ts";
+import { createBoundedCache } from "./bounded_cache.ts";
+import type { Clock } from "./clock.ts";
+import { formatKey } from "./resource.ts";
+
+/**
+ * Finds an object by name; the namespace of a cluster-scoped one is empty. `uid` says which incarnation is
+ * wanted, so that a cache that holds another one may look again. Returns undefined if there is none. Throws if
+ * that cannot be known.
+ */
+export type Lookup<T> = (
+  key: { readonly namespace: string; readonly name: string },
+  uid?: string,
+) => T | undefined | Promise<T | undefined>;
+
+/** Budget that reads are taken from. */
+export interface ReadBudget {
+  /** Takes a read. Throws if there is none left. */
+  take(namespace: string): void;
+}
 
 /** Options of {@link createLookup}. */
 export interface LookupOptions<T> {
@@ -77,7 +92,7 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
   }
 
   return (key, uid) => {
-    const name = `${key.namespace}/${key.name}`;
+    const name = formatKey(key);
     const held = cached(name);
     if (fits(held, uid)) return held;
     const id = `${name}/${uid ?? ""}`;

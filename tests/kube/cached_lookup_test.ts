@@ -1,8 +1,8 @@
 /** Tests of lookups: caches first, few reads behind them, and nothing believed for long. */
 import assert from "node:assert/strict";
-import { createLookup, type LookupOptions } from "../../../status/ownership/lookups.ts";
-import { createReadBudget, ReadBudgetError } from "../../../status/ownership/read_budget.ts";
-import { FakeClock, settle } from "../../support/fake_clock.ts";
+import { createLookup, type LookupOptions } from "../../kube/cached_lookup.ts";
+import { createReadBudget, ReadBudgetError } from "../../http/limits/read_budget.ts";
+import { FakeClock, settle } from "../support/fake_clock.ts";
 
 interface Thing {
   metadata: { uid: string };

@@ -1,27 +1,16 @@
 /** Budget of API server reads on cache misses, for each namespace and in total. */
+import type { ReadBudget } from "../../kube/cached_lookup.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { TransportError } from "../../kube/errors.ts";
-import {
-  type Bucket,
-  type BucketLimits,
-  createKeyedBuckets,
-  take,
-} from "../../http/limits/token_bucket.ts";
+import { type Bucket, type BucketLimits, createKeyedBuckets, take } from "./token_bucket.ts";
 
-/** The budget is spent: the push can be checked a moment later. */
+/** Error for a read that the budget does not allow: the request can be tried again a moment later. */
 export class ReadBudgetError extends TransportError {
   constructor(namespace: string) {
-    super(
-      `too many pushes of namespace ${namespace} are about what the caches do not hold: wait a moment`,
-    );
+    const where = namespace === "" ? "" : ` of namespace ${namespace}`;
+    super(`too many requests are about objects${where} that no cache holds: try again soon`);
     this.name = "ReadBudgetError";
   }
-}
-
-/** Counts reads. */
-export interface ReadBudget {
-  /** Takes a read, or throws a {@link ReadBudgetError}. */
-  take(namespace: string): void;
 }
 
 /** Options of {@link createReadBudget}. */
@@ -35,7 +24,10 @@ export interface ReadBudgetOptions {
   readonly maxNamespaces?: number;
 }
 
-/** Creates a {@link ReadBudget}. A read that its namespace's budget refuses is not taken from the total. */
+/**
+ * Creates a {@link ReadBudget}, which throws a {@link ReadBudgetError} if it is spent. A read that its namespace's budget refuses is not taken
+ * from the total.
+ */
 export function createReadBudget(options: ReadBudgetOptions): ReadBudget {
   const { clock, maxNamespaces = 10_000 } = options;
   const { perNamespace = { ratePerSecond: 50, burst: 200 } } = options;

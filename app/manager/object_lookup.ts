@@ -1,0 +1,32 @@
+/** Lookup of objects in a watched cache, with a read of the API server behind it. */
+import { createLookup, type Lookup, type LookupOptions } from "../../kube/cached_lookup.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+
+/** Time for one read on a miss of a cache, in milliseconds. */
+const READ_DEADLINE_MS = 2_000;
+
+/** Dependencies and bounds of the lookups. */
+export interface ObjectLookupParts<T> extends Omit<LookupOptions<T>, "cached" | "read"> {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+}
+
+/** Creates the lookup of a kind. */
+export function createObjectLookup<T extends KubeObject>(
+  { client, ...options }: ObjectLookupParts<T>,
+  kind: ResourceKind<T>,
+  cache: Pick<Informer<T>, "get">,
+): Lookup<T> {
+  return createLookup<T>({
+    ...options,
+    cached: (key) => cache.get(key),
+    read: (key) => {
+      const bounds = { deadlineMs: READ_DEADLINE_MS, honorRetryAfter: false };
+      return getOrUndefined(client, kind, key, bounds);
+    },
+  });
+}

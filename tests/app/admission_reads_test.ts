@@ -1,0 +1,115 @@
+/** Tests of the reads that reviews cost: reviews name objects that do not exist as often as somebody likes. */
+import assert from "node:assert/strict";
+import { createCaches } from "../../app/manager/caches.ts";
+import { createAdmission } from "../../app/manager/webhook_handlers.ts";
+import { JOB_KINDS } from "../../crds/job_kinds.ts";
+import { LABELS } from "../../crds/names.ts";
+import { createClient } from "../../kube/client.ts";
+import { connectionTo } from "../../kube/kubeconfig.ts";
+import { createAdmissionHttp } from "../../webhook/admission_http.ts";
+import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import {
+  admissionRequest,
+  pod,
+  review,
+  runtime,
+  runtimeSpec,
+  trainJob,
+} from "../webhook/builders.ts";
+
+/** Admission over empty caches, and an API server that counts reads and has one runtime. */
+function bench() {
+  const asked: string[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    const name = new URL(request.url).pathname.split("/").at(-1) ?? "";
+    asked.push(name);
+    if (name === "rt") return Response.json(runtime(runtimeSpec()));
+    const message = `${name} not found`;
+    return Response.json({ kind: "Status", code: 404, reason: "NotFound", message }, {
+      status: 404,
+    });
+  });
+  const clock = new FakeClock();
+  const client = createClient({
+    connection: connectionTo({ server: `http://127.0.0.1:${server.addr.port}`, token: "t" }),
+  });
+  const parts = { kinds: JOB_KINDS, client, clock };
+  const caches = createCaches({ ...parts, namespace: "me", onRestart() {} });
+  const handle = createAdmissionHttp(
+    createAdmission({
+      ...parts,
+      caches,
+      endpoint: () => "https://status:8082",
+      executor: () => "builtin",
+    }),
+    clock,
+  );
+  async function send(path: string, body: unknown) {
+    const answer = await handle(admissionRequest({ url: path, body: [JSON.stringify(body)] }));
+    return { status: answer.status, ...JSON.parse(answer.body).response };
+  }
+  return {
+    asked,
+    clock,
+    useRuntime: (name: string, namespace = "ns", kind = "ClusterTrainingRuntime") => {
+      const runtimeRef = { name, kind, apiGroup: "trainer.kubeflow.org" };
+      const job = trainJob({ runtimeRef }, { namespace });
+      return send(WEBHOOK_PATHS.validateTrainJobs, review(job, { namespace }));
+    },
+    ofTrial: (name: string) => {
+      const labels = { [LABELS.trainJobName]: "tj", [LABELS.trial]: name };
+      const kind = { group: "", version: "v1", kind: "Pod" };
+      return send(WEBHOOK_PATHS.mutatePods, review(pod({ labels }), { kind }));
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("`createAdmission()` reads a runtime that no cache holds, and one that does not exist once a second", async () => {
+  await using it = bench();
+  assert.equal((await it.useRuntime("rt")).allowed, true);
+  for (let i = 0; i < 5; i++) {
+    const { allowed, status } = await it.useRuntime("made-up");
+    assert.equal(allowed, false);
+    assert.equal(status.code, 403);
+    assert.match(status.message, /"made-up" not found/);
+  }
+  assert.deepEqual(it.asked, ["rt", "made-up"]);
+  await it.clock.advance(1000);
+  await it.useRuntime("made-up");
+  assert.deepEqual(it.asked, ["rt", "made-up", "made-up"]);
+});
+
+Deno.test("`createAdmission()` reads a Trial that does not exist once", async () => {
+  await using it = bench();
+  for (let i = 0; i < 5; i++) {
+    const { allowed, warnings } = await it.ofTrial("made-up");
+    assert.equal(allowed, true);
+    assert.match(warnings.join(), /there is no Trial made-up/);
+  }
+  assert.deepEqual(it.asked, ["made-up"]);
+});
+
+Deno.test("reviews that name made-up objects are asked to try again when their reads are spent, never told that there is none", async () => {
+  await using it = bench();
+  const names = Array.from({ length: 250 }, (_, index) => `made-up-${index}`);
+  const answers = await Promise.all(
+    names.map((name, index) =>
+      index % 2 === 0 ? it.useRuntime(name, "ns", "TrainingRuntime") : it.ofTrial(name)
+    ),
+  );
+  assert.equal(it.asked.length, 200);
+  const refused = answers.filter(({ status }) => status?.code === 429);
+  assert.equal(refused.length, 50);
+  for (const { allowed, status } of refused) {
+    assert.equal(allowed, false);
+    assert.equal(status.reason, "TooManyRequests");
+    assert.match(status.message, /objects of namespace ns that no cache holds: try again soon/);
+    assert.deepEqual(status.details, { retryAfterSeconds: 1 });
+  }
+  // Another namespace has reads left, and so has this one a moment later.
+  assert.match((await it.useRuntime("a", "other", "TrainingRuntime")).status.message, /not found/);
+  await it.clock.advance(1000);
+  assert.match((await it.useRuntime("b", "ns", "TrainingRuntime")).status.message, /not found/);
+});
