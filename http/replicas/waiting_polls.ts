@@ -1,6 +1,7 @@
 /** Polls that wait at the owner, for one term, until the state of a job changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { createKeyedListeners } from "../../kube/keyed_listeners.ts";
 import type { JobVersion, PollEntry } from "./owner_poll.ts";
 
 /** Polls, which resolve at once or when something changes. */
@@ -26,7 +27,7 @@ export function createWaitingPolls<State extends JobVersion>(
   { read, clock }: { readonly read: (job: JobRef) => State; readonly clock: Clock },
 ): WaitingPolls<State> {
   /** Waiting polls by the UID of their job. */
-  const waiting = new Map<string, Set<() => void>>();
+  const waiting = createKeyedListeners();
   const closed = new AbortController();
 
   const changed = (entries: readonly PollEntry[]): State[] =>
@@ -35,35 +36,18 @@ export function createWaitingPolls<State extends JobVersion>(
       return state.cursor === cursor ? [] : [state];
     });
 
-  /** Calls `ring` at the next change of one of the jobs. Returns a function that stops this. */
-  function listen(entries: readonly PollEntry[], ring: () => void): () => void {
-    for (const { job: { uid } } of entries) {
-      const rings = waiting.get(uid) ?? new Set();
-      waiting.set(uid, rings.add(ring));
-    }
-    return () => {
-      for (const { job: { uid } } of entries) {
-        const rings = waiting.get(uid);
-        rings?.delete(ring);
-        if (rings?.size === 0) waiting.delete(uid);
-      }
-    };
-  }
-
   return {
-    changed(uid) {
-      for (const ring of waiting.get(uid) ?? []) ring();
-    },
+    changed: (uid) => waiting.notify(uid),
     async poll(entries, waitMs, signal) {
       const now = changed(entries);
       if (now.length > 0 || waitMs <= 0 || signal.aborted || closed.signal.aborted) return now;
       const over = new AbortController();
       const ring = () => over.abort();
-      const stop = listen(entries, ring);
+      const removals = entries.map(({ job }) => waiting.add(job.uid, ring));
       for (const early of [signal, closed.signal]) early.addEventListener("abort", ring);
       await clock.sleep(waitMs, over.signal);
       for (const early of [signal, closed.signal]) early.removeEventListener("abort", ring);
-      stop();
+      removals.forEach((remove) => remove());
       return changed(entries);
     },
     close: () => closed.abort(),

@@ -7,6 +7,7 @@ import {
   type OwnerPollOptions,
 } from "../../http/replicas/owner_poll.ts";
 import type { Informer } from "../../kube/informer.ts";
+import { createKeyedListeners } from "../../kube/keyed_listeners.ts";
 
 /** Options of {@link createObservationChanges}. */
 export interface ObservationChangesOptions extends OwnerPollOptions<JobVersion> {
@@ -29,22 +30,17 @@ export function createObservationChanges(options: ObservationChangesOptions): Ob
     clock: options.clock,
     select: ({ cursor }: JobVersion) => cursor,
   });
-  /** By the UID of the job; never more keys than streams. */
-  const listeners = new Map<string, Set<() => void>>();
+  const listeners = createKeyedListeners();
   const stops = [...options.jobs.values()].map(({ jobs }) =>
-    jobs.onChange(({ object }) => {
-      for (const listener of listeners.get(object.metadata.uid ?? "") ?? []) listener();
-    })
+    jobs.onChange(({ object }) => listeners.notify(object.metadata.uid ?? ""))
   );
   return {
     follow(job, listener) {
-      const own = listeners.get(job.uid) ?? new Set();
-      listeners.set(job.uid, own.add(listener));
+      const remove = listeners.add(job.uid, listener);
       const unfollow = feeds.follow(job, listener);
       return () => {
         unfollow();
-        own.delete(listener);
-        if (own.size === 0 && listeners.get(job.uid) === own) listeners.delete(job.uid);
+        remove();
       };
     },
     async close() {

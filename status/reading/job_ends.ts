@@ -2,6 +2,7 @@
 import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import { endOf } from "../../crds/job_state.ts";
 import type { Informer } from "../../kube/informer.ts";
+import { createKeyedListeners } from "../../kube/keyed_listeners.ts";
 import type { JobEnd } from "./status_stream.ts";
 
 /** Notifies of ends. */
@@ -23,29 +24,24 @@ export type WatchedJobs = ReadonlyMap<
 
 /** Creates {@link JobEnds} over the watched jobs. */
 export function createJobEnds(watched: WatchedJobs): JobEnds {
-  /** By the UID of the job; never more keys than streams. */
-  const listeners = new Map<string, Set<(end: JobEnd) => void>>();
+  const listeners = createKeyedListeners<JobEnd>();
   const stops = [...watched].map(([kind, { jobs }]) =>
     jobs.onChange(({ type, object }) => {
-      const waiting = listeners.get(object.metadata.uid ?? "");
-      if (waiting === undefined) return;
+      const { uid } = object.metadata;
+      if (uid === undefined || !listeners.has(uid)) return;
       const end = type === "deleted" ? "Deleted" : endOf(kind, object);
-      if (end !== undefined) { for (const listener of [...waiting]) listener(end); }
+      if (end !== undefined) listeners.notify(uid, end);
     })
   );
   return {
     close: () => stops.forEach((stop) => stop()),
     on(job, listener) {
-      const waiting = listeners.get(job.uid) ?? new Set();
-      listeners.set(job.uid, waiting.add(listener));
+      const remove = listeners.add(job.uid, listener);
       // A cache that is behind may hold another job of that name, or none: that says nothing.
       const object = jobNow(watched, job);
       const end = object && endOf(job.kind, object);
       if (end !== undefined) listener(end);
-      return () => {
-        waiting.delete(listener);
-        if (waiting.size === 0 && listeners.get(job.uid) === waiting) listeners.delete(job.uid);
-      };
+      return remove;
     },
   };
 }
