@@ -35,13 +35,14 @@ export const POD_REASONS = {
   backOff: "BackOff",
 } as const;
 
-/** Namespace of the kubelet's heartbeats, and the label of every node. */
+/** Namespace of the kubelet's heartbeats, the labels of every node, and the resource of its GPUs. */
 export const NODES = {
   leaseNamespace: "kube-node-lease",
   hostnameLabel: "kubernetes.io/hostname",
   osLabel: "kubernetes.io/os",
   archLabel: "kubernetes.io/arch",
   defaultScheduler: "default-scheduler",
+  gpu: "nvidia.com/gpu",
 } as const;
 
 /** Variable by which the kubelet finds every process of a container, in any session. */

@@ -5,6 +5,7 @@ import { ConfigurationError } from "../../kube/errors.ts";
 import { createEventRecorder } from "../../kube/events.ts";
 import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { type Kubelet, startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { createAccessCheck } from "../../standalone/kubelet/log_access.ts";
 import { LogProblem } from "../../standalone/kubelet/log_keys.ts";
 import type { Server } from "../../http/server.ts";
@@ -89,6 +90,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     hostIP,
     endpointPort: logs.port,
     events,
+    gpus: await findGpus(),
     provideCommand,
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
   });

@@ -16,6 +16,7 @@ import type { PodLogRequest } from "../../standalone/apiserver/operations/pod_lo
 import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
 import { createJobController, jobPodIndexes } from "../../standalone/jobs/job_controller.ts";
 import { type Kubelet, LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";
 import { installPrerequisites } from "./prerequisites.ts";
@@ -181,6 +182,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       nodeName: NODE_NAME,
       dataDir: `${folder.path}/kubelet`,
       events,
+      gpus: await findGpus(),
       provideCommand,
     });
     const scheduler = createScheduler({

@@ -4,6 +4,7 @@ import { readConfiguration } from "../configuration/configuration.ts";
 import { startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
+import { installRuntimes } from "./runtimes.ts";
 
 const HOST = "127.0.0.1";
 
@@ -77,6 +78,7 @@ export async function startStandalone(
   signal.addEventListener("abort", stopEarly, { once: true });
   await manager.whenReady();
   signal.removeEventListener("abort", stopEarly);
+  await installRuntimes(plane.client);
   const started = cleanup.move();
   return {
     server: plane.server,

@@ -7,6 +7,9 @@ import type { KubeClient } from "../../kube/client.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { createInformer, type Informer } from "../../kube/informer.ts";
+import { createGpuPool } from "./gpus/gpu_pool.ts";
+import type { Gpu } from "./gpus/visible_gpus.ts";
+import { NODES } from "../../crds/pod_names.ts";
 import { type AddressBook, createAddressBook, identityKey, identityOf } from "./addresses.ts";
 import { nameTable } from "./cluster_names.ts";
 import { baseEnvironment, dataFolders, hostAddress, kubeletId } from "./machine.ts";
@@ -51,6 +54,11 @@ export interface KubeletOptions {
   readonly version?: string;
   /** Most pods at a time. Default 110. */
   readonly mostPods?: number;
+  /**
+   * GPUs for pods, of which each gets its own to see. Without the list CUDA_VISIBLE_DEVICES of
+   * containers is not touched.
+   */
+  readonly gpus?: readonly Gpu[];
   /** Restarts of containers. Default 10 s, doubling to 5 minutes. */
   readonly backOff?: Backoff;
   /** How often mounted ConfigMaps and Secrets are read again, in milliseconds. Default 10000. */
@@ -137,12 +145,14 @@ class RunningKubelet implements Kubelet {
       cpu,
       memoryBytes: memory,
       mostPods,
+      gpus: options.gpus?.length,
       endpointPort: options.endpointPort,
       labels: options.labels,
       version: options.version ?? "v1.36.0-milepost",
     };
     this.#keeper = createNodeKeeper({ client, clock, facts });
-    this.node = { name: nodeName, labels: nodeLabels(facts), resources: new Set(), mostPods };
+    const resources = new Map<string, number>([[NODES.gpu, options.gpus?.length ?? 0]]);
+    this.node = { name: nodeName, labels: nodeLabels(facts), resources, mostPods };
     const fieldSelector = `spec.nodeName=${nodeName}`;
     this.#pods = createInformer({ client, clock, kind: KINDS.pod, fieldSelector });
     this.#services = createInformer({ client, clock, kind: KINDS.service });
@@ -154,6 +164,7 @@ class RunningKubelet implements Kubelet {
       podsFolder: folders.pods,
       node: { hostIP, nodeName, allocatable: { cpu, memory } },
       baseEnv: { ...baseEnvironment(folders, options.provideCommand), ...options.environment },
+      gpus: options.gpus && createGpuPool(options.gpus),
       backOff: options.backOff ?? CRASH_BACK_OFF,
       refreshMs: options.refreshMs ?? 10_000,
       markPrefix,

@@ -19,6 +19,8 @@ export interface MachineFacts {
   readonly memoryBytes: number;
   /** Most pods at a time. */
   readonly mostPods: number;
+  /** GPUs for pods; undefined on a machine without NVIDIA's driver. */
+  readonly gpus?: number;
   /** Labels beside those that every node has. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Version that `kubectl get nodes` shows. */
@@ -60,17 +62,25 @@ const CONDITIONS = [
   ["Ready", "True", "KubeletReady", "kubelet runs containers as plain processes"],
 ] as const;
 
+/** The resources of the node. The number of GPUs stays, as 0, after the last has gone. */
+function capacityOf(facts: MachineFacts, before: Node["status"]): Record<string, string> {
+  const { cpu, memoryBytes, mostPods, gpus = 0 } = facts;
+  const hasGpus = gpus > 0 || before?.capacity?.[NODES.gpu] !== undefined;
+  return {
+    cpu: String(cpu),
+    memory: `${Math.floor(memoryBytes / 1024)}Ki`,
+    pods: String(mostPods),
+    ...hasGpus ? { [NODES.gpu]: String(gpus) } : {},
+  };
+}
+
 /** `status` of the Node. Pure. */
 export function nodeStatus(
   facts: MachineFacts,
   before: Node["status"],
   now: number,
 ): NonNullable<Node["status"]> {
-  const capacity = {
-    cpu: String(facts.cpu),
-    memory: `${Math.floor(facts.memoryBytes / 1024)}Ki`,
-    pods: String(facts.mostPods),
-  };
+  const capacity = capacityOf(facts, before);
   let conditions = before?.conditions ?? [];
   for (const [type, status, reason, message] of CONDITIONS) {
     conditions = setCondition(conditions, { type, status, reason, message }, rfc3339(now));

@@ -4,6 +4,7 @@ import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
+import type { Restriction } from "./gpus/gpu_pool.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
 import { prepareLaunch } from "./launch.ts";
 import type { ManagedContainer } from "./managed_container.ts";
@@ -54,6 +55,11 @@ export class PodLauncher {
     this.#specs = new Map(specs.map((spec) => [spec.name, spec]));
   }
 
+  /** Gives the pod's GPUs back. None of its processes may run. */
+  releaseGpus(pod: Pod): void {
+    this.#around.gpus?.release(pod);
+  }
+
   /** Removes the pod's folder. */
   async removeFolder(): Promise<void> {
     await removeIfThere(this.#folder, { recursive: true });
@@ -79,14 +85,21 @@ export class PodLauncher {
       for (const container of due) container.wait(POD_REASONS.containerCreating, message);
       return;
     }
+    const restrict = this.#around.gpus?.take(pod);
+    if (this.#around.gpus !== undefined && restrict === undefined) {
+      const message = "waiting for GPUs that other pods have";
+      for (const container of due) container.wait(POD_REASONS.containerCreating, message);
+      return;
+    }
     this.#refreshAt ??= this.#around.clock.now() + this.#around.refreshMs;
-    await Promise.all(due.map((container) => this.#startOne(pod, container, isEnding)));
+    await Promise.all(due.map((container) => this.#startOne(pod, container, isEnding, restrict)));
   }
 
   async #startOne(
     pod: Pod,
     container: ManagedContainer,
     isEnding: () => boolean,
+    restrict: Restriction | undefined,
   ): Promise<void> {
     const spec = this.#specs.get(container.name);
     if (!spec) return;
@@ -101,7 +114,8 @@ export class PodLauncher {
         names: this.#around.namesFor(pod.metadata?.namespace ?? ""),
         baseEnv: this.#around.baseEnv,
       });
-      if (!isEnding()) container.start(launch);
+      const env = restrict?.(container.name, launch.env) ?? launch.env;
+      if (!isEnding()) container.start({ ...launch, env });
     } catch (error) {
       if (error instanceof StartProblem) return container.failStart(error.message);
       const reason = error instanceof ConfigProblem

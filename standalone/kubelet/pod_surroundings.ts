@@ -3,6 +3,7 @@ import type { Pod } from "../../crds/kubernetes.ts";
 import type { Backoff } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { GpuPool } from "./gpus/gpu_pool.ts";
 import type { PodFacts } from "./field_refs.ts";
 import type { LogStore } from "./logs.ts";
 import type { NameTable } from "./name_replacement.ts";
@@ -18,6 +19,8 @@ export interface PodSurroundings {
   readonly podsFolder: string;
   readonly node: Pick<PodFacts, "hostIP" | "nodeName" | "allocatable">;
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** GPUs of the node; undefined if pods see what the machine has. */
+  readonly gpus: GpuPool | undefined;
   readonly backOff: Backoff;
   /** How often ConfigMaps and Secrets that are mounted are read again, in milliseconds. */
   readonly refreshMs: number;

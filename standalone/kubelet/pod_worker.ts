@@ -125,6 +125,7 @@ export class PodWorker {
     await Promise.all(this.#stops);
     await Promise.all(this.#containers.map((container) => container.settled()));
     if (!this.#gone) return;
+    this.#launcher.releaseGpus(this.#pod);
     await this.#launcher.removeFolder();
     await this.#around.logs.remove(this.#pod.metadata?.uid ?? "");
   }
@@ -211,6 +212,7 @@ export class PodWorker {
     const refreshAt = plan.done ? undefined : await this.#launcher.refresh(this.#pod);
     if (this.#gone) return undefined;
     const final: Plan = plan.done && failure ? { ...plan, phase: "Failed" } : plan;
+    if (plan.done) this.#launcher.releaseGpus(this.#pod);
     const retryAt = await this.#writeStatus(final, failure);
     if (retryAt === undefined && plan.done) {
       this.#over = true;

@@ -11,6 +11,7 @@ import { findCondition, setCondition } from "../../kube/conditions.ts";
 import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import { createInformer, type Informer } from "../../kube/informer.ts";
 import { keyOf } from "../../kube/resource.ts";
+import { extendedRequests } from "./gpus/device_requests.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -18,8 +19,8 @@ const logger = getLogger(["milepost", "standalone"]);
 export interface NodeOffer {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Extended resources (names with a slash) that it has; cpu and memory are never refused. */
-  readonly resources: ReadonlySet<string>;
+  /** Amounts of its extended resources (names with a slash); cpu and memory are never refused. */
+  readonly resources: ReadonlyMap<string, number>;
   /** Most pods at a time. */
   readonly mostPods: number;
 }
@@ -54,18 +55,21 @@ function meetsAffinity(spec: PodSpec, node: NodeOffer): boolean {
   );
 }
 
-/** Extended resources that the pod asks for and the node has not. */
-function missingResources(spec: PodSpec, node: NodeOffer): string[] {
-  const containers = [...spec.initContainers ?? [], ...spec.containers];
-  const wanted = containers.flatMap(({ resources }) =>
-    Object.entries({ ...resources?.requests, ...resources?.limits })
-      .filter(([, amount]) => !/^0+[a-zA-Z]*$/.test(amount)).map(([name]) => name)
+/** Extended resources of which the node has less left than the pod asks for. */
+function missingResources(spec: PodSpec, node: NodeOffer, onNode: readonly Pod[]): string[] {
+  const wanted = [...extendedRequests(spec)];
+  if (wanted.length === 0) return [];
+  const taken = onNode.map((pod) =>
+    pod.spec ? extendedRequests(pod.spec) : new Map<string, number>()
   );
-  return [...new Set(wanted)].filter((name) => name.includes("/") && !node.resources.has(name));
+  return wanted.filter(([name, amount]) => {
+    const used = taken.reduce((sum, amounts) => sum + (amounts.get(name) ?? 0), 0);
+    return used + amount > (node.resources.get(name) ?? 0);
+  }).map(([name]) => name);
 }
 
-/** Why the node cannot take the pod; undefined if it can. */
-function obstacle(spec: PodSpec, node: NodeOffer, podsOnNode: number): string | undefined {
+/** Why the node cannot take the pod beside those on it; undefined if it can. */
+function obstacle(spec: PodSpec, node: NodeOffer, onNode: readonly Pod[]): string | undefined {
   if (!hasLabels(node.labels, spec.nodeSelector ?? {})) {
     return "node(s) didn't match Pod's node affinity/selector";
   }
@@ -75,13 +79,13 @@ function obstacle(spec: PodSpec, node: NodeOffer, podsOnNode: number): string | 
     if (!rule?.requiredDuringSchedulingIgnoredDuringExecution?.length) continue;
     return `required spec.affinity.${field} is not supported by this scheduler`;
   }
-  const missing = missingResources(spec, node);
-  if (missing.length > 0) return missing.map((name) => `Insufficient ${name}`).join(", ");
-  return podsOnNode >= node.mostPods ? "Too many pods" : undefined;
+  const missing = missingResources(spec, node, onNode);
+  if (missing.length > 0) return missing.map((name) => `Insufficient ${name}`).join(", 1 ");
+  return onNode.length >= node.mostPods ? "Too many pods" : undefined;
 }
 
-/** Decides about one pod. Pure. */
-export function place(pod: Pod, node: NodeOffer, podsOnNode: number): Placement {
+/** Decides about one pod; `onNode` are the pods that the node has and that have not ended. Pure. */
+export function place(pod: Pod, node: NodeOffer, onNode: readonly Pod[]): Placement {
   const spec = pod.spec;
   const scheduler = spec?.schedulerName || NODES.defaultScheduler;
   if (!spec || spec.nodeName || pod.metadata?.deletionTimestamp) return { kind: "ignore" };
@@ -94,7 +98,7 @@ export function place(pod: Pod, node: NodeOffer, podsOnNode: number): Placement 
       message: `Scheduling is blocked due to non-empty scheduling gates: [${names}]`,
     };
   }
-  const why = obstacle(spec, node, podsOnNode);
+  const why = obstacle(spec, node, onNode);
   if (why === undefined) return { kind: "bind" };
   const message = `0/1 nodes are available: 1 ${why}.`;
   return { kind: "wait", reason: POD_REASONS.unschedulable, message };
@@ -125,7 +129,7 @@ const RETRY_MS = 1000;
 
 /** Binds each pod without a node, in order, and reports on the others why they wait. */
 export function createScheduler({ client, clock, node }: SchedulerOptions): Scheduler {
-  const bound = new Set<string>();
+  const bound = new Map<string, Pod>();
 
   async function bind(pod: Pod): Promise<void> {
     const { namespace, name = "", uid } = pod.metadata ?? {};
@@ -135,7 +139,7 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
       metadata: { namespace, name, uid },
       target: { apiVersion: "v1", kind: "Node", name: node.name },
     }, CALL);
-    bound.add(uid ?? "");
+    bound.set(uid ?? "", pod);
   }
 
   async function tellWaiting(pod: Pod, reason: string, message: string): Promise<void> {
@@ -152,13 +156,13 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
   /** One round over all pods. Returns whether every call succeeded. */
   async function round(pods: Informer<Pod>, signal: AbortSignal): Promise<boolean> {
     const all = pods.list();
-    for (const uid of bound) {
+    for (const uid of bound.keys()) {
       if (all.some(({ metadata, spec }) => metadata?.uid === uid && !spec?.nodeName)) continue;
       bound.delete(uid);
     }
     const live = (pod: Pod) => !["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
     const mine = all.filter((pod) => pod.spec?.nodeName === node.name && live(pod));
-    let onNode = mine.length + bound.size;
+    const onNode = [...mine, ...bound.values()];
     let good = true;
     for (const pod of inOrder(all.filter(({ spec }) => !spec?.nodeName))) {
       if (signal.aborted) return true;
@@ -167,7 +171,7 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
       try {
         if (placement.kind === "bind") {
           await bind(pod);
-          onNode++;
+          onNode.push(pod);
         } else if (placement.kind === "wait") {
           await tellWaiting(pod, placement.reason, placement.message);
         }

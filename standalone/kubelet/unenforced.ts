@@ -14,7 +14,9 @@ export function unenforcedFields(pod: Pod): string[] {
   for (const [list, { name, resources, securityContext, volumeMounts }] of containers) {
     const path = `spec.${list}[${name}]`;
     const { readOnlyRootFilesystem, capabilities, seccompProfile } = securityContext ?? {};
-    if (resources?.limits) found.add(`${path}.resources.limits`);
+    // Devices, which have a slash in their name, are counted.
+    const limits = Object.keys(resources?.limits ?? {}).filter((name) => !name.includes("/"));
+    if (limits.length > 0) found.add(`${path}.resources.limits`);
     if (volumeMounts?.some((mount) => mount.readOnly && lasting.has(mount.name))) {
       found.add(`${path}.volumeMounts.readOnly`);
     }

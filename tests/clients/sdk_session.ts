@@ -83,11 +83,13 @@ export interface SdkSession {
   readonly home: string;
   /** Folder of the Python with the SDK. */
   readonly bin: string;
+  /** Runtimes that are there before the session. */
+  readonly runtimes?: readonly string[];
 }
 
 /** Trains, reports, waits, reads logs and deletes with the SDK; throws where something is not so. */
 export async function checkSdkSession(where: SdkSession): Promise<void> {
-  const { client, kubeconfig, home, bin } = where;
+  const { client, kubeconfig, home, bin, runtimes = [] } = where;
   await client.create(KINDS.clusterTrainingRuntime, sdkRuntime(bin));
   const sdk = startSession(bin, kubeconfig, home);
   try {
@@ -96,7 +98,7 @@ export async function checkSdkSession(where: SdkSession): Promise<void> {
       return sdk.line();
     }, { timeoutMs: 120_000 });
     const seen = report.parse(JSON.parse(line));
-    assert.deepEqual(seen.runtimes, ["sdk"]);
+    assert.deepEqual(seen.runtimes, ["sdk", ...runtimes].sort());
     assert.equal(seen.waited, "Complete");
     assert.equal(seen.status, "Complete");
     assert.deepEqual(seen.steps, [["node-0", "Succeeded"]]);

@@ -11,6 +11,12 @@ Deno.test("the Kubeflow SDK trains, reports, waits, reads logs and deletes", asy
     return;
   }
   await withStandalone(({ client, kubeconfig, folder: home }) =>
-    checkSdkSession({ client, kubeconfig, home, bin: python.bin })
+    checkSdkSession({
+      client,
+      kubeconfig,
+      home,
+      bin: python.bin,
+      runtimes: ["plain", "torch-distributed"],
+    })
   );
 });

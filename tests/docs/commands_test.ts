@@ -183,7 +183,7 @@ Deno.test({
     await using started = await startPlaces(bin);
     const { places, shell } = started;
     // What several pages begin with; their own `apply` then changes nothing.
-    const both = scriptWith("kubectl apply -k examples && kubectl apply -k deploy/runtimes");
+    const both = scriptWith("kubectl apply -k examples");
     const scripts = new Map(pages.map((page) => [page.path, scriptOf(page, places)]));
     scripts.set("the client of docs/guides/push.md", await clientScript());
     if (bin !== undefined) scripts.set("the Kubeflow SDK", await sdkScript(bin, places));

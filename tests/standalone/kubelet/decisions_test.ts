@@ -204,7 +204,12 @@ Deno.test("`refusalsOf()` takes a plain pod with harmless settings", () => {
   assert.deepEqual(refusalsOf({ spec }), []);
 });
 
-const node = { name: "n", labels: { zone: "a" }, resources: new Set<string>(), mostPods: 2 };
+const node = {
+  name: "n",
+  labels: { zone: "a" },
+  resources: new Map([["a.com/x", 2]]),
+  mostPods: 2,
+};
 const unplaced = (spec: Partial<PodSpec>): Pod => ({
   metadata: { name: "p" },
   spec: { containers: [{ name: "a" }], ...spec },
@@ -216,7 +221,9 @@ const nodeAffinity = (values: string[]) => ({
     },
   },
 });
-const PLACEMENTS: Record<string, [Pod, number, string, RegExp?]> = {
+const asking = (resources: object) => unplaced({ containers: [{ name: "a", resources }] });
+const using = (amount: string) => asking({ limits: { "a.com/x": amount } });
+const PLACEMENTS: Record<string, [Pod, onNode: number | Pod[], string, RegExp?]> = {
   "binds a pod": [unplaced({}), 0, "bind"],
   "binds by the node's labels": [unplaced({ nodeSelector: { zone: "a" } }), 0, "bind"],
   "binds with any request of cpu": [
@@ -233,6 +240,20 @@ const PLACEMENTS: Record<string, [Pod, number, string, RegExp?]> = {
     "wait",
     /Insufficient nvidia\.com\/gpu/,
   ],
+  "binds what the node still has of a device": [using("1"), [using("1")], "bind"],
+  "refuses more devices than the node has": [
+    using("3"),
+    [],
+    "wait",
+    /^0\/1 nodes are available: 1 Insufficient a\.com\/x\.$/,
+  ],
+  "refuses more devices than the others leave": [using("2"), [using("1")], "wait", /Insufficient/],
+  "refuses two devices in one message": [
+    asking({ requests: { "a.com/x": "3" }, limits: { "b.com/y": "1" } }),
+    [],
+    "wait",
+    /^0\/1 nodes are available: 1 Insufficient a\.com\/x, 1 Insufficient b\.com\/y\.$/,
+  ],
   "refuses more pods than it takes": [unplaced({}), 2, "wait", /Too many pods/],
   "leaves gated pods": [unplaced({ schedulingGates: [{ name: "g" }] }), 0, "wait", /\[g\]/],
   "ignores pods of other schedulers": [unplaced({ schedulerName: "volcano" }), 0, "ignore"],
@@ -240,7 +261,10 @@ const PLACEMENTS: Record<string, [Pod, number, string, RegExp?]> = {
 };
 for (const [sentence, [pod, count, kind, message]] of Object.entries(PLACEMENTS)) {
   Deno.test(`\`place()\` ${sentence}`, () => {
-    const placement = place(pod, node, count);
+    const onNode = typeof count === "number"
+      ? Array.from({ length: count }, () => unplaced({}))
+      : count;
+    const placement = place(pod, node, onNode);
     assert.equal(placement.kind, kind);
     if (message) assert.match(placement.kind === "wait" ? placement.message : "", message);
   });

@@ -9,6 +9,10 @@ const cases: Record<string, { spec: object; want: string[] }> = {
     spec: { containers: [{ name: "c", resources: { limits: { cpu: "1" } } }] },
     want: ["spec.containers[c].resources.limits"],
   },
+  "not a limit of devices, which are counted": {
+    spec: { containers: [{ name: "c", resources: { limits: { "nvidia.com/gpu": "1" } } }] },
+    want: [],
+  },
   "a read-only mount of what would last": {
     spec: {
       volumes: [{ name: "v", emptyDir: {} }],

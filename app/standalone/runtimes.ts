@@ -1,0 +1,28 @@
+/** ClusterTrainingRuntimes of a standalone, so that TrainJobs and the Kubeflow SDK find one at once. */
+import { getLogger } from "@logtape/logtape";
+import { parse as parseYaml } from "yaml";
+import { KINDS } from "../../crds/kinds.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { upsert } from "../../kube/upsert.ts";
+import plain from "../../deploy/runtimes/plain.yaml" with { type: "text" };
+import torch from "../../deploy/runtimes/torch-distributed.yaml" with { type: "text" };
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/**
+ * Creates those of `deploy/runtimes` that are not there; one of the same name stays as it is. The
+ * manager must run, because it admits them. A failure is logged: the control plane works without them.
+ */
+export async function installRuntimes(client: KubeClient): Promise<void> {
+  await Promise.all([plain, torch].map(async (text) => {
+    const runtime = KINDS.clusterTrainingRuntime.parse(parseYaml(text));
+    const { name = "" } = runtime.metadata;
+    const create = (stored: unknown) => stored === undefined ? runtime : undefined;
+    try {
+      await upsert(client, KINDS.clusterTrainingRuntime, { name }, create);
+    } catch (error) {
+      logger.warn("Cannot create a runtime", { name, error: messageOf(error) });
+    }
+  }));
+}
