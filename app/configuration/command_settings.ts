@@ -2,6 +2,12 @@
 import { z } from "zod";
 import { boolean, logLevel, path, port } from "./setting_schemas.ts";
 
+/** Settings of pods, for the commands that run a kubelet. */
+const podSettings = {
+  inheritEnvironment: boolean(true)
+    .describe("pods inherit caches (such as HF_HOME) and proxies from this environment"),
+};
+
 /** `milepost standalone`. */
 export const standaloneSettings = z.strictObject({
   dataDir: path("folder", "in memory").describe("where everything is kept"),
@@ -10,6 +16,7 @@ export const standaloneSettings = z.strictObject({
   kubeconfig: path("file", "in the data folder").describe(
     "kubeconfig to merge the context `milepost` into",
   ),
+  ...podSettings,
   json: boolean(false).describe("print one line of JSON when ready"),
   logLevel: logLevel("warning"),
 });
@@ -26,6 +33,7 @@ export const nodeSettings = z.strictObject({
   tlsCert: path("file", "self-signed").describe("certificate of the log endpoint"),
   tlsKey: path("file", "self-signed").describe("its key"),
   clientCa: path("file", "none: tokens alone").describe("CA of clients of the log endpoint"),
+  ...podSettings,
   logLevel: logLevel("info"),
 });
 

@@ -3,6 +3,7 @@ import { createClient, type KubeClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { createEventRecorder } from "../../kube/events.ts";
+import { inheritedEnvironment } from "../../standalone/kubelet/inherited_environment.ts";
 import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { type Kubelet, startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
@@ -28,6 +29,8 @@ export interface NodeOptions {
   readonly tlsKey?: string;
   /** File with the CA of clients of the log endpoint, PEM; without it only tokens are accepted. */
   readonly clientCa?: string;
+  /** Whether pods inherit caches and proxies from this environment. Default true. */
+  readonly inheritEnvironment?: boolean;
 }
 
 /** A node that runs the pods that are bound to it. */
@@ -91,6 +94,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     endpointPort: logs.port,
     events,
     gpus: await findGpus(),
+    environment: options.inheritEnvironment ?? true
+      ? inheritedEnvironment(Deno.env.toObject())
+      : {},
     provideCommand,
     ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
   });

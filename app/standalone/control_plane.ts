@@ -4,6 +4,7 @@ import { createClient, type KubeClient, type RequestReport } from "../../kube/cl
 import { systemClock } from "../../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
 import { createEventRecorder } from "../../kube/events.ts";
+import { inheritedEnvironment } from "../../standalone/kubelet/inherited_environment.ts";
 import { createInformer } from "../../kube/informer.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -37,6 +38,8 @@ export interface ControlPlaneOptions {
   readonly kubeconfig?: string;
   /** Whether pods are run. Default true. */
   readonly kubelet?: boolean;
+  /** Whether pods inherit caches and proxies from this environment. Default true. */
+  readonly inheritEnvironment?: boolean;
   /** Signing key of its API server, PEM; generated at the first start without it. */
   readonly signingKey?: string;
   /** Called of each request of the manager's client. */
@@ -183,6 +186,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       dataDir: `${folder.path}/kubelet`,
       events,
       gpus: await findGpus(),
+      environment: options.inheritEnvironment ?? true
+        ? inheritedEnvironment(Deno.env.toObject())
+        : {},
       provideCommand,
     });
     const scheduler = createScheduler({

@@ -2,6 +2,7 @@
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { buildCommand, buildEnvironment, referencesOf } from "./environment.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
+import { exceptPods } from "./inherited_environment.ts";
 import { type MountedPath, mountedPaths, normalizePath, rewritePaths } from "./mount_paths.ts";
 import { type NameTable, replaceNames } from "./name_replacement.ts";
 import { StartProblem } from "./processes.ts";
@@ -132,7 +133,7 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
     HOSTNAME: pod.spec?.hostname || (pod.metadata?.name ?? ""),
     HOME: `${folder}/home`,
     TMPDIR: `${folder}/tmp`,
-    ...baseEnv,
+    ...exceptPods(baseEnv, names),
     ...Object.fromEntries(own),
   };
   const searchPath = [env.PATH, baseEnv.PATH].filter(Boolean).join(":");
