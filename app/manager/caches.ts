@@ -9,6 +9,7 @@ import { mayBeChild, WATCHED, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { trialIndexes } from "../../katib/trials/cached_trial.ts";
+import { podIndexes } from "../../katib/trials/primary_runs.ts";
 import { createInformer, type Informer, type InformerOptions } from "../../kube/informer.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
@@ -41,7 +42,8 @@ export function createCaches(options: CacheOptions) {
     const onRestart = (cause: string) => options.onRestart(kind.plural, cause);
     return createInformer<T>({ client, clock, kind, onRestart, ...more });
   }
-  const podsOf = (kind: JobKind) => cache(WATCHED.pod, { labelSelector: podSelector(kind) });
+  const podsOf = (kind: JobKind) =>
+    cache(WATCHED.pod, { labelSelector: podSelector(kind), indexes: podIndexes(kind) });
   const named = {
     trainJobs: cache(WATCHED.trainJob),
     // Most clusters have no Katib.

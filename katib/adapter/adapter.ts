@@ -4,6 +4,7 @@ import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { Refused } from "../../http/replicas/owner_router.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
+import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 
 /** One sample of a push: the pod's metrics at one time. */
@@ -99,6 +100,8 @@ export interface PlanSource {
     pod: ObservedPush["pod"],
     signal: AbortSignal,
   ): boolean | undefined | Promise<boolean | undefined>;
+  /** Returns the run of the primary pod that started last, by the caches. Rejects if it cannot be known now. */
+  presentRun(plan: ObservationPlan, signal: AbortSignal): PresentRun | Promise<PresentRun>;
 }
 
 /** The state of a job's log at its owner. */

@@ -106,7 +106,11 @@ export function createAdapter(options: AdapterOptions): Adapter {
         sink: {
           append: (key, rows, signal) => sink.append(key, rows, signal),
           read: (key, signal) => replays.run(() => sink.read(key, signal), signal),
+          get keepsRuns() {
+            return sink.keepsRuns;
+          },
         },
+        presentRun: (plan, signal) => plans.presentRun(plan, signal),
         clock,
         sinkMs,
         leading: () => leading() && !closed.signal.aborted,

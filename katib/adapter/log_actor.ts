@@ -2,16 +2,20 @@
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
+import { messageOf } from "../../kube/errors.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
+import { isSameRun, ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { ObservedPush, PushAnswer, StopControl, Verdict } from "./adapter.ts";
+import type { ObservedPush, PlanSource, PushAnswer, StopControl, Verdict } from "./adapter.ts";
 import { createLogState, type LogState } from "./log_state.ts";
 import { createPushQueue, type QueuedPush } from "./push_queue.ts";
 
 /** Options of {@link createLogActor}. */
 export interface LogActorOptions {
-  readonly sink: Pick<ObservationSink, "append" | "read">;
+  readonly sink: Pick<ObservationSink, "append" | "read" | "keepsRuns">;
+  /** Returns the run that rows without one belong to. */
+  readonly presentRun: PlanSource["presentRun"];
   readonly clock: Clock;
   /** Deadline of one call to the sink, in milliseconds. */
   readonly sinkMs: number;
@@ -44,12 +48,20 @@ export interface LogActor {
   accept(push: ObservedPush, signal: AbortSignal): Promise<PushAnswer>;
   /** Resolves with the state, which is replayed if needed. Rejects with a SinkError. */
   load(): Promise<LogState>;
+  /**
+   * Reads a log that does not keep runs again if its present run has changed, and once a minute, since others
+   * may write to it. Resolves with whether it was read. Rejects with a SinkError.
+   */
+  refresh(): Promise<boolean>;
   /** Resolves when nothing is queued or under way. */
   drained(): Promise<void>;
 }
 
 /** Times after which clients should retry, in milliseconds; much later for rows that will not be accepted. */
 const RETRY_AFTER_MS = { soon: 1_000, refused: 10_000 } as const;
+
+/** Interval between reads of a log to which others may write, in milliseconds. */
+const REFRESH_MS = 60_000;
 
 const REFUSED = {
   notOwner: {
@@ -77,7 +89,7 @@ function meaningOf({ objective, records, rules }: ObservationPlan): string {
 
 /** Creates the actor of a log. It does nothing until it is used. */
 export function createLogActor(first: ObservationPlan, options: LogActorOptions): LogActor {
-  const { sink, clock, sinkMs, leading, onChange, onRefused } = options;
+  const { sink, presentRun, clock, sinkMs, leading, onChange, onRefused } = options;
   let plan = first;
   let pod: string | undefined;
   let version = 0;
@@ -86,6 +98,8 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   /** The last state, also while there is none. */
   let last: LogState | undefined;
   let loading: Promise<LogState> | undefined;
+  /** Monotonic time of the last read. */
+  let readAtMs = -Infinity;
   let pumping: Promise<void> | undefined;
   const queue = createPushQueue();
 
@@ -97,10 +111,25 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
         new SinkError("unavailable", `the observation log did not answer within ${sinkMs} ms`),
     }, work);
 
+  async function presentRunOf(asked: ObservationPlan, signal: AbortSignal): Promise<PresentRun> {
+    try {
+      return await presentRun(asked, signal);
+    } catch (cause) {
+      const problem = `the pods of the job are not known now: ${messageOf(cause)}`;
+      throw new SinkError("unavailable", problem, { cause, wroteNothing: true });
+    }
+  }
+
   async function replay(): Promise<LogState> {
     const asked = plan;
-    const rows = await inTime((signal) => sink.read(asked.key, signal));
-    const replayed = createLogState(asked, rows, last);
+    const [rows, present] = await inTime(async (signal) => {
+      const rows = await sink.read(asked.key, signal);
+      const isKept = sink.keepsRuns && rows.every(({ run }) => run !== undefined);
+      return [rows, isKept ? ONE_RUN : await presentRunOf(asked, signal)] as const;
+    });
+    const { keepsRuns } = sink;
+    const replayed = createLogState(asked, rows, { present, keepsRuns, before: last });
+    readAtMs = clock.monotonic();
     if (asked !== plan && meaningOf(asked) !== meaningOf(plan)) return await replay();
     state = last = replayed;
     version = onChange();
@@ -111,6 +140,36 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     if (state !== undefined) return Promise.resolve(state);
     loading ??= replay().finally(() => loading = undefined);
     return loading;
+  }
+
+  /** Whether rows without a run would belong to another run than when the log was read. */
+  async function hasNewRun(log: LogState): Promise<boolean> {
+    if (sink.keepsRuns) return false;
+    return !isSameRun(log.present, await inTime((signal) => presentRunOf(plan, signal)));
+  }
+
+  /** Reads the log again. */
+  function reload(): Promise<LogState> {
+    state = undefined;
+    return load();
+  }
+
+  /** Returns the state for the next push. */
+  async function upToDate(): Promise<LogState> {
+    const log = await load();
+    return await hasNewRun(log) ? await reload() : log;
+  }
+
+  /** Returns the verdict of a log that others may have written to: the one of the rows that are in it now. */
+  async function confirmed(): Promise<Verdict | undefined> {
+    try {
+      return (await reload()).verdict;
+    } catch (error) {
+      logger.debug("the log of a trial to be stopped cannot be read", {
+        problem: messageOf(error),
+      });
+      return undefined;
+    }
   }
 
   const refusal = (reason: string, retryAfterMs: number = RETRY_AFTER_MS.soon): PushAnswer => ({
@@ -137,7 +196,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   }
 
   async function write(batch: readonly QueuedPush[]): Promise<readonly PushAnswer[]> {
-    const log = await load();
+    const log = await upToDate();
     const takeBack = log.mark();
     const taken = batch.map(({ push }) => log.take(push));
     const rows = taken.flatMap((it) => it.rows);
@@ -146,13 +205,17 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       state = undefined;
       return batch.map(() => REFUSED.notOwner);
     }
+    let { verdict } = log;
+    const wasOpen = verdict === undefined;
     if (rows.length > 0) {
       await append(rows, takeBack);
       taken.forEach(log.commit);
-      version = onChange();
+      verdict = log.verdict;
+      if (wasOpen && verdict !== undefined && !sink.keepsRuns) verdict = await confirmed();
+      else version = onChange();
     }
     failing = false;
-    const control = controlOf(log.verdict);
+    const control = controlOf(verdict);
     return taken.map(({ warnings }): PushAnswer => ({
       ok: true,
       ...(warnings.length > 0 && { warnings }),
@@ -234,6 +297,13 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       });
     },
     load,
+    async refresh() {
+      if (state === undefined) await load();
+      else if (sink.keepsRuns || pumping !== undefined || loading !== undefined) return false;
+      else if (clock.monotonic() - readAtMs < REFRESH_MS && !await hasNewRun(state)) return false;
+      else await reload();
+      return true;
+    },
     async drained() {
       while (pumping !== undefined) await pumping;
     },

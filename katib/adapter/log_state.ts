@@ -6,20 +6,18 @@ import type { RecordState } from "../../trials/recording/record.ts";
 import { replay, withSentTimes } from "../../trials/recording/replay.ts";
 import type { RecordScope } from "../../trials/recording/sample.ts";
 import type { MetRule, Report } from "../../trials/rules/rule.ts";
-import {
-  applyReport,
-  describeMet,
-  startRules,
-  unreportedMetrics,
-} from "../../trials/rules/rules.ts";
+import { describeMet } from "../../trials/rules/rules.ts";
+import { createRunRules } from "../../trials/rules/run_rules.ts";
+import { type PresentRun, runOf } from "../../trials/recording/present_run.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservedPush, Verdict } from "./adapter.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { createSummary } from "../../trials/recording/summary.ts";
 
-/** The reports of one sample, with the time of its rows. */
+/** The reports of one sample, with time and run of its rows. */
 interface TimedReports {
   readonly time: string;
+  readonly run?: string | undefined;
   readonly reports: readonly Report[];
 }
 
@@ -43,7 +41,9 @@ export interface LogState {
   commit(taken: TakenPush): void;
   /** The recorded samples, with those of pushes that were taken. */
   readonly recorded: RecordState;
-  /** Present once the last rule was met. */
+  /** The run that rows without one belong to. */
+  readonly present: PresentRun;
+  /** Present once a run met its last rule. */
   readonly verdict: Verdict | undefined;
   /** Returns the metrics of rules that were never reported. */
   unreported(): readonly string[];
@@ -76,13 +76,13 @@ function reportsByTime(
   rows: readonly ObservationRow[],
   reports: readonly Report[],
 ): TimedReports[] {
-  const all: { time: string; reports: Report[] }[] = [];
-  for (const [index, { time }] of rows.entries()) {
+  const all: { time: string; run: string | undefined; reports: Report[] }[] = [];
+  for (const [index, { time, run }] of rows.entries()) {
     const report = reports[index];
     if (report === undefined) continue;
     const last = all.at(-1);
-    if (last?.time === time) last.reports.push(report);
-    else all.push({ time, reports: [report] });
+    if (last?.time === time && last.run === run) last.reports.push(report);
+    else all.push({ time, run, reports: [report] });
   }
   return all;
 }
@@ -104,25 +104,40 @@ function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: Obser
   });
 }
 
-/** Creates the state of a log with these rows; `before` is this owner's previous state of it. */
+/** What the state of a log depends on besides its plan and rows. */
+export interface LogStateOptions {
+  /** The run that rows without one belong to. */
+  readonly present: PresentRun;
+  /** Whether the log keeps the run of each row; if not, rows are judged by the present run alone. */
+  readonly keepsRuns: boolean;
+  /** This owner's previous state of the log. */
+  readonly before?: LogState | undefined;
+}
+
+/** Returns the earlier verdict if it is the same, since it knows when the deciding push arrived. */
+function sameVerdict(verdict: Verdict, before: Verdict | undefined): Verdict {
+  return before?.time === verdict.time && before.rule.name === verdict.rule.name ? before : verdict;
+}
+
+/** Creates the state of a log with these rows. */
 export function createLogState(
   plan: ObservationPlan,
   rows: readonly ObservationRow[],
-  before?: LogState,
+  { present, keepsRuns, before }: LogStateOptions,
 ): LogState {
   const read = replay(scopeOf(plan), rows);
   let recorded = before === undefined ? read : withSentTimes(read, before.recorded);
-  let { state: rules } = startRules(plan.objective, plan.rules);
+  const rules = createRunRules(plan.objective, plan.rules);
   let verdict: Verdict | undefined;
   const summary = createSummary();
 
-  function apply({ time, reports }: TimedReports, receivedMs?: number): void {
-    const applied = applyReport(rules, reports);
-    rules = applied.state;
-    if (applied.stopped !== undefined) verdict ??= verdictOf(applied.stopped, time, receivedMs);
+  function apply({ time, run, reports }: TimedReports, receivedMs?: number): void {
+    const met = rules.apply(runOf({ time, run }, present), reports);
+    if (met !== undefined) verdict ??= verdictOf(met, time, receivedMs);
   }
 
   for (const reported of reportsByTime(rows, rows)) apply(reported);
+  if (verdict !== undefined) verdict = sameVerdict(verdict, before?.verdict);
   rows.forEach(summary.add);
 
   return {
@@ -139,20 +154,22 @@ export function createLogState(
         ...(sequence !== undefined && { sequence }),
       });
       recorded = result.state;
-      const { rows, reports, warnings } = result;
+      const { reports, warnings } = result;
+      const rows = keepsRuns ? result.rows.map((row) => ({ ...row, run: pod.uid })) : result.rows;
       return { rows, reports: reportsByTime(rows, reports), warnings, receivedMs: push.receivedMs };
     },
     commit(taken) {
       for (const reported of taken.reports) apply(reported, taken.receivedMs);
       taken.rows.forEach(summary.add);
     },
+    present,
     get recorded() {
       return recorded;
     },
     get verdict() {
       return verdict;
     },
-    unreported: () => unreportedMetrics(rules),
+    unreported: rules.unreported,
     observation: () => summary.observation(plan.objective),
     summary: () => ({ metrics: summary.metrics(), rows: summary.rows() }),
   };

@@ -44,22 +44,27 @@ export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
   /** Jobs whose log was read in this term. */
   const read = new Set<string>();
 
-  /** Whether its log must be read: it was never read, its plan changed, or a write failed. */
-  function isUnread(plan: ObservationPlan): boolean {
-    if (!read.has(plan.job.uid)) return true;
-    const actor = actors.get(plan.job.uid);
-    if (actor === undefined) return false;
-    return actor.plan !== plan || (actor.idle && actor.state === undefined);
+  /** Whether its log may have to be read; a log that was evicted is read when it is needed. */
+  function mayBeUnread({ job }: ObservationPlan): boolean {
+    return !read.has(job.uid) || actors.get(job.uid) !== undefined;
+  }
+
+  /** Reads a log that was never read, whose plan changed, whose write failed, or that others write to. */
+  async function readLog(plan: ObservationPlan): Promise<void> {
+    const known = actors.get(plan.job.uid);
+    const isUnread = !read.has(plan.job.uid) || known?.plan !== plan;
+    if (!isUnread && known?.idle === false) return;
+    const actor = isUnread || known === undefined ? actors.of(plan) : known;
+    const wasRead = await actor.refresh();
+    if (!wasRead && !isUnread) return;
+    onRead(actor);
+    read.add(plan.job.uid);
   }
 
   /** Reads logs. Returns whether all could be read. */
   async function readLogs(signal: AbortSignal): Promise<boolean> {
-    const errors = await inParallel(plans.openPlans().filter(isUnread), async (plan) => {
-      const actor = actors.of(plan);
-      await actor.load();
-      onRead(actor);
-      read.add(plan.job.uid);
-    }, { limit: atOnce, signal });
+    const unread = plans.openPlans().filter(mayBeUnread);
+    const errors = await inParallel(unread, readLog, { limit: atOnce, signal });
     if (errors.length > 0 && !signal.aborted) {
       log.debug("cannot read the logs of open trials; retrying", {
         trials: errors.length,

@@ -39,6 +39,7 @@ class GrpcSink implements ObservationSink {
   readonly keepsPlainJobs: boolean;
   readonly isShared = true;
   readonly knowsTrialsByNameAlone = true;
+  readonly keepsRuns = false;
   readonly #client: DbManagerClient;
   readonly #clock: Clock;
   readonly #random: () => number;

@@ -9,6 +9,9 @@ export interface KnownRow {
   readonly id: string;
   /** `sortableTime`. */
   readonly at: string;
+  /** UID of the pod and step of the training, for stores that keep them. */
+  readonly run?: string | undefined;
+  readonly step?: number | undefined;
   readonly wire: WireRow & { readonly metric: { readonly name: string; readonly value: string } };
 }
 
@@ -34,7 +37,7 @@ export function knownRow(row: ObservationRow): KnownRow {
   const at = sortableTime(row.time);
   const problem = at === undefined ? `"${row.time}" is not an RFC 3339 time` : problemOf(row);
   if (at === undefined || problem !== undefined) throw new SinkError("refused", problem ?? "");
-  const { name, value } = row;
+  const { name, value, run, step } = row;
   const id = `${at}\n${name}\n${value}`;
-  return { id, at, wire: { time: shortTime(at), metric: { name, value } } };
+  return { id, at, run, step, wire: { time: shortTime(at), metric: { name, value } } };
 }

@@ -28,6 +28,8 @@ export interface StoredRow {
   readonly at: string;
   readonly name: string;
   readonly value: string;
+  readonly run?: string;
+  readonly step?: number;
 }
 
 /** Options of {@link openLogStore}. */
@@ -73,12 +75,20 @@ function joinTime(seconds: number, micros: number): string {
 }
 
 /** Parses a row of the query `entries`; without a schema, since logs have a hundred thousand rows. */
-function storedRow({ seconds, micros, metric, value }: Record<string, unknown>): StoredRow {
+function storedRow(
+  { seconds, micros, metric, value, run, step }: Record<string, unknown>,
+): StoredRow {
   if (
     typeof seconds !== "number" || typeof micros !== "number" || typeof metric !== "string" ||
     typeof value !== "string"
   ) throw new Error("the database contains an invalid row");
-  return { at: joinTime(seconds, micros), name: metric, value };
+  return {
+    at: joinTime(seconds, micros),
+    name: metric,
+    value,
+    ...(typeof run === "string" && { run }),
+    ...(typeof step === "number" && { step }),
+  };
 }
 
 function openDatabase(path: string | undefined): DatabaseSync {
@@ -145,6 +155,7 @@ class SqliteLogStore implements LogStore {
     if (known === undefined) return;
     this.#inTransaction(() => {
       this.#sql.deleteEntries.run(known.id);
+      this.#sql.deleteSamples.run(known.id);
       this.#sql.deleteLog.run(known.id);
     });
   }
@@ -166,8 +177,13 @@ class SqliteLogStore implements LogStore {
     const known = this.#logOf(log);
     if (known === undefined) throw new Error(`cannot create the log ${log}`);
     let added = 0;
-    for (const { at, wire: { metric } } of rows) {
+    let sampleAt = "";
+    for (const { at, run, step = null, wire: { metric } } of rows) {
       const [seconds, micros] = splitTime(at);
+      if (run !== undefined && at !== sampleAt) {
+        this.#sql.addSample.run({ log: known.id, seconds, micros, run, step });
+        sampleAt = at;
+      }
       const { name, value } = metric;
       const entry = { log: known.id, seconds, micros, metric: name, value };
       added += Number(this.#sql.addEntry.run(entry).changes);
@@ -176,6 +192,7 @@ class SqliteLogStore implements LogStore {
     // Not after each row: a tenth more is tolerated.
     if (isPlain && known.row_count + added > keep * 1.1) {
       added -= Number(this.#sql.trim.run({ log: known.id, keep: keep - 1 }).changes);
+      this.#sql.trimSamples.run({ log: known.id });
     }
     this.#sql.count.run(added, known.id);
   }

@@ -3,7 +3,11 @@ import type { DatabaseSync } from "node:sqlite";
 
 const PAGE_BYTES = 4096;
 
-/** `at` is in microseconds since 1970; `place` is the order of rows with the same time. */
+/**
+ * `at` is in microseconds since 1970; `place` is the order of rows with the same time. The entries of one time
+ * are of one sample, whose pod and step are in a table of their own: earlier versions, which know nothing of
+ * it, open the file too, and leave samples of logs behind that they delete.
+ */
 export const TABLES = `
   CREATE TABLE IF NOT EXISTS logs (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, is_plain INTEGER NOT NULL,
@@ -13,6 +17,11 @@ export const TABLES = `
     log INTEGER NOT NULL, at INTEGER NOT NULL, metric TEXT NOT NULL, value TEXT NOT NULL,
     place INTEGER NOT NULL, PRIMARY KEY (log, at, metric, value)
   ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS samples (
+    log INTEGER NOT NULL, at INTEGER NOT NULL, run TEXT NOT NULL, step INTEGER,
+    PRIMARY KEY (log, at)
+  ) WITHOUT ROWID;
+  DELETE FROM samples WHERE log NOT IN (SELECT id FROM logs);
 `;
 
 /** A commit returns when it is on the disk; the lock keeps other processes out. */
@@ -41,20 +50,27 @@ export function prepareStatements(database: DatabaseSync) {
       SELECT :log, a.at, :metric, :value,
         (SELECT COUNT(*) FROM entries e WHERE e.log = :log AND e.at = a.at)
       FROM (SELECT :seconds * 1000000 + :micros AS at) a`),
+    addSample: prepare(`
+      INSERT OR IGNORE INTO samples
+      SELECT :log, :seconds * 1000000 + :micros, :run, :step`),
     count: prepare(`
       UPDATE logs SET row_count = row_count + ?,
         touched = (SELECT MAX(touched) + 1 FROM logs) WHERE id = ?`),
     trim: prepare(`
       DELETE FROM entries WHERE log = :log AND at <
         (SELECT at FROM entries WHERE log = :log ORDER BY at DESC LIMIT 1 OFFSET :keep)`),
+    trimSamples: prepare(`
+      DELETE FROM samples WHERE log = :log AND at <
+        (SELECT MIN(at) FROM entries WHERE log = :log)`),
     entries: prepare(`
-      SELECT (at - micros) / 1000000 AS seconds, micros, metric, value FROM (
-        SELECT at, (at % 1000000 + 1000000) % 1000000 AS micros, metric, value, place
-        FROM entries WHERE log = :log AND (:metric IS NULL OR metric = :metric)
+      SELECT (at - micros) / 1000000 AS seconds, micros, metric, value, run, step FROM (
+        SELECT at, (at % 1000000 + 1000000) % 1000000 AS micros, metric, value, place, run, step
+        FROM entries LEFT JOIN samples USING (log, at) WHERE log = :log AND (:metric IS NULL OR metric = :metric)
           AND (:fromSeconds IS NULL OR at >= :fromSeconds * 1000000 + :fromMicros)
           AND (:toSeconds IS NULL OR at <= :toSeconds * 1000000 + :toMicros))
       ORDER BY at, place`),
     deleteEntries: prepare("DELETE FROM entries WHERE log = ?"),
+    deleteSamples: prepare("DELETE FROM samples WHERE log = ?"),
     deleteLog: prepare("DELETE FROM logs WHERE id = ?"),
     oldestPlain: prepare("SELECT name FROM logs WHERE is_plain = 1 ORDER BY touched LIMIT 1"),
   };

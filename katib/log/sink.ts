@@ -18,6 +18,11 @@ export interface ObservationSink {
    */
   readonly knowsTrialsByNameAlone: boolean;
   /**
+   * Whether it keeps run and step of each row, and no one else writes to it. Katib's table has a time, a name
+   * and a value of each row, and any client of Katib may add some.
+   */
+  readonly keepsRuns: boolean;
+  /**
    * Resolves when the rows are in the log, each exactly once and in their order; after a write of unknown
    * outcome the log is checked before a retry. Rejects with a {@link SinkError}, at the latest when `signal`
    * aborts: rows may then be in the log or not, and the same rows appended again are not doubled.

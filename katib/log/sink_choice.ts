@@ -57,6 +57,9 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
     get knowsTrialsByNameAlone() {
       return inner.knowsTrialsByNameAlone;
     },
+    get keepsRuns() {
+      return inner.keepsRuns;
+    },
     async append(key, rows, signal) {
       const sink = inner.name;
       const began = clock.monotonic();
@@ -150,6 +153,9 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
     },
     get knowsTrialsByNameAlone() {
       return trialsExist();
+    },
+    get keepsRuns() {
+      return !trialsExist();
     },
     async append(key, rows, signal) {
       const sink = await of(key);

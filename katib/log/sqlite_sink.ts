@@ -50,6 +50,7 @@ export function createStoreSink(
     keepsPlainJobs: true,
     isShared: isDurable,
     knowsTrialsByNameAlone: false,
+    keepsRuns: true,
     async append(key, rows, signal) {
       const append = {
         log: logKeyText(key),
@@ -61,7 +62,7 @@ export function createStoreSink(
     read: (key, signal, since) =>
       attempt(signal, () => {
         const rows = store.read(logKeyText(key), { from: since && sortableTime(since) });
-        return rows.map(({ at, name, value }) => ({ time: shortTime(at), name, value }));
+        return rows.map(({ at, ...row }) => ({ time: shortTime(at), ...row }));
       }),
     delete: (key, signal) => attempt(signal, () => store.delete(logKeyText(key))),
     close() {

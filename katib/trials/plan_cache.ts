@@ -28,6 +28,8 @@ import {
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { cachedTrial, TRIALS_BY } from "./cached_trial.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
+import { type PodCache, presentRunOf } from "./primary_runs.ts";
+import { ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts";
 
 /** The cache of Trials, with the indexes of `trialIndexes`. */
 export interface TrialCache
@@ -36,7 +38,7 @@ export interface TrialCache
 /** The caches of one kind of job. */
 export interface JobKindView {
   readonly jobs: Pick<Informer<AnyJob>, "get" | "list">;
-  readonly pods: PodLabelsOptions["pods"];
+  readonly pods: PodLabelsOptions["pods"] & PodCache;
 }
 
 /** Options of {@link createPlanCache}. */
@@ -158,6 +160,12 @@ class CachedPlans implements PlanCache {
     const labels = this.#labels.get(kind)?.of({ namespace, ...pod }, keys, signal);
     if (!(labels instanceof Promise)) return judge(labels);
     return labels.then(judge, () => undefined);
+  }
+
+  presentRun(plan: ObservationPlan, signal: AbortSignal): PresentRun | Promise<PresentRun> {
+    const pods = this.options.jobs.get(plan.job.kind)?.pods;
+    if (pods === undefined) return ONE_RUN;
+    return presentRunOf(pods, plan.job, (pod) => this.isPrimary(plan, pod, signal));
   }
 
   async trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined> {

@@ -6,6 +6,10 @@ export interface ObservationRow {
   readonly time: string;
   readonly name: string;
   readonly value: string;
+  /** UID of the pod that pushed it; absent if the log does not keep runs (docs/decisions/0042). */
+  readonly run?: string;
+  /** The step of the training that the pod pushed with it; rows of one time have the same. */
+  readonly step?: number;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Recorded, RecordScope, Sample } from "./sample.ts";
 import { EMPTY_WINDOW, type Entry, exchange, newest, remember, type Window } from "./window.ts";
 
 /** Pods of one log whose last row is remembered; a log has one pod at a time, and few in all. */
-const PODS_MAX = 16;
+export const PODS_MAX = 16;
 
 /** State of a log. Immutable: recording returns a new state. */
 export interface RecordState {
@@ -19,7 +19,7 @@ export interface RecordState {
   readonly latest?: bigint;
   readonly window: Window;
   /** The newest rows that were replayed; the log may lack the rest of their sample. */
-  readonly tail?: { readonly entry: Entry; readonly content: Content };
+  readonly tail?: { readonly entry: Entry; readonly content: Content; readonly run?: string };
 }
 
 /** Returns the state of an empty log. */
@@ -34,10 +34,15 @@ function isMovedFrom({ pushed, recorded }: Entry, time: bigint): boolean {
   return pushed < recorded && time <= pushed;
 }
 
+/** Returns the digest of a replayed sample, by which its retry is recognized: only its pod's if that is known. */
+export function replayedDigest(content: Content, run: string | undefined): number {
+  return run === undefined ? digestOf(content) : digestOf(content, run);
+}
+
 /** Returns the replayed entry that may be this sample, at best one sent or recorded at its time. */
-function replayed(window: Window, { time, sent, content }: Read): Entry | undefined {
-  const digest = digestOf(content);
-  const isMeant = (entry: Entry) => entry.isReplayed && entry.digest === digest;
+function replayed(window: Window, { pod, time, sent, content }: Read): Entry | undefined {
+  const digests = [replayedDigest(content, pod), replayedDigest(content, undefined)];
+  const isMeant = ({ isReplayed, digest }: Entry) => isReplayed && digests.includes(digest);
   return newest(window, (entry) => isMeant(entry) && entry.pushed === sent && sent !== time) ??
     newest(window, (entry) => isMeant(entry) && entry.recorded === time) ??
     newest(window, (entry) => isMeant(entry) && isMovedFrom(entry, time));
@@ -77,8 +82,8 @@ function earlier(state: RecordState, read: Read): Entry | undefined {
 }
 
 /** Returns the missing rows of a sample of which a former owner wrote only some, as its last. */
-function missing({ tail }: RecordState, { time, content }: Read): Content | undefined {
-  if (tail === undefined) return undefined;
+function missing({ tail }: RecordState, { pod, time, content }: Read): Content | undefined {
+  if (tail === undefined || (tail.run !== undefined && tail.run !== pod)) return undefined;
   if (time !== tail.entry.recorded && !isMovedFrom(tail.entry, time)) return undefined;
   const has = (row: Content[number]) =>
     tail.content.some((one) => one.name === row.name && one.value === row.value);
@@ -135,9 +140,9 @@ function afterRetry(state: RecordState, entry: Entry, read: Read): RecordState {
   return entry.isReplayed && entry.recorded === read.time ? withRow(after, read, read.time) : after;
 }
 
-function rowsAt(time: bigint, content: Content): ObservationRow[] {
+function rowsAt(time: bigint, content: Content, { step }: Sample): ObservationRow[] {
   const text = timeOf(time);
-  return content.map((row) => ({ time: text, ...row }));
+  return content.map((row) => ({ time: text, ...row, ...(step !== undefined && { step }) }));
 }
 
 /**
@@ -160,7 +165,7 @@ export function record(state: RecordState, sample: Sample): Recorded<RecordState
     return {
       ...done,
       state: withRow(claimed(state, entry, read), read, entry.recorded),
-      rows: rowsAt(entry.recorded, rest),
+      rows: rowsAt(entry.recorded, rest, sample),
       reports: reports.filter(({ name }) => rest.some((row) => row.name === name)),
     };
   }
@@ -169,7 +174,7 @@ export function record(state: RecordState, sample: Sample): Recorded<RecordState
   return {
     state: { ...withRow(state, read, time), window: remember(state.window, added) },
     verdict: "new",
-    rows: rowsAt(time, content),
+    rows: rowsAt(time, content, sample),
     reports,
     warnings,
   };

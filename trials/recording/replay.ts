@@ -2,15 +2,16 @@
 import { readGoFloat } from "../../crds/go_float.ts";
 import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
-import { digestOf } from "./content.ts";
 import { microsOf } from "./micros.ts";
-import { type RecordState, startRecord } from "./record.ts";
+import { PODS_MAX, type RecordState, replayedDigest, startRecord } from "./record.ts";
 import type { RecordScope } from "./sample.ts";
 import { changed, type Entry, newest, remember, REMEMBERED_MIN } from "./window.ts";
 
 /** The rows of one time: a sample, or the part of it that is in the log. */
 interface Moment {
   readonly time: bigint;
+  /** UID of the pod; undefined if the log does not say. */
+  readonly run: string | undefined;
   readonly content: Report[];
 }
 
@@ -24,7 +25,7 @@ interface Moments {
 function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Moments {
   const moments: Moment[] = [];
   for (let index = rows.length - 1; index >= 0; index--) {
-    const { time: text = "", name = "", value = "" } = rows[index] ?? {};
+    const { time: text = "", name = "", value = "", run } = rows[index] ?? {};
     // Such as Katib's own row for a metric that was never reported.
     const isForeign = (names !== undefined && !names.has(name)) || readGoFloat(value) === undefined;
     const time = isForeign ? undefined : microsOf(text);
@@ -33,30 +34,48 @@ function momentsOf({ names }: RecordScope, rows: readonly ObservationRow[]): Mom
     if (newest?.time === time) newest.content.push({ name, value });
     else if (moments.length === REMEMBERED_MIN) {
       return { moments: moments.reverse(), before: time };
-    } else moments.push({ time, content: [{ name, value }] });
+    } else moments.push({ time, run, content: [{ name, value }] });
   }
   return { moments: moments.reverse() };
 }
 
+/** Returns the last row of each pod, the newest last; of too many pods the others' last row is the floor. */
+function lastRows({ moments, before }: Moments): Pick<RecordState, "pods" | "floor"> {
+  const pods = new Map<string, bigint>();
+  let floor = before;
+  for (const { time, run } of moments.toReversed()) {
+    if (run === undefined || pods.has(run)) continue;
+    if (pods.size === PODS_MAX) {
+      floor = time;
+      break;
+    }
+    pods.set(run, time);
+  }
+  return { pods: new Map([...pods].reverse()), ...(floor !== undefined && { floor }) };
+}
+
 /**
- * Returns the state to continue recording with after these rows: all rows of the log by time. The pods that
- * wrote them are not known: each row may be any pod's until a retry shows whose it is. Samples are therefore
- * not moved behind them, so that the next owner, too, knows a row by its sample's time.
+ * Returns the state to continue recording with after these rows: all rows of the log by time. A row without
+ * a run may be any pod's until a retry shows whose it is. Samples are therefore not moved behind it, so that
+ * the next owner, too, knows a row by its sample's time.
  */
 export function replay(scope: RecordScope, rows: readonly ObservationRow[]): RecordState {
-  const { moments, before } = momentsOf(scope, rows);
-  let state: RecordState = {
-    ...startRecord(scope),
-    ...(before !== undefined && { floor: before }),
-  };
+  const newest = momentsOf(scope, rows);
+  let state: RecordState = { ...startRecord(scope), ...lastRows(newest) };
   let previous: bigint | undefined;
-  for (const { time, content } of moments) {
+  for (const { time, run, content } of newest.moments) {
     // A sample with the time of another, or an earlier one, was recorded right after that.
     const isMoved = previous !== undefined && time === previous + 1n;
     const pushed = isMoved ? time - 1n : time;
-    const entry: Entry = { pushed, recorded: time, digest: digestOf(content), isReplayed: true };
+    const digest = replayedDigest(content, run);
+    const entry: Entry = { pushed, recorded: time, digest, isReplayed: true };
     const window = remember(state.window, entry);
-    state = { ...state, window, latest: time, tail: { entry, content } };
+    state = {
+      ...state,
+      window,
+      latest: time,
+      tail: { entry, content, ...(run !== undefined && { run }) },
+    };
     previous = time;
   }
   return state;

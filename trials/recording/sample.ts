@@ -13,6 +13,8 @@ export interface Sample {
   readonly metrics: readonly Report[];
   /** The pod's own count of its pushes; samples of a history have none. */
   readonly sequence?: number;
+  /** The step of the training, if the pod counts steps. */
+  readonly step?: number;
 }
 
 /** The scope of recording for a job. */

@@ -12,6 +12,7 @@ import { type AdapterOptions, createAdapter } from "../../../katib/adapter/creat
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
 import type { ObservationPlan, PlanDecision } from "../../../trials/plan/observation_plan.ts";
+import { ONE_RUN } from "../../../trials/recording/present_run.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
 /** The plan of a trial that stops when its loss is above 0.5 at report 2. */
@@ -70,6 +71,28 @@ export function unsteadySink(inner: ObservationSink = createMemorySink()) {
   };
 }
 
+/** A log as Katib's, which keeps no runs, and into which others write as well. */
+export function katibsLog(
+  inner = createMemorySink(),
+): ObservationSink & { failReads(times: number): void } {
+  let failures = 0;
+  return {
+    ...inner,
+    name: "katib",
+    keepsRuns: false,
+    append: (key, rows, signal) =>
+      inner.append(key, rows.map(({ time, name, value }) => ({ time, name, value })), signal),
+    async read(key, signal, since) {
+      if (failures > 0) {
+        failures--;
+        throw new SinkError("unavailable", "down");
+      }
+      return await inner.read(key, signal, since);
+    },
+    failReads: (times) => failures = times,
+  };
+}
+
 /** One push of a loss. */
 export function pushOf(
   plan: ObservationPlan,
@@ -93,6 +116,7 @@ export function pushOf(
 export interface FixtureOptions extends Partial<Omit<AdapterOptions, "plans" | "stopper">> {
   readonly plans?: readonly ObservationPlan[];
   readonly isPrimary?: PlanSource["isPrimary"];
+  readonly presentRun?: PlanSource["presentRun"];
   /** Result of the stopper's n-th call, from 0. */
   readonly onStopCall?: (call: number) => StopOutcome | Promise<StopOutcome>;
 }
@@ -145,6 +169,7 @@ export async function withAdapter(
       openPlans,
       isOpen: ({ uid }) => answers.has(uid),
       isPrimary: options.isPrimary ?? (() => true),
+      presentRun: options.presentRun ?? (() => ONE_RUN),
     },
     stopper: {
       stop(stop) {

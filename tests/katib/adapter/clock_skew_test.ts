@@ -4,6 +4,7 @@ import type { ObservedPush } from "../../../katib/adapter/adapter.ts";
 import { createLogState } from "../../../katib/adapter/log_state.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
+import { ONE_RUN } from "../../../trials/recording/present_run.ts";
 import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
 
 const long = () => AbortSignal.timeout(60_000);
@@ -103,7 +104,7 @@ Deno.test("a new pod that is behind, with values that repeat: nothing that was a
   let rows: ObservationRow[] = [];
   let pushed = 0;
   const term = (pushes: [string, number, string][]) => {
-    const state = createLogState(plan, rows);
+    const state = createLogState(plan, rows, { present: ONE_RUN, keepsRuns: true });
     for (const [pod, step, loss] of pushes) {
       const taken = state.take({ ...pushOf(plan, step, loss), pod: { name: pod, uid: pod } });
       state.commit(taken);

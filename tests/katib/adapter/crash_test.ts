@@ -10,6 +10,7 @@ import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
+import { ONE_RUN } from "../../../trials/recording/present_run.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 import { jobOf, trial } from "../trials/builders.ts";
 import { pushOf, trialPlan } from "./adapter_fixture.ts";
@@ -80,6 +81,7 @@ function createLife(
       openPlans: () => [PLAN],
       isOpen: () => true,
       isPrimary: () => true,
+      presentRun: () => ONE_RUN,
     },
     stopper: createStopper({
       client: guarded,

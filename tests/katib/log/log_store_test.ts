@@ -1,5 +1,6 @@
 /** Tests of the SQLite store and its writer: limits and group commits. */
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import { knownRow } from "../../../katib/log/known_row.ts";
 import {
   type LogStore,
@@ -162,4 +163,70 @@ Deno.test("`createStoreWriter()` bounds waiting rows, drops those of callers tha
   await Promise.all([kept, more]);
   assert.deepEqual(commits, [1, 2]);
   await assert.rejects(writer.append(append("a", 1), never), /closed/);
+});
+
+Deno.test("a plain log loses the runs of the rows that it loses, and a deleted one all of them", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/observations.db`;
+  const store = openLogStore({ path, maxPlainRows: 100 });
+  for (let from = 0; from < 300; from += 10) {
+    const batch = rows(10, from).map((it) => ({ ...it, run: "pod", step: from }));
+    store.append([{ log: "plain", isPlain: true, rows: batch }]);
+  }
+  const kept = store.read("plain");
+  assert.ok(kept.every(({ run }) => run === "pod"));
+  assert.equal(kept.at(-1)?.step, 290);
+  store.append([append("deleted", 1)]);
+  store.delete("deleted");
+  store.close();
+  const database = new DatabaseSync(path);
+  assert.deepEqual(
+    { ...database.prepare("SELECT COUNT(*) AS samples FROM samples").get() },
+    { samples: kept.length },
+  );
+  database.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
+/** The tables of version 0.1, and how it appends. */
+const OLD_TABLES = `
+  CREATE TABLE IF NOT EXISTS logs (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, is_plain INTEGER NOT NULL,
+    row_count INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL DEFAULT 0
+  );
+  CREATE TABLE IF NOT EXISTS entries (
+    log INTEGER NOT NULL, at INTEGER NOT NULL, metric TEXT NOT NULL, value TEXT NOT NULL,
+    place INTEGER NOT NULL, PRIMARY KEY (log, at, metric, value)
+  ) WITHOUT ROWID;
+`;
+const OLD_APPEND = `
+  INSERT OR IGNORE INTO entries
+  SELECT :log, a.at, :metric, :value,
+    (SELECT COUNT(*) FROM entries e WHERE e.log = :log AND e.at = a.at)
+  FROM (SELECT :at AS at) a`;
+
+Deno.test("a file of an earlier version opens with its rows, and an earlier version opens the file again", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/observations.db`;
+  const micros = Date.UTC(2026, 0, 1) * 1000;
+  const asOld = (at: number, value: string) => {
+    const old = new DatabaseSync(path);
+    old.exec(OLD_TABLES);
+    old.exec("INSERT OR IGNORE INTO logs (id, name, is_plain) VALUES (1, 'a', 0)");
+    old.prepare(OLD_APPEND).run({ log: 1, at, metric: "loss", value });
+    old.close();
+  };
+  asOld(micros, "0");
+  const store = openLogStore({ path });
+  store.append([{ log: "a", isPlain: false, rows: [{ ...row(1), run: "pod", step: 7 }] }]);
+  store.close();
+  asOld(micros + 2_000_000, "2");
+  const again = openLogStore({ path });
+  assert.deepEqual(again.read("a").map(({ value, run, step }) => [value, run, step]), [
+    ["0", undefined, undefined],
+    ["1", "pod", 7],
+    ["2", undefined, undefined],
+  ]);
+  again.close();
+  await Deno.remove(folder, { recursive: true });
 });

@@ -172,6 +172,20 @@ export const SINK_CASES: Readonly<Record<string, Case>> = {
     await sink.append(trial("a"), [row(at(1), "1", "n".repeat(255))], long());
     assert.equal((await sink.read(trial("a"), long())).length, 1);
   },
+  "rows keep their run and step in logs that say so": async (sink) => {
+    const rows = [
+      { ...row(at(1), "1"), run: "pod-1", step: 0 },
+      { ...row(at(1), "2", "acc"), run: "pod-1", step: 0 },
+      { ...row(at(2), "3"), run: "pod-2" },
+      row(at(3), "4"),
+    ];
+    await sink.append(trial("a"), rows, long());
+    await sink.append(trial("a"), rows.slice(0, 2), long());
+    const kept = sink.keepsRuns
+      ? rows
+      : rows.map(({ time, name, value }) => row(time, value, name));
+    assert.deepEqual(await sink.read(trial("a"), long()), kept);
+  },
   "no rows are no work": async (sink) => {
     await sink.append(trial("a"), [], long());
     assert.deepEqual(await sink.read(trial("a"), long()), []);

@@ -10,6 +10,8 @@ import { trialIndexes } from "../../../katib/trials/cached_trial.ts";
 import type { Notice } from "../../../trials/plan/notice.ts";
 import type { PlanSettings } from "../../../trials/plan/derive_plan.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
+import { podIndexes } from "../../../katib/trials/primary_runs.ts";
+import { NO_RUN } from "../../../trials/recording/present_run.ts";
 import { createPlanCache } from "../../../katib/trials/plan_cache.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { jobOf, trial } from "./builders.ts";
@@ -32,7 +34,7 @@ class World {
     this.plans = createPlanCache({
       jobs: new Map([[TRAINJOB, {
         jobs: cluster.informer(WATCHED.trainJob),
-        pods: cluster.informer(WATCHED.pod),
+        pods: cluster.informer(WATCHED.pod, podIndexes(TRAINJOB)),
       }]]),
       trials: {
         get: trials.get,
@@ -298,6 +300,41 @@ Deno.test("`isPrimary()` of an adopted trial asks for the trial's label", async 
     metadata: { labels: { "trainer.kubeflow.org/trial": "t1" } },
   });
   equal(world.plans.isPrimary(plan, POD, signal), true);
+});
+
+/** Puts a pod of the job, which has started if it has a time. */
+function putPod(world: World, uid: string, labels: Record<string, string>, startTime?: string) {
+  const named = { "trainer.kubeflow.org/trainjob-name": "t1", ...labels };
+  world.cluster.put(KINDS.pod, {
+    metadata: { name: uid, namespace: "ml", uid, labels: named },
+    status: startTime === undefined ? {} : { startTime },
+  });
+}
+
+Deno.test("`presentRun()` is the primary pod that started last", async () => {
+  const world = new World();
+  const plan = await world.plan(world.put(trial(), jobOf(trial())));
+  deepEqual(await world.plans.presentRun(plan, signal), NO_RUN);
+  putPod(world, "pending", PRIMARY);
+  deepEqual(await world.plans.presentRun(plan, signal), NO_RUN);
+  putPod(world, "one", PRIMARY, "2026-01-01T00:00:01Z");
+  const one = { run: "one", since: "2026-01-01T00:00:01.000000Z" };
+  deepEqual(await world.plans.presentRun(plan, signal), one);
+  const other = { ...PRIMARY, "batch.kubernetes.io/job-completion-index": "1" };
+  putPod(world, "other", other, "2026-01-01T00:00:09Z");
+  putPod(
+    world,
+    "foreign",
+    { ...PRIMARY, "trainer.kubeflow.org/trainjob-name": "t2" },
+    "2026-01-01T00:00:09Z",
+  );
+  deepEqual(await world.plans.presentRun(plan, signal), one);
+  putPod(world, "two", PRIMARY, "2026-01-01T00:00:02Z");
+  deepEqual(await world.plans.presentRun(plan, signal), {
+    run: "two",
+    since: "2026-01-01T00:00:02.000000Z",
+  });
+  deepEqual(world.reads, []);
 });
 
 Deno.test("`trialOf()` names the Trial whose claim holds and whose metrics come by push", async () => {

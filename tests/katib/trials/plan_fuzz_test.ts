@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { WATCHED } from "../../../crds/watched.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { ONE_RUN } from "../../../trials/recording/present_run.ts";
 import { createLogState } from "../../../katib/adapter/log_state.ts";
 import { derivePlan } from "../../../trials/plan/derive_plan.ts";
 
@@ -80,7 +81,7 @@ Deno.test("a plan is made of a Trial of any shape, and its log is begun", () => 
         time: "2026-01-01T00:00:00Z",
         name: "loss",
         value: "1",
-      }]);
+      }], { present: ONE_RUN, keepsRuns: true });
       state.observation();
     }),
     { numRuns: 2000, seed: 7 },
