@@ -202,6 +202,7 @@ export const MANAGER = {
   trialPodWebhook: "trial-pods.trainer.kubeflow.org",
   publicConfigMap: "kubeflow-trainer-public",
   admissionPolicy: "milepost-pod-ownership",
+  writesPolicy: "milepost-manager-writes",
 } as const;
 
 /** Names that a standalone uses in a kubeconfig. */

@@ -5,7 +5,7 @@
 import { stringify } from "yaml";
 import { VERSION } from "../app/version.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { MANAGER } from "../crds/names.ts";
+import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER } from "../crds/names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
@@ -26,6 +26,9 @@ const PLACEHOLDERS = {
   jobSetControllers: "['⟦jobSetControllers⟧']",
 } as const satisfies Settings;
 
+/** Who executes JobSets, if no value says it: the built-in executor comes with its CRD. */
+const JOBSET = '.Values.jobset | default (ternary "auto" "external" .Values.crds.jobset)';
+
 /** What stands in the template for a placeholder inside a line. */
 const INLINE: Readonly<Record<string, string>> = {
   name: "{{ .Values.name }}",
@@ -33,7 +36,7 @@ const INLINE: Readonly<Record<string, string>> = {
   image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}",
   imagePullPolicy: "{{ .Values.image.pullPolicy }}",
   replicas: "{{ .Values.replicas }}",
-  jobset: "{{ .Values.jobset }}",
+  jobset: `{{ ${JOBSET} }}`,
   featureGates: "{{ .Values.featureGates }}",
   logLevel: "{{ .Values.logLevel }}",
   jobControllers: `{{ join "', '" .Values.admissionPolicy.jobControllers }}`,
@@ -69,7 +72,17 @@ function toTemplate(objects: readonly unknown[]): string {
 const LEASE_FOUND = `(lookup "${KINDS.lease.group}/${KINDS.lease.version}" "${KINDS.lease.kind}" ` +
   `.Release.Namespace "${MANAGER.lease}")`;
 
-/** Conditions of parts, most of them values. */
+const GATE = FEATURE_GATES.trainJobProgress;
+const GATE_NAMES = [
+  GATE,
+  ...Object.keys(FEATURE_GATE_ALIASES).filter((it) => FEATURE_GATE_ALIASES[it] === GATE),
+];
+/** Whether the feature gate of progress is on. */
+const HAS_PROGRESS = `(regexMatch "(^|,) *(${
+  GATE_NAMES.join("|")
+}) *= *true *(,|$)" .Values.featureGates)`;
+
+/** Conditions of parts, most of them values; the roles follow the settings that run their parts. */
 const SWITCHES: Partial<Record<keyof Parts, string>> = {
   namespace: ".Values.createNamespace",
   trainer_crds: ".Values.crds.trainer",
@@ -77,6 +90,9 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   // Helm refuses to take over an object that it did not create, such as a Lease by a manager.
   lease: `or (not ${LEASE_FOUND}) ` +
     `(dig "metadata" "annotations" "meta.helm.sh/release-name" "" ${LEASE_FOUND})`,
+  executor_role: `ne (${JOBSET}) "external"`,
+  progress_role: HAS_PROGRESS,
+  trials_role: `and ${HAS_PROGRESS} (ne (toString .Values.katib) "false")`,
   network_policy: ".Values.networkPolicy.enabled",
   admission_policy: ".Values.admissionPolicy.enabled",
   monitoring: ".Values.monitoring.enabled",
@@ -120,7 +136,8 @@ image:
   pullPolicy: ${DEFAULTS.imagePullPolicy}
 
 # Who executes JobSets: auto (upstream's controller where it lives, else the built-in one), builtin, external.
-jobset: ${DEFAULTS.jobset}
+# Empty: auto with crds.jobset, else external. The executor's rights are granted unless it is external.
+jobset: ""
 featureGates: ${DEFAULTS.featureGates}
 logLevel: ${DEFAULTS.logLevel}
 resources:
@@ -131,6 +148,9 @@ crds:
   trainer: true
   # JobSets: true where upstream's JobSet does not live, false where it does.
   jobset: false
+
+# Whether the manager may read Katib's Trials and write their status.
+katib: true
 
 # Whether the chart makes the namespace, with Pod Security labels. Not together with --create-namespace.
 createNamespace: false

@@ -39,7 +39,8 @@ export const DEFAULTS = {
   image: `milepost/milepost:${VERSION}`,
   imagePullPolicy: "IfNotPresent",
   replicas: 2,
-  jobset: "auto",
+  // Upstream's JobSet executes them; the component jobset-executor changes that.
+  jobset: "external",
   featureGates: "TrainJobProgress=true",
   logLevel: "info",
   resources: {

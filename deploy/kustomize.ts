@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
 import { MANAGER } from "../crds/names.ts";
+import { jobsetArgument, managerArguments } from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest } from "./installation_settings.ts";
@@ -19,10 +20,14 @@ const BASE = [
   "lease",
   "manager",
   "access",
+  "progress_role",
+  "trials_role",
   "network_policy",
   "public_configuration",
   "admission_policy",
 ] as const satisfies readonly (keyof Parts)[];
+
+const EXECUTOR_COMPONENT = "components/jobset-executor";
 
 /** Names of the overlay that shows how all names are changed. */
 export const RENAMED = {
@@ -61,25 +66,25 @@ const renaming = ({ kind, metadata: { name } }: Manifest) => ({
 /** Puts the names of this installation where kustomize does not look for names. */
 function replacements() {
   const account = { kind: "ServiceAccount", name: RENAMED.name };
-  const policy = { kind: "ValidatingAdmissionPolicy", name: MANAGER.admissionPolicy };
-  const into = (variable: string) => ({
-    select: policy,
-    fieldPaths: [`spec.variables.[name=${variable}].expression`],
-    options: { delimiter: "'", index: 1 },
-  });
+  const into = (variable: string) =>
+    [MANAGER.admissionPolicy, MANAGER.writesPolicy].map((name) => ({
+      select: { kind: "ValidatingAdmissionPolicy", name },
+      fieldPaths: [`spec.variables.[name=${variable}].expression`],
+      options: { delimiter: "'", index: 1 },
+    }));
   const serviceName = "spec.template.spec.containers.[name=manager].env." +
     `[name=${variableOf("serviceName")}].value`;
   return [
     {
       source: { ...account, fieldPath: "metadata.name" },
       targets: [
-        into("managerAccount"),
+        ...into("managerAccount"),
         { select: { kind: "Deployment", name: RENAMED.name }, fieldPaths: [serviceName] },
       ],
     },
     {
       source: { ...account, fieldPath: "metadata.namespace" },
-      targets: [into("managerNamespace")],
+      targets: into("managerNamespace"),
     },
   ];
 }
@@ -102,8 +107,8 @@ function overlays(all: Parts): Files {
   const [defaultImage = ""] = DEFAULTS.image.split(":");
   return {
     "overlays/standalone-jobset/kustomization.yaml": kustomization(
-      "With the CRD of JobSets, for clusters in which upstream's JobSet does not live.",
-      { resources: [base, "jobset_crd.yaml"] },
+      "With the executor and the CRD of JobSets, for clusters in which upstream's JobSet does not live.",
+      { resources: [base, "jobset_crd.yaml"], components: [`../../${EXECUTOR_COMPONENT}`] },
     ),
     "overlays/standalone-jobset/jobset_crd.yaml": GENERATED + toYaml(all.jobset_crd),
     "overlays/no-policy/kustomization.yaml": kustomization(
@@ -129,20 +134,39 @@ function overlays(all: Parts): Files {
   };
 }
 
-/** Files of the component that any overlay can use. */
-function components(): Files {
-  const folder = "components/observation-log";
+function component(about: string, fields: Record<string, unknown>): string {
   const head = { apiVersion: "kustomize.config.k8s.io/v1alpha1", kind: "Component" };
+  return `${GENERATED}# ${about}\n${toYaml([{ ...head, ...fields }])}`;
+}
+
+/** The patch by which the manager executes JobSets itself where upstream's controller is absent. */
+function executorPatch() {
+  const path = `/spec/template/spec/containers/0/args/${
+    managerArguments(DEFAULTS).findIndex((it) => it === jobsetArgument(DEFAULTS))
+  }`;
   return {
-    [`${folder}/kustomization.yaml`]:
-      `${GENERATED}# The log of observations as a service of its own, ` +
-      `and the manager that writes to it.\n` +
-      toYaml([{
-        ...head,
-        resources: ["observation_log.yaml"],
-        patches: [observationLogPatch(DEFAULTS)],
-      }]),
-    [`${folder}/observation_log.yaml`]: GENERATED + toYaml(observationLog(DEFAULTS)),
+    target: { kind: "Deployment", name: DEFAULTS.name },
+    patch: stringify([
+      { op: "test", path, value: jobsetArgument(DEFAULTS) },
+      { op: "replace", path, value: jobsetArgument({ jobset: "auto" }) },
+    ]),
+  };
+}
+
+/** Files of the components that any overlay can use. */
+function components(all: Parts): Files {
+  const log = "components/observation-log";
+  return {
+    [`${EXECUTOR_COMPONENT}/kustomization.yaml`]: component(
+      "The built-in executor of JobSets, which rests where upstream's controller runs: its rights, and the setting.",
+      { resources: ["executor_role.yaml"], patches: [executorPatch()] },
+    ),
+    [`${EXECUTOR_COMPONENT}/executor_role.yaml`]: GENERATED + toYaml(all.executor_role),
+    [`${log}/kustomization.yaml`]: component(
+      "The log of observations as a service of its own, and the manager that writes to it.",
+      { resources: ["observation_log.yaml"], patches: [observationLogPatch(DEFAULTS)] },
+    ),
+    [`${log}/observation_log.yaml`]: GENERATED + toYaml(observationLog(DEFAULTS)),
   };
 }
 
@@ -157,6 +181,6 @@ export function kustomizeFiles(): Files {
     ),
     ...Object.fromEntries(base),
     ...overlays(all),
-    ...components(),
+    ...components(all),
   };
 }

@@ -2,7 +2,7 @@
 import { KATIB } from "../crds/katib_names.ts";
 import { MANAGER, PORTS } from "../crds/names.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { variableOf } from "../app/configuration/setting_entries.ts";
+import { flagOf, variableOf } from "../app/configuration/setting_entries.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
 /** User and group of the image's unprivileged user. */
@@ -48,17 +48,27 @@ function probe(path: string, periodSeconds: number, failureThreshold: number) {
   };
 }
 
+/** The argument that says who executes JobSets. */
+export function jobsetArgument({ jobset }: Pick<Settings, "jobset">): string {
+  return `${flagOf("jobset")}=${jobset}`;
+}
+
+/** Arguments of the manager's container. */
+export function managerArguments(settings: Settings): string[] {
+  return [
+    "manager",
+    `${flagOf("featureGates")}=${settings.featureGates}`,
+    jobsetArgument(settings),
+    `${flagOf("logLevel")}=${settings.logLevel}`,
+  ];
+}
+
 function container(settings: Settings) {
   return {
     name: "manager",
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
-    args: [
-      "manager",
-      `--feature-gates=${settings.featureGates}`,
-      `--jobset=${settings.jobset}`,
-      `--log-level=${settings.logLevel}`,
-    ],
+    args: managerArguments(settings),
     env: [
       fromField(variableOf("namespace"), "metadata.namespace"),
       { name: variableOf("serviceName"), value: settings.name },

@@ -2,8 +2,8 @@
 import { crdManifests } from "../crds/manifests.ts";
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { managerRoles, publicConfiguration, userRoles } from "./roles.ts";
-import { admissionPolicy } from "./admission_policy.ts";
+import { managerRoles, partRoles, publicConfiguration, userRoles } from "./roles.ts";
+import { ownershipPolicy } from "./ownership_policy.ts";
 import {
   deployment,
   disruptionBudget,
@@ -14,6 +14,7 @@ import {
   serviceAccount,
 } from "./manager_manifests.ts";
 import { dashboardConfigMap, prometheusRule, serviceMonitor } from "./monitoring.ts";
+import { managerWritesPolicy } from "./manager_writes_policy.ts";
 import { COMMON_LABELS, type Manifest, type Settings } from "./installation_settings.ts";
 
 /** The parts in the order in which they are applied. */
@@ -27,6 +28,10 @@ export interface Parts {
   readonly lease: readonly Manifest[];
   readonly manager: readonly Manifest[];
   readonly access: readonly Manifest[];
+  /** Rights of the parts of the manager that do not always run (`app/manager/rights.ts`). */
+  readonly executor_role: readonly Manifest[];
+  readonly progress_role: readonly Manifest[];
+  readonly trials_role: readonly Manifest[];
   readonly network_policy: readonly Manifest[];
   readonly public_configuration: readonly Manifest[];
   readonly admission_policy: readonly Manifest[];
@@ -57,9 +62,15 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
       disruptionBudget(settings),
     ],
     access: [...managerRoles(settings, { kinds }), ...userRoles(settings, kinds)],
+    executor_role: partRoles("executor", settings, { kinds }),
+    progress_role: partRoles("progress", settings, { kinds }),
+    trials_role: partRoles("trials", settings, { kinds }),
     network_policy: [networkPolicy(settings)],
     public_configuration: publicConfiguration(settings),
-    admission_policy: admissionPolicy(settings, kinds),
+    admission_policy: [
+      ...ownershipPolicy(settings, kinds),
+      ...managerWritesPolicy(settings, kinds),
+    ],
     monitoring: [
       serviceMonitor(settings),
       prometheusRule(settings),

@@ -1,5 +1,12 @@
-/** Roles of an installation: the manager's (`app/manager/cluster_role.ts`), users' and the SDK's. */
-import { managerRbac, type RbacTables } from "../app/manager/cluster_role.ts";
+/** Roles of an installation: the manager's (`app/manager/rights.ts`), users' and the SDK's. */
+import {
+  namespaceRbac,
+  partRbac,
+  policyRbac,
+  type RbacObject,
+  type RbacTables,
+} from "../app/manager/manager_roles.ts";
+import { MANAGER_PARTS, type ManagerPart } from "../app/manager/rights.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { VERSION } from "../app/version.ts";
 import { MANAGER, TRAINER_GROUP } from "../crds/names.ts";
@@ -14,12 +21,26 @@ import {
 const RBAC = "rbac.authorization.k8s.io";
 const RBAC_VERSION = `${RBAC}/v1`;
 
-/** The manager's roles, under the names of this installation. */
-export function managerRoles({ name, namespace }: Settings, tables?: RbacTables): Manifest[] {
-  return managerRbac({ name, namespace, serviceAccount: name }, tables).map((object) => ({
-    ...object,
-    metadata: labelled(object.metadata.name, object.metadata.namespace),
-  }));
+const subjectOf = ({ name, namespace }: Settings) => ({ name, namespace, serviceAccount: name });
+
+const manifestOf = (object: RbacObject): Manifest => ({
+  ...object,
+  metadata: labelled(object.metadata.name, object.metadata.namespace),
+});
+
+/** The roles that every manager needs, under the names of this installation. */
+export function managerRoles(settings: Settings, tables?: RbacTables): Manifest[] {
+  const subject = subjectOf(settings);
+  return [
+    ...partRbac("controller", subject, tables),
+    ...namespaceRbac(MANAGER_PARTS, subject),
+    ...policyRbac(subject, tables),
+  ].map(manifestOf);
+}
+
+/** The role of a part that can be left out. */
+export function partRoles(part: ManagerPart, settings: Settings, tables?: RbacTables): Manifest[] {
+  return partRbac(part, subjectOf(settings), tables).map(manifestOf);
 }
 
 /** Rights over jobs for users that may edit or view a namespace. */

@@ -50,7 +50,7 @@ export const settings = z.strictObject({
     error: "must be auto, builtin or external",
   }).default("auto").describe(
     "who executes JobSets: auto, builtin or external; auto: upstream's controller if its webhook " +
-      "configuration exists, else the built-in one",
+      "configuration exists, else the built-in one; external: the built-in one does not run",
   ),
   leaderElect: boolean(true)
     .describe("whether to elect a leader; false only for a single replica, which always leads"),

@@ -13,17 +13,28 @@ import { podIndexes } from "../../katib/trials/primary_runs.ts";
 import { createInformer, type Informer, type InformerOptions } from "../../kube/informer.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
+import type { ManagerPart } from "./rights.ts";
 
 /** Options of {@link createCaches}. */
 export interface CacheOptions {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly clock: Clock;
+  /** The parts that the manager runs: a cache that none of them reads is not filled. */
+  readonly parts: ReadonlySet<ManagerPart>;
   /** The manager's own namespace. */
   readonly namespace: string;
   /** Called when the watch of a resource has to begin again. */
   readonly onRestart: (resource: string, cause: string) => void;
 }
+
+/** The parts that read a cache; all others are read by the controller, which always runs. */
+const READERS: Readonly<Record<string, readonly ManagerPart[]>> = {
+  batchJobs: ["executor", "progress"],
+  services: ["executor"],
+  serviceAccounts: ["progress"],
+  trials: ["trials"],
+};
 
 /** The informers of one kind of job. */
 export interface JobKindCaches {
@@ -81,17 +92,17 @@ export function createCaches(options: CacheOptions) {
       ? { jobs: named.trainJobs, pods: named.pods }
       : { jobs: cache(kind), pods: podsOf(kind) },
   ]));
-  return { ...named, byKind };
+  const isRead = (name: string) => READERS[name]?.some((part) => options.parts.has(part)) ?? true;
+  return { ...named, byKind, isRead };
 }
 
 /** All informers of the manager. */
 export type Caches = ReturnType<typeof createCaches>;
 
-/** The informers by name, each once. */
-function informersOf({ byKind, ...named }: Caches) {
-  const all: Record<string, Pick<Informer<unknown>, "synced" | "whenSynced" | "run">> = {
-    ...named,
-  };
+/** The informers that some part reads by name, each once. */
+function informersOf({ byKind, isRead, ...named }: Caches) {
+  const all: Record<string, Pick<Informer<unknown>, "synced" | "whenSynced" | "run">> = Object
+    .fromEntries(Object.entries(named).filter(([name]) => isRead(name)));
   for (const [{ plural }, { jobs, pods }] of byKind) {
     if (jobs === named.trainJobs) continue;
     all[plural] = jobs;

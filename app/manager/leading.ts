@@ -13,6 +13,7 @@ import { webhookTarget } from "./endpoints.ts";
 import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import type { Metrics } from "./metrics.ts";
+import { partsOf } from "./rights.ts";
 import { aborted } from "../../kube/aborted.ts";
 
 const log = getLogger(["milepost", "manager"]);
@@ -62,7 +63,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
       progress: configuration.featureGates.trainJobProgress ? progress : undefined,
       trials: recording?.trials,
     }),
-    createJobSetController(shared),
+    ...partsOf(configuration).has("executor") ? [createJobSetController(shared)] : [],
   ];
 }
 

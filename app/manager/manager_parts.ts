@@ -12,6 +12,7 @@ import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
 import { type Metrics, sinkMetrics } from "./metrics.ts";
+import { partsOf } from "./rights.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
 import { createOwnedState } from "../../status/ledger/owned_state.ts";
 import { createTrialRecording, SINK_MS } from "../../katib/adapter/trial_recording.ts";
@@ -43,6 +44,7 @@ function cachesOf({ kinds, client, clock, configuration, metrics }: ManagerConte
     kinds,
     client,
     clock,
+    parts: partsOf(configuration),
     namespace: configuration.namespace,
     onRestart: (resource, cause) => {
       metrics.watchRestarts.inc({ resource });

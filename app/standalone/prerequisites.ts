@@ -9,7 +9,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { getOrUndefined, upsert } from "../../kube/upsert.ts";
-import { managerRbac, type RbacObject } from "../manager/cluster_role.ts";
+import { managerRbac, type RbacObject } from "../manager/manager_roles.ts";
 import { VERSION } from "../version.ts";
 
 /** The scheduler's and the Job controller's further rights, as Kubernetes' own have them. */

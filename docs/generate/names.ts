@@ -104,7 +104,8 @@ const MANAGER_TEXTS: Texts<typeof MANAGER> = {
   podWebhook: "webhook for pods of plain TrainJobs (`failurePolicy: Ignore`)",
   trialPodWebhook: "webhook for pods of trials (`failurePolicy: Fail`)",
   publicConfigMap: "ConfigMap from which the SDK reads the version",
-  admissionPolicy: "ValidatingAdmissionPolicy and its binding",
+  admissionPolicy: "ValidatingAdmissionPolicy and its binding: who may make a pod belong to a job",
+  writesPolicy: "ValidatingAdmissionPolicy and its binding: what the manager may write",
 };
 
 const CHILDREN = [

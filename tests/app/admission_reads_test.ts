@@ -1,6 +1,7 @@
 /** Tests of the reads that reviews cost: reviews name objects that do not exist as often as somebody likes. */
 import assert from "node:assert/strict";
 import { createCaches } from "../../app/manager/caches.ts";
+import { MANAGER_PARTS } from "../../app/manager/rights.ts";
 import { createAdmission } from "../../app/manager/webhook_handlers.ts";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { LABELS } from "../../crds/names.ts";
@@ -35,7 +36,12 @@ function bench() {
     connection: connectionTo({ server: `http://127.0.0.1:${server.addr.port}`, token: "t" }),
   });
   const parts = { kinds: JOB_KINDS, client, clock };
-  const caches = createCaches({ ...parts, namespace: "me", onRestart() {} });
+  const caches = createCaches({
+    ...parts,
+    parts: new Set(MANAGER_PARTS),
+    namespace: "me",
+    onRestart() {},
+  });
   const handle = createAdmissionHttp(
     createAdmission({
       ...parts,

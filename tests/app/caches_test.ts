@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { createCaches, runCaches, unsynced } from "../../app/manager/caches.ts";
+import { MANAGER_PARTS, type ManagerPart } from "../../app/manager/rights.ts";
 import { createClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
@@ -20,7 +21,14 @@ const ITEMS: Readonly<Record<string, readonly unknown[]>> = {
   }],
 };
 
-Deno.test("the manager's caches select the objects that it needs, and keep the fields that are read", async () => {
+/** Fills the caches of those parts, and passes them on with the parameters of each first list. */
+async function withCaches(
+  parts: readonly ManagerPart[],
+  check: (
+    caches: ReturnType<typeof createCaches>,
+    asked: ReadonlyMap<string, URLSearchParams>,
+  ) => void,
+): Promise<void> {
   const asked = new Map<string, URLSearchParams>();
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     const { pathname, searchParams } = new URL(request.url);
@@ -39,6 +47,7 @@ Deno.test("the manager's caches select the objects that it needs, and keep the f
     kinds: JOB_KINDS,
     client,
     clock: systemClock,
+    parts: new Set(parts),
     namespace: "me",
     onRestart() {},
   });
@@ -46,6 +55,16 @@ Deno.test("the manager's caches select the objects that it needs, and keep the f
   const running = runCaches(caches, stop.signal);
   try {
     await until("all are filled", () => unsynced(caches).length === 0);
+    check(caches, asked);
+  } finally {
+    stop.abort();
+    await running;
+    client.close();
+  }
+}
+
+Deno.test("the manager's caches select the objects that it needs, and keep the fields that are read", () =>
+  withCaches(MANAGER_PARTS, (caches, asked) => {
     const labels = (resource: string) => asked.get(resource)?.get("labelSelector");
     assert.equal(labels("pods"), "trainer.kubeflow.org/trainjob-name");
     assert.equal(labels("jobs"), "jobset.sigs.k8s.io/jobset-name");
@@ -55,9 +74,12 @@ Deno.test("the manager's caches select the objects that it needs, and keep the f
     assert.deepEqual(caches.pods.list(), [
       { metadata: { namespace: "a", name: "p", uid: "3" }, status: { phase: "Running" } },
     ]);
-  } finally {
-    stop.abort();
-    await running;
-    client.close();
-  }
-});
+  }));
+
+Deno.test("a cache that no part of the manager reads is not filled, and nothing waits for it", () =>
+  withCaches(["controller"], (_caches, asked) => {
+    for (const resource of ["jobs", "services", "serviceaccounts", "trials"]) {
+      assert.equal(asked.has(resource), false, resource);
+    }
+    assert.equal(asked.has("trainjobs"), true);
+  }));

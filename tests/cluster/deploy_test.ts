@@ -2,6 +2,11 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
+import { readConfiguration } from "../../app/configuration/configuration.ts";
+import { flagOf } from "../../app/configuration/setting_entries.ts";
+import { SETTINGS } from "../../app/configuration/settings.ts";
+import { managerRbac } from "../../app/manager/manager_roles.ts";
+import { type ManagerPart, partsOf } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import { RENAMED } from "../../deploy/kustomize.ts";
@@ -89,6 +94,52 @@ for (
     const templated = objectsOf(await mustRun(helm, [...args, ...set]));
     assert.deepEqual([...templated.keys()].toSorted(), [...kustomized.keys()].toSorted());
     for (const [key, object] of kustomized) assert.deepEqual(templated.get(key), object, key);
+  });
+}
+
+/** Choices of a chart or an overlay by which a manager runs fewer or more parts. */
+const PART_CHOICES: readonly (readonly string[])[] = [
+  [],
+  ["crds.jobset=true"],
+  ["jobset=auto"],
+  ["jobset=external", "crds.jobset=true"],
+  ["featureGates="],
+  ["featureGates=TrainJobStatus=true", "jobset=builtin"],
+  ["featureGates=TrainJobProgress=false"],
+];
+
+const argumentsSchema = z.object({
+  template: z.object({
+    spec: z.object({ containers: z.tuple([z.looseObject({ args: z.array(z.string()) })]) }),
+  }),
+});
+
+/** The parts that the manager of a Deployment runs by its arguments. */
+function partsRun(deployment: Rendered | undefined): ManagerPart[] {
+  const [container] = argumentsSchema.parse(deployment?.spec).template.spec.containers;
+  const flags = Object.fromEntries(
+    container.args.slice(1).map((arg) => {
+      const at = arg.indexOf("=");
+      return [SETTINGS.find((it) => flagOf(it) === arg.slice(0, at)) ?? arg, arg.slice(at + 1)];
+    }),
+  );
+  return [...partsOf(readConfiguration({ flags, environment: {} }))];
+}
+
+for (const values of PART_CHOICES) {
+  const sentence = values.join(", ") || "the defaults";
+  Deno.test(`Helm grants the rights of those parts that the manager runs: ${sentence}`, async () => {
+    const { helm = "" } = await programs("helm");
+    const set = values.flatMap((it) => ["--set", it]);
+    const args = ["template", "milepost", chart, "--kube-version", "1.36", ...set];
+    const rendered = [...objectsOf(await mustRun(helm, args)).values()];
+    const bound = rendered.filter(({ kind }) => kind === "ClusterRoleBinding");
+    const run = partsRun(rendered.find(({ kind }) => kind === "Deployment"));
+    const wanted = managerRbac({ namespace: "default", serviceAccount: MANAGER.name }, {}, run)
+      .filter(({ kind }) => kind === "ClusterRoleBinding");
+    const names = (objects: readonly { metadata: { name: string } }[]) =>
+      objects.map(({ metadata: { name } }) => name).toSorted();
+    assert.deepEqual(names(bound), names(wanted));
   });
 }
 

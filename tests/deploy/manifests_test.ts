@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { CLUSTER_RULES, NAMESPACE_RULES } from "../../app/manager/cluster_role.ts";
+import {
+  clusterRulesOf,
+  MANAGER_PARTS,
+  type ManagerPart,
+  namespaceRulesOf,
+} from "../../app/manager/rights.ts";
 import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { flagOf } from "../../app/configuration/setting_entries.ts";
 import { SETTINGS } from "../../app/configuration/settings.ts";
@@ -121,13 +126,34 @@ Deno.test("parts() have the documented Service", () => {
   });
 });
 
-Deno.test("parts() give the manager the rights of app/manager/cluster_role.ts, and no more", () => {
-  assert.deepEqual(find("ClusterRole").rules, CLUSTER_RULES);
-  assert.deepEqual(find("Role").rules, NAMESPACE_RULES);
-  const subject = { kind: "ServiceAccount", name: DEFAULTS.name, namespace: DEFAULTS.namespace };
-  for (const kind of ["ClusterRoleBinding", "RoleBinding"]) {
-    assert.deepEqual(find(kind).subjects, [subject]);
+/** The manager's account, as a binding names it. */
+const SUBJECT = { kind: "ServiceAccount", name: DEFAULTS.name, namespace: DEFAULTS.namespace };
+
+Deno.test("parts() give each part of the manager the rights of app/manager/rights.ts", () => {
+  assert.deepEqual(find("ClusterRole").rules, clusterRulesOf("controller"));
+  const ofPart: Partial<Record<ManagerPart, readonly Manifest[]>> = {
+    executor: all.executor_role,
+    progress: all.progress_role,
+    trials: all.trials_role,
+  };
+  for (const [part, [role, binding]] of Object.entries(ofPart)) {
+    const name = `${DEFAULTS.name}-${part}`;
+    const rules = MANAGER_PARTS.filter((it) => it === part).flatMap((it) => clusterRulesOf(it));
+    assert.partialDeepStrictEqual(role, { kind: "ClusterRole", metadata: { name }, rules });
+    assert.partialDeepStrictEqual(binding, { roleRef: { name }, subjects: [SUBJECT] });
   }
+});
+
+Deno.test("parts() bind no other rights to the manager's account", () => {
+  const bound = objects.filter(({ subjects }) => JSON.stringify(subjects)?.includes(SUBJECT.name));
+  assert.deepEqual(bound.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted(), [
+    ...["", "-executor", "-progress", "-trials"].map((it) =>
+      `ClusterRoleBinding ${DEFAULTS.name}${it}`
+    ),
+    `RoleBinding ${DEFAULTS.name}`,
+  ]);
+  assert.deepEqual(find("Role").rules, MANAGER_PARTS.flatMap(namespaceRulesOf));
+  assert.deepEqual(find("RoleBinding").subjects, [SUBJECT]);
 });
 
 Deno.test("managerRoles() give each policy with children a ClusterRole of its own", () => {

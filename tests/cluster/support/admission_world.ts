@@ -115,7 +115,14 @@ const THE_MANAGER = { namespace: MANAGER.namespace, name: MANAGER.name };
 
 async function install(plane: ControlPlane): Promise<void> {
   const all = parts(DEFAULTS);
-  const before = [all.namespace, all.trainer_crds, all.jobset_crd, all.access].flat();
+  const before = [
+    all.namespace,
+    all.trainer_crds,
+    all.jobset_crd,
+    all.access,
+    all.executor_role,
+    all.progress_role,
+  ].flat();
   await apply(plane, [
     ...before,
     { apiVersion: "v1", kind: "Namespace", metadata: { name: EXECUTOR.namespace } },

@@ -1,6 +1,6 @@
 /**
  * Milepost on a real control plane, as `deploy/` would install it: CRDs, namespace, service account,
- * the Lease of `deploy/`, and exactly the RBAC of `app/manager/cluster_role.ts`; the manager runs with a
+ * the Lease of `deploy/`, and exactly the rights of `app/manager/rights.ts`; the manager runs with a
  * token of that account.
  *
  * ```ts
@@ -22,7 +22,8 @@
  * alone; `install(plane)` and `startTestNode(plane)` put the rest on it. All stop whatever happens.
  */
 import { z } from "zod";
-import { managerRbac } from "../../../app/manager/cluster_role.ts";
+import { managerRbac } from "../../../app/manager/manager_roles.ts";
+import type { ManagerPart } from "../../../app/manager/rights.ts";
 import { lease } from "../../../deploy/manager_manifests.ts";
 import { DEFAULTS } from "../../../deploy/installation_settings.ts";
 import { KINDS } from "../../../crds/kinds.ts";
@@ -64,6 +65,8 @@ export interface Installation {
 export interface InstallOptions {
   /** Whether our CRD of JobSets is installed; false where upstream's is. Default true. */
   readonly jobSetCrd?: boolean;
+  /** The parts of the manager whose rights its account gets. Default: all. */
+  readonly parts?: readonly ManagerPart[];
 }
 
 /** Runs the kubectl of the control plane as the administrator; throws where it fails. */
@@ -133,7 +136,7 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
     ...crds,
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: MANAGER.name, namespace } },
     lease(DEFAULTS),
-    ...managerRbac({ namespace, serviceAccount: MANAGER.name }),
+    ...managerRbac({ namespace, serviceAccount: MANAGER.name }, {}, options.parts),
   ]);
   const names = crds.map(({ metadata }) => `crd/${metadata.name}`);
   await crdsServed(plane, names);

@@ -12,11 +12,14 @@ import type { JobKinds } from "../crds/job_kinds.ts";
 import { LABELS, MANAGER } from "../crds/names.ts";
 import { JOB_KEYS } from "../crds/job_names.ts";
 import { JOBSET_GROUP, JOBSET_KEYS } from "../crds/jobset_names.ts";
-import { labelled, type Manifest, type Settings } from "./installation_settings.ts";
-
-const ADMISSION = "admissionregistration.k8s.io/v1";
-
-const list = (values: readonly string[]) => `[${values.map((it) => `'${it}'`).join(", ")}]`;
+import type { Manifest, Settings } from "./installation_settings.ts";
+import {
+  celList as list,
+  managerVariables,
+  policyManifests,
+  resourceRule,
+  validation as rule,
+} from "./policy_manifests.ts";
 
 /**
  * Labels by which the Job controller selects, and so adopts, pods. Selectors that it generates have no
@@ -69,23 +72,16 @@ const labelsOfOthers = ({ delegated }: Claims) =>
 const addedKeys = (labels: string, before: string, fits: string) =>
   `${labels}.filter(k, (${fits}) && !(k in ${before} && ${before}[k] == ${labels}[k]))`;
 
-function variables(
-  { namespace, name, jobControllers, jobSetControllers }: Settings,
-  claims: Claims,
-) {
+function variables(settings: Settings, claims: Claims): Record<string, unknown> {
+  const { jobControllers, jobSetControllers } = settings;
   const users = (value: unknown) =>
     Array.isArray(value) ? list(value.map((it) => String(it))) : value;
   const old = (path: string, otherwise: string) =>
     `oldObject == null ? ${otherwise} : oldObject.${path}.orValue(${otherwise})`;
-  // An expression sees the variables before it.
-  const expressions: Record<string, unknown> = {
-    managerNamespace: `'${namespace}'`,
-    managerAccount: `'${name}'`,
+  return {
+    ...managerVariables(settings),
     jobControllers: users(jobControllers),
     jobSetControllers: users(jobSetControllers),
-    user: "request.userInfo.username",
-    isManager: "variables.user == 'system:serviceaccount:' + variables.managerNamespace + ':' + " +
-      "variables.managerAccount",
     isExecutor: "variables.isManager || variables.user in variables.jobSetControllers",
     isWriter: "variables.isExecutor || variables.user in variables.jobControllers",
     isPod: "request.resource.resource in ['pods', 'bindings']",
@@ -118,7 +114,6 @@ function variables(
     isJob: "request.resource.resource == 'jobs'",
     isJobSet: "request.resource.resource == 'jobsets'",
   };
-  return Object.entries(expressions).map(([name, expression]) => ({ name, expression }));
 }
 
 /** Added labels of a Job's pod template that fit. */
@@ -138,12 +133,6 @@ const jobSetTemplatesAreClean = (claims: Claims) => {
 const isForeignJobLabel = `${isJobUidLabel} && variables.templateLabels[k] != object.metadata.uid`;
 
 function validations(claims: Claims) {
-  const rule = (expression: string, message: string, about: string) => ({
-    expression,
-    message,
-    messageExpression: `"${message}: " + ${about}`,
-    reason: "Forbidden",
-  });
   const owners = "variables.addedControllers.map(r, r.kind + ' ' + r.name).join(', ')";
   const added = addedToTemplate(`${isJobSetLabel} || ${isOurLabel(claims)}`);
   const foreign = addedToTemplate(isForeignJobLabel);
@@ -195,41 +184,16 @@ function validations(claims: Claims) {
 }
 
 /** The policy and its binding. */
-export function admissionPolicy(settings: Settings, kinds: JobKinds): Manifest[] {
+export function ownershipPolicy(settings: Settings, kinds: JobKinds): Manifest[] {
   const claims = claimsOf(kinds);
-  const name = MANAGER.admissionPolicy;
-  const rule = (apiGroups: string[], resources: string[], operations: string[]) => ({
-    apiGroups,
-    apiVersions: ["*"],
-    operations,
-    resources,
-    scope: "Namespaced",
+  return policyManifests(MANAGER.admissionPolicy, {
+    resourceRules: [
+      resourceRule([""], ["pods", "pods/status"], ["CREATE", "UPDATE"]),
+      resourceRule([""], ["bindings", "pods/binding"], ["CREATE"]),
+      resourceRule(["batch"], ["jobs", "jobs/status"], ["CREATE", "UPDATE"]),
+      resourceRule([JOBSET_GROUP], ["jobsets", "jobsets/status"], ["CREATE", "UPDATE"]),
+    ],
+    variables: variables(settings, claims),
+    validations: validations(claims),
   });
-  return [
-    {
-      apiVersion: ADMISSION,
-      kind: "ValidatingAdmissionPolicy",
-      metadata: labelled(name),
-      spec: {
-        failurePolicy: "Fail",
-        matchConstraints: {
-          matchPolicy: "Equivalent",
-          resourceRules: [
-            rule([""], ["pods", "pods/status"], ["CREATE", "UPDATE"]),
-            rule([""], ["bindings", "pods/binding"], ["CREATE"]),
-            rule(["batch"], ["jobs", "jobs/status"], ["CREATE", "UPDATE"]),
-            rule([JOBSET_GROUP], ["jobsets", "jobsets/status"], ["CREATE", "UPDATE"]),
-          ],
-        },
-        variables: variables(settings, claims),
-        validations: validations(claims),
-      },
-    },
-    {
-      apiVersion: ADMISSION,
-      kind: "ValidatingAdmissionPolicyBinding",
-      metadata: labelled(name),
-      spec: { policyName: name, validationActions: ["Deny"] },
-    },
-  ];
 }

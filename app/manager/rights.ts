@@ -1,0 +1,187 @@
+/**
+ * Table of the manager's rights: the rules of RBAC for each of its parts, and which settings run that part.
+ * `deploy/` ships a role for each, `standalone` runs the manager under them, and a test reads the API
+ * server's audit log to see that each part uses all of its rights and no other.
+ */
+import type { JobKind } from "../../crds/job_kind.ts";
+import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
+import { JOBSET_GROUP } from "../../crds/jobset_names.ts";
+import { KATIB } from "../../crds/katib_names.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { PolicyRule } from "../../crds/kubernetes.ts";
+import { MANAGER, TRAINER_GROUP } from "../../crds/names.ts";
+import type { ManagerConfiguration } from "../configuration/configuration.ts";
+
+/** The settings that decide which parts a manager runs. */
+export type PartSettings = Pick<ManagerConfiguration, "jobset" | "featureGates" | "leaderElect">;
+
+/** The parts of the manager that have rights of their own; only the first one always runs. */
+export const MANAGER_PARTS = ["controller", "executor", "progress", "trials", "election"] as const;
+export type ManagerPart = typeof MANAGER_PARTS[number];
+
+/** Rights of one part. */
+interface PartRights {
+  /** Reports whether a manager with these settings runs the part. */
+  readonly runs: (settings: PartSettings) => boolean;
+  /** Rules that hold in every namespace, since jobs may live in any. */
+  readonly clusterRules?: (kinds: JobKinds) => PolicyRule[];
+  /** Rules in the manager's own namespace. */
+  readonly namespaceRules?: readonly PolicyRule[];
+}
+
+const READ = ["get", "list", "watch"];
+const ADMISSION = KINDS.mutatingWebhookConfiguration.group;
+
+/** Rules for the kinds of jobs of one API group. */
+function jobRules(group: string, kinds: readonly JobKind[]): PolicyRule[] {
+  const isTrainer = group === TRAINER_GROUP;
+  const apiGroups = [group];
+  const resources = (suffix = "") => kinds.map(({ plural }) => `${plural}${suffix}`);
+  return [
+    // Jobs are read, and so are the runtimes of TrainJobs.
+    {
+      apiGroups,
+      resources: [
+        ...resources(),
+        ...(isTrainer ? ["trainingruntimes", "clustertrainingruntimes"] : []),
+      ],
+      verbs: READ,
+    },
+    // Only the status of a job is written: its state, its progress, and that it was stopped.
+    { apiGroups, resources: resources("/status"), verbs: ["patch"] },
+    // Children carry blockOwnerDeletion, which needs this if its admission plugin is on.
+    { apiGroups, resources: resources("/finalizers"), verbs: ["update"] },
+  ];
+}
+
+/** The kinds by their API group, in the order of the table. */
+const byGroup = (kinds: readonly JobKind[]) => [...Map.groupBy(kinds, ({ group }) => group)];
+
+/** What every manager does: it makes a JobSet of each TrainJob, and keeps its webhook configurations. */
+const controllerRules = ({ all }: JobKinds): PolicyRule[] => [
+  ...byGroup(all).flatMap(([group, kinds]) => jobRules(group, kinds)),
+  {
+    apiGroups: [JOBSET_GROUP],
+    resources: ["jobsets"],
+    verbs: [...READ, "create", "patch", "delete"],
+  },
+  // The runtime snapshot of each job.
+  { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create"] },
+  // Whether a job's pods run.
+  { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+  // Its own webhook configurations; and whether upstream's JobSet controller and Katib's webhook are there.
+  // RBAC cannot limit creations by name; the admission policy does (deploy/manager_writes_policy.ts).
+  {
+    apiGroups: [ADMISSION],
+    resources: ["mutatingwebhookconfigurations"],
+    verbs: ["list", "watch", "create"],
+  },
+  {
+    apiGroups: [ADMISSION],
+    resources: ["mutatingwebhookconfigurations"],
+    resourceNames: [MANAGER.mutatingConfiguration],
+    verbs: ["get", "update"],
+  },
+  { apiGroups: [ADMISSION], resources: ["validatingwebhookconfigurations"], verbs: ["create"] },
+  {
+    apiGroups: [ADMISSION],
+    resources: ["validatingwebhookconfigurations"],
+    resourceNames: [MANAGER.validatingConfiguration],
+    verbs: [...READ, "update"],
+  },
+];
+
+/** Certificates: every replica reads them by name; the first one makes them, the leader changes them. */
+const CERTIFICATE_RULES: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+  {
+    apiGroups: [""],
+    resources: ["secrets"],
+    resourceNames: [MANAGER.certificateSecret],
+    verbs: [...READ, "update"],
+  },
+];
+
+/** The built-in executor: it makes Jobs and a headless Service of each JobSet, and writes its status. */
+const executorRules = (): PolicyRule[] => [
+  { apiGroups: [JOBSET_GROUP], resources: ["jobsets/status"], verbs: ["update"] },
+  { apiGroups: [JOBSET_GROUP], resources: ["jobsets/finalizers"], verbs: ["update"] },
+  { apiGroups: ["batch"], resources: ["jobs"], verbs: [...READ, "create", "patch", "delete"] },
+  // On resume the executor clears a Job's start time, so that its deadline starts again.
+  { apiGroups: ["batch"], resources: ["jobs/status"], verbs: ["patch"] },
+  { apiGroups: [""], resources: ["services"], verbs: ["list", "watch", "create"] },
+];
+
+/** Rules for the kinds whose progress an annotation shows. */
+function annotationRules({ all }: JobKinds): PolicyRule[] {
+  const annotated = all.filter(({ progress }) => progress?.at === "annotation");
+  return byGroup(annotated).map(([group, kinds]) => ({
+    apiGroups: [group],
+    resources: kinds.map(({ plural }) => plural),
+    verbs: ["patch"],
+  }));
+}
+
+/** The status endpoint and the observation API. */
+const progressRules = (kinds: JobKinds): PolicyRule[] => [
+  ...annotationRules(kinds),
+  // The CA of each job.
+  { apiGroups: [""], resources: ["configmaps"], verbs: ["patch"] },
+  // Authorization of pushes: the owners from pod to job, and the pod's service account.
+  { apiGroups: ["batch"], resources: ["jobs"], verbs: READ },
+  { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
+  { apiGroups: [""], resources: ["serviceaccounts"], verbs: READ },
+  { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+  // Authorization of readers of a job's observation.
+  { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+  {
+    nonResourceURLs: ["/.well-known/openid-configuration", "/openid/v1/jwks"],
+    verbs: ["get"],
+  },
+];
+
+/** Trials of Katib: what a trial's job reports, and that it stopped early. Only their status is written. */
+const trialRules = (): PolicyRule[] => [
+  { apiGroups: [KATIB.group], resources: ["trials"], verbs: READ },
+  { apiGroups: [KATIB.group], resources: ["trials/status"], verbs: ["patch"] },
+];
+
+const ELECTION_RULES: readonly PolicyRule[] = [
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    resourceNames: [MANAGER.lease],
+    verbs: ["get", "update"],
+  },
+];
+
+const hasProgress = ({ featureGates }: PartSettings) => featureGates.trainJobProgress;
+
+const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
+  controller: {
+    runs: () => true,
+    clusterRules: controllerRules,
+    namespaceRules: CERTIFICATE_RULES,
+  },
+  executor: { runs: ({ jobset }) => jobset !== "external", clusterRules: executorRules },
+  progress: { runs: hasProgress, clusterRules: progressRules },
+  trials: { runs: hasProgress, clusterRules: trialRules },
+  election: { runs: ({ leaderElect }) => leaderElect, namespaceRules: ELECTION_RULES },
+};
+
+/** Returns the parts that a manager with these settings runs. */
+export function partsOf(settings: PartSettings): ReadonlySet<ManagerPart> {
+  return new Set(MANAGER_PARTS.filter((part) => PARTS[part].runs(settings)));
+}
+
+/** Returns the rules that a part needs in every namespace. */
+export function clusterRulesOf(part: ManagerPart, kinds: JobKinds = JOB_KINDS): PolicyRule[] {
+  return PARTS[part].clusterRules?.(kinds) ?? [];
+}
+
+/** Returns the rules that a part needs in the manager's own namespace. */
+export function namespaceRulesOf(part: ManagerPart): readonly PolicyRule[] {
+  return PARTS[part].namespaceRules ?? [];
+}

@@ -1,0 +1,152 @@
+/**
+ * Tests of the admission policy for the manager's writes on a real API server: with the manager's own token
+ * nothing can be written that the manager would not write, and the manager works under it.
+ */
+import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
+import { childNames, MANAGER } from "../../crds/names.ts";
+import { DEFAULTS } from "../../deploy/installation_settings.ts";
+import { parts } from "../../deploy/parts.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { KubeError } from "../../kube/errors.ts";
+import { controllerReference } from "../../kube/owner_references.ts";
+import type { KubeMeta } from "../../kube/resource.ts";
+import { shellRuntime, trainJob } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+import { apply, type Cluster, tryKubectl, withCluster } from "./support/installation.ts";
+
+const NAMESPACE = "default";
+const inDefault = (name: string) => ({ namespace: NAMESPACE, name });
+const STRANGER = "settings";
+/** The name of a helper object of the TrainJob `mine`, which somebody else has taken. */
+const TAKEN = childNames.tlsConfig("mine");
+
+const ownedBy = (kind: string, name: string) => {
+  const apiVersion = kind === "TrainJob" ? "trainer.kubeflow.org/v1alpha1" : "example.com/v1";
+  return [controllerReference({ apiVersion, kind, name, uid: crypto.randomUUID() })];
+};
+
+const configMap = (name: string, metadata: KubeMeta = {}) => ({
+  metadata: { ...inDefault(name), ...metadata },
+  data: { key: "value" },
+});
+const patched = (name: string, body: unknown) => (client: KubeClient) =>
+  client.patch(KINDS.configMap, inDefault(name), { type: "merge", body });
+const created = (name: string, metadata?: KubeMeta) => (client: KubeClient) =>
+  client.create(KINDS.configMap, configMap(name, metadata));
+
+/** The webhooks of a configuration that would be shown every Secret of the cluster. */
+const spying = [{
+  name: "spy.example.com",
+  clientConfig: { url: "https://spy.example.com" },
+  rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"], operations: ["*"] }],
+  sideEffects: "None",
+  admissionReviewVersions: ["v1"],
+}];
+
+/** Requests with the manager's token that its roles allow and the policy refuses. */
+const HOSTILE: Readonly<Record<string, (client: KubeClient) => Promise<unknown>>> = {
+  "data of a ConfigMap of others": patched(STRANGER, { data: { key: "changed" } }),
+  "a ConfigMap of others that is made a TrainJob's": patched(STRANGER, {
+    metadata: { ownerReferences: ownedBy("TrainJob", STRANGER) },
+  }),
+  "a ConfigMap of others, with the name of a TrainJob's": patched(TAKEN, {
+    metadata: { ownerReferences: ownedBy("TrainJob", "mine") },
+    data: { "ca.crt": "PEM" },
+  }),
+  "a new ConfigMap without a TrainJob": created(childNames.tlsConfig("other")),
+  "a new ConfigMap with another name": created("kube-root-ca", {
+    ownerReferences: ownedBy("TrainJob", "kube"),
+  }),
+  "a new ConfigMap of another TrainJob's name": created(childNames.tlsConfig("other"), {
+    ownerReferences: ownedBy("TrainJob", "mine"),
+  }),
+  "a new ConfigMap of another kind": created(childNames.tlsConfig("other"), {
+    ownerReferences: ownedBy("Deployment", "other"),
+  }),
+  "another mutating webhook configuration": (client) =>
+    client.create(KINDS.mutatingWebhookConfiguration, { metadata: { name: "other" } }),
+  "a mutating webhook configuration with a generated name": (client) =>
+    client.create(KINDS.mutatingWebhookConfiguration, {
+      metadata: { generateName: MANAGER.mutatingConfiguration },
+    }),
+  "a mutating webhook configuration with the name of the validating one": (client) =>
+    client.create(KINDS.mutatingWebhookConfiguration, {
+      metadata: { name: MANAGER.validatingConfiguration },
+    }),
+  "another validating webhook configuration": (client) =>
+    client.create(KINDS.validatingWebhookConfiguration, { metadata: { name: "other" } }),
+  "its own configuration, called for Secrets": async (client) => {
+    const name = MANAGER.mutatingConfiguration;
+    const stored = await client.get(KINDS.mutatingWebhookConfiguration, { name });
+    const webhooks = [...stored.webhooks ?? [], ...spying];
+    await client.replace(KINDS.mutatingWebhookConfiguration, { ...stored, webhooks });
+  },
+};
+
+/** The same requests by an administrator, whom the policy does not concern. */
+async function othersMayWrite({ plane: { client } }: Cluster): Promise<void> {
+  await patched(STRANGER, { data: { key: "changed" } })(client);
+  const other = { metadata: { name: "other" } };
+  await client.create(KINDS.mutatingWebhookConfiguration, other);
+  await client.create(KINDS.validatingWebhookConfiguration, other);
+}
+
+/** A TrainJob gets its ConfigMaps, and its CA is corrected. */
+async function managerMayWrite({ plane: { client } }: Cluster): Promise<void> {
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
+  await client.create(KINDS.trainJob, trainJob("honest", "shell"));
+  await until(
+    "the snapshot",
+    () => client.get(KINDS.configMap, inDefault(childNames.runtimeSnapshot("honest"))),
+  );
+  const key = inDefault(childNames.tlsConfig("honest"));
+  const { data } = await until("the CA", () => client.get(KINDS.configMap, key));
+  await client.patch(KINDS.configMap, key, { type: "merge", body: { data: { "ca.crt": "x" } } });
+  await until(
+    "the CA to be as it was",
+    async () => (await client.get(KINDS.configMap, key)).data?.["ca.crt"] === data?.["ca.crt"],
+  );
+}
+
+async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
+  try {
+    await attempt;
+    return false;
+  } catch (error) {
+    assert.ok(error instanceof KubeError, String(error));
+    assert.equal(error.code, 403, error.message);
+    assert.match(error.message, new RegExp(MANAGER.writesPolicy));
+    return true;
+  }
+}
+
+Deno.test("the manager's account can write no ConfigMap and no webhook configuration but its own", (t) =>
+  withCluster(async (cluster) => {
+    const { plane, installation } = cluster;
+    for (const name of [STRANGER, TAKEN]) {
+      await plane.client.create(KINDS.configMap, configMap(name));
+    }
+    await t.step("every CEL expression compiles", async () => {
+      const path = "jsonpath={.status.typeChecking.expressionWarnings}";
+      const get = ["get", "validatingadmissionpolicy", MANAGER.writesPolicy, "-o", path];
+      assert.equal((await tryKubectl(plane, get)).stdout, "");
+    });
+    await until(
+      "the policy is enforced",
+      () => isRefused(patched(STRANGER, { data: { probe: "x" } })(installation.client)),
+      {
+        timeoutMs: 60_000,
+      },
+    );
+    for (const [what, attempt] of Object.entries(HOSTILE)) {
+      await t.step(`it may not write ${what}`, async () => {
+        assert.ok(await isRefused(attempt(installation.client)), "it was allowed");
+      });
+    }
+    await t.step("the manager may write what it needs", () => managerMayWrite(cluster));
+    await t.step("others may write what they could", () => othersMayWrite(cluster));
+  }, {
+    node: false,
+    beforeManager: ({ plane }) => apply(plane, parts(DEFAULTS).admission_policy),
+  }));
