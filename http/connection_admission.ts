@@ -1,8 +1,8 @@
 /** Admission of connections by peer address, before a server has made anything for them. */
 import type { Server, Socket } from "node:net";
 import type { Clock } from "../kube/clock.ts";
-import { createPeerGuard } from "./limits/peer_guard.ts";
 import { peerKey } from "./limits/peer_key.ts";
+import { createDividedGuard, type ReservedPlaces } from "./limits/reserved_places.ts";
 import type { ConnectionLimits } from "./limits/server_limits.ts";
 
 /** Returns whether new connections of a peer are closed before they cost a handshake. */
@@ -14,6 +14,8 @@ export interface AdmissionOptions {
   readonly limits: ConnectionLimits;
   /** Default: no peer is refused. */
   readonly refuses?: RefusePeer | undefined;
+  /** Default: no places are reserved. */
+  readonly reserved?: ReservedPlaces | undefined;
   /** Returns whether a connection within the limits is admitted. Default: each is. */
   readonly admits?: (peer: string) => boolean;
   /** Called with each connection that is admitted, before the server has it. */
@@ -31,8 +33,8 @@ export interface AdmittedConnections {
  * before the server sees it, which costs a fifth of a connection, and a thirtieth of a handshake.
  */
 export function admitConnections(server: Server, options: AdmissionOptions): AdmittedConnections {
-  const { clock, limits, refuses, admits, onAdmit } = options;
-  const guard = createPeerGuard(limits);
+  const { clock, limits, refuses, reserved, admits, onAdmit } = options;
+  const guard = createDividedGuard(limits, reserved);
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {

@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../kube/clock.ts";
 import { admitConnections, type RefusePeer } from "./connection_admission.ts";
 import { createFairShare } from "./limits/fair_share.ts";
+import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 
 /** Options of {@link guardConnections}. */
@@ -13,6 +14,8 @@ export interface ConnectionOptions {
   readonly clock: Clock;
   readonly limits: ServerLimits;
   readonly refuses?: RefusePeer | undefined;
+  /** Default: no places are reserved. */
+  readonly reserved?: ReservedPlaces | undefined;
   /** Called at each check of the times. */
   readonly onCheck?: (nowMs: number) => void;
 }
@@ -70,13 +73,17 @@ function idOf(socket: Duplex): string {
 /** Counts connections from now on, and closes those that send no whole header in time. */
 export function guardConnections(
   server: HttpServer | HttpsServer,
-  { clock, limits, refuses, onCheck }: ConnectionOptions,
+  { clock, limits, refuses, reserved, onCheck }: ConnectionOptions,
 ): Connections {
   const { headerMs, idleMs, checkEveryMs } = limits;
   const connections = new Map<string, Connection>();
   /** Saves the making of an id for each request. */
   const bySocket = new WeakMap<Duplex, Connection>();
-  const silent = createFairShare(limits.connections.silent);
+  const silent = divideShare(
+    createFairShare(limits.connections.silent),
+    reserved,
+    ({ connections }) => connections.silent,
+  );
   const stopped = new AbortController();
 
   function find(socket: Duplex): Connection | undefined {
@@ -112,6 +119,7 @@ export function guardConnections(
     clock,
     limits: limits.connections,
     refuses,
+    reserved,
     admits: (peer) => silent.take(peer, 1),
     onAdmit,
   });

@@ -1,10 +1,13 @@
 /** Bounded reading of bodies, and the discard of their rest. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../kube/clock.ts";
+import { type Bucket, type BucketLimits, take } from "./limits/token_bucket.ts";
 import { ClientGoneError } from "./message.ts";
 
 /** Time for which the rest of a body is discarded before the connection is closed, in milliseconds. */
 const DISCARD_MS = 1000;
+/** Bytes that a server discards a second: to decrypt what was refused must not cost more than the rest. */
+const DISCARD_RATE: BucketLimits = { ratePerSecond: 8_388_608, burst: 33_554_432 };
 
 /** Returns a part of a body for keeping: a copy if it would keep a much larger buffer from being freed. */
 function kept(part: Uint8Array): Uint8Array {
@@ -61,15 +64,26 @@ function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
 }
 
 /** Gives a client a moment to send the rest of an unread body, so that it can read the response. */
-export async function discardRest(message: IncomingMessage, clock: Clock): Promise<void> {
-  const { socket } = message;
-  if (message.complete || socket.destroyed) return;
-  const ended = new AbortController();
-  const end = () => ended.abort();
-  message.once("close", end).once("end", end);
-  socket.once("close", end);
-  message.resume();
-  await clock.sleep(DISCARD_MS, ended.signal);
-  socket.off("close", end);
-  if (!message.complete) socket.destroy();
+export type DiscardRest = (message: IncomingMessage) => Promise<void>;
+
+/** Creates a {@link DiscardRest} of a server. Beyond its rate connections are closed at once. */
+export function createDiscardRest(clock: Clock): DiscardRest {
+  let discarded: Bucket | undefined;
+  return async (message) => {
+    const { socket } = message;
+    if (message.complete || socket.destroyed) return;
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    message.once("close", end).once("end", end);
+    message.on("data", ({ length }: Uint8Array) => {
+      const taken = take(discarded, clock.monotonic(), DISCARD_RATE, length);
+      discarded = taken.bucket;
+      if (taken.waitMs > 0) socket.destroy();
+    });
+    socket.once("close", end);
+    message.resume();
+    await clock.sleep(DISCARD_MS, ended.signal);
+    socket.off("close", end);
+    if (!message.complete) socket.destroy();
+  };
 }

@@ -17,6 +17,7 @@ import type { RefusePeer } from "./connection_admission.ts";
 import { guardConnections } from "./connections.ts";
 import { createHeldBodies } from "./held_bodies.ts";
 import { createFairShare, type FairShare } from "./limits/fair_share.ts";
+import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 import { closeWithin, listen, type ListenAddress } from "./listening.ts";
 import { doubtOf, refuseFault, refuseRaw, tooSlow } from "./malformed_requests.ts";
@@ -29,7 +30,7 @@ import {
   unavailable,
   WRONG_METHOD,
 } from "./refusals.ts";
-import { discardRest } from "./request_body.ts";
+import { createDiscardRest } from "./request_body.ts";
 import { clientCertificateOf, ServerRequest } from "./server_request.ts";
 import { type StreamedResponse, streamResponse } from "./streamed_response.ts";
 import type { ClientCertificate, TlsIdentity } from "./tls.ts";
@@ -55,6 +56,8 @@ export interface ServerOptions extends ListenAddress {
   readonly bodyBudget?: FairShare;
   /** Default: no peer is refused. */
   readonly refuses?: RefusePeer | undefined;
+  /** Default: no places are reserved. */
+  readonly reserved?: ReservedPlaces | undefined;
   /** Returns whether a client may go on after its handshake. Default: every client may. */
   readonly admitsClient?: (client: ClientCertificate | undefined, peer: string) => boolean;
   /** Whether requests that come while the server closes get 503. Default: they are handled. */
@@ -127,17 +130,20 @@ function createRuntimeServer(
  * certificate cannot be used.
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { name, handle, clock, limits, tls, refuses, admitsClient } = options;
+  const { name, handle, clock, limits, tls, refuses, reserved, admitsClient } = options;
   const log = getLogger(["milepost", "http"]).with({ server: name });
   const closing = new AbortController();
   const server = createRuntimeServer(options);
   const { bodyBudget = createFairShare(SERVING_LIMITS.bodyBytes) } = options;
-  const bodies = createHeldBodies(bodyBudget, limits.body);
+  const budget = divideShare(bodyBudget, reserved, ({ bodyBytes }) => bodyBytes);
+  const bodies = createHeldBodies(budget, limits.body);
+  const discardRest = createDiscardRest(clock);
   const requestServer = { closing: closing.signal, bodies, clock };
   const connections = guardConnections(server, {
     clock,
     limits,
     refuses,
+    reserved,
     onCheck: (nowMs) => {
       for (const { socket } of bodies.slow(nowMs)) server.emit("clientError", tooSlow(), socket);
     },
@@ -161,7 +167,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const doubt = doubtOf(message);
     if (doubt !== undefined) {
       send(response, badRequest(400, doubt), true);
-      return await discardRest(message, clock);
+      return await discardRest(message);
     }
     const request = new ServerRequest(message, response, requestServer);
     const answer = await responseTo(request);
@@ -169,7 +175,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const { status, headers, stream } = answer;
     if (stream === undefined) send(response, answer, closing.signal.aborted);
     else await serveStream(response, { status, headers, write: stream });
-    if (!message.complete) await discardRest(message, clock);
+    if (!message.complete) await discardRest(message);
   }
 
   async function serveStream(response: ServerResponse, answer: StreamedResponse): Promise<void> {

@@ -24,6 +24,7 @@ import {
   type AdmissionRequest,
   refuse,
   refuseShape,
+  type ReviewContext,
 } from "./admission_review.ts";
 import { identifiedPodSchema } from "./identified_pod.ts";
 import { jsonPatch } from "./json_diff.ts";
@@ -66,15 +67,12 @@ export interface AdmissionOptions {
   readonly runtime: (
     ref: RuntimeRef,
     namespace: string,
-    signal: AbortSignal,
+    context: ReviewContext,
   ) => Eventually<AnyTrainingRuntime | undefined>;
   /** The JobSet of a TrainJob. */
-  readonly jobSet: (key: TrainJobKey, signal: AbortSignal) => Eventually<JobSet | undefined>;
+  readonly jobSet: (key: TrainJobKey) => JobSet | undefined;
   /** The runtime that the TrainJob started from, where its snapshot is its own. */
-  readonly snapshot: (
-    key: TrainJobKey,
-    signal: AbortSignal,
-  ) => Eventually<AnyTrainingRuntime | undefined>;
+  readonly snapshot: (key: TrainJobKey) => AnyTrainingRuntime | undefined;
   /**
    * The Trial that a pod's label names; undefined if there is none. A cache should be backed by a
    * read. Rejects if it is unknown now: then the pod is not created, and its creator tries
@@ -82,7 +80,7 @@ export interface AdmissionOptions {
    */
   readonly trial: (
     key: Pick<TrainJobKey, "namespace" | "name">,
-    signal: AbortSignal,
+    context: ReviewContext,
   ) => Eventually<TrialOfPod | undefined>;
 }
 
@@ -109,7 +107,7 @@ function isJudged(request: AdmissionRequest): boolean {
 }
 
 function podHandler(options: AdmissionOptions): AdmissionHandler {
-  return async (request, signal) => {
+  return async (request, context) => {
     const endpoint = options.endpoint();
     if (endpoint === undefined || request.operation !== "CREATE") return ALLOWED;
     const pod = identifiedPodSchema.safeParse(request.object);
@@ -122,7 +120,7 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
     const identified = injectIdentity(pod.data, { kind, namespace, name: job }, endpoint);
     const warnings = injectionWarnings(pod.data);
     const name = labels[LABELS.trial];
-    const trial = name && await options.trial({ namespace, name }, signal);
+    const trial = name && await options.trial({ namespace, name }, context);
     if (name && !trial) warnings.push(`there is no Trial ${name} that the pod could be of`);
     const patched = trial ? injectTrial(identified, trial, options.kinds) : identified;
     return { allowed: true, patch: jsonPatch(request.object, patched), warnings };
@@ -143,40 +141,42 @@ function defaultingHandler(options: AdmissionOptions): AdmissionHandler {
 
 function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
   const { trainJobRules } = options;
-  async function judgeNew(job: TrainJob, namespace: string, signal: AbortSignal) {
+  async function judgeNew(job: TrainJob, namespace: string, context: ReviewContext) {
     const ref = runtimeRefOf(job);
     if (runtimeScope(job) === undefined) {
       const message = `unsupported runtime: ${ref.kind}.${ref.apiGroup}`;
       return refuse([{ type: "Unsupported", field: "spec.runtimeRef", value: ref.kind, message }]);
     }
-    const runtime = await options.runtime(ref, namespace, signal);
+    const runtime = await options.runtime(ref, namespace, context);
     return outcomeOf(validateNewTrainJob(job, runtime, trainJobRules));
   }
 
-  async function judgeChange(job: TrainJob, old: TrainJob, namespace: string, signal: AbortSignal) {
+  async function judgeChange(
+    job: TrainJob,
+    old: TrainJob,
+    namespace: string,
+    context: ReviewContext,
+  ) {
     if (job.metadata.deletionTimestamp !== undefined) return ALLOWED;
     if (!needsRuntime(job, old)) {
       return outcomeOf(validateChangedTrainJob(job, old, {}, trainJobRules));
     }
     const key = { namespace, name: job.metadata.name ?? "", uid: old.metadata.uid };
     const ref = runtimeRefOf(job);
-    const [snapshot, jobSet] = await Promise.all([
-      options.snapshot(key, signal),
-      options.jobSet(key, signal),
-    ]);
-    const runtime = snapshot ?? await options.runtime(ref, namespace, signal);
+    const jobSet = options.jobSet(key);
+    const runtime = options.snapshot(key) ?? await options.runtime(ref, namespace, context);
     return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, trainJobRules));
   }
 
-  return (request, signal) => {
+  return (request, context) => {
     if (!isJudged(request)) return ALLOWED;
     const read = readObjects(request, trainJobSchema);
     if (!read.ok) return read.outcome;
     const { object, old } = read;
     const namespace = request.namespace ?? object.metadata.namespace ?? "";
     return old === undefined
-      ? judgeNew(object, namespace, signal)
-      : judgeChange(object, old, namespace, signal);
+      ? judgeNew(object, namespace, context)
+      : judgeChange(object, old, namespace, context);
   };
 }
 

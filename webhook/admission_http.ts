@@ -5,9 +5,11 @@
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
 import { ReadBudgetError } from "../http/limits/read_budget.ts";
+import { createPeerRate, type PeerRateLimits } from "../http/limits/peer_rate.ts";
 import { createPeerTurns } from "../http/limits/peer_turns.ts";
 import {
   connectionLimits,
+  connectionsInAll,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../http/limits/server_limits.ts";
@@ -18,7 +20,16 @@ import {
   type HttpResponse,
   OverloadedError,
 } from "../http/message.ts";
-import { failureResponse, notFound, overloadedResponse, WRONG_METHOD } from "../http/refusals.ts";
+import {
+  failureResponse,
+  notFound,
+  overloadedResponse,
+  retryAfter,
+  tooMany,
+  WRONG_METHOD,
+} from "../http/refusals.ts";
+import type { AddressList } from "../http/limits/address_list.ts";
+import type { ReservedPlaces } from "../http/limits/reserved_places.ts";
 import type { Clock } from "../kube/clock.ts";
 import {
   type AdmissionHandler,
@@ -27,8 +38,9 @@ import {
   decodeReview,
   encodeReview,
   refuseForNow,
+  type ReviewContext,
 } from "./admission_review.ts";
-import { exceededBound, type JsonBounds } from "./json_bounds.ts";
+import { type JsonBounds, measureJson } from "./json_bounds.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
@@ -43,19 +55,33 @@ export interface AdmissionLimits extends JsonBounds {
   readonly handlersPerPeer: number;
   /** Longest time for a handler with its wait, in milliseconds; after it the response is 504. */
   readonly handlerMs: number;
+  /** Bytes of reviews from peers that are not reserved. */
+  readonly rate: PeerRateLimits;
 }
+
+const MIB = 1024 * 1024;
 
 /**
  * 3 MiB: what etcd stores of an object, twice (old and new). A pod or a TrainJob of usual size has some
  * hundreds of values.
  */
 export const ADMISSION_LIMITS: AdmissionLimits = {
-  bodyBytes: 3 * 1024 * 1024,
+  bodyBytes: 3 * MIB,
   values: 50_000,
   depth: 100,
   handlersPerPeer: 32,
   handlerMs: 8_000,
+  rate: {
+    perPeer: { ratePerSecond: 2 * MIB, burst: 4 * MIB },
+    total: { ratePerSecond: 12 * MIB, burst: 24 * MIB },
+    maxPeers: 10_000,
+  },
 };
+
+/** Bytes that a review counts as at least: a small one takes a quarter of a millisecond. */
+const LEAST_COST = 4_096;
+/** Bytes that each JSON value of a review counts as: what is computed from it depends on both. */
+const COST_OF_VALUE = 64;
 
 /**
  * Limits of the server. The API server keeps its connections: longer than its own idle time of 90 s.
@@ -65,8 +91,16 @@ export const ADMISSION_SERVER_LIMITS: ServerLimits = {
   ...DEFAULT_SERVER_LIMITS,
   headerMs: 5_000,
   idleMs: 120_000,
-  connections: connectionLimits(2_500, 500),
+  connections: {
+    ...connectionLimits(2_500, 500),
+    newPerPeer: { ratePerSecond: 100, burst: 500 },
+  },
 };
+
+/** Returns the places of the webhook port that are reserved for API servers. */
+export function reservedForApiServers(includes: AddressList): ReservedPlaces {
+  return { includes, connections: connectionsInAll(1_000), bodyBytes: 16 * MIB };
+}
 
 function failure(
   code: number,
@@ -75,6 +109,12 @@ function failure(
   headers: Record<string, string> = {},
 ): HttpResponse {
   return failureResponse({ code, reason, message }, { headers });
+}
+
+function tooOften(waitMs: number): HttpResponse {
+  const message = "too many reviews come from this address: wait, then try again; " +
+    "if it is an API server's, name it in --api-server-addresses";
+  return failureResponse(tooMany(message), { headers: { ...retryAfter(waitMs), ...CLOSE } });
 }
 
 /** Header of responses to requests whose body is not read: the connection is of no more use. */
@@ -103,8 +143,12 @@ function headRefusal(request: HttpRequest, limit: number): HttpResponse | undefi
     const message = "Content-Type must be application/json";
     return failure(415, "UnsupportedMediaType", message, CLOSE);
   }
-  const length = Number(request.header("content-length") ?? 0);
-  return length > limit ? tooLarge(limit) : undefined;
+  return Number(request.header("content-length") ?? 0) > limit ? tooLarge(limit) : undefined;
+}
+
+/** Returns what a request costs before its body is read. Without a length it may be the longest. */
+function costOf(request: HttpRequest, { bodyBytes }: AdmissionLimits): number {
+  return Math.max(LEAST_COST, Number(request.header("content-length") ?? bodyBytes));
 }
 
 function parseJson(bytes: Uint8Array): { ok: true; value: unknown } | { ok: false } {
@@ -119,35 +163,43 @@ function parseJson(bytes: Uint8Array): { ok: true; value: unknown } | { ok: fals
 async function outcomeOf(
   handler: AdmissionHandler,
   request: AdmissionRequest,
-  signal: AbortSignal,
+  context: ReviewContext,
 ): Promise<AdmissionOutcome> {
   try {
-    return await handler(request, signal);
+    return await handler(request, context);
   } catch (error) {
     if (error instanceof ReadBudgetError) return refuseForNow(error.message);
     throw error;
   }
 }
 
+/** Options of {@link createAdmissionHttp}. */
+export interface AdmissionHttpOptions {
+  readonly limits?: AdmissionLimits;
+  /** Addresses of API servers, whose reviews have no rate. Default: none is known. */
+  readonly isReserved?: AddressList;
+}
+
 /** Creates the HTTP handler of admission reviews over `handlers`. */
 export function createAdmissionHttp(
   handlers: AdmissionHandlers,
   clock: Clock,
-  limits: AdmissionLimits = ADMISSION_LIMITS,
+  { limits = ADMISSION_LIMITS, isReserved = () => false }: AdmissionHttpOptions = {},
 ): HttpHandler {
   const byPath = new Map(Object.entries(handlers));
   const runForPeer = createPeerTurns(limits.handlersPerPeer);
+  const takeOfPeer = createPeerRate(limits.rate);
 
   async function decide(
     handler: AdmissionHandler,
     bytes: Uint8Array,
-    signal: AbortSignal,
+    context: ReviewContext,
   ): Promise<HttpResponse> {
     const value = parseJson(bytes);
     if (!value.ok) return failure(400, "BadRequest", "body must be JSON");
     const review = decodeReview(value.value);
     if (!review.ok) return failure(400, "BadRequest", review.problem);
-    const outcome = await outcomeOf(handler, review.request, signal);
+    const outcome = await outcomeOf(handler, review.request, context);
     const body = JSON.stringify(encodeReview(review.request.uid, outcome));
     return { status: 200, headers: { "Content-Type": "application/json" }, body };
   }
@@ -173,13 +225,28 @@ export function createAdmissionHttp(
     if (handler === undefined) return UNKNOWN_PATH;
     const refused = headRefusal(request, limits.bodyBytes);
     if (refused !== undefined) return refused;
+    const { peer } = request;
+    const fromApiServer = isReserved(peer);
+    const overRate = (cost: number): HttpResponse | undefined => {
+      const waitMs = fromApiServer ? 0 : takeOfPeer(peer, clock.monotonic(), cost);
+      if (waitMs === 0) return undefined;
+      log.debug("an address sends too many reviews", { peer });
+      return tooOften(waitMs);
+    };
+    const cost = costOf(request, limits);
+    const tooMuch = overRate(cost);
+    if (tooMuch !== undefined) return tooMuch;
     const bytes = await request.readBody(limits.bodyBytes);
     if (bytes === undefined) return tooLarge(limits.bodyBytes);
     if (bytes.byteLength === 0) return failure(400, "BadRequest", "body must not be empty");
-    const exceeded = exceededBound(bytes, limits);
+    const { values, exceeded } = measureJson(bytes, limits);
     if (exceeded !== undefined) return tooComplex(exceeded, limits);
-    const { peer } = request;
-    return await inTime((signal) => runForPeer(peer, () => decide(handler, bytes, signal), signal));
+    const tooManyValues = overRate(Math.max(0, COST_OF_VALUE * values - cost));
+    if (tooManyValues !== undefined) return tooManyValues;
+    return await inTime((signal) => {
+      const context = { signal, isReserved: fromApiServer };
+      return runForPeer(peer, () => decide(handler, bytes, context), signal);
+    });
   }
 
   return async (request) => {

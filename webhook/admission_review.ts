@@ -53,10 +53,18 @@ export type AdmissionOutcome =
   }
   | { readonly allowed: false; readonly refusal: Refusal; readonly warnings?: readonly string[] };
 
+/** Circumstances of a request. */
+export interface ReviewContext {
+  /** Aborts when the decision is no longer awaited. */
+  readonly signal: AbortSignal;
+  /** Whether it comes from an address that is reserved for API servers. */
+  readonly isReserved: boolean;
+}
+
 /** Decides about one request. Value in, value out; throws only if it could not decide. */
 export type AdmissionHandler = (
   request: AdmissionRequest,
-  signal: AbortSignal,
+  context: ReviewContext,
 ) => AdmissionOutcome | Promise<AdmissionOutcome>;
 
 /** Refuses for rules beyond the schema: 403, as upstream's webhooks do. */

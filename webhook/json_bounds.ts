@@ -1,4 +1,4 @@
-/** Bounds of JSON text: how many values it may hold, and how deep they may be nested. */
+/** Size of JSON text, bounded: how many values it holds, and how deep they are nested. */
 
 /** The bounds. */
 export interface JsonBounds {
@@ -15,12 +15,19 @@ const COMMA = byteOf(",");
 const OPENING: ReadonlySet<number> = new Set(["{", "["].map(byteOf));
 const CLOSING: ReadonlySet<number> = new Set(["}", "]"].map(byteOf));
 
+/** Size of a text, up to the bound that it exceeds. */
+export interface JsonSize {
+  readonly values: number;
+  /** Absent if the text keeps the bounds. */
+  readonly exceeded?: keyof JsonBounds;
+}
+
 /**
- * Returns which bound the text exceeds; undefined if it keeps them. It is not parsed, and takes no memory: what is
+ * Measures a text, and stops at the first bound that it exceeds. It is not parsed, and takes no memory: what is
  * within a few megabytes of text can cost a hundred times as much once it is parsed. Of text that is not JSON
  * the result says nothing.
  */
-export function exceededBound(text: Uint8Array, bounds: JsonBounds): keyof JsonBounds | undefined {
+export function measureJson(text: Uint8Array, bounds: JsonBounds): JsonSize {
   // Each value begins the text, or stands after a comma or at the beginning of a list or an object.
   let values = 1;
   let depth = 0;
@@ -36,9 +43,9 @@ export function exceededBound(text: Uint8Array, bounds: JsonBounds): keyof JsonB
     else if (OPENING.has(byte)) {
       values += 1;
       depth += 1;
-      if (depth > bounds.depth) return "depth";
+      if (depth > bounds.depth) return { values, exceeded: "depth" };
     } else if (CLOSING.has(byte)) depth -= 1;
-    if (values > bounds.values) return "values";
+    if (values > bounds.values) return { values, exceeded: "values" };
   }
-  return undefined;
+  return { values };
 }

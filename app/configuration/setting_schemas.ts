@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { parseDuration } from "../../crds/duration.ts";
+import { isAddressOrNetwork } from "../../http/limits/address_list.ts";
 
 const PORT = "must be a port from 0 to 65535 (0 takes any free port)";
 
@@ -56,6 +57,19 @@ export const baseUrl = z.string().optional().transform((text, context) => {
   }
   return url.origin;
 }).meta({ value: "url" });
+
+const ADDRESSES = "must be addresses or networks such as 10.0.0.1 or 10.0.0.0/24";
+
+/** Addresses and networks, separated by commas, or a list in the file. */
+export const addresses = z.union([z.string(), z.array(z.string())], { error: ADDRESSES })
+  .default([]).transform((given, context): readonly string[] => {
+    const all = typeof given === "string" ? given.split(",") : given;
+    const entries = all.map((it) => it.trim()).filter((it) => it !== "");
+    const wrong = entries.find((it) => !isAddressOrNetwork(it));
+    if (wrong === undefined) return entries;
+    context.addIssue({ code: "custom", message: `${ADDRESSES}, not "${wrong}"` });
+    return z.NEVER;
+  }).meta({ value: "addresses", otherwise: "none" });
 
 /** `--log-level`. */
 export const logLevel = (otherwise: "info" | "warning" | "error") =>

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, PORTS } from "../../crds/names.ts";
 import { adoptCollectors, katibDbManager, observationSink } from "./observation_settings.ts";
 import {
+  addresses,
   baseUrl,
   boolean,
   count,
@@ -43,6 +44,10 @@ export const settings = z.strictObject({
   statusBaseUrl: baseUrl
     .describe("https://host:port at which pods reach the status endpoint")
     .meta({ otherwise: ADDRESS_OF_SERVICE }),
+  apiServerAddresses: addresses.describe(
+    "addresses or networks, separated by commas, from which API servers call the webhook: " +
+      "they have places there that others cannot take",
+  ),
   featureGates: z.string().default("")
     .describe(`features to switch, such as A=true,B=false: ${GATES}; on in the shipped manifests`)
     .meta({ otherwise: "all off" }),

@@ -1,4 +1,5 @@
 /** The manager's TLS servers, with certificates that swap without a dropped connection. */
+import { createAddressList } from "../../http/limits/address_list.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
 import type { FairShare } from "../../http/limits/fair_share.ts";
 import { type Server, type ServerOptions, startServer } from "../../http/server.ts";
@@ -7,6 +8,7 @@ import {
   ADMISSION_SERVER_LIMITS,
   type AdmissionHandlers,
   createAdmissionHttp,
+  reservedForApiServers,
 } from "../../webhook/admission_http.ts";
 import type { CertificateManager } from "../../webhook/certificate_manager.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
@@ -16,7 +18,7 @@ import type { StatusEndpoint } from "./status_endpoint.ts";
 export interface ServingParts {
   readonly configuration: Pick<
     ManagerConfiguration,
-    "bindAddress" | "statusPort" | "webhookPort"
+    "bindAddress" | "statusPort" | "webhookPort" | "apiServerAddresses"
   >;
   readonly certificates: CertificateManager;
   readonly clock: Clock;
@@ -62,11 +64,13 @@ export function serveStatus(
 
 /** Serves admission. */
 export function serveAdmission(parts: ServingParts, handlers: AdmissionHandlers): Promise<Server> {
+  const isReserved = createAddressList(parts.configuration.apiServerAddresses);
   return serve(parts, {
     name: "webhook",
     port: parts.configuration.webhookPort,
     portSetting: "--webhook-port",
-    handle: createAdmissionHttp(handlers, parts.clock),
+    handle: createAdmissionHttp(handlers, parts.clock, { isReserved }),
     limits: ADMISSION_SERVER_LIMITS,
+    reserved: reservedForApiServers(isReserved),
   });
 }

@@ -14,6 +14,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer.ts";
 import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
+import type { ReviewContext } from "../../webhook/admission_review.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
@@ -46,10 +47,10 @@ function trialOfPod(trial: Trial | undefined): TrialOfPod | undefined {
 }
 
 /**
- * Creates the lookups of objects that reviews name. What no cache holds yet is read: a runtime that was just created
- * must not be missed. The names come from whoever can reach the port, so the reads have a budget of their own.
+ * Creates the lookups of objects that reviews name, with a budget of their own. What no cache holds yet is read: a
+ * runtime that was just created must not be missed.
  */
-function lookupsOf({ client, caches, clock, trials = NO_TRIALS }: AdmissionParts) {
+function createLookups({ client, caches, clock, trials = NO_TRIALS }: AdmissionParts) {
   const parts = { client, clock, budget: createReadBudget({ clock }), absentForMs: ABSENT_FOR_MS };
   return {
     trainingRuntime: createObjectLookup(parts, KINDS.trainingRuntime, caches.trainingRuntimes),
@@ -65,15 +66,20 @@ function lookupsOf({ client, caches, clock, trials = NO_TRIALS }: AdmissionParts
 /** The handlers of every webhook path. */
 export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
   const { caches, clock, endpoint, executor } = parts;
-  const lookups = lookupsOf(parts);
+  // The names come from whoever can reach the port: others do not take the reads of API servers.
+  const lookups = { ofApiServers: createLookups(parts), ofOthers: createLookups(parts) };
+  const lookupsFor = ({ isReserved }: ReviewContext) =>
+    isReserved ? lookups.ofApiServers : lookups.ofOthers;
   return createAdmissionHandlers({
     kinds: parts.kinds,
     clock,
     endpoint,
-    runtime: ({ kind, name }, namespace) =>
-      kind === KINDS.trainingRuntime.kind
-        ? lookups.trainingRuntime({ namespace, name })
-        : lookups.clusterTrainingRuntime({ namespace: "", name }),
+    runtime({ kind, name }, namespace, context) {
+      const { trainingRuntime, clusterTrainingRuntime } = lookupsFor(context);
+      return kind === KINDS.trainingRuntime.kind
+        ? trainingRuntime({ namespace, name })
+        : clusterTrainingRuntime({ namespace: "", name });
+    },
     jobSet: (key) => caches.jobSets.get({ namespace: key.namespace, name: key.name }),
     snapshot: ({ namespace, name }) => {
       const trainJob = caches.trainJobs.get({ namespace, name });
@@ -82,7 +88,7 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
       const read = readSnapshot(trainJob, stored);
       return "runtime" in read ? read.runtime : undefined;
     },
-    trial: async (key) => trialOfPod(await lookups.trial(key)),
+    trial: async (key, context) => trialOfPod(await lookupsFor(context).trial(key)),
     trainJobRules(trainJob, runtime, old) {
       const input = { trainJob, runtime, executor: executor() };
       return old === undefined ? trainJobProblems(input) : changedTrainJobProblems(input, old);

@@ -64,6 +64,7 @@ export async function startStandalone(
         healthPort: "0",
         leaderElect: "false",
         featureGates: "TrainJobProgress=true",
+        apiServerAddresses: HOST,
         // There is no Katib DB manager here, even if Katib's CRDs are installed.
         observationSink: options.dataDir === undefined
           ? "memory"

@@ -31,29 +31,41 @@ export function refill(bucket: Bucket | undefined, nowMs: number, limits: Bucket
   return { tokens, atMs: Math.max(bucket.atMs, nowMs) };
 }
 
-/** Takes one token, if there is one; otherwise nothing changes but the time. */
-export function take(bucket: Bucket | undefined, nowMs: number, limits: BucketLimits): Taken {
+/** Takes tokens, at most the burst, if there are as many; otherwise nothing changes but the time. */
+export function take(
+  bucket: Bucket | undefined,
+  nowMs: number,
+  limits: BucketLimits,
+  amount = 1,
+): Taken {
   const full = refill(bucket, nowMs, limits);
   // Sums of fractions may miss a whole token by a hair.
-  if (full.tokens >= 1 - 1e-9) return { bucket: { ...full, tokens: full.tokens - 1 }, waitMs: 0 };
+  if (full.tokens >= amount - 1e-9) {
+    return { bucket: { ...full, tokens: full.tokens - amount }, waitMs: 0 };
+  }
   return {
     bucket: full,
-    waitMs: Math.ceil((1 - full.tokens) * 1000 / limits.ratePerSecond - 1e-6),
+    waitMs: Math.ceil((amount - full.tokens) * 1000 / limits.ratePerSecond - 1e-6),
   };
 }
 
-/** Takes a token, there or not: the debt is at most the burst, so that it is paid in a bounded time. */
-export function charge(bucket: Bucket | undefined, nowMs: number, limits: BucketLimits): Bucket {
+/** Takes tokens, there or not: the debt is at most the burst, so that it is paid in a bounded time. */
+export function charge(
+  bucket: Bucket | undefined,
+  nowMs: number,
+  limits: BucketLimits,
+  amount = 1,
+): Bucket {
   const full = refill(bucket, nowMs, limits);
-  return { ...full, tokens: Math.max(-limits.burst, full.tokens - 1) };
+  return { ...full, tokens: Math.max(-limits.burst, full.tokens - amount) };
 }
 
 /** Buckets by key. The longest unused are forgotten (and so are full again) beyond `maxKeys`. */
 export interface KeyedBuckets {
-  /** Takes a token of `key`. Returns 0, or the milliseconds to wait for one. */
-  take(key: string, nowMs: number): number;
-  /** Takes a token of `key`, even if there is none: {@link charge}. */
-  charge(key: string, nowMs: number): void;
+  /** Takes a token of `key`, or `amount`. Returns 0, or the milliseconds to wait for them. */
+  take(key: string, nowMs: number, amount?: number): number;
+  /** Takes a token of `key`, or `amount`, even if there is none: {@link charge}. */
+  charge(key: string, nowMs: number, amount?: number): void;
   /** Returns the milliseconds until `key` has a token, 0 if it has one. Takes nothing. */
   waitMs(key: string, nowMs: number): number;
 }
@@ -75,17 +87,17 @@ export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): Keyed
   }
 
   return {
-    take(key, nowMs) {
+    take(key, nowMs, amount) {
       latestMs = nowMs;
       const held = buckets.get(key);
-      const { bucket, waitMs } = take(held?.now, nowMs, limits);
+      const { bucket, waitMs } = take(held?.now, nowMs, limits, amount);
       put(key, held, bucket);
       return waitMs;
     },
-    charge(key, nowMs) {
+    charge(key, nowMs, amount) {
       latestMs = nowMs;
       const held = buckets.get(key);
-      put(key, held, charge(held?.now, nowMs, limits));
+      put(key, held, charge(held?.now, nowMs, limits, amount));
     },
     waitMs(key, nowMs) {
       latestMs = nowMs;

@@ -19,6 +19,8 @@ import {
   trainJob,
 } from "../webhook/builders.ts";
 
+const API_SERVER = "10.0.0.9";
+
 /** Admission over empty caches, and an API server that counts reads and has one runtime. */
 function bench() {
   const asked: string[] = [];
@@ -50,14 +52,22 @@ function bench() {
       executor: () => "builtin",
     }),
     clock,
+    { isReserved: (peer) => peer === API_SERVER },
   );
+  const from = { peer: "10.0.0.1" };
   async function send(path: string, body: unknown) {
-    const answer = await handle(admissionRequest({ url: path, body: [JSON.stringify(body)] }));
+    const text = JSON.stringify(body);
+    const headers = { "content-type": "application/json", "content-length": String(text.length) };
+    const answer = await handle({
+      ...admissionRequest({ url: path, headers, body: [text] }),
+      ...from,
+    });
     return { status: answer.status, ...JSON.parse(answer.body).response };
   }
   return {
     asked,
     clock,
+    from,
     useRuntime: (name: string, namespace = "ns", kind = "ClusterTrainingRuntime") => {
       const runtimeRef = { name, kind, apiGroup: "trainer.kubeflow.org" };
       const job = trainJob({ runtimeRef }, { namespace });
@@ -114,6 +124,10 @@ Deno.test("reviews that name made-up objects are asked to try again when their r
     assert.match(status.message, /objects of namespace ns that no cache holds: try again soon/);
     assert.deepEqual(status.details, { retryAfterSeconds: 1 });
   }
+  // An API server whose address is reserved has reads of its own, and remembers for itself.
+  it.from.peer = API_SERVER;
+  assert.match((await it.useRuntime("c", "ns", "TrainingRuntime")).status.message, /not found/);
+  it.from.peer = "10.0.0.1";
   // Another namespace has reads left, and so has this one a moment later.
   assert.match((await it.useRuntime("a", "other", "TrainingRuntime")).status.message, /not found/);
   await it.clock.advance(1000);

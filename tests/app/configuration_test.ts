@@ -34,7 +34,23 @@ Deno.test("readConfiguration() without any source gives the documented defaults"
     maxStreams: 1000,
     maxStreamsPerSubject: 20,
     logLevel: "info",
+    apiServerAddresses: [],
   });
+});
+
+Deno.test("readConfiguration() reads the addresses of API servers from a flag, and from a list", () => {
+  const flags = { apiServerAddresses: "10.0.0.1, fd00::/64" };
+  const want = ["10.0.0.1", "fd00::/64"];
+  assert.deepEqual(readConfiguration({ ...nothing, flags }).apiServerAddresses, want);
+  const file = { name: "m.yaml", text: `apiServerAddresses: ${JSON.stringify(want)}\n` };
+  assert.deepEqual(readConfiguration({ ...nothing, file }).apiServerAddresses, want);
+  assert.throws(
+    () => readConfiguration({ ...nothing, flags: { apiServerAddresses: "10.0.0.1,kubernetes" } }),
+    {
+      message: "--api-server-addresses: must be addresses or networks such as 10.0.0.1 or " +
+        '10.0.0.0/24, not "kubernetes"',
+    },
+  );
 });
 
 Deno.test("readConfiguration() prefers flags to variables, and variables to the file", () => {

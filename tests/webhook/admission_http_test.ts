@@ -32,7 +32,7 @@ function send(
   const length = sent.contentLength?.toString();
   const headers = { "content-type": contentType, "content-length": length };
   const body = sent.body ?? [JSON.stringify(review(trainJob()))];
-  return createAdmissionHttp(handlers, manualClock(), limits)(
+  return createAdmissionHttp(handlers, manualClock(), { limits })(
     admissionRequest({ method, url, headers, body }),
   );
 }
@@ -127,13 +127,13 @@ Deno.test("`createAdmissionHttp()` gives up on a slow handler and aborts it", as
   const started = Promise.withResolvers<void>();
   const released = Promise.withResolvers<undefined>();
   const handlers = createAdmissionHandlers(admissionOptions({
-    runtime: (_ref, _namespace, signal) => {
+    runtime: (_ref, _namespace, { signal }) => {
       signal.addEventListener("abort", () => aborted = true);
       started.resolve();
       return released.promise;
     },
   }));
-  const http = createAdmissionHttp(handlers, clock, LIMITS);
+  const http = createAdmissionHttp(handlers, clock, { limits: LIMITS });
   const answering = http(admissionRequest({
     url: PATH,
     headers: { "content-type": "application/json" },
@@ -166,7 +166,9 @@ Deno.test("`createAdmissionHttp()` lets the reviews of a peer wait for each othe
       return undefined;
     },
   }));
-  const handle = createAdmissionHttp(handlers, clock, { ...LIMITS, handlersPerPeer: 2 });
+  const handle = createAdmissionHttp(handlers, clock, {
+    limits: { ...LIMITS, handlersPerPeer: 2 },
+  });
   const ask = (peer: string, name: string) => {
     const job = { ...trainJob(), spec: { ...trainJob().spec, runtimeRef: { name } } };
     return handle({

@@ -40,7 +40,7 @@ async function start({ port = 0, handlers, limits }: Changes = {}) {
   const handle = createAdmissionHttp(
     handlers ?? createAdmissionHandlers(admissionOptions()),
     systemClock,
-    { ...ADMISSION_LIMITS, ...limits },
+    { limits: { ...ADMISSION_LIMITS, ...limits } },
   );
   const server = await startServer({
     name: "webhook",

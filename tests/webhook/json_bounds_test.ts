@@ -1,8 +1,9 @@
 /** Tests of the bounds of JSON text. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { exceededBound } from "../../webhook/json_bounds.ts";
+import { type JsonBounds, measureJson } from "../../webhook/json_bounds.ts";
 
+const exceededBound = (text: Uint8Array, bounds: JsonBounds) => measureJson(text, bounds).exceeded;
 const encode = (text: string) => new TextEncoder().encode(text);
 
 function count(value: unknown): { values: number; depth: number } {
@@ -14,7 +15,7 @@ function count(value: unknown): { values: number; depth: number } {
   };
 }
 
-Deno.test("`exceededBound()` lets JSON pass that keeps the bounds, whatever its texts hold", () => {
+Deno.test("`measureJson()` lets JSON pass that keeps the bounds, whatever its texts hold", () => {
   fc.assert(fc.property(fc.jsonValue(), fc.integer({ min: 0, max: 4 }), (value, indent) => {
     const text = encode(JSON.stringify(value, null, indent));
     const { values, depth } = count(value);
