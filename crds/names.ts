@@ -113,6 +113,13 @@ export const TRAINJOB_STATES = [
 /** Reasons of core/v1 events. */
 export const EVENT_REASONS = {
   resourcesCreationFailed: "TrainJobResourcesCreationFailed",
+  jobSetCreated: "JobSetCreated",
+  running: "Running",
+  notStarting: "NotStarting",
+  suspended: "Suspended",
+  resumed: "Resumed",
+  completed: "Completed",
+  failed: "Failed",
   notSupported: "NotSupported",
   certificateRotated: "CertificateRotated",
   earlyStopped: "EarlyStopped",

@@ -8,6 +8,7 @@ import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { type Kind, KINDS } from "./kinds.ts";
 import { type ConfigMap, schemas } from "./kubernetes.ts";
 import { CA_KEY, childNames, LABELS, LAST_APPLIED, RUNTIME_SNAPSHOT_KEY } from "./names.ts";
+import { type PodFailure, podFailure } from "./failure_of_pod.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
 import type { TrainJob } from "./trainjob.ts";
@@ -47,6 +48,7 @@ export const WATCHED_POD_LABELS: readonly string[] = [
   LABELS.trial,
   JOBSET_KEYS.replicatedJobName,
   JOBSET_KEYS.jobSetUid,
+  JOBSET_KEYS.restartAttempt,
   JOB_KEYS.completionIndex,
 ];
 
@@ -101,8 +103,8 @@ const watchedConfigMap = z.object({
 
 /** Services and service accounts: that they are there, and whose they are. */
 export type WatchedIdentity = Partial<z.infer<typeof watchedIdentity>>;
-/** A pod: its owners and its phase. */
-export type WatchedPod = Partial<z.infer<typeof watchedPod>>;
+/** A pod: its owners and its phase, and how it failed if it did. */
+export type WatchedPod = Partial<z.infer<typeof watchedPod>> & { failure?: PodFailure };
 /** A Job: its place in its JobSet, how far it is, and what a resumption adds to. */
 export type WatchedJob = Partial<z.infer<typeof watchedJob>>;
 /** A ConfigMap: whose it is, and the two entries that are ours. */
@@ -183,12 +185,19 @@ function parseTrial(value: unknown): Trial {
   return { ...trial, spec: { ...trial.spec, runSpec } };
 }
 
+/** Most pods never fail, and have nothing to be kept. */
+function parsePod(value: unknown): WatchedPod {
+  const pod = watchedPod.parse(value);
+  const failure = podFailure(KINDS.pod.parse(value));
+  return failure === undefined ? pod : { ...pod, failure };
+}
+
 /** Kinds of which less than all is kept; their parsers leave the rest out. */
 export const WATCHED = {
   trainJob: { ...KINDS.trainJob, parse: parseTrainJob },
   jobSet: { ...KINDS.jobSet, parse: parseJobSet },
   trial: { ...KINDS.trial, parse: parseTrial },
-  pod: watched(KINDS.pod, watchedPod),
+  pod: { ...KINDS.pod, parse: parsePod },
   job: watched(KINDS.job, watchedJob),
   service: watched(KINDS.service, watchedIdentity),
   serviceAccount: watched(KINDS.serviceAccount, watchedIdentity),

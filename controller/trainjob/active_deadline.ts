@@ -23,16 +23,23 @@ function isPaused({ spec, status }: TrainJob, jobSet: JobSet | undefined): boole
 }
 
 /**
- * Returns the state of the deadline. Time counts from the last resumption of the JobSet, else from the
- * creation of the TrainJob, and does not count while the job is suspended.
+ * Returns when the present run began, in milliseconds since the epoch: with the last resumption of the
+ * JobSet, else with the creation of the TrainJob; undefined while the job is suspended.
  */
-export function deadlineOf(trainJob: TrainJob, jobSet: JobSet | undefined, now: number): Deadline {
-  const seconds = trainJob.spec.activeDeadlineSeconds;
-  if (seconds === undefined || seconds <= 0 || isPaused(trainJob, jobSet)) return { kind: "none" };
+export function runStart(trainJob: TrainJob, jobSet: JobSet | undefined): number | undefined {
+  if (isPaused(trainJob, jobSet)) return undefined;
   const resumed = findCondition(jobSet?.status?.conditions, JOBSET_CONDITIONS.suspended);
   const since = resumed?.lastTransitionTime ?? trainJob.metadata.creationTimestamp;
   const start = since === undefined ? NaN : Date.parse(since);
-  if (Number.isNaN(start)) return { kind: "none" };
+  return Number.isNaN(start) ? undefined : start;
+}
+
+/** Returns the state of the deadline, which does not approach while the job is suspended. */
+export function deadlineOf(trainJob: TrainJob, jobSet: JobSet | undefined, now: number): Deadline {
+  const seconds = trainJob.spec.activeDeadlineSeconds;
+  if (seconds === undefined || seconds <= 0) return { kind: "none" };
+  const start = runStart(trainJob, jobSet);
+  if (start === undefined) return { kind: "none" };
   const left = start + seconds * 1000 - now;
   return left < 0
     ? { kind: "exceeded" }

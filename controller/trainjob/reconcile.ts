@@ -1,8 +1,7 @@
 /** Reconciliation of a TrainJob: observes, decides and acts. */
 import { KINDS } from "../../crds/kinds.ts";
-import { EVENT_REASONS, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import {
   isAlreadyExists,
@@ -11,11 +10,17 @@ import {
   KubeError,
   messageOf,
 } from "../../kube/errors.ts";
-import type { EventRecorder } from "../../kube/events.ts";
 import { parseKey } from "../../kube/resource.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
 import { type ChildPlan, planChild } from "./children.ts";
+import {
+  type JobEventOptions,
+  recordCreation,
+  recordEvent,
+  recordTransitions,
+  reportLongWait,
+} from "./job_events.ts";
 import { isOurs, jobSetRuns, type Observed, type ResourceProblem } from "./observed.ts";
 import { observe, observeChild, type Sources } from "./observe.ts";
 import { decideResources, type ResourceDecision, withoutCreation } from "./resources.ts";
@@ -33,12 +38,7 @@ const CONTENDED_MS = 1000;
 const PROBLEM_RETRY_MS = 300_000;
 
 /** Options of {@link reconcileTrainJob}. */
-export interface ReconcilerOptions extends Sources {
-  readonly events: EventRecorder;
-  readonly clock: Pick<Clock, "now">;
-  /** Reports whether this warning about this TrainJob was not given recently. */
-  readonly isNews: (uid: string, message: string) => boolean;
-}
+export interface ReconcilerOptions extends Sources, Omit<JobEventOptions, "client"> {}
 
 /** Result of a pass that read outdated objects: the next one reads the API server. */
 const OUTDATED = Symbol("outdated");
@@ -53,15 +53,10 @@ interface Outcome {
   readonly error?: unknown;
 }
 
-function warn({ events }: ReconcilerOptions, trainJob: TrainJob, text: string): void {
-  const { namespace, name = "", uid } = trainJob.metadata;
-  const about = { apiVersion: TRAINER_API_VERSION, kind: "TrainJob", namespace, name, uid };
+function warn(options: ReconcilerOptions, trainJob: TrainJob, text: string): void {
   const message = `TrainJob resources reconciliation failed: ${shorten(text)}`;
-  events.record(about, {
-    type: "Warning",
-    reason: EVENT_REASONS.resourcesCreationFailed,
-    message,
-  });
+  const reason = EVENT_REASONS.resourcesCreationFailed;
+  recordEvent(options, trainJob, { type: "Warning", reason, message });
 }
 
 /**
@@ -139,6 +134,7 @@ async function actOnResources(
     if (tls) late = await actOnTls(options, writer, trainJob, tls);
     for (const plan of children) await writeChild(writer, plan);
     await writeChild(writer, { kind: KINDS.jobSet, name, write: jobSet.plan });
+    if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
   } catch (error) {
     if (isRefusal(error)) {
       return { problem: { message: messageOf(error), unsupported: false }, error };
@@ -163,11 +159,16 @@ async function pass(
   if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
   const outcome = await actOnResources(options, writer, observed, plans);
   const status = decideStatus(observed, outcome.problem, options.clock.now());
-  if (status.changes) await writeStatus(writer, trainJob, status.changes);
+  const written = { next: status.next, signal: writer.signal };
+  if (status.changes) {
+    await writeStatus(writer, trainJob, status.changes);
+    await recordTransitions(options, observed, written);
+  }
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
   if (outcome.error !== undefined) throw outcome.error;
-  const { requeueAfterMs = Infinity } = status;
-  const soonest = Math.min(requeueAfterMs, outcome.problem ? PROBLEM_RETRY_MS : Infinity);
+  const longWaitMs = await reportLongWait(options, observed, written);
+  const retryMs = outcome.problem ? PROBLEM_RETRY_MS : Infinity;
+  const soonest = Math.min(status.requeueAfterMs ?? Infinity, longWaitMs ?? Infinity, retryMs);
   return { requeueAfterMs: Number.isFinite(soonest) ? soonest : undefined };
 }
 

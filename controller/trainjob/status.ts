@@ -36,6 +36,8 @@ export type OwnStatus = Pick<TrainJobStatus, "conditions" | "jobsStatus" | "stat
 export interface StatusDecision {
   /** A merge patch of the fields that change; undefined if none does. */
   readonly changes: Record<string, unknown> | undefined;
+  /** The fields after the write. */
+  readonly next: OwnStatus;
   /** The message of a problem that is not in the status yet. */
   readonly newProblem: string | undefined;
   /** Time until the deadline, in milliseconds. */
@@ -157,6 +159,7 @@ export function decideStatus(
   const isKnown = problem === undefined || hasMessage(old, shorten(problem.message));
   return {
     changes: changesOf(trainJob.status ?? {}, next),
+    next,
     newProblem: isKnown ? undefined : problem?.message,
     requeueAfterMs: deadline.kind === "waits" ? deadline.waitMs : undefined,
   };

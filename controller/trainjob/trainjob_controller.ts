@@ -22,6 +22,7 @@ import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
 import { isFinished, owns } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
 import { reconcileTrainJob } from "./reconcile.ts";
+import { createFirstFailures, type FirstFailures } from "./first_failures.ts";
 import { createRunningPods, type RunningPods, trainJobKeyOf } from "./running_pods.ts";
 import { createSettling, type Settling } from "./settling.ts";
 import type { TrialHooks } from "./trials.ts";
@@ -110,8 +111,9 @@ function watchRuntimes<T extends AnyTrainingRuntime>(
 /** Sources of the controller's keys; each change reaches its observer first. */
 function sourcesOf(
   { informers, progress }: TrainJobControllerOptions,
-  { runningPods, endedJobSets, settling }: {
+  { runningPods, firstFailures, endedJobSets, settling }: {
     readonly runningPods: RunningPods;
+    readonly firstFailures: FirstFailures;
     readonly endedJobSets: EndedJobSets;
     readonly settling: Settling | undefined;
   },
@@ -131,7 +133,12 @@ function sourcesOf(
       if (object.status?.phase === old?.status?.phase) return [];
       const key = trainJobKeyOf(object);
       return key === undefined ? [] : [key];
-    }, runningPods),
+    }, {
+      seen(change) {
+        runningPods.seen(change);
+        firstFailures.seen(change);
+      },
+    }),
     watchRuntimes(informers.trainingRuntimes, KINDS.trainingRuntime, informers),
     watchRuntimes(informers.clusterTrainingRuntimes, KINDS.clusterTrainingRuntime, informers),
   ];
@@ -149,15 +156,18 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     perf: { now: () => clock.monotonic() },
   });
   const runningPods = createRunningPods();
+  const firstFailures = createFirstFailures();
   const endedJobSets = createEndedJobSets();
   const settling = trials && createSettling({ settle: trials.settle, clock });
   const reconciler = {
     client,
     informers,
     runningPods,
+    firstFailures,
     endedJobSets,
     events,
     clock,
+    since: clock.now(),
     executor,
     trials,
     settling,
@@ -172,7 +182,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
   return createController({
     name: "trainjob",
     reconcile: (key, signal) => reconcileTrainJob(reconciler, key, signal),
-    sources: sourcesOf(options, { runningPods, endedJobSets, settling }),
+    sources: sourcesOf(options, { runningPods, firstFailures, endedJobSets, settling }),
     workers: workers ?? 5,
     clock,
     metrics,

@@ -9,6 +9,25 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Warning",
     "a child cannot be created or changed, and why; the condition `ResourcesCreated` says the same",
   ],
+  jobSetCreated: ["TrainJob", "Normal", "its JobSet was created"],
+  running: [
+    "TrainJob",
+    "Normal",
+    "the first pod of the trainer step runs, also after a resumption",
+  ],
+  notStarting: [
+    "TrainJob",
+    "Warning",
+    "no pod of the trainer step runs after five minutes, and why: the scheduler's message, an image that cannot be pulled, a ConfigMap that is not there",
+  ],
+  suspended: ["TrainJob", "Normal", "the job is suspended"],
+  resumed: ["TrainJob", "Normal", "the job is resumed"],
+  completed: ["TrainJob", "Normal", "the job has completed; the message of the condition"],
+  failed: [
+    "TrainJob",
+    "Warning",
+    "the job has failed: the message of the condition, and the pod that failed first in the last attempt, its node, its container's exit code and reason",
+  ],
   notSupported: [
     "TrainJob; Katib's webhook configuration",
     "Warning",

@@ -254,7 +254,9 @@ Deno.test("createTrainJobController() renews the CA of unfinished jobs, and of n
 Deno.test("createTrainJobController() reports a CA that the API server refuses once an hour, over many reconciles", async () => {
   const warnings: string[] = [];
   const events = {
-    record: (_about: unknown, { message }: EventText) => void warnings.push(message),
+    record(_about: unknown, { reason, message }: EventText) {
+      if (reason === "TrainJobResourcesCreationFailed") warnings.push(message);
+    },
     flush: () => Promise.resolve(),
     run: () => Promise.resolve(),
   };

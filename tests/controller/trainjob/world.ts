@@ -6,6 +6,7 @@ import {
 } from "../../../controller/trainjob/reconcile.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
+import { createFirstFailures } from "../../../controller/trainjob/first_failures.ts";
 import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
@@ -28,7 +29,7 @@ export interface Told {
 
 /** The cluster, its clock and the reconciler. */
 export class World {
-  readonly cluster = new MemoryCluster();
+  readonly cluster: MemoryCluster;
   readonly events: Told[] = [];
   now = START;
   executor: Executor = "builtin";
@@ -39,16 +40,22 @@ export class World {
   settled = true;
   readonly options: ReconcilerOptions;
 
-  constructor(more: Pick<ReconcilerOptions, "policies"> = {}) {
-    const { cluster, events } = this;
+  constructor(
+    { cluster = new MemoryCluster(), ...more }:
+      & Partial<Pick<ReconcilerOptions, "policies" | "since">>
+      & { cluster?: MemoryCluster } = {},
+  ) {
+    this.cluster = cluster;
+    const { events } = this;
     cluster.now = () => this.now;
     const told = new Set<string>();
     const runningPods = createRunningPods();
+    const firstFailures = createFirstFailures();
     const endedJobSets = createEndedJobSets();
-    cluster.informer(KINDS.pod).onChange(runningPods.seen);
+    cluster.informer(WATCHED.pod).onChange(runningPods.seen);
+    cluster.informer(WATCHED.pod).onChange(firstFailures.seen);
     cluster.informer(WATCHED.jobSet).onChange(endedJobSets.seen);
     this.options = {
-      ...more,
       client: cluster.client(),
       informers: {
         trainJobs: cluster.informer(KINDS.trainJob),
@@ -58,12 +65,13 @@ export class World {
         configMaps: cluster.informer(KINDS.configMap),
       },
       runningPods,
+      firstFailures,
       endedJobSets,
+      since: START,
+      ...more,
       events: {
         record: ({ namespace, name }, event) =>
           void events.push({ about: `${namespace}/${name}`, ...event }),
-        flush: () => Promise.resolve(),
-        run: () => Promise.resolve(),
       },
       clock: { now: () => this.now },
       executor: () => this.executor,
@@ -91,6 +99,11 @@ export class World {
       if (this.cluster.writes.length === before) return;
     }
     throw new Error(`still writing: ${JSON.stringify(this.cluster.writes.slice(-3))}`);
+  }
+
+  /** The events of type Warning. */
+  get warnings(): Told[] {
+    return this.events.filter(({ type }) => type === "Warning");
   }
 
   get trainJob(): TrainJob {
