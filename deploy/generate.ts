@@ -1,13 +1,16 @@
 /**
  * Generator of the files that `kubectl apply -k` and `helm install` take, from the builders beside it.
  *
- *   deno task manifests            writes the files
- *   deno task manifests --check    writes nothing; exits with 1 if a file is not current
+ *   deno task manifests                       writes the files
+ *   deno task manifests --check               writes nothing; exits with 1 if a file is not current
+ *   deno task manifests --image REPOSITORY    writes them for this version's image in that repository
  */
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { dashboard } from "./dashboard.ts";
 import { helmFiles } from "./helm.ts";
 import { katibFiles } from "./katib.ts";
+import { DEFAULTS, imageIn, type Settings } from "./installation_settings.ts";
 import { type Files, kustomizeFiles } from "./kustomize.ts";
 
 const FOLDER = fileURLToPath(new URL("./", import.meta.url));
@@ -15,13 +18,13 @@ const FOLDER = fileURLToPath(new URL("./", import.meta.url));
 const OWN = ["kustomize", "katib", "helm/milepost"];
 
 /** All generated files, by their paths below `deploy/`. */
-export function generatedFiles(): Files {
+export function generatedFiles(settings: Settings = DEFAULTS): Files {
   const below = (folder: string, files: Files) =>
     Object.entries(files).map(([path, text]) => [`${folder}/${path}`, text]);
   return Object.fromEntries([
-    ...below("kustomize", kustomizeFiles()),
+    ...below("kustomize", kustomizeFiles(settings)),
     ...below("katib", katibFiles()),
-    ...below("helm/milepost", helmFiles()),
+    ...below("helm/milepost", helmFiles(settings)),
     ["dashboard.json", `${JSON.stringify(dashboard(), null, 2)}\n`],
   ]);
 }
@@ -47,8 +50,7 @@ async function textOf(path: string): Promise<string | undefined> {
 }
 
 /** Files that are missing, differ or should not be there, by their paths below `deploy/`. */
-export async function outdatedFiles(): Promise<string[]> {
-  const wanted = generatedFiles();
+export async function outdatedFiles(wanted: Files = generatedFiles()): Promise<string[]> {
   const outdated: string[] = [];
   for (const [path, text] of Object.entries(wanted)) {
     if (await textOf(path) !== text) outdated.push(path);
@@ -59,8 +61,7 @@ export async function outdatedFiles(): Promise<string[]> {
   return outdated;
 }
 
-async function write(outdated: readonly string[]): Promise<void> {
-  const wanted = generatedFiles();
+async function write(outdated: readonly string[], wanted: Files): Promise<void> {
   for (const path of outdated) {
     const text = wanted[path];
     const file = `${FOLDER}${path}`;
@@ -72,12 +73,28 @@ async function write(outdated: readonly string[]): Promise<void> {
   }
 }
 
+/** The settings of the command line. Throws if the repository is none that a manifest can name. */
+function settingsFor(repository: string | undefined): Settings {
+  if (repository === undefined) return DEFAULTS;
+  if (!/^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)+$/.test(repository)) {
+    throw new Error(
+      `--image: must be a registry and a path in lower case without a tag, such as ` +
+        `ghcr.io/owner/milepost, not "${repository}"`,
+    );
+  }
+  return { ...DEFAULTS, image: imageIn(repository) };
+}
+
 if (import.meta.main) {
-  const outdated = await outdatedFiles();
-  const isCheck = Deno.args.includes("--check");
-  if (!isCheck) await write(outdated);
-  const word = isCheck ? "not current" : "written";
+  const { values: { check, image } } = parseArgs({
+    args: Deno.args,
+    options: { check: { type: "boolean", default: false }, image: { type: "string" } },
+  });
+  const wanted = generatedFiles(settingsFor(image));
+  const outdated = await outdatedFiles(wanted);
+  if (!check) await write(outdated, wanted);
+  const word = check ? "not current" : "written";
   const lines = outdated.map((path) => `${word}: deploy/${path}\n`);
   await Deno.stdout.write(new TextEncoder().encode(lines.join("") || "all current\n"));
-  if (isCheck && outdated.length > 0) Deno.exit(1);
+  if (check && outdated.length > 0) Deno.exit(1);
 }

@@ -120,10 +120,9 @@ function templates(): Files {
   return Object.fromEntries(files);
 }
 
-const [repository = ""] = DEFAULTS.image.split(":");
-
 /** `values.yaml`: each value with its purpose. */
-function values(): string {
+function values({ image }: Settings): string {
+  const [repository = ""] = image.split(/:(?=[^/]*$)/);
   const yaml = (value: unknown) =>
     stringify(value, { lineWidth: 0 }).trimEnd().replaceAll("\n", "\n  ");
   return `${GENERATED}# Of Deployment, Service, ServiceAccount and the roles; the namespace is the release's.
@@ -174,7 +173,7 @@ monitoring:
 }
 
 /** All files of `deploy/helm/milepost/`. */
-export function helmFiles(): Files {
+export function helmFiles(settings: Settings = DEFAULTS): Files {
   const chart = {
     apiVersion: "v2",
     name: "milepost",
@@ -186,7 +185,7 @@ export function helmFiles(): Files {
   };
   return {
     "Chart.yaml": GENERATED + stringify(chart),
-    "values.yaml": values(),
+    "values.yaml": values(settings),
     ...templates(),
   };
 }

@@ -32,11 +32,22 @@ export interface Settings {
 /** The version of upstream's Trainer that the SDK reads: the one whose API and behaviour this is. */
 export const TRAINER_COMPATIBILITY = "v2.3.0";
 
+/**
+ * Repository of the image that a clone's manifests name. No registry has that name: nobody can publish an
+ * image that a cluster would pull for it. A release puts its own there (`deno task manifests --image`).
+ */
+const LOCAL_IMAGE = "localhost/milepost";
+
+/** Returns the image of this version in a repository. */
+export function imageIn(repository: string): string {
+  return `${repository}:${VERSION}`;
+}
+
 /** Default settings of `kubectl apply -k` and `helm install`. */
 export const DEFAULTS = {
   name: MANAGER.name,
   namespace: MANAGER.namespace,
-  image: `milepost/milepost:${VERSION}`,
+  image: imageIn(LOCAL_IMAGE),
   imagePullPolicy: "IfNotPresent",
   replicas: 2,
   // Upstream's JobSet executes them; the component jobset-executor changes that.

@@ -5,7 +5,7 @@ import { MANAGER } from "../crds/names.ts";
 import { jobsetArgument, managerArguments } from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
-import { DEFAULTS, type Manifest } from "./installation_settings.ts";
+import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
 
 /** Files by their paths below a folder. */
 export type Files = Readonly<Record<string, string>>;
@@ -98,13 +98,13 @@ const withoutNamespace = stringify({
   patch: stringify([{ op: "remove", path: "/metadata/namespace" }]),
 });
 
-function overlays(all: Parts): Files {
+function overlays(all: Parts, settings: Settings): Files {
   const base = "../../base";
   const named = BASE.flatMap((part) => all[part]).filter(({ metadata: { name } }) =>
     name.startsWith(DEFAULTS.name)
   );
   const [image = "", tag = ""] = RENAMED.image.split(/:(?=[^/]*$)/);
-  const [defaultImage = ""] = DEFAULTS.image.split(":");
+  const [defaultImage = ""] = settings.image.split(/:(?=[^/]*$)/);
   return {
     "overlays/standalone-jobset/kustomization.yaml": kustomization(
       "With the executor and the CRD of JobSets, for clusters in which upstream's JobSet does not live.",
@@ -154,7 +154,7 @@ function executorPatch() {
 }
 
 /** Files of the components that any overlay can use. */
-function components(all: Parts): Files {
+function components(all: Parts, settings: Settings): Files {
   const log = "components/observation-log";
   return {
     [`${EXECUTOR_COMPONENT}/kustomization.yaml`]: component(
@@ -164,15 +164,15 @@ function components(all: Parts): Files {
     [`${EXECUTOR_COMPONENT}/executor_role.yaml`]: GENERATED + toYaml(all.executor_role),
     [`${log}/kustomization.yaml`]: component(
       "The log of observations as a service of its own, and the manager that writes to it.",
-      { resources: ["observation_log.yaml"], patches: [observationLogPatch(DEFAULTS)] },
+      { resources: ["observation_log.yaml"], patches: [observationLogPatch(settings)] },
     ),
-    [`${log}/observation_log.yaml`]: GENERATED + toYaml(observationLog(DEFAULTS)),
+    [`${log}/observation_log.yaml`]: GENERATED + toYaml(observationLog(settings)),
   };
 }
 
 /** All files of `deploy/kustomize/`. */
-export function kustomizeFiles(): Files {
-  const all = parts(DEFAULTS);
+export function kustomizeFiles(settings: Settings = DEFAULTS): Files {
+  const all = parts(settings);
   const base = BASE.map((part) => [`base/${part}.yaml`, GENERATED + toYaml(all[part])]);
   return {
     "base/kustomization.yaml": kustomization(
@@ -180,7 +180,7 @@ export function kustomizeFiles(): Files {
       { resources: BASE.map((part) => `${part}.yaml`) },
     ),
     ...Object.fromEntries(base),
-    ...overlays(all),
-    ...components(all),
+    ...overlays(all, settings),
+    ...components(all, settings),
   };
 }

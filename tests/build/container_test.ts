@@ -1,10 +1,13 @@
 /** Tests of the image and the workflows: the same versions, users and steps as in the project. */
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import manifest from "../../deno.json" with { type: "json" };
 import { parts } from "../../deploy/parts.ts";
-import { DEFAULTS } from "../../deploy/installation_settings.ts";
+import { generatedFiles } from "../../deploy/generate.ts";
+import { DEFAULTS, imageIn } from "../../deploy/installation_settings.ts";
+import { run } from "../support/command.ts";
 
 const root = new URL("../../", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, root));
@@ -12,17 +15,25 @@ const read = (path: string) => Deno.readTextFile(new URL(path, root));
 const stepSchema = z.looseObject({ uses: z.string().optional(), run: z.string().optional() });
 const workflowSchema = z.looseObject({
   permissions: z.record(z.string(), z.string()),
-  jobs: z.record(z.string(), z.looseObject({ steps: z.array(stepSchema).optional() })),
+  env: z.record(z.string(), z.string()).default({}),
+  jobs: z.record(
+    z.string(),
+    z.looseObject({
+      needs: z.union([z.string(), z.array(z.string())]).optional(),
+      steps: z.array(stepSchema).optional(),
+    }),
+  ),
 });
 
 async function workflow(name: string) {
-  const { permissions, jobs } = workflowSchema.parse(
+  const { permissions, env, jobs } = workflowSchema.parse(
     parseYaml(await read(`.github/workflows/${name}.yml`)),
   );
-  return { permissions, jobs, steps: Object.values(jobs).flatMap(({ steps }) => steps ?? []) };
+  return { permissions, env, jobs, steps: Object.values(jobs).flatMap(({ steps }) => steps ?? []) };
 }
 
 const VERSION = Deno.version.deno;
+const [LOCAL = ""] = DEFAULTS.image.split(":");
 
 Deno.test("the Containerfile ends as the user that the Deployment asks for", async () => {
   const text = await read("Containerfile");
@@ -58,5 +69,67 @@ Deno.test("the release makes the executables for the machines of the image", asy
   for (const machine of ["amd64", "arm64"]) {
     assert.ok(text.includes(`deno task compile --target ${machine}`), machine);
     assert.match(text, new RegExp(`platforms: .*linux/${machine}`));
+  }
+});
+
+Deno.test("the manifests and the chart of a release name the image that it pushes", async () => {
+  const { env, jobs } = await workflow("release");
+  assert.deepEqual(env, { IMAGE: "ghcr.io/${{ github.repository }}" });
+  const names = jobs.image?.steps?.find(({ id }) => id === "names");
+  assert.partialDeepStrictEqual(names, {
+    with: { images: "${{ env.IMAGE }}", tags: "type=semver,pattern={{version}}" },
+  });
+  assert.partialDeepStrictEqual(jobs.image?.steps?.find(({ id }) => id === "push"), {
+    with: { push: true, tags: "${{ steps.names.outputs.tags }}" },
+  });
+  const checksTag = 'test "v$(jq -r .version deno.json)" = "$GITHUB_REF_NAME"';
+  assert.ok(jobs.image?.steps?.some(({ run }) => run === checksTag));
+  for (const [name, { steps = [], needs = [] }] of Object.entries(jobs)) {
+    const packs = steps.findIndex(({ run = "" }) => /kubectl kustomize|helm package/.test(run));
+    if (packs === -1) continue;
+    // The name of an image is in lower case, as the action that names it has it, too.
+    const stamp = 'deno task manifests --image "${IMAGE,,}"';
+    const stamps = steps.findIndex(({ run }) => run === stamp);
+    assert.ok(stamps !== -1 && stamps < packs, `${name} packs manifests without: ${stamp}`);
+    assert.ok(needs.includes("image"), `${name} does not wait for the image`);
+  }
+});
+
+Deno.test("generatedFiles() name the image of the settings everywhere", () => {
+  const image = imageIn("ghcr.io/somebody/milepost");
+  const texts = Object.values(generatedFiles({ ...DEFAULTS, image }));
+  assert.deepEqual(texts.filter((text) => text.includes(LOCAL)), []);
+  const container = new RegExp(`^ *image: ${image.replaceAll(".", "\\.")}$`, "m");
+  assert.equal(texts.filter((text) => container.test(text)).length, 2);
+  const values = generatedFiles({ ...DEFAULTS, image })["helm/milepost/values.yaml"] ?? "";
+  assert.partialDeepStrictEqual(parseYaml(values), {
+    image: { repository: "ghcr.io/somebody/milepost", tag: "" },
+  });
+});
+
+Deno.test("a clone's examples and docs name the image of its manifests", async () => {
+  const paths = [
+    "Containerfile",
+    "README.md",
+    "docs/start/cluster.md",
+    "docs/guides/install.md",
+    "examples/runtime.yaml",
+    "examples/trial-controller/controller.yaml",
+  ];
+  for (const path of paths) {
+    const named = (await read(path)).match(/[\w./-]*\/milepost:\d[\w.]*/g) ?? [];
+    const images = new Set(named.map((it) => it.replace("REGISTRY/milepost", LOCAL)));
+    assert.deepEqual([...images], [DEFAULTS.image], path);
+  }
+});
+
+Deno.test("deno task manifests --image refuses what is no repository", async () => {
+  for (const image of ["ghcr.io/Somebody/milepost", "ghcr.io/somebody/milepost:1.0", "milepost"]) {
+    const { code, stderr } = await run(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", "deploy/generate.ts", "--check", "--image", image],
+      cwd: fileURLToPath(root),
+    });
+    assert.equal(code, 1);
+    assert.ok(stderr.includes("--image: must be a registry and a path in lower case"), stderr);
   }
 });
