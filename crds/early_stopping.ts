@@ -36,6 +36,9 @@ const ruleValue = z.string({ error: VALUE }).max(PUSH_LIMITS.metricValueLength, 
 
 const START_STEP = `must be a whole number from 0 to ${INT32_MAX}`;
 
+/** What a rule counts up to its start step: reports of its metric, or steps of the training as pods push them. */
+export const RULE_UNITS = ["report", "step"] as const;
+
 const rule = z.strictObject({
   name: metricName,
   value: ruleValue,
@@ -43,7 +46,13 @@ const rule = z.strictObject({
     error: "must be equal, less or greater",
   }),
   startStep: z.int({ error: START_STEP }).min(0, START_STEP).max(INT32_MAX, START_STEP).optional(),
-}, { error: shapeError("an object with name, value, comparison and, if wanted, startStep") });
+  unit: z.enum(RULE_UNITS, { error: `must be ${RULE_UNITS.join(" or ")}` }).optional(),
+}, {
+  error: shapeError("an object with name, value, comparison and, if wanted, startStep and unit"),
+}).refine(({ unit, startStep }) => unit !== "step" || startStep !== undefined, {
+  path: ["startStep"],
+  error: 'is required with the unit "step"',
+});
 
 const RULES = `must be a list of 1 to ${EARLY_STOPPING_RULES_MAX} rules`;
 

@@ -22,12 +22,16 @@ export const trialObjectiveSchema = z.looseObject({
 });
 export type TrialObjective = z.infer<typeof trialObjectiveSchema>;
 
-/** A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. */
+/**
+ * A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. Only the rules
+ * of a TrainJob's annotation have a unit: Katib knows none.
+ */
 export const trialRuleSchema = z.looseObject({
   name: z.unknown().optional(),
   value: z.unknown().optional(),
   comparison: z.unknown().optional(),
   startStep: z.unknown().optional(),
+  unit: z.unknown().optional(),
 });
 export type TrialRule = z.infer<typeof trialRuleSchema>;
 

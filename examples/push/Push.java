@@ -12,7 +12,7 @@ import java.util.regex.*;
 import javax.net.ssl.*;
 
 /** Client that reports the progress of a training run to Milepost. Copy this file: it needs Java 17 alone and the injected variables. As a
- * command: java Push.java [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS] */
+ * command: java Push.java [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--step STEP] [--patience SECONDS] */
 public class Push {
   private static final AtomicLong SEQUENCE = new AtomicLong(System.currentTimeMillis()); // goes up over restarts, too
   private static final Set<String> SAID = ConcurrentHashMap.newKeySet();
@@ -53,12 +53,17 @@ public class Push {
   /** Sends a status (what is null is left out) and goes on trying for that long. Answers nothing, or why the training is
    * to stop. Never throws. */
   public static Optional<String> push(Integer progress, Integer remaining, Map<String, ?> metrics, Duration patience) {
+    return push(progress, remaining, metrics, patience, null);
+  }
+
+  /** The same with the training's own count, for early-stopping rules with the unit "step". */
+  public static Optional<String> push(Integer progress, Integer remaining, Map<String, ?> metrics, Duration patience, Integer step) {
     String url = System.getenv("KUBEFLOW_TRAINER_STATUS_URL");
     if (url == null || url.isEmpty()) return Optional.empty();
     StringJoiner list = new StringJoiner(", ", "[", "]");
     metrics.forEach((name, value) -> list.add("{\"name\": " + json(name) + ", \"value\": " + json("" + value) + "}"));
     String body = "{\"trainerStatus\": {\"progressPercentage\": " + progress + ", \"estimatedRemainingSeconds\": " + remaining
-        + ", \"metrics\": " + list + ", \"lastUpdatedTime\": \"" + Instant.now() + "\"}, \"sequence\": " + SEQUENCE.getAndIncrement() + "}";
+        + ", \"step\": " + step + ", \"metrics\": " + list + ", \"lastUpdatedTime\": \"" + Instant.now() + "\"}, \"sequence\": " + SEQUENCE.getAndIncrement() + "}";
     long end = System.nanoTime() + patience.toNanos();
     try {
       for (long pause = 250;; pause *= 2) {
@@ -96,15 +101,15 @@ public class Push {
       for (int i = 0; i < given.length; i += 2) {
         String[] pair = given[i + 1].split("=", 2);
         if (given[i].equals("--metric")) metrics.put(pair[0], pair[1]);
-        else if (Set.of("--progress", "--remaining", "--patience").contains(given[i])) numbers.put(given[i], Double.valueOf(given[i + 1]));
+        else if (Set.of("--progress", "--remaining", "--step", "--patience").contains(given[i])) numbers.put(given[i], Double.valueOf(given[i + 1]));
         else throw new IllegalArgumentException(given[i]);
       }
     } catch (RuntimeException error) {
       System.err.println("Push: I do not understand " + String.join(" ", given));
       System.exit(2);
     }
-    Integer[] of = Arrays.stream(new String[] {"--progress", "--remaining"}).map(it -> numbers.containsKey(it) ? numbers.get(it).intValue() : null).toArray(Integer[]::new);
-    push(of[0], of[1], metrics, Duration.ofMillis((long) (numbers.get("--patience") * 1000))).ifPresent(System.out::println);
+    Integer[] of = Arrays.stream(new String[] {"--progress", "--remaining", "--step"}).map(it -> numbers.containsKey(it) ? numbers.get(it).intValue() : null).toArray(Integer[]::new);
+    push(of[0], of[1], metrics, Duration.ofMillis((long) (numbers.get("--patience") * 1000)), of[2]).ifPresent(System.out::println);
     System.exit(0);
   }
 }

@@ -1,5 +1,5 @@
 // Client that reports the progress of a training run to Milepost. Copy this file: it needs the standard library and the injected variables.
-// As a command: push [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]
+// As a command: push [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--step STEP] [--patience SECONDS]
 package main
 
 import (
@@ -95,6 +95,7 @@ func main() {
 	}
 	flag.Func("progress", "percent", number("progressPercentage"))
 	flag.Func("remaining", "seconds", number("estimatedRemainingSeconds"))
+	flag.Func("step", "the training's own count", number("step"))
 	flag.Func("metric", "name=value", func(text string) (err error) {
 		name, value, found := strings.Cut(text, "=")
 		if !found {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Client that reports the progress of a training run to Milepost. Copy this file: it needs the standard library and the injected variables.
-As a command: push.py [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]"""
+As a command: push.py [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--step STEP] [--patience SECONDS]"""
 import argparse, http.client, itertools, json, os, random, ssl, sys, threading, time
 from datetime import datetime, timezone
 from urllib.parse import urlsplit
@@ -30,8 +30,9 @@ def _try(url, body, outcome):
         outcome.update(status=0, retry_after="", text=f"{type(error).__name__}: {error}")
 
 
-def push(progress=None, remaining=None, metrics={}, patience=15):
+def push(progress=None, remaining=None, metrics={}, patience=15, step=None):
     """Sends progress in percent, the seconds that are left, and metrics; goes on trying for `patience` seconds.
+    `step`, an integer from 0, is the training's own count, for early-stopping rules with the unit "step".
     Returns None, or `{"reason": ..., "message": ...}` where the training is told to stop. Never raises."""
     url = os.environ.get("KUBEFLOW_TRAINER_STATUS_URL")
     if not url:
@@ -43,6 +44,8 @@ def push(progress=None, remaining=None, metrics={}, patience=15):
         status["estimatedRemainingSeconds"] = remaining
     if metrics:
         status["metrics"] = [{"name": str(name), "value": str(value)} for name, value in metrics.items()]
+    if step is not None:
+        status["step"] = step
     body = json.dumps({"trainerStatus": status, "sequence": next(_sequence)}, default=str)
     end, pause = time.monotonic() + patience, 0.25
     while True:
@@ -70,8 +73,9 @@ if __name__ == "__main__":
     arguments.add_argument("--progress", type=int)
     arguments.add_argument("--remaining", type=int)
     arguments.add_argument("--metric", action="append", default=[], type=lambda it: (it[:it.index("=")], it[it.index("=") + 1:]))
+    arguments.add_argument("--step", type=int)
     arguments.add_argument("--patience", type=float, default=15)
     given = arguments.parse_args()
-    stop = push(given.progress, given.remaining, dict(given.metric), given.patience)
+    stop = push(given.progress, given.remaining, dict(given.metric), given.patience, given.step)
     if stop:
         print(f"{stop.get('reason')}: {stop.get('message')}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Client that reports the progress of a training run to Milepost. Source this file, or copy it: it needs Bash 5, curl and the injected variables.
-# push [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]
+# push [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--step STEP] [--patience SECONDS]
 # prints a line where the training is told to stop, and nothing otherwise. Answers 0 whatever the network does.
 
 push_try() { # One try, of 5 s at most: header, an empty line, and what was answered.
@@ -22,6 +22,7 @@ push() {
     case $1=${2-} in
       --progress=[0-9]*) fields+="\"progressPercentage\": $2, " ;;
       --remaining=[0-9]*) fields+="\"estimatedRemainingSeconds\": $2, " ;;
+      --step=[0-9]*) fields+="\"step\": $2, " ;;
       --metric=*=*) metrics+="${metrics:+, }{\"name\": $(push_text "${2%%=*}"), \"value\": $(push_text "${2#*=}")}" ;;
       --patience=[0-9]*) patience=${2%.*} ;;
       *) echo "push: I do not understand $*" >&2 && return 2 ;;

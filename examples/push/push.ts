@@ -1,12 +1,18 @@
 /**
  * Client that reports the progress of a training run to Milepost. Copy this file: it runs in Deno and in Node, and needs the injected variables.
- * As a command: push.ts [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--patience SECONDS]
+ * As a command: push.ts [--progress PERCENT] [--remaining SECONDS] [--metric NAME=VALUE]... [--step STEP] [--patience SECONDS]
  */
 import { readFile } from "node:fs/promises";
 import { request } from "node:https";
 import process from "node:process";
 
-export type Status = { progress?: number; remaining?: number; metrics?: Record<string, unknown> };
+export type Status = {
+  progress?: number;
+  remaining?: number;
+  metrics?: Record<string, unknown>;
+  /** The training's own count, an integer from 0, for early-stopping rules with the unit "step". */
+  step?: number;
+};
 export type Stop = { reason: string; message: string };
 type Answer = { status: number; retryAfter: number; text: string };
 
@@ -60,6 +66,7 @@ export async function push(status: Status, patience = 15): Promise<Stop | undefi
       name,
       value: String(value),
     })),
+    step: status.step,
     lastUpdatedTime: new Date().toISOString(),
   };
   const body = JSON.stringify({ trainerStatus, sequence: sequence++ });
@@ -87,14 +94,16 @@ async function main(given: readonly string[]): Promise<void> {
   for (let at = 0; at < given.length; at += 2) {
     const [flag = "", value = ""] = given.slice(at, at + 2);
     const [, name, metric] = /^([^=]*)=(.*)$/s.exec(value) ?? [];
-    const isNumber = ["--progress", "--remaining", "--patience"].includes(flag) && value !== "" &&
+    const isNumber = ["--progress", "--remaining", "--step", "--patience"].includes(flag) &&
+      value !== "" &&
       Number(value) >= 0;
     if (isNumber) flags[flag] = value;
     else if (flag === "--metric" && name !== undefined) metrics[name] = metric ?? "";
     else throw new Error(`I do not understand ${flag} ${value}`);
   }
   const number = (flag: string) => flag in flags ? Number(flags[flag]) : undefined;
-  const status = { progress: number("--progress"), remaining: number("--remaining"), metrics };
+  const [progress, remaining, step] = ["--progress", "--remaining", "--step"].map(number);
+  const status = { progress, remaining, metrics, step };
   const stop = await push(status, number("--patience"));
   if (stop) process.stdout.write(`${stop.reason}: ${stop.message}\n`);
 }

@@ -12,6 +12,8 @@ export interface ObservedSample {
   readonly metrics?: readonly { readonly name: string; readonly value: string }[] | undefined;
   /** RFC 3339, between the pod's start and now. */
   readonly lastUpdatedTime: string;
+  /** The step of the training, if the pod pushed it. */
+  readonly step?: number | undefined;
 }
 
 /** A push as the status endpoint passes it on. */
@@ -50,7 +52,7 @@ export interface Verdict {
   readonly rule: { readonly name: string; readonly comparison: string; readonly value: string };
   /** The value that met it: for the objective its best so far. */
   readonly value: string;
-  /** The number of the report of that metric that met it, from 1. */
+  /** The number of the report of that metric that met it, from 1, or the step of a rule that counts steps. */
   readonly step: number;
   /** Time of the deciding row, RFC 3339 with microseconds. */
   readonly time: string;

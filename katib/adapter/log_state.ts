@@ -77,9 +77,10 @@ function reportsByTime(
   reports: readonly Report[],
 ): TimedReports[] {
   const all: { time: string; run: string | undefined; reports: Report[] }[] = [];
-  for (const [index, { time, run }] of rows.entries()) {
-    const report = reports[index];
-    if (report === undefined) continue;
+  for (const [index, { time, run, step }] of rows.entries()) {
+    const pushed = reports[index];
+    if (pushed === undefined) continue;
+    const report = step === undefined ? pushed : { ...pushed, step };
     const last = all.at(-1);
     if (last?.time === time && last.run === run) last.reports.push(report);
     else all.push({ time, run, reports: [report] });
@@ -95,12 +96,13 @@ const AHEAD_MS = 1000;
 
 /** Returns the samples of a push, oldest first. */
 function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: ObservedPush) {
-  return [...earlier, trainerStatus].map(({ lastUpdatedTime, metrics = [] }, index) => {
+  return [...earlier, trainerStatus].map(({ lastUpdatedTime, metrics = [], step }, index) => {
+    const measured = { metrics, ...(step !== undefined && { step }) };
     const sentTime = sentTimes?.[index];
-    if (sentTime === undefined) return { time: lastUpdatedTime, metrics };
+    if (sentTime === undefined) return { time: lastUpdatedTime, ...measured };
     const aheadMs = Date.parse(sentTime) - receivedMs;
     const isTolerated = aheadMs > 0 && aheadMs < AHEAD_MS;
-    return { time: isTolerated ? sentTime : lastUpdatedTime, metrics, sentTime };
+    return { time: isTolerated ? sentTime : lastUpdatedTime, ...measured, sentTime };
   });
 }
 

@@ -111,6 +111,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
       adopted: options.adopted(),
       namesOnly: sink.knowsTrialsByNameAlone,
       keepsPlainJobs: sink.keepsPlainJobs,
+      keepsSteps: sink.keepsRuns,
     }),
     notify,
     deadlineMs: READ_MS,

@@ -86,7 +86,7 @@ function versionOf({ metadata: { uid, resourceVersion } }: Trial): string {
 /** Returns everything that a plan depends on, as one text; the progress of the job is not part of it. */
 function fingerprint(
   view: PlanInputs,
-  { adopted, namesOnly, keepsPlainJobs }: PlanSettings,
+  { adopted, namesOnly, keepsPlainJobs, keepsSteps }: PlanSettings,
 ): string {
   const { annotations = {}, ownerReferences = [], uid } = view.job.metadata;
   const { earlyStopping, earlyStoppingGrace, trialTemplate } = ANNOTATIONS;
@@ -98,6 +98,7 @@ function fingerprint(
     [...adopted],
     namesOnly,
     keepsPlainJobs,
+    keepsSteps,
   ]);
 }
 

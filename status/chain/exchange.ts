@@ -1,6 +1,6 @@
 /** A request in its chain of stages, with their results. */
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
-import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { PushedStatus } from "../../crds/trainjob.ts";
 import type { Refusal } from "./answer.ts";
 import type { Bearer } from "../../http/callers/bearer.ts";
 import type { HttpRequest, HttpResponse } from "../../http/message.ts";
@@ -18,9 +18,9 @@ export type Chain = "push" | "history" | "read" | "watch";
 export interface Push {
   readonly job: JobRef;
   readonly pod: { readonly name: string; readonly uid: string };
-  readonly trainerStatus: TrainerStatus;
+  readonly trainerStatus: PushedStatus;
   /** Of a history: what came before `trainerStatus`, in order. */
-  readonly earlier?: readonly TrainerStatus[];
+  readonly earlier?: readonly PushedStatus[];
   /**
    * Original times of those samples of `earlier` and `trainerStatus`, in order, whose time was adjusted;
    * used to recognise retries. Absent if no time was adjusted.

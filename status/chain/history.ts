@@ -1,7 +1,7 @@
 /** Body of a history: samples that a client kept while it could not push, in their order. */
 import { z } from "zod";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
-import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { PushedStatus } from "../../crds/trainjob.ts";
 import type { FailureCause } from "../../http/refusals.ts";
 import {
   causesOf,
@@ -34,7 +34,7 @@ function backwards(index: number): FailureCause {
 export function parseHistory(value: unknown): ParsedPush {
   const framed = frame.safeParse(value);
   if (!framed.success) return { ok: false, causes: causesOf(framed.error) };
-  const samples: TrainerStatus[] = [];
+  const samples: PushedStatus[] = [];
   const causes: FailureCause[] = [];
   let lastMs = -Infinity;
   for (const [index, sample] of framed.data.samples.entries()) {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { jsonOfBytes } from "../../crds/json.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
-import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { PushedStatus } from "../../crds/trainjob.ts";
 import type { FailureCause } from "../../http/refusals.ts";
 
 /** Most problems that one response names. */
@@ -12,9 +12,9 @@ const INT32_MAX = 2_147_483_647;
 /** A push as it is read from the wire: only what is known, nulls left out. */
 export interface PushBody {
   /** Absent if the client had nothing to report: then nothing changes. */
-  readonly trainerStatus?: TrainerStatus;
+  readonly trainerStatus?: PushedStatus;
   /** Of a history: what came before `trainerStatus`, in order. */
-  readonly earlier?: readonly TrainerStatus[];
+  readonly earlier?: readonly PushedStatus[];
   /** Number of the push, if the client counts them. */
   readonly sequence?: number;
 }
@@ -71,6 +71,7 @@ export const trainerStatusSchema = z.object({
   progressPercentage: wholeNumber(0, 100).nullish(),
   estimatedRemainingSeconds: wholeNumber(0, INT32_MAX).nullish(),
   metrics: metrics.nullish(),
+  step: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
   lastUpdatedTime: time,
 }, { error: "must be an object" });
 
@@ -95,12 +96,13 @@ export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): 
 }
 
 /** Returns a status without null fields. */
-export function compactStatus(status: z.infer<typeof trainerStatusSchema>): TrainerStatus {
-  const { progressPercentage, estimatedRemainingSeconds, metrics, lastUpdatedTime } = status;
+export function compactStatus(status: z.infer<typeof trainerStatusSchema>): PushedStatus {
+  const { progressPercentage, estimatedRemainingSeconds, metrics, step, lastUpdatedTime } = status;
   return {
     ...(typeof progressPercentage === "number" && { progressPercentage }),
     ...(typeof estimatedRemainingSeconds === "number" && { estimatedRemainingSeconds }),
     ...(metrics && { metrics }),
+    ...(typeof step === "number" && { step }),
     lastUpdatedTime,
   };
 }

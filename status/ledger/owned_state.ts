@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { type AnyJob, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { progressOf } from "../../crds/job_state.ts";
+import { shownStatus } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Leadership } from "../../kube/leadership.ts";
@@ -138,9 +139,10 @@ export function createOwnedState(options: OwnedStateOptions): OwnedState {
       }
       const { ledger, held, recorder } = current;
       // First, so that progress is shown also while the observation log is down.
-      const acceptance = ledger.submit(push.job, push.trainerStatus);
+      const trainerStatus = shownStatus(push.trainerStatus);
+      const acceptance = ledger.submit(push.job, trainerStatus);
       if (!acceptance.ok) return acceptance;
-      held.put(push);
+      held.put({ ...push, trainerStatus });
       return recorder === undefined ? acceptance : recorded(recorder, push, signal, acceptance);
     },
     poll: (entries, waitMs, signal) =>

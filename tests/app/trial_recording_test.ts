@@ -1,5 +1,6 @@
 /** Tests of trials from end to end: pushes fill the log, a rule is met, trial and job are stopped. */
 import assert from "node:assert/strict";
+import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import {
@@ -184,4 +185,43 @@ Deno.test("a job without a trial stops by the rules of its annotation, after its
   const later = await push(standalone, { name: "own" }, token, metricsBody({ acc: "0.9" }));
   assert.ok(later.status === 200 || later.status === 403, String(later.status));
   await trainJobThat(client, "own", "is stopped", (it) => it.status?.state === "EarlyStopped");
+});
+
+Deno.test("a job stops at a step that its pod pushes, which its status does not show", async () => {
+  const standalone = shared();
+  const { client } = standalone;
+  const job = trainJob("steps", "idle");
+  const earlyStopping = {
+    objective: { name: "acc", type: "maximize" },
+    rules: [{ name: "acc", value: "0.5", comparison: "less", startStep: 100, unit: "step" }],
+  };
+  await client.create(KINDS.trainJob, {
+    ...job,
+    metadata: {
+      ...job.metadata,
+      annotations: {
+        "trainer.kubeflow.org/early-stopping": JSON.stringify(earlyStopping),
+        "trainer.kubeflow.org/early-stopping-grace": "30s",
+      },
+    },
+  });
+  const { token } = await podToken(client, "steps");
+  const pushStep = async (acc: string, step: number) => {
+    const { trainerStatus } = metricsBody({ acc });
+    const body = { trainerStatus: { ...trainerStatus, progressPercentage: 10, step } };
+    return (await push(standalone, { name: "steps" }, token, body)).body;
+  };
+  const early = await pushStep("0.1", 99);
+  assert.partialDeepStrictEqual(early, { trainerStatus: { step: 99 } });
+  assert.deepEqual(Object.keys(z.looseObject({}).parse(early)), ["trainerStatus"]);
+  assert.partialDeepStrictEqual(await pushStep("0.2", 128), {
+    control: { stop: true, message: "stopped early: acc 0.2 is less than 0.5, at step 128" },
+  });
+  const { status } = await trainJobThat(
+    client,
+    "steps",
+    "shows its progress",
+    (it) => it.status?.trainerStatus?.progressPercentage === 10,
+  );
+  assert.equal(status?.trainerStatus?.step, undefined);
 });

@@ -64,6 +64,8 @@ const CASES: Readonly<Record<string, Case>> = {
       "loss=0.25",
       "--metric",
       'a"b\\=c=d',
+      "--step",
+      "7",
     ],
     check: (result, { heard: [first, ...more] }) => {
       isQuiet(result);
@@ -75,6 +77,7 @@ const CASES: Readonly<Record<string, Case>> = {
       assert.deepEqual(rest, {
         progressPercentage: 40,
         estimatedRemainingSeconds: 12,
+        step: 7,
         metrics: [{ name: "loss", value: "0.25" }, { name: 'a"b\\', value: "c=d" }],
       });
     },

@@ -19,13 +19,16 @@ function problemsOf(read: ReadAnnotation<unknown>): string[] {
 
 const METRIC = "must be the name of a metric, 1 to 64 characters";
 const VALUE = 'must be a decimal number in a string, such as "0.5", and not NaN';
-const RULE_SHAPE = "must be an object with name, value, comparison and, if wanted, startStep";
+const RULE_SHAPE =
+  "must be an object with name, value, comparison and, if wanted, startStep and unit";
 const RULES = `must be a list of 1 to ${EARLY_STOPPING_RULES_MAX} rules`;
 const START_STEP = "must be a whole number from 0 to 2147483647";
 
 const good: Record<string, unknown> = {
   "the documented example": withRules(RULE),
   "a rule without a start step": withRules({ name: "acc", value: "-Inf", comparison: "less" }),
+  "a rule that counts steps": withRules({ ...RULE, unit: "step" }),
+  "a rule that counts reports": withRules({ ...RULE, unit: "report" }),
   "several rules of one metric": withRules(RULE, { ...RULE, startStep: 0 }),
   "a name of 64 characters beyond the basic plane": withRules({ ...RULE, name: "😀".repeat(64) }),
   "the most rules": withRules(...Array.from({ length: EARLY_STOPPING_RULES_MAX }, () => RULE)),
@@ -71,6 +74,14 @@ const bad: Record<string, [unknown, string[]]> = {
   "an unknown comparison": [
     withRules({ ...RULE, comparison: ">" }),
     ["rules[0].comparison: must be equal, less or greater"],
+  ],
+  "an unknown unit": [
+    withRules({ ...RULE, unit: "epoch" }),
+    ["rules[0].unit: must be report or step"],
+  ],
+  "the unit step without a start step": [
+    withRules({ name: "loss", value: "0.5", comparison: "greater", unit: "step" }),
+    ['rules[0].startStep: is required with the unit "step"'],
   ],
   "half a step": [withRules({ ...RULE, startStep: 1.5 }), [`rules[0].startStep: ${START_STEP}`]],
   "a step below zero": [withRules({ ...RULE, startStep: -1 }), [

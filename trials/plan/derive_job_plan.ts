@@ -8,6 +8,7 @@ import type { TrialMapping } from "../mapping/trial_mapping.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, type Notice } from "./notice.ts";
 import { readPodsOnly, readTemplate } from "./plan_template.ts";
+import type { PlanSettings } from "./derive_plan.ts";
 import type { ObservationPlan } from "./observation_plan.ts";
 
 /** The plan if there is something to keep, and the warnings for its author. */
@@ -68,6 +69,16 @@ class AnnotationReader {
   }
 }
 
+/** Returns a warning about rules that count steps, by their indexes, for a log that keeps none. */
+function stepNotices(job: JobRef, indexes: readonly number[]): Notice[] {
+  if (indexes.length === 0) return [];
+  const which = indexes.map((index) => `rules[${index}]`).join(", ");
+  const message = `the job will not be stopped by its rules, since ${which} of the annotation ` +
+    `${ANNOTATIONS.earlyStopping} has the unit "step", and this observation log keeps no steps: count ` +
+    "reports, or use --observation-sink memory or sqlite";
+  return [{ about: aboutJob(job), reason: EVENT_REASONS.ruleInvalid, message }];
+}
+
 /**
  * Derives the plan of a job without a Trial: all its metrics are recorded, in a log of its own. A job with
  * neither annotation is recorded if `keepsPlainJobs`.
@@ -75,7 +86,7 @@ class AnnotationReader {
 export function deriveJobPlan(
   kind: JobKind,
   object: AnyJob,
-  keepsPlainJobs: boolean,
+  { keepsPlainJobs, keepsSteps }: Pick<PlanSettings, "keepsPlainJobs" | "keepsSteps">,
 ): DerivedJobPlan {
   const reader = new AnnotationReader(kind, object);
   const stopping = reader.annotation(ANNOTATIONS.earlyStopping, readEarlyStopping);
@@ -86,6 +97,10 @@ export function deriveJobPlan(
   const grace = stopping === undefined ? undefined : graceOf(kind, object, undefined);
   const job = jobRefOf(kind, object);
   const { namespace, name, uid } = job;
+  const { rules = [] } = stopping ?? {};
+  const stepped = keepsSteps
+    ? []
+    : rules.flatMap(({ unit }, index) => unit === "step" ? [index] : []);
   const plan: ObservationPlan = {
     kind: "plan",
     key: { kind: "job", namespace, name, uid },
@@ -93,9 +108,10 @@ export function deriveJobPlan(
     objective: stopping && { ...stopping.objective, additional: [] },
     records: "all",
     ...(!asks && { isPlain: true }),
-    rules: stopping?.rules.map((it) => ({ startStep: undefined, ...it })) ?? [],
+    rules: stepped.length > 0 ? [] : rules.map((it) => ({ startStep: undefined, ...it })),
     mapping,
     graceMs: grace?.ms ?? 0,
   };
-  return { plan, notices: [...reader.notices, ...grace?.notices ?? []] };
+  const notices = [...reader.notices, ...grace?.notices ?? [], ...stepNotices(job, stepped)];
+  return { plan, notices };
 }

@@ -2,7 +2,7 @@
 import { COLLECTORS } from "../../crds/katib_names.ts";
 import { type AnyJob, type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
-import type { Trial } from "../../crds/trial.ts";
+import type { Trial, TrialRule } from "../../crds/trial.ts";
 import type { KubeMeta } from "../../kube/resource.ts";
 import { readRules } from "../rules/read_rules.ts";
 import { deriveJobPlan } from "./derive_job_plan.ts";
@@ -32,6 +32,8 @@ export interface PlanSettings {
   readonly namesOnly: boolean;
   /** Whether logs of jobs without a trial or annotation are kept. */
   readonly keepsPlainJobs: boolean;
+  /** Whether the log keeps the steps that pods push. */
+  readonly keepsSteps: boolean;
 }
 
 /** The plan, and the warnings about the objects that it was made from. */
@@ -89,8 +91,13 @@ function objectiveOf({ spec }: Trial): PlanObjective | undefined {
   return { name, type, additional: additionalMetricNames ?? [], strategies };
 }
 
+/** Returns the rules of a Trial, which count reports: a unit is none of Katib's fields. */
+function rulesOf({ spec }: Trial): TrialRule[] {
+  return (spec?.earlyStoppingRules ?? []).map(({ unit: _, ...rule }) => rule);
+}
+
 function ruleNotices(trial: Trial): Notice[] {
-  const { problems } = readRules(trial.spec?.earlyStoppingRules ?? []);
+  const { problems } = readRules(rulesOf(trial));
   return problems.map(({ index, rule, why }) => ({
     about: aboutTrial(trial),
     reason: EVENT_REASONS.ruleInvalid,
@@ -136,7 +143,7 @@ function deriveTrialPlan(
     job: { ...jobRefOf(kind, job), namespace },
     objective,
     records: "named",
-    rules: trial.spec?.earlyStoppingRules ?? [],
+    rules: rulesOf(trial),
     mapping,
     needsLabel: collectorOf(trial) !== COLLECTORS.push,
     graceMs: grace.ms,
@@ -154,7 +161,7 @@ export function derivePlan(view: PlanInputs, settings: PlanSettings): DerivedPla
   const claim = judgeClaim(view);
   if (claim.kind === "holds") return deriveTrialPlan(view, claim.trial, settings);
   if (claim.kind === "none") {
-    const { plan, notices } = deriveJobPlan(kind, job, settings.keepsPlainJobs);
+    const { plan, notices } = deriveJobPlan(kind, job, settings);
     return { decision: plan ?? { kind: "none" }, notices };
   }
   // With a Trial that is deleted its job goes a moment later.

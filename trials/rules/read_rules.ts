@@ -1,4 +1,5 @@
 /** Parser of early-stopping rules. */
+import { RULE_UNITS } from "../../crds/early_stopping.ts";
 import { readGoFloat } from "../../crds/go_float.ts";
 import type { TrialRule } from "../../crds/trial.ts";
 import type { Comparison, RuleProblem, StoppingRule } from "./rule.ts";
@@ -27,6 +28,15 @@ function readStartStep(value: unknown): number | string {
     : `its startStep ${shown(value)} must be an integer of at least 0`;
 }
 
+/** Parses the unit of a rule with this start step. Returns it, or a clause that says what is wrong with it. */
+function readUnit(
+  { unit, startStep }: TrialRule,
+): { readonly unit?: "step" } | string {
+  if (unit === undefined || unit === null || unit === "report") return {};
+  if (unit !== "step") return `its unit ${shown(unit)} must be one of ${RULE_UNITS.join(", ")}`;
+  return typeof startStep === "number" ? { unit } : "its unit step requires a startStep";
+}
+
 /** Parses a rule. Returns it, or a clause that says what is wrong with it. */
 function readRule(rule: TrialRule): StoppingRule | string {
   const { name } = rule;
@@ -39,7 +49,9 @@ function readRule(rule: TrialRule): StoppingRule | string {
   if (typeof value === "string") return value;
   const startStep = readStartStep(rule.startStep);
   if (typeof startStep === "string") return startStep;
-  return { name, ...value, comparison, startStep };
+  const unit = readUnit(rule);
+  if (typeof unit === "string") return unit;
+  return { name, ...value, comparison, startStep, ...unit };
 }
 
 /** Parses rules. Returns the valid ones in their order, and the problems of the others. */

@@ -20,6 +20,8 @@ export interface StoppingRule {
   readonly comparison: Comparison;
   /** The number of the one report that is tested, from 1; 0 tests every report. */
   readonly startStep: number;
+  /** Present: the first report with a step of at least `startStep` is tested instead, and no other. */
+  readonly unit?: "step";
 }
 
 /** An invalid rule. With one, none of the trial's rules is applied. */
@@ -36,6 +38,8 @@ export interface RuleProblem {
 export interface Report {
   readonly name: string;
   readonly value: string;
+  /** The step of the training, if the pod pushed it. */
+  readonly step?: number;
 }
 
 /** The report that met a rule. */
@@ -45,7 +49,7 @@ export interface MetRule {
   readonly value: string;
   /** The value that was compared, in Go's notation: for the objective its best so far. */
   readonly compared: string;
-  /** The number of the report of this metric, from 1. */
+  /** The number of the report of this metric, from 1; for a rule with the unit `step` that step. */
   readonly step: number;
   /** Whether every report of the objective so far was NaN or infinite, so that its worst value was compared. */
   readonly isLost: boolean;

@@ -20,6 +20,8 @@ export interface RulesState {
   readonly objective?: Objective;
   /** The rules that have not been met. */
   readonly open: readonly StoppingRule[];
+  /** The rules with the unit `step` that were tested, and were not met. */
+  readonly tested: ReadonlySet<StoppingRule>;
   /** The number of reports of each metric that a rule names. */
   readonly counts: ReadonlyMap<string, number>;
   /** The objective's best value so far. */
@@ -48,7 +50,10 @@ export function startRules(
   const { rules: valid, problems } = readRules(rules);
   const open = problems.length === 0 ? valid : [];
   const counts = new Map(open.map(({ name }) => [name, 0]));
-  return { state: { ...(objective && { objective }), open, counts }, problems };
+  return {
+    state: { ...(objective && { objective }), open, tested: new Set(), counts },
+    problems,
+  };
 }
 
 /** Formats a value in Go's notation. */
@@ -76,28 +81,36 @@ function meets(rule: StoppingRule, value: number): boolean {
   }
 }
 
+/** Returns whether a report is tested by a rule for its metric: the report with this number of the run. */
+function isDue({ tested }: RulesState, rule: StoppingRule, number: number, step?: number): boolean {
+  if (rule.unit === undefined) return rule.startStep === 0 || rule.startStep === number;
+  return step !== undefined && step >= rule.startStep && !tested.has(rule);
+}
+
 /** Applies one report of a metric that an open rule names. */
-function applyOne(state: RulesState, { name, value: text }: Report, value: number): Applied {
+function applyOne(state: RulesState, report: Report, value: number): Applied {
   const { objective } = state;
-  const step = (state.counts.get(name) ?? 0) + 1;
-  const counts = new Map(state.counts).set(name, step);
+  const { name, value: text, step } = report;
+  const number = (state.counts.get(name) ?? 0) + 1;
+  const counts = new Map(state.counts).set(name, number);
   const isObjective = objective?.name === name;
   const best = isObjective ? better(objective, value, state.best) : state.best;
   const compared = isObjective ? best ?? value : value;
   const isLost = isObjective && isWorst(objective, compared);
-  const isMet = (rule: StoppingRule) =>
-    rule.name === name && (rule.startStep === 0 || rule.startStep === step) &&
-    meets(rule, compared);
-  const met = state.open.filter(isMet).map((rule): MetRule => ({
+  const due = state.open.filter((rule) => rule.name === name && isDue(state, rule, number, step));
+  const isMet = (rule: StoppingRule) => due.includes(rule) && meets(rule, compared);
+  const met = due.filter(isMet).map((rule): MetRule => ({
     rule,
     value: text,
     compared: textOf(isLost ? value : compared),
-    step,
+    step: rule.unit === undefined ? number : step ?? 0,
     isLost,
   }));
   const open = met.length === 0 ? state.open : state.open.filter((rule) => !isMet(rule));
   const stopped = open.length === 0 ? met.at(-1) : undefined;
-  const next = { ...state, open, counts, ...(best !== undefined && { best }) };
+  const missed = due.filter((rule) => rule.unit === "step" && !isMet(rule));
+  const tested = missed.length === 0 ? state.tested : new Set([...state.tested, ...missed]);
+  const next = { ...state, open, tested, counts, ...(best !== undefined && { best }) };
   return stopped === undefined
     ? { state: next, met }
     : { state: { ...next, stopped }, met, stopped };
@@ -128,14 +141,15 @@ export function unreportedMetrics({ counts }: RulesState): string[] {
 
 const WORDS = { equal: "equal to", less: "less than", greater: "greater than" } as const;
 
-/** Describes metric, value, rule and step, for events and answers. */
+/** Describes metric, value, rule, and report or step, for events and answers. */
 export function describeMet({ rule, value, compared, step, isLost }: MetRule): string {
   const limit = `${WORDS[rule.comparison]} ${rule.text}`;
+  const at = `at ${rule.unit ?? "report"} ${step}`;
   if (isLost) {
-    return `${rule.name} ${value} counts as the worst value (rule: ${limit}), at report ${step}`;
+    return `${rule.name} ${value} counts as the worst value (rule: ${limit}), ${at}`;
   }
   const best = readGoFloat(compared)?.value === readGoFloat(value)?.value
     ? ""
     : `, at best ${compared},`;
-  return `${rule.name} ${value}${best} is ${limit}, at report ${step}`;
+  return `${rule.name} ${value}${best} is ${limit}, ${at}`;
 }

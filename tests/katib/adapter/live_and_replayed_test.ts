@@ -19,6 +19,9 @@ const rule = fc.record({
   comparison: fc.constantFrom("less", "greater", "equal"),
   startStep: fc.nat({ max: 4 }),
 });
+/** A rule of a log that keeps steps. */
+const anyRule = fc.tuple(rule, fc.constantFrom(undefined, undefined, "step"))
+  .map(([one, unit]) => ({ ...one, unit }));
 const value = fc.constantFrom("0.1", "0.3", "0.5", "0.9", "NaN", "inf", "high");
 
 /** A pod pushes; its clock goes on, or stands, or is put back. The answer may be lost, and the push come again. */
@@ -28,6 +31,7 @@ const push = fc.record({
   tick: fc.constantFrom(1000, 1000, 1000, 1, 0, -1500),
   loss: value,
   acc: fc.option(value, { nil: undefined }),
+  step: fc.option(fc.nat({ max: 6 }), { nil: undefined }),
   tries: fc.integer({ min: 1, max: 2 }),
 });
 const happening = fc.oneof(
@@ -36,7 +40,7 @@ const happening = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pod" as const) }) },
 );
 const history = fc.record({
-  rules: fc.array(rule, { minLength: 1, maxLength: 3 }),
+  rules: fc.array(anyRule, { minLength: 1, maxLength: 3 }),
   happenings: fc.array(happening, { maxLength: 40 }),
 });
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
@@ -70,7 +74,7 @@ function tell({ rules, happenings }: History): void {
     const pushed: ObservedPush = {
       job: plan.job,
       pod: { name: "p", uid: `pod-${pod}-${runs}` },
-      trainerStatus: { metrics, lastUpdatedTime: timeOf(clocks[pod]) },
+      trainerStatus: { metrics, step: one.step, lastUpdatedTime: timeOf(clocks[pod]) },
       receivedMs: START_MS + nowMs,
     };
     for (let tries = 0; tries < one.tries; tries++) {

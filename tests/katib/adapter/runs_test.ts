@@ -168,3 +168,26 @@ Deno.test("a stop that Katib's log could not confirm at once is written when it 
     assert.deepEqual(stops.map(({ verdict }) => verdict.step), [4]);
   });
 });
+
+Deno.test("a rule that counts steps is tested by the step that a pod pushed, at one owner and at the next", async () => {
+  const sink = createMemorySink();
+  const stepped = { ...plan, rules: [{ ...RULE, startStep: 100, unit: "step" }] };
+  async function pushSteps(steps: readonly (number | undefined)[], from: number) {
+    const told: unknown[] = [];
+    await withAdapter({ plans: [stepped], sink }, async ({ adapter, stops, settle }) => {
+      for (const [index, step] of steps.entries()) {
+        const push = pushOf(stepped, from + index, "0.9");
+        const trainerStatus = { ...push.trainerStatus, step };
+        assert.equal((await adapter.accept({ ...push, trainerStatus }, never))?.ok, true);
+      }
+      await settle();
+      told.push(...stops.map(({ verdict }) => [verdict.step, verdict.message]));
+    });
+    return told;
+  }
+  assert.deepEqual(await pushSteps([10, undefined, 99], 1), []);
+  const met = [[150, "loss 0.9 is greater than 0.5, at step 150"]];
+  assert.deepEqual(await pushSteps([150, 160], 4), met);
+  // By the log alone.
+  assert.deepEqual(await pushSteps([], 6), met);
+});

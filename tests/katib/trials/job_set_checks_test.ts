@@ -108,7 +108,7 @@ function follow(): World {
   cluster.put(KINDS.trainJob, trainJob);
   const { decision } = derivePlan(
     { kind: TRAINJOB, job: trainJob, trial: of, claimants: [of], namesakes: [] },
-    { adopted: new Set(), namesOnly: true, keepsPlainJobs: false },
+    { adopted: new Set(), namesOnly: true, keepsPlainJobs: false, keepsSteps: true },
   );
   const notices: Notice[] = [];
   const end = followJobSets({

@@ -21,7 +21,12 @@ const signal = new AbortController().signal;
 class World {
   readonly cluster = new MemoryCluster();
   readonly notices: Notice[] = [];
-  settings: PlanSettings = { adopted: new Set(), namesOnly: true, keepsPlainJobs: false };
+  settings: PlanSettings = {
+    adopted: new Set(),
+    namesOnly: true,
+    keepsPlainJobs: false,
+    keepsSteps: true,
+  };
   resting = false;
   roused = 0;
   elapsedMs = 0;

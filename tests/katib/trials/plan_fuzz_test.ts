@@ -73,7 +73,7 @@ Deno.test("a plan is made of a Trial of any shape, and its log is begun", () => 
       });
       const { decision } = derivePlan(
         { kind: TRAINJOB, job: trainJob, trial, claimants: [trial], namesakes: [] },
-        { adopted: new Set(), namesOnly: true, keepsPlainJobs: false },
+        { adopted: new Set(), namesOnly: true, keepsPlainJobs: false, keepsSteps: true },
       );
       if (decision.kind !== "plan") return;
       plans++;

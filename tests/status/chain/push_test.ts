@@ -31,6 +31,21 @@ const REFUSED: Record<string, { body: unknown; field: string; says: RegExp }> = 
     field: "trainerStatus.progressPercentage",
     says: /whole number/,
   },
+  "half a step": {
+    body: status({ step: 1.5 }),
+    field: "trainerStatus.step",
+    says: /whole number from 0 to 9007199254740991/,
+  },
+  "a negative step": {
+    body: status({ step: -1 }),
+    field: "trainerStatus.step",
+    says: /whole number from 0/,
+  },
+  "a step as text": {
+    body: status({ step: "7" }),
+    field: "trainerStatus.step",
+    says: /whole number/,
+  },
   "negative seconds": {
     body: status({ estimatedRemainingSeconds: -1 }),
     field: "trainerStatus.estimatedRemainingSeconds",
@@ -236,4 +251,17 @@ Deno.test("`readPush()` survives deep nesting", () => {
   const deep = "[".repeat(32_000) + "]".repeat(32_000);
   const body = `{"x":${deep},"trainerStatus":${deep}}`;
   assert(!readPush(new TextEncoder().encode(body)).ok);
+});
+
+Deno.test("`readPush()` reads the step of a push, null as none", () => {
+  const stepOf = (step: unknown) => {
+    const read = readPush(encode(status({ step })));
+    return read.ok ? read.push.trainerStatus : read.causes;
+  };
+  assert.deepEqual(stepOf(0), { step: 0, lastUpdatedTime: TIME });
+  assert.deepEqual(stepOf(Number.MAX_SAFE_INTEGER), {
+    step: Number.MAX_SAFE_INTEGER,
+    lastUpdatedTime: TIME,
+  });
+  assert.deepEqual(stepOf(null), { lastUpdatedTime: TIME });
 });

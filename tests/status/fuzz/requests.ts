@@ -156,6 +156,7 @@ const status = mostly<unknown>(
     progressPercentage: mostly<unknown>(fc.nat(100), whole),
     estimatedRemainingSeconds: mostly<unknown>(fc.nat(), whole),
     metrics: mostly<unknown>(fc.array(metric, { maxLength: 5 }), fc.jsonValue({ maxDepth: 1 })),
+    step: mostly<unknown>(fc.nat(), whole),
     lastUpdatedTime: time,
     x: fc.jsonValue({ maxDepth: 2 }),
   }, { requiredKeys: ["lastUpdatedTime"] }),

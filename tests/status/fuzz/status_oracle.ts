@@ -56,13 +56,14 @@ type Newest = NonNullable<JudgedStatus["newest"]>;
 /** The status and its time; undefined where it is not one. */
 function statusOf(value: unknown): { status: Newest; timeMs: number } | undefined {
   if (!isObject(value)) return undefined;
-  const { progressPercentage, estimatedRemainingSeconds, metrics } = value;
+  const { progressPercentage, estimatedRemainingSeconds, metrics, step } = value;
   const timeMs = timeOf(value.lastUpdatedTime);
   if (timeMs === undefined) return undefined;
   if (!isAbsent(progressPercentage) && !isWhole(progressPercentage, 100)) return undefined;
   if (!isAbsent(estimatedRemainingSeconds) && !isWhole(estimatedRemainingSeconds, 2 ** 31 - 1)) {
     return undefined;
   }
+  if (!isAbsent(step) && !isWhole(step, Number.MAX_SAFE_INTEGER)) return undefined;
   const listed: { name: string; value: string }[] = [];
   if (!isAbsent(metrics)) {
     if (!Array.isArray(metrics) || metrics.length > 256) return undefined;
@@ -75,6 +76,7 @@ function statusOf(value: unknown): { status: Newest; timeMs: number } | undefine
     ...(!isAbsent(progressPercentage) && { progressPercentage }),
     ...(!isAbsent(estimatedRemainingSeconds) && { estimatedRemainingSeconds }),
     ...(!isAbsent(metrics) && { metrics: listed }),
+    ...(!isAbsent(step) && { step }),
   };
   return { status, timeMs };
 }

@@ -36,6 +36,7 @@ const push: Push = {
   trainerStatus: {
     progressPercentage: 5,
     metrics: [{ name: "loss", value: "0.1" }],
+    step: 0,
     lastUpdatedTime: "2026-01-01T00:00:00Z",
   },
   sequence: 4,
@@ -56,6 +57,7 @@ Deno.test("`decodeForwardedPush()` reads what `encodeForwardedPush()` wrote", ()
 Deno.test("`decodeForwardedPush()` reads a history that `encodeForwardedPush()` wrote", () => {
   const earlier = ["00", "01"].map((second) => ({
     lastUpdatedTime: `2025-12-31T23:59:${second}Z`,
+    step: Number(second),
   }));
   const { sequence: _, ...history } = { ...push, earlier };
   assert.deepEqual(

@@ -14,7 +14,12 @@ import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import type { OwnerRef } from "../../../kube/resource.ts";
 import { jobOf, trial } from "../../katib/trials/builders.ts";
 
-const SETTINGS: PlanSettings = { adopted: new Set(), namesOnly: true, keepsPlainJobs: false };
+const SETTINGS: PlanSettings = {
+  adopted: new Set(),
+  namesOnly: true,
+  keepsPlainJobs: false,
+  keepsSteps: true,
+};
 
 function view(of: Trial | undefined, more: Partial<PlanInputs> = {}): PlanInputs {
   const job = jobOf(of);
@@ -391,4 +396,48 @@ Deno.test("`derivePlan()` follows the Trial if there is one, not the annotations
   const of = trial();
   const trainJob = jobOf(of, { annotations: { "trainer.kubeflow.org/early-stopping": STOPPING } });
   equal(plan(derivePlan(view(of, { job: trainJob }), SETTINGS)).key.kind, "trial");
+});
+
+const STEPS = JSON.stringify({
+  objective: { name: "loss", type: "minimize" },
+  rules: [
+    { name: "loss", value: "0.5", comparison: "greater" },
+    { name: "loss", value: "0.5", comparison: "greater", startStep: 300, unit: "step" },
+  ],
+});
+
+Deno.test("`derivePlan()` applies rules that count steps if the log keeps steps", () => {
+  const planned = derivePlan(annotated({ "early-stopping": STEPS }), SETTINGS);
+  deepEqual(plan(planned).rules.map(({ unit }) => unit), [undefined, "step"]);
+  deepEqual(planned.notices, []);
+});
+
+Deno.test("`derivePlan()` refuses rules that count steps with an event if the log keeps none, and applies no other", () => {
+  const settings = { ...SETTINGS, keepsSteps: false };
+  const planned = derivePlan(annotated({ "early-stopping": STEPS }), settings);
+  deepEqual(plan(planned).rules, []);
+  equal(plan(planned).records, "all");
+  deepEqual(told(planned), [
+    "TrainJob tj: RuleInvalid the job will not be stopped by its rules, since rules[1] of the annotation " +
+    'trainer.kubeflow.org/early-stopping has the unit "step", and this observation log keeps no steps: ' +
+    "count reports, or use --observation-sink memory or sqlite",
+  ]);
+  const counted = derivePlan(annotated({ "early-stopping": STOPPING }), settings);
+  deepEqual([plan(counted).rules.length, counted.notices], [1, []]);
+});
+
+Deno.test("`derivePlan()` counts reports for the rules of a Trial, whatever unit they have", () => {
+  for (const unit of ["step", "epoch", 7]) {
+    const of = trial({
+      earlyStoppingRules: [{ name: "loss", value: "1", comparison: "less", startStep: 2, unit }],
+    });
+    const planned = derivePlan(view(of), SETTINGS);
+    deepEqual(plan(planned).rules, [{
+      name: "loss",
+      value: "1",
+      comparison: "less",
+      startStep: 2,
+    }]);
+    deepEqual(planned.notices, []);
+  }
 });

@@ -434,3 +434,71 @@ Deno.test("`applyReport()` stops when Katib's sidecar would, for one rule of the
     }),
   );
 });
+
+/** Reports of a loss as `STEP LOSS`; a dash stands for no step. Returns the last rule that was met, in words. */
+function stoppedAt(startSteps: readonly number[], reports: readonly string[]): string | undefined {
+  const rules = startSteps.map((startStep) => ({
+    name: "loss",
+    value: "0.5",
+    comparison: "greater",
+    startStep,
+    unit: "step",
+  }));
+  const { state, problems } = startRules(LOSS, rules);
+  assert.deepEqual(problems, []);
+  const pushed = reports.map((it): Report => {
+    const [step = "", value = ""] = it.split(" ");
+    return { name: "loss", value, ...(step !== "-" && { step: Number(step) }) };
+  });
+  const { stopped } = applyReport(state, pushed);
+  return stopped && describeMet(stopped);
+}
+
+const STEP_CASES: Readonly<Record<string, [number[], string[], string | undefined]>> = {
+  "at the first step at or beyond the start step": [
+    [100],
+    ["50 0.9", "99 0.9", "120 0.8", "130 0.7"],
+    "loss 0.8 is greater than 0.5, at step 120",
+  ],
+  "at the start step itself": [[100], ["100 0.9"], "loss 0.9 is greater than 0.5, at step 100"],
+  "once, and never again": [[100], ["100 0.4", "100 0.9", "200 0.9"], undefined],
+  "not by a report without a step": [[0], ["- 0.9", "- 0.9"], undefined],
+  "by the best value so far, also of reports without a step": [
+    [10],
+    ["- 0.1", "10 0.9"],
+    undefined,
+  ],
+  "not by a value that is no number": [
+    [10],
+    ["10 high", "11 0.9"],
+    "loss 0.9 is greater than 0.5, at step 11",
+  ],
+  "each of two rules at its own step": [
+    [10, 20],
+    ["10 0.9", "20 0.8"],
+    "loss 0.8 is greater than 0.5, at step 20",
+  ],
+  "two rules that one step passes": [
+    [10, 20],
+    ["30 0.9"],
+    "loss 0.9 is greater than 0.5, at step 30",
+  ],
+};
+
+for (const [says, [startSteps, reports, want]] of Object.entries(STEP_CASES)) {
+  Deno.test(`\`applyReport()\` tests a rule that counts steps ${says}`, () => {
+    assert.equal(stoppedAt(startSteps, reports), want);
+  });
+}
+
+for (
+  const [rule, why] of [
+    [{ unit: "epoch", startStep: 1 }, 'its unit "epoch" must be one of report, step'],
+    [{ unit: "step" }, "its unit step requires a startStep"],
+  ] as const
+) {
+  Deno.test(`\`startRules()\` reports that ${why}`, () => {
+    const whole = { name: "loss", value: "0.5", comparison: "greater", ...rule };
+    assert.deepEqual(startRules(LOSS, [whole]).problems, [{ index: 0, rule: "loss", why }]);
+  });
+}
