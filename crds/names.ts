@@ -252,9 +252,17 @@ export const HISTORY_LIMITS = {
   samples: 1000,
   /** Histories of a pod a second, and at once; they count as pushes too. */
   perPod: { ratePerSecond: 1, burst: 5 },
-  /** The same of a service account: the longest costs as much as a thousand pushes. */
+  /** The same of a service account. */
   perSubject: { ratePerSecond: 20, burst: 100 },
-  /** In hand at a time on one replica, so that their bodies do not add up. */
+  /** Samples in histories of a pod a second, and at once: each costs up to 50 µs. */
+  samplesPerPod: { ratePerSecond: 200, burst: 5_000 },
+  /** The same of a service account. */
+  samplesPerSubject: { ratePerSecond: 2_000, burst: 20_000 },
+  /** The same of all, on one replica. */
+  samplesInAll: { ratePerSecond: 10_000, burst: 50_000 },
+  /** Bytes that count as one sample at least, whatever they hold. */
+  bytesPerSample: 1_024,
+  /** Handed over at a time on one replica; one service account may have as many as are left for others. */
   atOnce: 32,
 } as const;
 

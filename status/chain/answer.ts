@@ -49,6 +49,7 @@ export type RateReason =
   | "peer_limit"
   | "pod_limit"
   | "history_limit"
+  | "sample_limit"
   | "subject_limit"
   | StreamLimitReason;
 
@@ -88,6 +89,9 @@ const SHAPES: Readonly<
   pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
   history_limit: tooMany(
     "this pod sends histories too often: wait, then send more samples in one request",
+  ),
+  sample_limit: tooMany(
+    "histories of this pod, or of its service account, hold too many samples: wait, then go on",
   ),
   subject_limit: tooMany("pods of this service account push too often: wait, then try again"),
   stream_limit: tooMany("too many streams are open (--max-streams): read without watch"),

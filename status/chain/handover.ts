@@ -1,7 +1,5 @@
-/** Stages that read the body of a push, and hand the push over to the owner of the job's state. */
-import { HISTORY_LIMITS } from "../../crds/names.ts";
-import { okResponse, type Refusal } from "./answer.ts";
-import { type Packing, packingOf, unpack } from "./content_encoding.ts";
+/** Stage that hands a push over to the owner of the job's state. */
+import { okResponse } from "./answer.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
   type AcceptPush,
@@ -12,58 +10,10 @@ import {
   required,
   type StageRun,
 } from "./exchange.ts";
-import { readHistory } from "./history.ts";
 import { plausible } from "./plausible_time.ts";
-import { readPush } from "./push.ts";
 
-/** Time after which a client may try again while the owner is slow, or while others send histories. */
+/** Time after which a client may try again while the owner is slow. */
 const SOON_MS = 1000;
-
-const wrongEncoding = (message: string): Refusal => ({
-  why: "invalid",
-  causes: [{ field: "Content-Encoding", message }],
-});
-const UNKNOWN_ENCODING = wrongEncoding("must be gzip, or absent");
-const BROKEN_GZIP = wrongEncoding("the body must be gzip, whole, and nothing after it");
-
-/** Unpacks a body, and checks what is in it. */
-function understand(
-  exchange: Exchange,
-  bytes: Uint8Array | undefined,
-  { packing, maxBytes }: { readonly packing: Packing; readonly maxBytes: number },
-): Outcome {
-  if (bytes === undefined) return { why: "body_too_large", maxBytes };
-  const plain = packing === "gzip" ? unpack(bytes, maxBytes) : bytes;
-  if (plain === "too_long") return { why: "body_too_large", maxBytes };
-  if (plain === "broken") return BROKEN_GZIP;
-  const read = exchange.chain === "history" ? readHistory(plain) : readPush(plain);
-  if (!read.ok) return { why: "invalid", causes: read.causes };
-  exchange.body = read.push;
-  return undefined;
-}
-
-/** Reads the body, and checks what is in it. */
-export function body(exchange: Exchange): Outcome | Promise<Outcome> {
-  const { request, maxBodyBytes: maxBytes = 0 } = exchange;
-  const packing = packingOf(request.header("content-encoding"));
-  if (packing === "unknown") return UNKNOWN_ENCODING;
-  return request.readBody(maxBytes)
-    .then((bytes) => understand(exchange, bytes, { packing, maxBytes }));
-}
-
-/** Creates the stage that reads the body of a history; the number of histories at a time is limited. */
-export function historyBody(): StageRun {
-  let inHand = 0;
-  return (exchange) => {
-    if (inHand >= HISTORY_LIMITS.atOnce) {
-      const reason = "too many histories arrive at once: try again soon";
-      return { why: "unavailable", reason, retryAfterMs: SOON_MS };
-    }
-    inHand += 1;
-    exchange.release = () => void inHand--;
-    return body(exchange);
-  };
-}
 
 /** How long the owner may take to answer. */
 export interface AcceptDeadline {

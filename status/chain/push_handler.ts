@@ -102,6 +102,11 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   const podPushes = createKeyedBuckets(limits.pushesPerPod, limits.maxKeys);
   const podHistories = createKeyedBuckets(HISTORY_LIMITS.perPod, limits.maxKeys);
   const subjectHistories = createKeyedBuckets(HISTORY_LIMITS.perSubject, limits.maxKeys);
+  const samples = {
+    pods: createKeyedBuckets(HISTORY_LIMITS.samplesPerPod, limits.maxKeys),
+    subjects: createKeyedBuckets(HISTORY_LIMITS.samplesPerSubject, limits.maxKeys),
+    all: createKeyedBuckets(HISTORY_LIMITS.samplesInAll, 1),
+  };
   const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
   const log = getLogger(["milepost", "status"]);
   const chains = createChains({
@@ -119,6 +124,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     subjectPushes,
     podHistories,
     subjectHistories,
+    samples,
   });
 
   /** An outage is logged once, not once for each request; it ends with the next request that is accepted. */

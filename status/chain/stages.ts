@@ -7,9 +7,10 @@ import type { TokenVerifier } from "../../http/callers/token_verification.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
+import { body, createHistoryStages, type SampleRates } from "./push_body.ts";
 import * as caller from "./caller.ts";
 import type { AcceptPush, Chain, Exchange, Outcome, PushOrigin, Stage } from "./exchange.ts";
-import { body, createHandOver, historyBody } from "./handover.ts";
+import { createHandOver } from "./handover.ts";
 import { contentLength, createRouting } from "./status_routes.ts";
 
 /** Parts of the chains. */
@@ -32,6 +33,7 @@ export interface ChainParts {
   readonly subjectPushes: KeyedBuckets;
   readonly podHistories: KeyedBuckets;
   readonly subjectHistories: KeyedBuckets;
+  readonly samples: SampleRates;
 }
 
 /** Chains by what a request is for, and what comes before all of them. */
@@ -68,6 +70,7 @@ export function createChains(parts: ChainParts): Chains {
       run: caller.rate(parts.subjectPushes, caller.subject, "subject_limit"),
     },
   ];
+  const ofHistories = createHistoryStages(parts.samples, clock);
   const histories: readonly Stage[] = [
     {
       name: "history rate of the pod",
@@ -77,6 +80,7 @@ export function createChains(parts: ChainParts): Chains {
       name: "history rate of the subject",
       run: caller.rate(parts.subjectHistories, caller.subject, "history_limit"),
     },
+    { name: "history samples", run: ofHistories.samples },
   ];
   const deadline = { clock, acceptDeadlineMs };
   const handOver = { name: "hand over", run: createHandOver(accept, deadline) };
@@ -98,7 +102,7 @@ export function createChains(parts: ChainParts): Chains {
       ...initialChecks,
       ...histories,
       ownership,
-      { name: "body", run: historyBody() },
+      { name: "body", run: ofHistories.body },
       review,
       ownershipAgain,
       handOver,

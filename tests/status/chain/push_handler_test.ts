@@ -592,6 +592,7 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
     subjectPushes: bucket,
     podHistories: bucket,
     subjectHistories: bucket,
+    samples: { pods: bucket, subjects: bucket, all: bucket },
   });
   const names = (stages: readonly { name: string }[]) => stages.map(({ name }) => name);
   const caller = [
@@ -605,7 +606,11 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
   ];
   const write = ["ownership", "body", "review", "ownership again", "hand over"];
   const read = ["ownership", "review", "ownership again"];
-  const histories = ["history rate of the pod", "history rate of the subject"];
+  const histories = [
+    "history rate of the pod",
+    "history rate of the subject",
+    "history samples",
+  ];
   assert.deepEqual(names(chains.push), [...caller, ...write]);
   assert.deepEqual(names(chains.history), [...caller, ...histories, ...write]);
   assert.deepEqual(names(chains.read), [...caller, ...read, "read"]);

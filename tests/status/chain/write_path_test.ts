@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../../crds/names.ts";
 import type { HttpRequest } from "../../../http/message.ts";
 import { handlerBench, KEY, PATH, PUSH, request, type Sent } from "./handler_bench.ts";
-import { owned } from "../ownership/ownership_cluster.ts";
+import { owned, type TestCluster } from "../ownership/ownership_cluster.ts";
 import { bound, claims, NOW_MS, sign } from "../../http/callers/tokens.ts";
 
 const HISTORY = `${PATH}/history`;
@@ -246,7 +246,8 @@ Deno.test("`createPushHandler()` limits the histories that it handles at a time,
   });
   const history: Sent = { url: HISTORY, body: { samples: [at(1)] } };
   const begun: ReturnType<typeof send>[] = [];
-  while (begun.length < HISTORY_LIMITS.atOnce) {
+  // One service account may have a half of all.
+  while (begun.length < HISTORY_LIMITS.atOnce / 2) {
     // One pod may send so many a second.
     await clock.advance(1000);
     begun.push(send(history));
@@ -260,6 +261,121 @@ Deno.test("`createPushHandler()` limits the histories that it handles at a time,
   for (const answer of await Promise.all(begun)) assert.equal(answer.status, 200);
   await clock.advance(1000);
   assert.equal((await send(history)).status, 200);
+});
+
+/** A pod of the job with a service account of its own. Returns its token. */
+async function podOf(objects: TestCluster, account: string, name: string): Promise<string> {
+  const pod = { name: `job-1-node-0-0-${name}`, uid: `uid-${name}` };
+  const owners = objects.pod.get("team/job-1-node-0-0-abcde")?.metadata?.ownerReferences ?? [];
+  objects.pod.set(`team/${pod.name}`, { ...owned(pod.name, pod.uid, ...owners), status: {} });
+  const { uid = `uid-${account}` } = objects.serviceAccount.get(`team/${account}`)?.metadata ?? {};
+  const serviceaccount = { name: account, uid };
+  objects.serviceAccount.set(`team/${account}`, owned(account, uid));
+  const sub = `system:serviceaccount:team:${account}`;
+  return await sign(KEY, claims({ sub, "kubernetes.io": bound({ pod, serviceaccount }) }));
+}
+
+const full = (count = 1000) => ({ samples: Array.from({ length: count }, () => at(1)) });
+
+Deno.test("`createPushHandler()` gives no place to a history whose body does not arrive", async () => {
+  const { send, handle, clock, objects } = handlerBench();
+  const pending: Promise<unknown>[] = [];
+  const gone = Promise.withResolvers<undefined>();
+  const tokens = await Promise.all(["a", "b", "c"].map((name) => podOf(objects, "slow", name)));
+  while (pending.length < 2 * HISTORY_LIMITS.atOnce) {
+    await clock.advance(1000);
+    for (const token of tokens) {
+      const sent = request({ token, url: HISTORY, body: full(1) });
+      pending.push(handle({ ...sent, readBody: () => gone.promise }));
+    }
+  }
+  const token = await podOf(objects, "honest", "d");
+  assert.equal((await send({ token, url: HISTORY, body: full(1) })).status, 200);
+  gone.resolve(undefined);
+  await Promise.all(pending);
+});
+
+Deno.test("`createPushHandler()` leaves places for the histories of other service accounts", async () => {
+  const gate = Promise.withResolvers<void>();
+  let held = 0;
+  const { send, clock, objects } = handlerBench({
+    acceptDeadlineMs: 3_600_000,
+    accept: async ({ pod }) => {
+      if (pod.name.endsWith("other")) return { ok: true };
+      held += 1;
+      await gate.promise;
+      return { ok: true };
+    },
+  });
+  const begun: ReturnType<typeof send>[] = [];
+  for (let sent = 1; sent <= HISTORY_LIMITS.atOnce; sent++) {
+    await clock.advance(1000);
+    begun.push(send({ url: HISTORY, body: full(1) }));
+  }
+  while (held < HISTORY_LIMITS.atOnce / 2) await new Promise((resolve) => setTimeout(resolve, 0));
+  const token = await podOf(objects, "second", "other");
+  assert.equal((await send({ token, url: HISTORY, body: full(1) })).status, 200);
+  gate.resolve();
+  const codes = (await Promise.all(begun)).map(({ status }) => status);
+  assert.equal(codes.filter((status) => status === 503).length, HISTORY_LIMITS.atOnce / 2);
+});
+
+Deno.test("`createPushHandler()` limits the samples of a pod, not of its neighbours, and still accepts its pushes", async () => {
+  const { send, clock, objects } = handlerBench();
+  const history: Sent = { url: HISTORY, chunks: packed(full()), headers: GZIP };
+  const { burst, ratePerSecond } = HISTORY_LIMITS.samplesPerPod;
+  let passed = 0;
+  for (let second = 0; second < 10; second++) {
+    passed += (await send(history)).status === 200 ? 1000 : 0;
+    await clock.advance(1000);
+  }
+  assert(passed >= burst && passed <= burst + 10 * ratePerSecond + 1000, String(passed));
+  const refused = await send(history);
+  assert.equal(refused.status, 429);
+  assert.match(refused.body.message, /too many samples/);
+  assert(Number(refused.headers["Retry-After"]) >= 1);
+  assert.equal((await send()).status, 200);
+  const token = await podOf(objects, "default", "neighbour");
+  assert.equal((await send({ ...history, token })).status, 200);
+  await clock.advance(1000 * Number(refused.headers["Retry-After"]));
+  assert.equal((await send(history)).status, 200);
+});
+
+Deno.test("`createPushHandler()` lets 40 pods of a service account send what they kept in an outage, and bounds what they send on", async () => {
+  const { send, clock, objects } = handlerBench();
+  const names = Array.from({ length: 40 }, (_, index) => `p${index}`);
+  const tokens = await Promise.all(names.map((name) => podOf(objects, "many", name)));
+  for (const token of tokens) {
+    assert.equal((await send({ token, url: HISTORY, body: full(500) })).status, 200);
+  }
+  const codes: number[] = [];
+  for (let second = 0; second < 5; second++) {
+    await clock.advance(1000);
+    for (const token of tokens.slice(0, 20)) {
+      codes.push((await send({ token, url: HISTORY, body: full(500) })).status);
+    }
+  }
+  const taken = 500 * codes.filter((status) => status === 200).length;
+  const { ratePerSecond } = HISTORY_LIMITS.samplesPerSubject;
+  assert(taken >= 5 * ratePerSecond && taken <= 5 * ratePerSecond + 1000, String(taken));
+});
+
+Deno.test("`createPushHandler()` counts the bytes of histories without samples, and of those that are wrong", async () => {
+  const bodies = {
+    "nothing but spaces": JSON.stringify({ samples: [] }).padEnd(HISTORY_LIMITS.bodyBytes),
+    "what is not JSON": "x".repeat(HISTORY_LIMITS.bodyBytes),
+    "more than it may hold": "x".repeat(HISTORY_LIMITS.bodyBytes + 1),
+  };
+  for (const [sentence, text] of Object.entries(bodies)) {
+    const { send, clock } = handlerBench();
+    const codes: number[] = [];
+    for (let second = 0; second < 20; second++) {
+      codes.push((await send({ url: HISTORY, chunks: [gzipSync(text)], headers: GZIP })).status);
+      await clock.advance(1000);
+    }
+    const worked = codes.filter((status) => status !== 429).length;
+    assert(worked <= 10, `${sentence}: ${codes.join()}`);
+  }
 });
 
 /** A bench whose pod started an hour ago. */
