@@ -18,6 +18,11 @@ export interface AdmissionOptions {
   readonly reserved?: ReservedPlaces | undefined;
   /** Returns whether a connection within the limits is admitted. Default: each is. */
   readonly admits?: (peer: string) => boolean;
+  /**
+   * Gives up a connection when all places are taken that `peer` may have. Returns it; undefined if none
+   * can be given up.
+   */
+  readonly giveUp?: (peer: string, nowMs: number) => Socket | undefined;
   /** Called with each connection that is admitted, before the server has it. */
   readonly onAdmit?: (socket: Socket, peer: string, nowMs: number) => void;
 }
@@ -33,19 +38,28 @@ export interface AdmittedConnections {
  * before the server sees it, which costs a fifth of a connection, and a thirtieth of a handshake.
  */
 export function admitConnections(server: Server, options: AdmissionOptions): AdmittedConnections {
-  const { clock, limits, refuses, reserved, admits, onAdmit } = options;
+  const { clock, limits, refuses, reserved, admits, giveUp, onAdmit } = options;
   const guard = createDividedGuard(limits, reserved);
+  const peers = new WeakMap<Socket, string>();
+  function release(socket: Socket | undefined): void {
+    const peer = socket && peers.get(socket);
+    if (socket === undefined || peer === undefined) return;
+    peers.delete(socket);
+    guard.release(peer);
+  }
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
   server.on("connection", (socket: Socket) => {
     const peer = peerKey(socket.remoteAddress ?? "");
     const nowMs = clock.monotonic();
-    if (refuses?.(peer, nowMs) || !guard.admit(peer, nowMs)) return void socket.destroy();
+    const makeRoom = () => release(giveUp?.(peer, nowMs));
+    if (refuses?.(peer, nowMs) || !guard.admit(peer, nowMs, makeRoom)) return void socket.destroy();
     if (admits?.(peer) === false) {
       guard.release(peer);
       return void socket.destroy();
     }
-    socket.once("close", () => guard.release(peer));
+    peers.set(socket, peer);
+    socket.once("close", () => release(socket));
     onAdmit?.(socket, peer, nowMs);
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   });

@@ -7,6 +7,7 @@ import type { Clock } from "../kube/clock.ts";
 import { admitConnections, type RefusePeer } from "./connection_admission.ts";
 import { createFairShare } from "./limits/fair_share.ts";
 import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
+import { bufferedBytes, SHORT_BYTES } from "./limits/runtime_buffers.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 
 /** Options of {@link guardConnections}. */
@@ -30,6 +31,11 @@ export interface Connections {
    * closed after the response to that one.
    */
   broken(socket: Duplex): boolean;
+  /**
+   * Returns whether a connection may stay open after the response to its newest request; false if its
+   * buffers have grown and there is no room for them.
+   */
+  mayStay(socket: Duplex): boolean;
   closeAll(): void;
   /** Ends the supervision. */
   stop(): Promise<void>;
@@ -42,6 +48,8 @@ export interface Connections {
 const MAX_UNANSWERED = 64;
 /** Bytes that may come while a response is due: the longest body, and some. */
 const MAX_WAITING_BYTES = 4 << 20;
+/** Time that a connection rests before it may be given up for a new one, in milliseconds. */
+const GIVEN_UP_AFTER_MS = 1000;
 /** Time for a response to what is not HTTP to be taken, in milliseconds. */
 const BROKEN_MS = 1000;
 
@@ -57,6 +65,10 @@ interface Connection {
   newest?: { readonly message: IncomingMessage; readonly response: ServerResponse };
   /** Bytes that had come with the newest request. */
   bytesThen: number;
+  /** Bytes that had come at its last response. */
+  bytesAnswered: number;
+  /** Bytes of its buffers that count. */
+  buffered: number;
   /** Monotonic time since which what comes is not HTTP. */
   brokenSinceMs?: number;
 }
@@ -79,10 +91,17 @@ export function guardConnections(
   const connections = new Map<string, Connection>();
   /** Saves the making of an id for each request. */
   const bySocket = new WeakMap<Duplex, Connection>();
+  /** Those without a request in hand that had one, longest first. */
+  const resting = new Set<Connection>();
   const silent = divideShare(
     createFairShare(limits.connections.silent),
     reserved,
     ({ connections }) => connections.silent,
+  );
+  const buffers = divideShare(
+    createFairShare(limits.bufferBytes),
+    reserved,
+    ({ bodyBytes }) => bodyBytes / 2,
   );
   const stopped = new AbortController();
 
@@ -108,19 +127,36 @@ export function guardConnections(
       inHand: 0,
       restsSinceMs: nowMs,
       bytesThen: 0,
+      bytesAnswered: 0,
+      buffered: 0,
     };
     connections.set(id, connection);
     socket.once("close", () => {
       hear(connection);
+      resting.delete(connection);
+      if (connection.buffered > 0) buffers.give(peer, connection.buffered);
+      connection.buffered = 0;
       if (connections.get(id) === connection) connections.delete(id);
     });
   }
+
+  /** So that clients that rest do not keep others out: they connect again when they have something to say. */
+  function giveUp(peer: string, nowMs: number): Socket | undefined {
+    const isReserved = reserved?.includes(peer);
+    const longest = resting.values().find((it) => reserved?.includes(it.peer) === isReserved);
+    if (longest === undefined || nowMs - longest.restsSinceMs < GIVEN_UP_AFTER_MS) return undefined;
+    resting.delete(longest);
+    longest.socket.destroy();
+    return longest.socket;
+  }
+
   const admitted = admitConnections(server, {
     clock,
     limits: limits.connections,
     refuses,
     reserved,
     admits: (peer) => silent.take(peer, 1),
+    giveUp,
     onAdmit,
   });
 
@@ -129,6 +165,7 @@ export function guardConnections(
     if (connection === undefined) return;
     hear(connection);
     connection.inHand += 1;
+    resting.delete(connection);
     connection.newest = { message, response };
     connection.bytesThen = connection.socket.bytesRead;
     if (connection.inHand > MAX_UNANSWERED) message.socket.destroy();
@@ -138,6 +175,7 @@ export function guardConnections(
       if (connection.newest?.message === message) connection.newest = undefined;
       if (connection.inHand > 0) return;
       connection.restsSinceMs = clock.monotonic();
+      if (!connection.socket.destroyed) resting.add(connection);
       if (connection.brokenSinceMs !== undefined) message.socket.end();
     });
   });
@@ -179,6 +217,18 @@ export function guardConnections(
       if (connection.inHand === 1 && isInBody && response?.headersSent === false) return false;
       // The rest of that body never comes: it must not be waited for.
       if (isInBody) message.socket.end(() => connection.socket.destroy());
+      return true;
+    },
+    mayStay(socket) {
+      const connection = find(socket);
+      if (connection === undefined) return true;
+      const { bytesRead } = connection.socket;
+      const came = bytesRead - connection.bytesAnswered;
+      connection.bytesAnswered = bytesRead;
+      const amount = bufferedBytes(came) - connection.buffered;
+      if (came <= SHORT_BYTES || amount <= 0) return true;
+      if (socket.destroyed || !buffers.take(connection.peer, amount)) return false;
+      connection.buffered += amount;
       return true;
     },
     closeAll: () => connections.forEach(({ socket }) => socket.destroy()),

@@ -1,6 +1,7 @@
 /** Request bodies that a server holds: within a budget of bytes, and at a least rate while they arrive. */
 import type { IncomingMessage } from "node:http";
 import type { FairShare } from "./limits/fair_share.ts";
+import { bufferedBytes } from "./limits/runtime_buffers.ts";
 import type { BodyRate } from "./limits/server_limits.ts";
 import { OverloadedError } from "./message.ts";
 import { readBounded } from "./request_body.ts";
@@ -36,9 +37,10 @@ export class HeldBody {
   }
 
   #take(bytes: number): void {
-    const amount = bytes + PART_BYTES;
+    const received = this.#received + bytes;
+    const amount = bytes + PART_BYTES + bufferedBytes(received) - bufferedBytes(this.#received);
     if (this.#isOver || !this.#budget.take(this.#peer, amount)) throw new OverloadedError();
-    this.#received += bytes;
+    this.#received = received;
     this.#taken += amount;
   }
 

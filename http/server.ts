@@ -173,9 +173,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const answer = await responseTo(request);
     request.release();
     const { status, headers, stream } = answer;
-    if (stream === undefined) send(response, answer, closing.signal.aborted);
+    const closes = closing.signal.aborted || !connections.mayStay(message.socket);
+    if (stream === undefined) send(response, answer, closes);
     else await serveStream(response, { status, headers, write: stream });
-    if (!message.complete) await discardRest(message);
+    if (message.complete) return;
+    await discardRest(message);
+    if (!connections.mayStay(message.socket)) message.socket.destroy();
   }
 
   async function serveStream(response: ServerResponse, answer: StreamedResponse): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { parseDuration } from "../../crds/duration.ts";
+import { roundUp } from "../../crds/quantity.ts";
 import { isAddressOrNetwork } from "../../http/limits/address_list.ts";
 
 const PORT = "must be a port from 0 to 65535 (0 takes any free port)";
@@ -40,6 +41,27 @@ export const count = (otherwise: number) =>
   z.coerce.number({ error: "must be an integer, 0 or more" })
     .int("must be an integer").min(0, "must be 0 or more").default(otherwise)
     .meta({ value: "number" });
+
+const SIZE = "must be a size above 0 such as 512Mi or 1Gi";
+
+const sizeText = z.union([z.string(), z.number()], { error: SIZE });
+
+function bytesOf(given: string | number, context: z.core.$RefinementCtx): number {
+  const bytes = roundUp(given);
+  if (bytes !== undefined && bytes > 0) return bytes;
+  context.addIssue({ code: "custom", message: `${SIZE}, not "${given}"` });
+  return z.NEVER;
+}
+
+/** A size as Kubernetes writes it; its value is in bytes. */
+export const size = (otherwise: string) =>
+  sizeText.default(otherwise).transform(bytesOf).meta({ value: "size" });
+
+/** The same, which need not be given; `otherwise` says what holds then. */
+export const optionalSize = (otherwise: string) =>
+  sizeText.optional().transform((given, context) =>
+    given === undefined ? undefined : bytesOf(given, context)
+  ).meta({ value: "size", otherwise });
 
 /** A switch. */
 export const boolean = (otherwise: boolean) =>

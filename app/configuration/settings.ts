@@ -1,6 +1,8 @@
 /** The table of the manager's settings: flags, variables, keys of the `--config` file, and bounds. */
 import { z } from "zod";
 import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, PORTS } from "../../crds/names.ts";
+import { ADMISSION_SERVER_LIMITS } from "../../webhook/admission_http.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
 import { adoptCollectors, katibDbManager, observationSink } from "./observation_settings.ts";
 import {
   addresses,
@@ -9,11 +11,15 @@ import {
   count,
   duration,
   logLevel,
+  optionalSize,
   path,
   port,
   rate,
+  size,
 } from "./setting_schemas.ts";
 
+const STATUS = DEFAULT_SERVER_LIMITS.connections;
+const WEBHOOK = ADMISSION_SERVER_LIMITS.connections;
 const ADDRESS_OF_SERVICE = "the address of the Service";
 const GATES = Object.values(FEATURE_GATES).map((gate) => {
   const aliases = Object.keys(FEATURE_GATE_ALIASES).filter((it) =>
@@ -84,6 +90,23 @@ export const settings = z.strictObject({
   maxStreams: count(1000).describe("streams of events that a replica keeps open; 0 allows none"),
   maxStreamsPerSubject: count(20).describe(
     "streams of events that a replica keeps open for one user",
+  ),
+  memoryLimit: optionalSize("the least of its control group's and the machine's memory").describe(
+    "memory that the process may take; the following caps are lowered to fit it",
+  ),
+  maxConnections: count(STATUS.total).describe("connections of the status port, at most"),
+  maxConnectionsPerPeer: count(STATUS.perPeer).describe(
+    "connections of one address to the status port, at most",
+  ),
+  maxSilentConnections: count(STATUS.silent).describe(
+    "connections of a port that have not sent a whole header yet, at most",
+  ),
+  maxWebhookConnections: count(WEBHOOK.total).describe("connections of the webhook port, at most"),
+  maxWebhookConnectionsPerPeer: count(WEBHOOK.perPeer).describe(
+    "connections of one address to the webhook port, at most",
+  ),
+  maxBodyBytes: size("64Mi").describe(
+    "bytes of bodies that the status and the webhook port hold together, at most",
   ),
   observationSink: observationSink.describe(
     "where observation logs are kept: katib, memory, sqlite:PATH or grpc:HOST:PORT",

@@ -5,6 +5,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { retry } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";
+import type { ServingCaps } from "../../http/limits/serving_caps.ts";
 import type { Candidacy } from "../../kube/leadership.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { createAdmission } from "./webhook_handlers.ts";
@@ -36,6 +37,8 @@ export interface ManagerOptions {
   readonly client: KubeClient;
   readonly metrics?: Metrics;
   readonly clock?: Clock;
+  /** Caps of the ports. Default: as the settings say, whatever memory there is. */
+  readonly caps?: ServingCaps;
   /** Host under which it is reached if no base URL is set (standalone). */
   readonly host?: string;
   /** Identity of its pod. */
@@ -143,8 +146,8 @@ export async function startManager(
   options: ManagerOptions,
 ): Promise<Manager> {
   const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
-  const { kinds = JOB_KINDS, client, host, certificatePolicy } = options;
-  const context = { kinds, configuration, client, clock, metrics, host, certificatePolicy };
+  const { kinds = JOB_KINDS, client, host, certificatePolicy, caps = configuration } = options;
+  const context = { kinds, configuration, client, clock, metrics, caps, host, certificatePolicy };
   const phase: Phase = {
     certified: false,
     configured: false,

@@ -1,7 +1,8 @@
 /** Parts of every replica, built from its settings; nothing runs yet. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { EVENT_REASONS, MANAGER, SERVING_LIMITS } from "../../crds/names.ts";
+import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
 import { createFairShare } from "../../http/limits/fair_share.ts";
+import type { ServingCaps } from "../../http/limits/serving_caps.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createEventRecorder, type EventRecorder } from "../../kube/events.ts";
@@ -30,6 +31,8 @@ export interface ManagerContext {
   readonly client: KubeClient;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Caps of the ports. */
+  readonly caps: ServingCaps;
   /**
    * Host under which the API server and pods reach the manager if no base URL is set and there is
    * no Service: base URLs are made of it and of the ports that were taken.
@@ -168,7 +171,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     leadership,
     certificates,
     recording,
-    bodyBudget: createFairShare(SERVING_LIMITS.bodyBytes),
+    bodyBudget: createFairShare(context.caps.maxBodyBytes),
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
     owned: createOwnedState({
       client,

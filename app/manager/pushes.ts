@@ -38,7 +38,7 @@ export interface PushServing {
 /** Dependencies of {@link servePushes}. */
 export interface PushServingOptions
   extends
-    Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics">,
+    Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics" | "caps">,
     Pick<ManagerParts, "caches" | "certificates" | "leadership" | "owned" | "bodyBudget"> {
   /** Returns the observation logs of the term that runs here; undefined if none does. */
   readonly observations: () => ObservationSource | undefined;
@@ -168,6 +168,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     configuration,
     certificates,
     clock,
+    caps: options.caps,
     bodyBudget: options.bodyBudget,
   }, {
     handler: byPath(api, endpoint.handler),

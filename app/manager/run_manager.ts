@@ -5,6 +5,8 @@ import { systemClock } from "../../kube/clock.ts";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
 import { loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "../configuration/configuration.ts";
+import { capsWithin } from "../../http/limits/serving_caps.ts";
+import { memoryLimitHere } from "../memory_limit.ts";
 import { startLogging, stopLogging } from "../logging.ts";
 import { giveUpPermissions } from "../permissions.ts";
 import { aborted } from "../../kube/aborted.ts";
@@ -75,6 +77,9 @@ export async function runManagerUntilStopped({ config, ...flags }: Flags): Promi
   const { logFormat: format, logLevel: level } = configuration;
   await startLogging({ level, ...(format === undefined ? {} : { format }) });
   log.info("settings", { ...configuration });
+  const limit = memoryLimitHere(configuration.memoryLimit);
+  const caps = capsWithin(limit.bytes, configuration);
+  log.info("memory limit", { ...limit, ...caps });
   const gaveUp = await giveUpPermissions({
     runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
     writesFiles: configuration.observationSink?.kind === "sqlite",
@@ -88,7 +93,7 @@ export async function runManagerUntilStopped({ config, ...flags }: Flags): Promi
       metrics.apiRequestSeconds.observe({ verb }, seconds);
     },
   });
-  const options = { client, metrics, environment, signal };
+  const options = { client, metrics, caps, environment, signal };
   await runUntilStopped(() => startManager(configuration, options), signal);
   await stopLogging();
 }

@@ -1,6 +1,7 @@
 /** The manager's TLS servers, with certificates that swap without a dropped connection. */
 import { createAddressList } from "../../http/limits/address_list.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
+import type { ServingCaps } from "../../http/limits/serving_caps.ts";
 import type { FairShare } from "../../http/limits/fair_share.ts";
 import { type Server, type ServerOptions, startServer } from "../../http/server.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -22,6 +23,7 @@ export interface ServingParts {
   >;
   readonly certificates: CertificateManager;
   readonly clock: Clock;
+  readonly caps: ServingCaps;
   /** Budget of the bytes of bodies, which both servers share. */
   readonly bodyBudget: FairShare;
 }
@@ -51,12 +53,22 @@ export function serveStatus(
     readonly refuses: StatusEndpoint["peers"]["refuseConnection"];
   },
 ): Promise<Server> {
+  const { caps } = parts;
   return serve(parts, {
     name: "status",
     port: parts.configuration.statusPort,
     portSetting: "--status-port",
     handle,
-    limits: DEFAULT_SERVER_LIMITS,
+    limits: {
+      ...DEFAULT_SERVER_LIMITS,
+      bufferBytes: caps.maxBodyBytes / 2,
+      connections: {
+        ...DEFAULT_SERVER_LIMITS.connections,
+        total: caps.maxConnections,
+        perPeer: caps.maxConnectionsPerPeer,
+        silent: caps.maxSilentConnections,
+      },
+    },
     refuses,
     refusesWhileClosing: true,
   });
@@ -65,12 +77,22 @@ export function serveStatus(
 /** Serves admission. */
 export function serveAdmission(parts: ServingParts, handlers: AdmissionHandlers): Promise<Server> {
   const isReserved = createAddressList(parts.configuration.apiServerAddresses);
+  const { caps } = parts;
   return serve(parts, {
     name: "webhook",
     port: parts.configuration.webhookPort,
     portSetting: "--webhook-port",
     handle: createAdmissionHttp(handlers, parts.clock, { isReserved }),
-    limits: ADMISSION_SERVER_LIMITS,
     reserved: reservedForApiServers(isReserved),
+    limits: {
+      ...ADMISSION_SERVER_LIMITS,
+      bufferBytes: caps.maxBodyBytes / 4,
+      connections: {
+        ...ADMISSION_SERVER_LIMITS.connections,
+        total: caps.maxWebhookConnections,
+        perPeer: caps.maxWebhookConnectionsPerPeer,
+        silent: caps.maxSilentConnections,
+      },
+    },
   });
 }

@@ -5,8 +5,11 @@ import { type BucketLimits, createKeyedBuckets } from "./token_bucket.ts";
 
 /** Counts connections. */
 export interface PeerGuard {
-  /** Returns whether the peer may have one more connection, which counts until it is released. */
-  admit(peer: string, nowMs: number): boolean;
+  /**
+   * Returns whether the peer may have one more connection, which counts until it is released. If all
+   * places are taken, `makeRoom` is called, which may release one.
+   */
+  admit(peer: string, nowMs: number, makeRoom?: () => void): boolean;
   release(peer: string): void;
   /** Returns the number of connections that count now. */
   open(): number;
@@ -27,7 +30,7 @@ function createCounters({ perKey, fresh: freshLimits, maxKeys }: CounterLimits) 
   /** Never more keys than connections. */
   const held = new Map<string, number>();
   return {
-    isFull: (key: string) => (held.get(key) ?? 0) >= perKey,
+    isFull: (key: string, share = Infinity) => (held.get(key) ?? 0) >= Math.min(perKey, share),
     takeFresh: (key: string, nowMs: number) => fresh.take(key, nowMs) === 0,
     add: (key: string) => void held.set(key, (held.get(key) ?? 0) + 1),
     /** Returns false if none is held. */
@@ -50,14 +53,18 @@ export function createPeerGuard(limits: ConnectionLimits): PeerGuard {
     maxKeys,
   });
   let open = 0;
+  /** A peer gets no more than it leaves to others, unless it may have all. */
+  const share = () => perPeer < total ? total - open + 1 : Infinity;
   return {
     open: () => open,
-    admit(peer, nowMs) {
+    admit(peer, nowMs, makeRoom) {
       const network = networkKey(peer);
-      if (open >= total || peers.isFull(peer)) return false;
+      if (peers.isFull(peer, share())) return false;
       if (network !== undefined && networks.isFull(network)) return false;
       if (!peers.takeFresh(peer, nowMs)) return false;
       if (network !== undefined && !networks.takeFresh(network, nowMs)) return false;
+      if (open >= total) makeRoom?.();
+      if (open >= total) return false;
       peers.add(peer);
       if (network !== undefined) networks.add(network);
       open += 1;

@@ -39,7 +39,7 @@ export function createDividedGuard(
   const guardOf = (peer: string) => reserved.includes(peer) ? own : others;
   return {
     open: () => others.open() + own.open(),
-    admit: (peer, nowMs) => guardOf(peer).admit(peer, nowMs),
+    admit: (peer, nowMs, makeRoom) => guardOf(peer).admit(peer, nowMs, makeRoom),
     release: (peer) => guardOf(peer).release(peer),
   };
 }

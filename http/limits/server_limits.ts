@@ -38,6 +38,8 @@ export interface ServerLimits {
   readonly checkEveryMs: number;
   /** Bytes of the header of a request. */
   readonly headerBytes: number;
+  /** Bytes of the buffers that connections keep of long requests; of a peer, as many as are left. */
+  readonly bufferBytes: number;
   readonly connections: ConnectionLimits;
 }
 
@@ -52,6 +54,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   idleMs: 75_000,
   checkEveryMs: 1000,
   headerBytes: 16_384,
+  bufferBytes: 32 << 20,
   connections: {
     total: 20_000,
     perPeer: 2000,

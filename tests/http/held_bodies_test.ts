@@ -1,9 +1,11 @@
 /** Tests of the bytes that bodies may hold, and of the rate at which they must come. */
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { createFairShare } from "../../http/limits/fair_share.ts";
 import { okResponse } from "../../status/chain/answer.ts";
 import { until } from "../support/until.ts";
+import { certificate } from "./certificates.ts";
 import { startTestServer, type TestServerOptions } from "./test_server.ts";
 
 const BODY = 8_000;
@@ -91,5 +93,68 @@ Deno.test("`startServer()` cuts a body that comes more slowly than the least rat
   await until("the other one is answered", () => fast.heard().includes(`"length":${BODY}`));
   clearInterval(dripping);
   for (const { socket } of [slow, fast]) socket.destroy();
+  await server.close(1000);
+});
+
+/** A whole request over TLS whose body is as long as a read of the runtime. */
+const LONG = 60_000;
+const LONG_REQUEST = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${LONG}\r\n\r\n${
+  "x".repeat(LONG)
+}`;
+
+Deno.test("`startServer()` keeps connections with grown buffers while there is room for them", async () => {
+  const server = await startTestServer({
+    times: { bufferBytes: 1_000_000 },
+    tls: await certificate("localhost"),
+    handle: async (request) => okResponse({ length: (await request.readBody(LONG))?.length }),
+  });
+  async function push() {
+    const socket = connectTls({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
+    const client = { socket, heard: "" };
+    socket.setEncoding("utf8").on("data", (chunk) => client.heard += String(chunk));
+    socket.on("error", () => {});
+    socket.write(LONG_REQUEST);
+    await until("an answer", () => client.heard.includes(`"length":${LONG}`));
+    return { socket, isToClose: /^Connection: close\r$/m.test(client.heard) };
+  }
+  const clients: Awaited<ReturnType<typeof push>>[] = [];
+  for (let number = 0; number < 10; number++) clients.push(await push());
+  const closed = clients.filter(({ isToClose }) => isToClose);
+  assert(closed.length >= 5, `${closed.length} of 10 were closed`);
+  assert(closed.length < 10, "all were closed");
+  await until("the server closes them", () => closed.every(({ socket }) => socket.closed));
+  for (const { socket } of clients) socket.destroy();
+  await until("the room is given back", async () => {
+    const { socket, isToClose } = await push();
+    socket.destroy();
+    return !isToClose;
+  });
+  await server.close(1000);
+});
+
+Deno.test("`startServer()` gives up the connection that has rested longest when all places are taken", async () => {
+  const server = await startTestServer({
+    connections: { total: 3, perPeer: 2 },
+    handle: () => Promise.resolve(okResponse({})),
+  });
+  const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  const open = async (address: string) => {
+    const client = dial(server.port, GET, address);
+    await until("an answer", () => client.heard().includes("200"));
+    return client;
+  };
+  const resting = [await open("127.0.0.2"), await open("127.0.0.3"), await open("127.0.0.4")];
+  const silent = dial(server.port, "", "127.0.0.5");
+  await until("nobody has rested for long, so a new one is closed", () => silent.socket.closed);
+  await until("a new one is let in", async () => {
+    const client = dial(server.port, GET, "127.0.0.5");
+    await until("an answer or the end", () => client.heard() !== "" || client.socket.closed);
+    const isIn = client.heard().includes("200");
+    if (isIn) resting.push(client);
+    return isIn;
+  });
+  await until("the first is closed", () => resting[0]?.socket.closed === true);
+  assert.deepEqual(resting.map(({ socket }) => socket.closed), [true, false, false, false]);
+  for (const { socket } of resting) socket.destroy();
   await server.close(1000);
 });

@@ -161,6 +161,33 @@ Deno.test("`createPeerGuard()` counts connections in all, by peer, and new ones"
   assert.equal(guard.open(), 0);
 });
 
+const PLENTY = {
+  newPerPeer: { ratePerSecond: 1000, burst: 1000 },
+  silent: 1000,
+  maxPeers: 1000,
+};
+
+Deno.test("`createPeerGuard()` leaves places to new peers, however many hold all that they can", () => {
+  const guard = createPeerGuard({ ...PLENTY, total: 100, perPeer: 40 });
+  for (const hog of ["a", "b", "c"]) while (guard.admit(hog, 0)) { /* It takes all. */ }
+  assert(guard.open() < 90, `${guard.open()} of 100 are taken`);
+  assert(guard.admit("new", 0));
+});
+
+Deno.test("`createPeerGuard()` makes room only for a peer that may have one more connection", () => {
+  const guard = createPeerGuard({ ...PLENTY, total: 3, perPeer: 2 });
+  for (const peer of ["a", "a", "b"]) assert(guard.admit(peer, 0));
+  let asked = 0;
+  const makeRoom = () => {
+    asked += 1;
+    guard.release("b");
+  };
+  assert(!guard.admit("a", 0, makeRoom));
+  assert.equal(asked, 0);
+  assert(guard.admit("new", 0, makeRoom));
+  assert.deepEqual([asked, guard.open()], [1, 3]);
+});
+
 /** Addresses of one /64. */
 const neighbour = (host: number) => `2001:db8::${host.toString(16)}`;
 
