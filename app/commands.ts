@@ -40,6 +40,13 @@ async function runManager({ flags }: Given): Promise<void> {
   await runManagerUntilStopped(flags);
 }
 
+/** Which of the two ways holds for mount paths and names of pods, and the reason for the second one. */
+function pathsText(rewritingReason: string | undefined): string {
+  return rewritingReason === undefined
+    ? "real, in mount namespaces"
+    : `rewritten in commands and variables: ${rewritingReason}`;
+}
+
 /** `milepost standalone`: the embedded control plane, until it is stopped. */
 async function runStandalone(
   { json, logLevel: level, ...options }: z.infer<typeof standaloneSettings>,
@@ -48,9 +55,15 @@ async function runStandalone(
   const signal = stopSignal();
   const { startStandalone } = await import("./standalone/standalone.ts");
   const standalone = await startStandalone(options, signal);
-  const { server, status, kubeconfig } = standalone;
-  if (json) print(`${JSON.stringify({ ready: true, server, status, kubeconfig })}\n`);
-  else print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
+  const { server, status, kubeconfig, rewritingReason } = standalone;
+  if (json) {
+    const mountNamespaces = rewritingReason === undefined;
+    const ready = { ready: true, server, status, kubeconfig, mountNamespaces, rewritingReason };
+    print(`${JSON.stringify(ready)}\n`);
+  } else {
+    print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
+    print(`# mount paths and Service names of pods are ${pathsText(rewritingReason)}\n`);
+  }
   await aborted(signal);
   await standalone.stop();
   await stopLogging();

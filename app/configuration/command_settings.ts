@@ -6,6 +6,8 @@ import { boolean, logLevel, path, port } from "./setting_schemas.ts";
 const podSettings = {
   inheritEnvironment: boolean(true)
     .describe("pods inherit caches (such as HF_HOME) and proxies from this environment"),
+  mountNamespaces: boolean(true)
+    .describe("mount paths and Service names of pods are real where this machine allows it"),
 };
 
 /** `milepost standalone`. */

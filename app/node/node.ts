@@ -15,6 +15,7 @@ import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { selfSignedCertificate } from "../../standalone/kubelet/self_signed_certificate.ts";
 import { provideCommand } from "../executable.ts";
 import { readFlagFile } from "../flag_file.ts";
+import { exceptThisMachine } from "../standalone/local_requests.ts";
 
 /** How to start. */
 export interface NodeOptions {
@@ -31,6 +32,8 @@ export interface NodeOptions {
   readonly clientCa?: string;
   /** Whether pods inherit caches and proxies from this environment. Default true. */
   readonly inheritEnvironment?: boolean;
+  /** Whether pods run in mount namespaces where this machine allows it. Default true. */
+  readonly mountNamespaces?: boolean;
 }
 
 /** A node that runs the pods that are bound to it. */
@@ -80,6 +83,7 @@ async function serveLogs(
 
 /** Registers and runs the node. The cluster's own scheduler binds pods to it. */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  exceptThisMachine();
   const client = createClient({ connection: loadKubeconfig(options.kubeconfig) });
   const events = createEventRecorder({ client, clock: systemClock, component: "kubelet" });
   const hostIP = hostAddress();
@@ -94,6 +98,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     endpointPort: logs.port,
     events,
     gpus: await findGpus(),
+    mountNamespaces: options.mountNamespaces,
     environment: options.inheritEnvironment ?? true
       ? inheritedEnvironment(Deno.env.toObject())
       : {},

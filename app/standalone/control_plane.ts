@@ -23,6 +23,7 @@ import { provideCommand } from "../executable.ts";
 import { installPrerequisites } from "./prerequisites.ts";
 import { takeDataFolder } from "./data_folder.ts";
 import { addToKubeconfig } from "./kubeconfig_file.ts";
+import { exceptThisMachine } from "./local_requests.ts";
 
 /** The one node. */
 const NODE_NAME = "milepost";
@@ -40,6 +41,8 @@ export interface ControlPlaneOptions {
   readonly kubelet?: boolean;
   /** Whether pods inherit caches and proxies from this environment. Default true. */
   readonly inheritEnvironment?: boolean;
+  /** Whether pods run in mount namespaces where this machine allows it. Default true. */
+  readonly mountNamespaces?: boolean;
   /** Signing key of its API server, PEM; generated at the first start without it. */
   readonly signingKey?: string;
   /** Called of each request of the manager's client. */
@@ -56,6 +59,8 @@ export interface ControlPlane {
   readonly client: KubeClient;
   /** As the manager's service account, with its rights alone. */
   readonly managerClient: KubeClient;
+  /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
+  readonly rewritingReason: string | undefined;
   stop(): Promise<void>;
 }
 
@@ -137,6 +142,7 @@ async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
 /** Starts everything but the manager. Leaves nothing running if it throws. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   await using cleanup = new AsyncDisposableStack();
+  exceptThisMachine();
   const folder = await takeDataFolder(options.dataDir);
   cleanup.defer(() => folder.release());
   const { tokens, users } = staticUsers();
@@ -186,6 +192,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       dataDir: `${folder.path}/kubelet`,
       events,
       gpus: await findGpus(),
+      mountNamespaces: options.mountNamespaces,
       environment: options.inheritEnvironment ?? true
         ? inheritedEnvironment(Deno.env.toObject())
         : {},
@@ -208,6 +215,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     kubeconfig,
     folder: folder.path,
     client,
+    rewritingReason: kubelet?.rewritingReason,
     managerClient: clientAs(tokens.manager, options.onManagerRequest),
     stop: () => started.disposeAsync(),
   };

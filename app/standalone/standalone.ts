@@ -24,6 +24,8 @@ export interface Standalone {
   readonly status: string;
   readonly kubeconfig: string;
   readonly folder: string;
+  /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
+  readonly rewritingReason: string | undefined;
   /** As the administrator. */
   readonly client: KubeClient;
   /** Every CA that the status endpoint may be signed by, PEM. */
@@ -86,6 +88,7 @@ export async function startStandalone(
     status: `https://${HOST}:${manager.ports.status}`,
     kubeconfig: plane.kubeconfig,
     folder: plane.folder,
+    rewritingReason: plane.rewritingReason,
     client: plane.client,
     caBundle: () => manager.caBundle(),
     onManagerRequest(listener) {

@@ -21,6 +21,8 @@ export interface PodAddress {
 export interface AddressBook {
   /** The address of a pod, the same at every call until it is released. Throws when 65536 are in use. */
   addressOf(identity: PodIdentity): PodAddress;
+  /** The identities that have an address, in the order in which they came. */
+  identities(): PodIdentity[];
   /** Forgets the pods for which `keep` returns false. */
   prune(keep: (identity: PodIdentity) => boolean): void;
   /** How many addresses are in use. */
@@ -90,6 +92,7 @@ export function createAddressBook(salt: string): AddressBook {
       hosts.set(key, { host, identity });
       return addressAt(host);
     },
+    identities: () => [...hosts.values()].map(({ identity }) => identity),
     prune(keep) {
       for (const [key, { host, identity }] of hosts) {
         if (keep(identity)) continue;

@@ -2,6 +2,7 @@
 import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { hasLabels } from "../../crds/label_selector.ts";
 import { type AddressBook, identityOf } from "./addresses.ts";
+import type { NamespaceNames } from "./hosts_file.ts";
 import type { NameTable } from "./name_replacement.ts";
 
 function isLive(pod: Pod): boolean {
@@ -53,4 +54,25 @@ export function nameTable(
     services: byService,
     podIPs: new Map(addresses.map(({ podIP, loopback }) => [podIP, loopback])),
   };
+}
+
+/** The names of all namespaces for hosts files, of pods that are expected too. */
+export function namesByNamespace(
+  services: readonly Service[],
+  book: AddressBook,
+  tableOf: (namespace: string) => NameTable,
+): NamespaceNames[] {
+  const byNamespace = Map.groupBy(book.identities(), ({ namespace }) => namespace);
+  const namespaces = new Set([
+    ...byNamespace.keys(),
+    ...services.map(({ metadata }) => metadata?.namespace ?? ""),
+  ]);
+  return [...namespaces].map((namespace) => ({
+    namespace,
+    pods: (byNamespace.get(namespace) ?? []).map((identity) => ({
+      ...identity,
+      loopback: book.addressOf(identity).loopback,
+    })),
+    services: tableOf(namespace).services,
+  }));
 }

@@ -19,6 +19,13 @@ const EXCEPTIONS = ["NO_PROXY", "no_proxy"] as const;
 /** Hosts of this machine and its pods, in the notations that programs understand. */
 const LOCAL = ["localhost", "127.0.0.1", "127.0.0.0/8", "::1", ".svc", ".cluster.local"] as const;
 
+/** The variables of these names that have a value. */
+function pick(from: Variables, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => from[name] ? [[name, from[name]] as const] : []),
+  );
+}
+
 /** The entries of a list of exceptions. */
 function entries(list: string | undefined): string[] {
   return (list ?? "").split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
@@ -31,18 +38,21 @@ function withExceptions(env: Variables, more: readonly string[]): Record<string,
   return { ...env, ...Object.fromEntries(EXCEPTIONS.map((name) => [name, list])) };
 }
 
+/** The proxies of an environment, with this machine among their exceptions; empty if it has none. */
+export function localProxies(own: Variables): Record<string, string> {
+  const proxies = pick(own, PROXIES.flatMap((name) => [name, name.toLowerCase()]));
+  if (Object.keys(proxies).length === 0) return {};
+  return withExceptions({ ...proxies, ...pick(own, EXCEPTIONS) }, LOCAL);
+}
+
 /**
  * The variables of the kubelet's environment that pods inherit: caches, the user's cache folder among
  * them (`XDG_CACHE_HOME`, else `~/.cache`), and proxies, with this machine among their exceptions.
  */
 export function inheritedEnvironment(own: Variables): Record<string, string> {
-  const pick = (names: readonly string[]): Record<string, string> =>
-    Object.fromEntries(names.flatMap((name) => own[name] ? [[name, own[name]] as const] : []));
-  const caches = pick(CACHES);
+  const caches = pick(own, CACHES);
   if (own.HOME?.startsWith("/")) caches.XDG_CACHE_HOME ??= `${own.HOME}/.cache`;
-  const proxies = pick(PROXIES.flatMap((name) => [name, name.toLowerCase()]));
-  if (Object.keys(proxies).length === 0) return caches;
-  return { ...caches, ...withExceptions({ ...proxies, ...pick(EXCEPTIONS) }, LOCAL) };
+  return { ...caches, ...localProxies(own) };
 }
 
 /** The environment with the namespace's Services and pods among the exceptions of its proxies, if it has any. */

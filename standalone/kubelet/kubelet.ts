@@ -11,11 +11,17 @@ import { createGpuPool } from "./gpus/gpu_pool.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import { type AddressBook, createAddressBook, identityKey, identityOf } from "./addresses.ts";
-import { nameTable } from "./cluster_names.ts";
-import { baseEnvironment, dataFolders, hostAddress, kubeletId } from "./machine.ts";
+import { namesByNamespace, nameTable } from "./cluster_names.ts";
+import { HostsFiles, machineFile } from "./hosts_file.ts";
+import { baseEnvironment, dataFolders, hostAddress, kubeletId, memoryFolder } from "./machine.ts";
 import { type LogOptions, readLog } from "./log_reader.ts";
 import { logKeyOf, LogProblem } from "./log_keys.ts";
 import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
+import {
+  type MountNamespaces,
+  type NoMountNamespaces,
+  openMountNamespaces,
+} from "./mount_namespace.ts";
 import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node_status.ts";
 import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
@@ -67,6 +73,11 @@ export interface KubeletOptions {
   readonly closeGraceMs?: number;
   /** Variables that every container has, over the kubelet's own choice; containers' own win. */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Whether mount paths and Service names are real inside containers, where this machine allows mount
+   * namespaces; otherwise they are rewritten in commands and variables. Default true.
+   */
+  readonly mountNamespaces?: boolean;
   /** Puts a command of the program into a folder of the containers' search path. */
   readonly provideCommand?: (folder: string) => void;
   /** A log file is put aside at this size, in bytes. Default 10 MiB. */
@@ -84,6 +95,8 @@ export interface PodRef {
 export interface Kubelet {
   /** The node as a scheduler needs it. */
   readonly node: NodeOffer;
+  /** The reason why mount paths and Service names are rewritten; undefined if they are real. */
+  readonly rewritingReason: string | undefined;
   /**
    * The log of a pod's container, of its present start or with `previous` of the one before.
    * Throws a {@link LogProblem} if there is none.
@@ -110,6 +123,7 @@ export function refuseOtherSystems(os: string): void {
 
 class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;
+  readonly rewritingReason: string | undefined;
   readonly #options: KubeletOptions;
   readonly #clock: Clock;
   readonly #pods: Informer<Pod>;
@@ -118,16 +132,24 @@ class RunningKubelet implements Kubelet {
   readonly #logs: LogStore;
   readonly #book: AddressBook;
   readonly #folders: ReturnType<typeof dataFolders>;
+  readonly #memoryFolder: string;
   readonly #services;
+  readonly #hosts: HostsFiles;
   readonly #workers: PodWorkers;
   readonly #stopped = new AbortController();
 
-  constructor(options: KubeletOptions, folders: ReturnType<typeof dataFolders>) {
+  constructor(
+    options: KubeletOptions,
+    folders: ReturnType<typeof dataFolders>,
+    mounting: MountNamespaces | NoMountNamespaces,
+  ) {
     const { client, nodeName, clock = systemClock } = options;
     this.#options = options;
     this.#clock = clock;
     this.#folders = folders;
-    const markPrefix = `${kubeletId(folders)}/`;
+    const id = kubeletId(folders);
+    const markPrefix = `${id}/`;
+    this.#memoryFolder = memoryFolder(id, folders);
     this.#processes = createProcesses({ clock, bookFolder: folders.book, markPrefix });
     this.#logs = createLogStore({
       folder: folders.logs,
@@ -156,12 +178,26 @@ class RunningKubelet implements Kubelet {
     const fieldSelector = `spec.nodeName=${nodeName}`;
     this.#pods = createInformer({ client, clock, kind: KINDS.pod, fieldSelector });
     this.#services = createInformer({ client, clock, kind: KINDS.service });
+    const namesFor = (namespace: string) =>
+      nameTable(
+        namespace,
+        this.#pods.list(namespace),
+        this.#services.list(namespace),
+        this.#book,
+      );
+    this.#hosts = new HostsFiles({
+      folder: folders.hosts,
+      names: () => namesByNamespace(this.#services.list(), this.#book, namesFor),
+      machineHosts: () => machineFile("/etc/hosts"),
+    });
+    this.rewritingReason = "reason" in mounting ? mounting.reason : undefined;
     const around: PodSurroundings = {
       client,
       clock,
       processes: this.#processes,
       logs: this.#logs,
       podsFolder: folders.pods,
+      memoryFolder: this.#memoryFolder,
       node: { hostIP, nodeName, allocatable: { cpu, memory } },
       baseEnv: { ...baseEnvironment(folders, options.provideCommand), ...options.environment },
       gpus: options.gpus && createGpuPool(options.gpus),
@@ -169,13 +205,12 @@ class RunningKubelet implements Kubelet {
       refreshMs: options.refreshMs ?? 10_000,
       markPrefix,
       signal: this.#stopped.signal,
-      namesFor: (namespace) =>
-        nameTable(
-          namespace,
-          this.#pods.list(namespace),
-          this.#services.list(namespace),
-          this.#book,
-        ),
+      namesFor,
+      realPaths: "reason" in mounting ? undefined : {
+        namespaces: mounting,
+        hostsFile: (namespace) => this.#hosts.fileFor(namespace),
+        kubeletFolder: folders.root,
+      },
       recordEvent: (pod, event) =>
         options.events?.record({
           apiVersion: "v1",
@@ -191,6 +226,9 @@ class RunningKubelet implements Kubelet {
 
   /** Kills leftover processes of an earlier kubelet. */
   async prepare(): Promise<void> {
+    const reason = this.rewritingReason;
+    if (reason === undefined) logger.info("Pods run in mount namespaces");
+    else logger.info("Mount paths and Service names of pods are rewritten", { reason });
     const count = await this.#processes.endLeftovers();
     if (count > 0) logger.warn("Killed leftover processes of an earlier kubelet", { count });
     await this.#keeper.register();
@@ -226,7 +264,9 @@ class RunningKubelet implements Kubelet {
       this.#pods.onChange(({ type, object }) => {
         if (type === "deleted") this.#workers.remove(object);
         else this.#workers.take(object, ended);
+        this.#hosts.changed();
       });
+      this.#services.onChange(() => this.#hosts.changed());
     }
     await Promise.all(loops);
     await this.close();
@@ -254,16 +294,31 @@ class RunningKubelet implements Kubelet {
       live.has(identityKey(identity)) ||
       (identity.subdomain !== "" && subdomains.has(`${identity.namespace}/${identity.subdomain}`))
     );
+    this.#hosts.changed();
   }
 
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#processes.close(this.#options.closeGraceMs ?? 2000);
     await this.#workers.settled();
+    await removeIfThere(this.#memoryFolder, { recursive: true });
     if (this.#options.dataDir === undefined) {
       await removeIfThere(this.#folders.root, { recursive: true });
     }
   }
+}
+
+/** The machine's mount namespaces, unless the options do without. */
+async function mountNamespacesOf(
+  { mountNamespaces = true }: KubeletOptions,
+  { root }: ReturnType<typeof dataFolders>,
+): Promise<MountNamespaces | NoMountNamespaces> {
+  if (!mountNamespaces) return { reason: "mount namespaces are turned off" };
+  return await openMountNamespaces({
+    folder: root,
+    user: { uid: Deno.uid() ?? 0, gid: Deno.gid() ?? 0 },
+    searchPath: Deno.env.get("PATH"),
+  });
 }
 
 /**
@@ -273,7 +328,8 @@ class RunningKubelet implements Kubelet {
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   refuseOtherSystems(Deno.build.os);
   const folders = dataFolders(options.dataDir);
-  const kubelet = new RunningKubelet(options, folders);
+  const mounting = await mountNamespacesOf(options, folders);
+  const kubelet = new RunningKubelet(options, folders, mounting);
   try {
     await kubelet.prepare();
   } catch (error) {

@@ -1,13 +1,15 @@
 /** Launch of a container: its environment, command and folders as a program to start. */
-import type { Container, Pod } from "../../crds/kubernetes.ts";
+import type { Container } from "../../crds/kubernetes.ts";
+import {
+  type ContainerPaths,
+  containerPaths,
+  type ContainerPathsContext,
+} from "./container_paths.ts";
 import { buildCommand, buildEnvironment, referencesOf } from "./environment.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
 import { exceptPods } from "./inherited_environment.ts";
-import { type MountedPath, mountedPaths, normalizePath, rewritePaths } from "./mount_paths.ts";
-import { type NameTable, replaceNames } from "./name_replacement.ts";
 import { StartProblem } from "./processes.ts";
 import type { ObjectSource } from "./volume_files.ts";
-import type { PodVolumes } from "./pod_volumes.ts";
 
 /** A program, ready to start. */
 export interface Launch {
@@ -16,25 +18,17 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** File in which the program may leave its last words. */
   readonly messageFile: string;
-  /** Rewrites another command, of a probe or a hook, as this one was rewritten. */
+  /** Adapts another command, of a probe or a hook, as this one was adapted. */
   readonly adapt: (command: readonly string[]) => string[];
 }
 
 /** Input of {@link prepareLaunch}. */
-export interface LaunchContext {
-  readonly pod: Pod;
-  readonly container: Container;
-  /** The pod's folder. */
-  readonly folder: string;
-  readonly volumes: PodVolumes;
+export interface LaunchContext extends ContainerPathsContext {
   readonly objects: ObjectSource;
   readonly facts: PodFacts;
-  readonly names: NameTable;
   /** Variables that every container has; its own go before them. Holds PATH. */
   readonly baseEnv: Readonly<Record<string, string>>;
 }
-
-const DEFAULT_MESSAGE_PATH = "/dev/termination-log";
 
 async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
@@ -56,53 +50,20 @@ async function readReferences(container: Container, objects: ObjectSource) {
   };
 }
 
-/** Makes the folders of subPaths in emptyDirs. */
-async function makeSubPaths({ pod, container, volumes }: LaunchContext): Promise<void> {
-  const empty = new Set(
-    (pod.spec?.volumes ?? []).filter(({ emptyDir }) => emptyDir).map(({ name }) => name),
-  );
-  for (const { name, subPath } of container.volumeMounts ?? []) {
-    if (!subPath || !empty.has(name)) continue;
-    await Deno.mkdir(`${volumes.folderOf(name)}/${subPath}`, { recursive: true, mode: 0o700 });
-  }
-}
-
-/** Folder of the container's own files, apart from its volumes. */
-async function ownPaths(context: LaunchContext): Promise<MountedPath[]> {
-  const { container, folder } = context;
-  const own = `${folder}/containers/${container.name}`;
-  await Deno.mkdir(own, { recursive: true, mode: 0o700 });
-  const messagePath = normalizePath(container.terminationMessagePath || DEFAULT_MESSAGE_PATH);
-  const paths = [{ mountPath: messagePath, hostPath: `${own}/termination-message` }];
-  await Deno.writeFile(`${own}/termination-message`, new Uint8Array(), { mode: 0o600 });
-  return paths;
-}
-
-/** The working folder: a mounted one, one of the machine, or an empty one of the container's own. */
-async function workingFolder(
-  { container, folder }: LaunchContext,
-  mounts: MountedPath[],
-): Promise<string> {
-  if (!container.workingDir) return folder;
-  const wanted = normalizePath(container.workingDir);
-  const rewritten = rewritePaths(wanted, mounts);
-  if (rewritten === wanted && await isThere(wanted)) return wanted;
-  const path = rewritten === wanted ? `${folder}/containers/${container.name}/work` : rewritten;
-  if (rewritten === wanted) mounts.push({ mountPath: wanted, hostPath: path });
-  await Deno.mkdir(path, { recursive: true, mode: 0o700 });
-  return path;
-}
-
 /** The program's file: as given if it has a slash, else the first on the search path. */
-async function findProgram(program: string, cwd: string, searchPath: string): Promise<string> {
+async function findProgram(
+  program: string,
+  { cwd, onMachine }: ContainerPaths,
+  searchPath: string,
+): Promise<string> {
   if (program.includes("/")) {
     const path = program.startsWith("/") ? program : `${cwd}/${program}`;
-    if (await isThere(path)) return path;
+    if (await isThere(onMachine(path))) return path;
     throw new StartProblem(`cannot start "${program}": there is no such file on this machine`);
   }
   for (const folder of searchPath.split(":").filter((part) => part.startsWith("/"))) {
     const path = `${folder}/${program}`;
-    const info = await Deno.stat(path).catch(() => undefined);
+    const info = await Deno.stat(onMachine(path)).catch(() => undefined);
     if (info?.isFile && ((info.mode ?? 0) & 0o111) !== 0) return path;
   }
   throw new StartProblem(
@@ -116,18 +77,13 @@ async function findProgram(program: string, cwd: string, searchPath: string): Pr
  * `StartProblem` if the program does not exist, and errors of the client.
  */
 export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
-  const { pod, container, folder, facts, names, baseEnv, volumes } = context;
+  const { pod, container, folder, facts, names, baseEnv } = context;
   const objects = await readReferences(container, context.objects);
   const raw = buildEnvironment({ pod, container, objects, facts });
   const words = buildCommand(container, { ...baseEnv, ...raw });
   if (words.length === 0) throw new ConfigProblem("no command specified");
-  await makeSubPaths(context);
-  const mounts = [
-    ...mountedPaths(container.volumeMounts ?? [], volumes.folderOf),
-    ...await ownPaths(context),
-  ];
-  const cwd = await workingFolder(context, mounts);
-  const rewrite = (text: string) => rewritePaths(replaceNames(text, names), mounts);
+  const paths = await containerPaths(context, [...words, ...Object.values(raw)]);
+  const { rewrite, wrap } = paths;
   const own = Object.entries(raw).map(([name, value]) => [name, rewrite(value)] as const);
   const env: Record<string, string> = {
     HOSTNAME: pod.spec?.hostname || (pod.metadata?.name ?? ""),
@@ -139,10 +95,10 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
   const searchPath = [env.PATH, baseEnv.PATH].filter(Boolean).join(":");
   const [program = "", ...args] = words.map(rewrite);
   return {
-    command: [await findProgram(program, cwd, searchPath), ...args],
-    cwd,
+    command: wrap([await findProgram(program, paths, searchPath), ...args]),
+    cwd: paths.startIn,
     env,
-    messageFile: `${folder}/containers/${container.name}/termination-message`,
-    adapt: (command) => command.map(rewrite),
+    messageFile: paths.messageFile,
+    adapt: (command) => wrap(command.map(rewrite)),
   };
 }

@@ -6,6 +6,8 @@ export interface DataFolders {
   readonly root: string;
   readonly pods: string;
   readonly logs: string;
+  /** Hosts files of the namespaces. */
+  readonly hosts: string;
   /** Book of the processes that run. */
   readonly book: string;
   /** Programs that come with the kubelet. */
@@ -22,6 +24,7 @@ export function dataFolders(dataDir: string | undefined): DataFolders {
     root,
     pods: `${root}/pods`,
     logs: `${root}/logs`,
+    hosts: `${root}/hosts`,
     book: `${root}/processes`,
     bin: `${root}/bin`,
     cache: `${root}/cache`,
@@ -44,6 +47,31 @@ export function kubeletId({ root }: DataFolders): string {
   const id = crypto.randomUUID();
   Deno.writeTextFileSync(path, id, { mode: 0o600 });
   return id;
+}
+
+function makeEmptyFolder(path: string): void {
+  try {
+    Deno.removeSync(path, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  Deno.mkdirSync(path, { mode: 0o700 });
+}
+
+/**
+ * An empty folder in memory for the kubelet of this id, or on the disk if the machine has no place in
+ * memory. What an earlier run left there is gone.
+ */
+export function memoryFolder(id: string, { root }: DataFolders): string {
+  const inMemory = `/dev/shm/milepost-${id}`;
+  try {
+    makeEmptyFolder(inMemory);
+    return inMemory;
+  } catch {
+    const onDisk = `${root}/memory`;
+    makeEmptyFolder(onDisk);
+    return onDisk;
+  }
 }
 
 /** The first address of the machine that is neither loopback nor link-local; else 127.0.0.1. */

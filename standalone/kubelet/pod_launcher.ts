@@ -34,6 +34,7 @@ export class PodLauncher {
   readonly #around: PodSurroundings;
   readonly #facts: PodFacts;
   readonly #folder: string;
+  readonly #memoryFolder: string;
   readonly #specs: ReadonlyMap<string, Container>;
   readonly #objects: ObjectSource;
   readonly #tokens: TokenSource;
@@ -43,6 +44,7 @@ export class PodLauncher {
   constructor(pod: Pod, podIP: string, around: PodSurroundings) {
     this.#around = around;
     this.#folder = `${around.podsFolder}/${pod.metadata?.uid ?? ""}`;
+    this.#memoryFolder = `${around.memoryFolder}/${pod.metadata?.uid ?? ""}`;
     this.#facts = { ...around.node, podIP };
     this.#objects = objectSource(around, pod.metadata?.namespace ?? "");
     this.#tokens = createTokenSource({ ...around, pod });
@@ -50,6 +52,7 @@ export class PodLauncher {
       facts: this.#facts,
       objects: this.#objects,
       tokens: this.#tokens,
+      memoryFolder: `${this.#memoryFolder}/volumes`,
     });
     const specs = [...pod.spec?.initContainers ?? [], ...pod.spec?.containers ?? []];
     this.#specs = new Map(specs.map((spec) => [spec.name, spec]));
@@ -60,8 +63,9 @@ export class PodLauncher {
     this.#around.gpus?.release(pod);
   }
 
-  /** Removes the pod's folder. */
+  /** Removes the pod's folders. */
   async removeFolder(): Promise<void> {
+    await removeIfThere(this.#memoryFolder, { recursive: true });
     await removeIfThere(this.#folder, { recursive: true });
   }
 
@@ -108,11 +112,13 @@ export class PodLauncher {
         pod,
         container: spec,
         folder: this.#folder,
+        memoryFolder: this.#memoryFolder,
         volumes: this.#volumes,
         objects: this.#objects,
         facts: this.#facts,
         names: this.#around.namesFor(pod.metadata?.namespace ?? ""),
         baseEnv: this.#around.baseEnv,
+        realPaths: this.#around.realPaths,
       });
       const env = restrict?.(container.name, launch.env) ?? launch.env;
       if (!isEnding()) container.start({ ...launch, env });

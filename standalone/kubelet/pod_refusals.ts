@@ -40,7 +40,7 @@ const POD_FIELDS: Readonly<Partial<Record<keyof PodSpec, string>>> = {
   hostNetwork: "pods have a loopback address of their own",
   hostPID: NO_NAMESPACES,
   hostIPC: NO_NAMESPACES,
-  hostAliases: "the machine's own hosts file holds",
+  hostAliases: "names and addresses are the kubelet's own",
   dnsConfig: "the machine's own resolver holds",
   ephemeralContainers: "ephemeral containers cannot be started",
   runtimeClassName: "there is no container runtime",
@@ -99,7 +99,7 @@ function mountRefusals(container: Container, volumes: ReadonlySet<string>, path:
       add("subPath", "must be relative and without ..");
     }
     if (mount.mountPropagation && mount.mountPropagation !== "None") {
-      add("mountPropagation", "nothing is really mounted");
+      add("mountPropagation", "mounts are private");
     }
   }
   return found;

@@ -4,6 +4,7 @@ import type { Backoff } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { GpuPool } from "./gpus/gpu_pool.ts";
+import type { RealPaths } from "./container_paths.ts";
 import type { PodFacts } from "./field_refs.ts";
 import type { LogStore } from "./logs.ts";
 import type { NameTable } from "./name_replacement.ts";
@@ -17,8 +18,12 @@ export interface PodSurroundings {
   readonly logs: LogStore;
   /** Folder of the pods' folders. */
   readonly podsFolder: string;
+  /** Folder of the pods' folders in memory. */
+  readonly memoryFolder: string;
   readonly node: Pick<PodFacts, "hostIP" | "nodeName" | "allocatable">;
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** Mount namespaces of containers; undefined if paths and names are rewritten. */
+  readonly realPaths: RealPaths | undefined;
   /** GPUs of the node; undefined if pods see what the machine has. */
   readonly gpus: GpuPool | undefined;
   readonly backOff: Backoff;

@@ -1,5 +1,5 @@
 /** Volumes of one pod: folders on this machine, updated from their sources in the API server. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod, Volume } from "../../crds/kubernetes.ts";
 import { replaceFolder, sameFiles } from "./atomic_folder.ts";
 import { type VolumeContext, type VolumeFiles, volumeFiles } from "./volume_files.ts";
 
@@ -17,11 +17,25 @@ export interface PodVolumes {
 /** The volumes of a pod below `folder`, one folder each. */
 export function createVolumes(
   folder: string,
-  context: Omit<VolumeContext, "pod">,
+  context: Omit<VolumeContext, "pod"> & {
+    /** Folder in memory for volumes that want it. */
+    readonly memoryFolder: string;
+  },
 ): PodVolumes {
   const written = new Map<string, VolumeFiles>();
   let version = 0;
   const folderOf = (name: string) => `${folder}/${name}`;
+
+  /** Makes the folder of an emptyDir, which may be a link into memory. */
+  async function makeEmptyDir({ name, emptyDir }: Volume): Promise<void> {
+    if (emptyDir?.medium !== "Memory") {
+      return await Deno.mkdir(folderOf(name), { recursive: true, mode: 0o700 });
+    }
+    const place = `${context.memoryFolder}/${name}`;
+    await Deno.mkdir(place, { recursive: true, mode: 0o700 });
+    const link = await Deno.lstat(folderOf(name)).catch(() => undefined);
+    if (!link) await Deno.symlink(place, folderOf(name));
+  }
 
   return {
     folderOf,
@@ -29,7 +43,7 @@ export function createVolumes(
       for (const volume of pod.spec?.volumes ?? []) {
         const files = await volumeFiles(volume, { ...context, pod });
         if (files === undefined) {
-          await Deno.mkdir(folderOf(volume.name), { recursive: true, mode: 0o700 });
+          await makeEmptyDir(volume);
         } else if (!sameFiles(written.get(volume.name), files)) {
           await replaceFolder(folderOf(volume.name), files, String(++version));
           written.set(volume.name, files);

@@ -26,7 +26,9 @@ export function unenforcedFields(pod: Pod): string[] {
   }
   for (const volume of volumes) {
     const { sizeLimit, medium } = volume.emptyDir ?? {};
-    if (sizeLimit || medium) found.add(`spec.volumes[${volume.name}].emptyDir`);
+    if (sizeLimit || (medium && medium !== "Memory")) {
+      found.add(`spec.volumes[${volume.name}].emptyDir`);
+    }
   }
   return [...found];
 }

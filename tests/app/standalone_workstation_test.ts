@@ -87,3 +87,21 @@ Deno.test("standalone gives TrainJobs the GPUs that nvidia-smi shows, and lets t
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("standalone starts behind a proxy, and says whether mount paths are real", async () => {
+  const env = {
+    HTTPS_PROXY: "http://127.0.0.1:9",
+    HTTP_PROXY: "http://127.0.0.1:9",
+    NO_PROXY: "x",
+  };
+  for (const flags of [[], ["--mount-namespaces=false"]]) {
+    const standalone = await startStandaloneProcess(flags, env);
+    try {
+      const { mountNamespaces, rewritingReason } = standalone.ready;
+      assert.equal(mountNamespaces, rewritingReason === undefined);
+      if (flags.length > 0) assert.equal(rewritingReason, "mount namespaces are turned off");
+    } finally {
+      assert.equal(await standalone.stop(), 0);
+    }
+  }
+});

@@ -17,6 +17,8 @@ const readySchema = z.object({
   server: z.string(),
   status: z.string(),
   kubeconfig: z.string(),
+  mountNamespaces: z.boolean(),
+  rewritingReason: z.string().optional(),
 });
 /** The line of `standalone --json`. */
 export type ReadyLine = z.infer<typeof readySchema>;

@@ -145,6 +145,7 @@ Deno.test("`createVolumes()` writes keys, items, labels and tokens, and swaps th
     const clock = new FakeClock(START);
     const signal = new AbortController().signal;
     const volumes = createVolumes(folder, {
+      memoryFolder: `${folder}-memory`,
       facts: {
         podIP: "",
         hostIP: "",

@@ -41,7 +41,7 @@ export interface Rig {
   stop(): Promise<void>;
 }
 
-/** Runs `test` with a kubelet, and a scheduler where `schedule` is set. */
+/** Runs `test` with a kubelet that rewrites paths and names, and a scheduler where `schedule` is set. */
 export async function withKubelet(
   test: (rig: Rig) => Promise<void>,
   options: Partial<KubeletOptions> & { server?: MemoryServer; schedule?: boolean } = {},
@@ -53,6 +53,7 @@ export async function withKubelet(
     client,
     nodeName: NODE,
     hostIP: "192.0.2.1",
+    mountNamespaces: false,
     backOff: { firstMs: 20, longestMs: 100 },
     refreshMs: 100,
     closeGraceMs: 500,

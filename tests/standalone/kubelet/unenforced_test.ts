@@ -33,6 +33,13 @@ const cases: Record<string, { spec: object; want: string[] }> = {
     },
     want: [],
   },
+  "not the memory of an emptyDir": {
+    spec: {
+      volumes: [{ name: "v", emptyDir: { medium: "Memory" } }],
+      containers: [{ name: "c" }],
+    },
+    want: [],
+  },
   "a bound of an emptyDir": {
     spec: { volumes: [{ name: "v", emptyDir: { sizeLimit: "1Gi" } }], containers: [{ name: "c" }] },
     want: ["spec.volumes[v].emptyDir"],
