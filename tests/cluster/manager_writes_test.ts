@@ -128,9 +128,14 @@ Deno.test("the manager's account can write no ConfigMap and no webhook configura
       await plane.client.create(KINDS.configMap, configMap(name));
     }
     await t.step("every CEL expression compiles", async () => {
-      const path = "jsonpath={.status.typeChecking.expressionWarnings}";
+      const path =
+        "jsonpath={.status.observedGeneration}:{.status.typeChecking.expressionWarnings}";
       const get = ["get", "validatingadmissionpolicy", MANAGER.writesPolicy, "-o", path];
-      assert.equal((await tryKubectl(plane, get)).stdout, "");
+      const checked = await until("the expressions are checked", async () => {
+        const { stdout } = await tryKubectl(plane, get);
+        return stdout.startsWith("1:") && stdout;
+      });
+      assert.equal(checked, "1:");
     });
     await until(
       "the policy is enforced",
