@@ -3,6 +3,7 @@
  * numbers depend on the machine, so compare the ratios, and whether the goals are met.
  */
 import { attack } from "./attack/attack.ts";
+import { hostileTenant } from "./attack/hostile_tenant.ts";
 import { demo } from "./demo.ts";
 import { fuzz } from "./fuzz/fuzz.ts";
 import { idle } from "./idle.ts";
@@ -26,6 +27,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   suite,
   reconcile,
   attack,
+  tenant: hostileTenant,
   status,
   fuzz,
   soak,

@@ -21,6 +21,8 @@ export interface Kind<T> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
+  /** Whether reads request no more than the metadata. Default false. */
+  readonly metadataOnly?: boolean;
   /** Reads an object from the API server. Throws if it is not one of this kind. */
   readonly parse: (value: unknown) => T;
 }

@@ -22,22 +22,37 @@ function entriesOf(names: readonly string[]) {
   ).optional();
 }
 
+/** Longest text of an owner reference that is kept; those of real owners are shorter. */
+const MAX_REFERENCE_TEXT = 512;
+const referenceText = z.string().max(MAX_REFERENCE_TEXT);
+
 const ownerReference = z.object({
-  apiVersion: z.string(),
-  kind: z.string(),
-  name: z.string(),
-  uid: z.string(),
+  apiVersion: referenceText,
+  kind: referenceText,
+  name: referenceText,
+  uid: referenceText,
   controller: z.boolean().optional(),
 });
 
-/** Metadata that identify the object, its owners, and its deletion. */
+/** The reference to a controller; of anything else nothing. */
+function controllerIn(value: unknown): z.infer<typeof ownerReference>[] {
+  const { data } = ownerReference.safeParse(value);
+  return data?.controller === true ? [data] : [];
+}
+
+/** Of the owners the controller: whoever writes an object may give it any number of owners, of any length. */
+const ownerReferences = z.array(z.unknown())
+  .transform((all) => all.flatMap(controllerIn))
+  .optional();
+
+/** Metadata that identify the object, its controller, and its deletion. */
 const identity = {
   name: z.string().optional(),
   namespace: z.string().optional(),
   uid: z.string().optional(),
   resourceVersion: z.string().optional(),
   deletionTimestamp: z.string().optional(),
-  ownerReferences: z.array(ownerReference).optional(),
+  ownerReferences,
 };
 
 const watchedIdentity = z.object({ metadata: z.object(identity) });
@@ -96,19 +111,19 @@ const watchedJob = z.object({
   }).optional(),
 });
 
-const watchedConfigMap = z.object({
+const childConfigMap = z.object({
   metadata: z.object(identity),
   data: entriesOf([RUNTIME_SNAPSHOT_KEY, CA_KEY]),
 });
 
-/** Services and service accounts: that they are there, and whose they are. */
+/** Services, service accounts and ConfigMaps: that they are there, and whose they are. */
 export type WatchedIdentity = Partial<z.infer<typeof watchedIdentity>>;
 /** A pod: its owners and its phase, and how it failed if it did. */
 export type WatchedPod = Partial<z.infer<typeof watchedPod>> & { failure?: PodFailure };
 /** A Job: its place in its JobSet, how far it is, and what a resumption adds to. */
 export type WatchedJob = Partial<z.infer<typeof watchedJob>>;
-/** A ConfigMap: whose it is, and the two entries that are ours. */
-export type WatchedConfigMap = Partial<z.infer<typeof watchedConfigMap>>;
+/** A child ConfigMap: whose it is, and, unless only that was read, the entries that are ours. */
+export type ChildConfigMap = Partial<z.infer<typeof childConfigMap>>;
 
 function watched<T>(kind: Kind<unknown>, schema: z.ZodType<T>): Kind<Partial<T>> {
   return { ...kind, parse: (value) => schema.parse(value) };
@@ -116,7 +131,7 @@ function watched<T>(kind: Kind<unknown>, schema: z.ZodType<T>): Kind<Partial<T>>
 
 /** The kind with no more of its objects than which they are and whose, such as of Secrets. */
 export function identityOf(kind: Kind<unknown>): Kind<WatchedIdentity> {
-  return watched(kind, watchedIdentity);
+  return { ...watched(kind, watchedIdentity), metadataOnly: true };
 }
 
 /**
@@ -199,18 +214,18 @@ export const WATCHED = {
   trial: { ...KINDS.trial, parse: parseTrial },
   pod: { ...KINDS.pod, parse: parsePod },
   job: watched(KINDS.job, watchedJob),
-  service: watched(KINDS.service, watchedIdentity),
-  serviceAccount: watched(KINDS.serviceAccount, watchedIdentity),
-  configMap: watched(KINDS.configMap, watchedConfigMap),
+  service: identityOf(KINDS.service),
+  serviceAccount: identityOf(KINDS.serviceAccount),
+  configMap: identityOf(KINDS.configMap),
 } as const;
+
+/** Child ConfigMaps with their entries, which are read by name: no cache holds what any tenant may write. */
+export const CHILD_CONFIG_MAP = watched(KINDS.configMap, childConfigMap);
 
 const CHILD_SUFFIXES = Object.values(childNames).map((nameOf) => nameOf(""));
 
-/**
- * Whether a ConfigMap may be the child of a TrainJob, by its name: upstream's have no label to tell
- * them by.
- */
-export function mayBeChild({ metadata }: Pick<ConfigMap | WatchedConfigMap, "metadata">): boolean {
+/** Whether a ConfigMap may be one of the two children of every TrainJob, by its name. */
+export function mayBeChild({ metadata }: Pick<ConfigMap | ChildConfigMap, "metadata">): boolean {
   const name = metadata?.name ?? "";
   return CHILD_SUFFIXES.some((suffix) => name.endsWith(suffix));
 }

@@ -1,4 +1,4 @@
-/** Least-recently-used cache with a bound on its entries. */
+/** Least-recently-used caches with a bound on their entries, or on what the entries hold. */
 import { LRUCache } from "lru-cache";
 
 /** How long entries are kept. Without it they stay until others need their place. */
@@ -30,4 +30,12 @@ export function createBoundedCache<V extends NonNullable<unknown>>(
     ...(perf && { perf }),
     ttlResolution: 0,
   });
+}
+
+/** Creates a cache of entries that have at most `maxSize` together; one that is larger alone is not kept. */
+export function createSizedCache<V extends NonNullable<unknown>>(
+  maxSize: number,
+  sizeOf: (value: V) => number,
+): LRUCache<string, V> {
+  return new LRUCache<string, V>({ maxSize, sizeCalculation: sizeOf });
 }

@@ -28,6 +28,8 @@ export interface ListOptions {
   limit?: number;
   /** The token of the page before. */
   continue?: string;
+  /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 256 MiB. */
+  maxBytes?: number;
   resourceVersion?: string;
 }
 
@@ -48,7 +50,7 @@ export interface ListResult<T> {
 }
 
 /** Options of {@link KubeClient.watch}. */
-export interface WatchOptions extends Omit<ListOptions, "limit" | "continue"> {
+export interface WatchOptions extends Omit<ListOptions, "limit" | "continue" | "maxBytes"> {
   signal: AbortSignal;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds?: number;

@@ -38,6 +38,14 @@ export class TransportError extends Error {
   }
 }
 
+/** A response is longer than the caller reads. */
+export class TooLargeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "TooLargeError";
+  }
+}
+
 /** The user's configuration cannot work. The message is one line that says what to change. */
 export class ConfigurationError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {

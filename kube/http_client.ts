@@ -118,10 +118,11 @@ export function createClient(options: ClientOptions): ClosableClient {
   return {
     get: (kind, key, options = {}) => callFor(kind, getRequest(kind, key), options),
     async list(kind, options: ListOptions & CallOptions = {}) {
-      const { namespace, signal, deadlineMs, honorRetryAfter, ...query } = options;
+      const { namespace, signal, deadlineMs, honorRetryAfter, maxBytes, ...query } = options;
       const request = listRequest(kind, namespace, { ...query });
       const bounds = { signal, deadlineMs, honorRetryAfter };
-      return decodeList(kind, await call(request, bounds, (answer) => jsonOf(answer, request)));
+      const read = (answer: Response) => jsonOf(answer, request, maxBytes);
+      return decodeList(kind, await call(request, bounds, read));
     },
     create: (kind, object, options = {}) => callFor(kind, createRequest(kind, object), options),
     replace: (kind, object, options = {}) =>

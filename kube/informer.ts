@@ -12,6 +12,7 @@ import {
   type ObjectKey,
   type ResourceKind,
 } from "./resource.ts";
+import type { Semaphore } from "./semaphore.ts";
 
 export type { Change } from "./informer_cache.ts";
 
@@ -54,8 +55,12 @@ export interface InformerOptions<T> {
   random?: () => number;
   /** Called each time the watch has to begin again with a list, with the cause. */
   onRestart?: (cause: string) => void;
-  /** Objects per page of a list. Default 100. */
+  /** Called for each object that is skipped because it cannot be read; the log says which and why. */
+  onSkipped?: () => void;
+  /** Most objects of a page of a list. Default 100. */
   pageSize?: number;
+  /** Limits how many pages of lists are in memory at a time, of several informers. */
+  places?: Semaphore;
   /** After this long without an event the watch is opened again, in milliseconds. Default 180000. */
   idleMs?: number;
 }

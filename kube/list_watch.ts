@@ -2,10 +2,12 @@
 import { getLogger } from "@logtape/logtape";
 import { isObject } from "../crds/json.ts";
 import { createBoundedCache } from "./bounded_cache.ts";
-import type { KubeClient, ListProblem, ListResult, WatchEvent } from "./client.ts";
+import type { KubeClient, ListProblem, WatchEvent } from "./client.ts";
 import type { Clock } from "./clock.ts";
 import { isGone, isNotFound, messageOf } from "./errors.ts";
+import { listAll } from "./paged_list.ts";
 import type { KubeObject, ResourceKind } from "./resource.ts";
+import type { Semaphore } from "./semaphore.ts";
 import { createSharing } from "./sharing.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
 import type { WatchOutcome, WatchState } from "./watch_state.ts";
@@ -31,13 +33,16 @@ export interface ListWatchOptions<T> {
   readonly random: () => number;
   /** Called each time all objects are listed again, with the cause. */
   readonly onRestart?: (cause: string) => void;
-  /** Objects a page of a list. Default 100. */
+  /** Called for each object that is skipped because it cannot be read. */
+  readonly onSkipped?: () => void;
+  /** Most objects of a page of a list. Default 100. */
   readonly pageSize?: number;
+  /** Limits how many pages of lists are in memory at a time, of several informers. */
+  readonly places?: Semaphore;
   /** A watch on which nothing came for this long is begun anew, in milliseconds. Default 180000. */
   readonly idleMs?: number;
 }
 
-const PAGE_SIZE = 100;
 const IDLE_MS = 180_000;
 /** The server is asked to end a watch after a time between these, so that not all end at once. */
 const WATCH_SECONDS = { least: 300, most: 600 } as const;
@@ -101,7 +106,16 @@ class ListWatch<T extends KubeObject> {
 
   async #list(state: WatchState): Promise<WatchOutcome> {
     try {
-      const { items, problems, resourceVersion } = await this.#listAll();
+      const { client, pageSize, places } = this.options;
+      const [kind, selection, signal] = [this.#kind, this.#selection, this.signal];
+      const { items, problems, resourceVersion } = await listAll({
+        client,
+        kind,
+        selection,
+        signal,
+        pageSize,
+        places,
+      });
       for (const problem of problems) this.#note(problem);
       this.sink.replace(items, problems.map(({ key }) => key));
       this.#listed = true;
@@ -113,27 +127,6 @@ class ListWatch<T extends KubeObject> {
       this.#log(message, error, failuresOf(state));
       return { type: "list_failed", error };
     }
-  }
-
-  /** All pages. A continue token that is too old makes it one page. */
-  async #listAll(): Promise<ListResult<T>> {
-    const { client, pageSize: limit = PAGE_SIZE } = this.options;
-    const query = { ...this.#selection, signal: this.signal };
-    const all: ListResult<T> = { items: [], resourceVersion: "", problems: [] };
-    let token: string | undefined;
-    do {
-      try {
-        const page = await client.list(this.#kind, { ...query, limit, continue: token });
-        all.items.push(...page.items);
-        all.problems.push(...page.problems);
-        all.resourceVersion = page.resourceVersion;
-        token = page.continue;
-      } catch (error) {
-        if (token === undefined || !isGone(error)) throw error;
-        return await client.list(this.#kind, query);
-      }
-    } while (token !== undefined);
-    return all;
   }
 
   async #watch(from: string): Promise<WatchOutcome> {
@@ -184,7 +177,8 @@ class ListWatch<T extends KubeObject> {
     if (this.#problems.get(key) === problem) return;
     this.#problems.set(key, problem);
     const { kind } = this.#kind;
-    logger.warn("skipped an object that cannot be parsed", { kind, key, problem });
+    logger.warn("skipped an object that cannot be read", { kind, key, problem });
+    this.options.onSkipped?.();
   }
 
   #log(message: string, error: unknown, failures?: number): void {

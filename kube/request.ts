@@ -13,10 +13,10 @@ export type Patch =
   | { type: "strategic"; body: unknown }
   | { type: "json"; operations: JsonPatchOperation[] };
 
-/** Fields of a kind that a request path is made of. */
+/** Fields of a kind that a request is made of. */
 export type ResourcePath = Pick<
   ResourceKind<unknown>,
-  "group" | "version" | "kind" | "plural" | "namespaced"
+  "group" | "version" | "kind" | "plural" | "namespaced" | "metadataOnly"
 >;
 
 /** A request to the API server, with what metrics call it. */
@@ -74,6 +74,21 @@ function queryText(query: Query): string {
 
 const ACCEPT = { accept: "application/json" } as const;
 
+/** Media types of metadata alone; a server that does not know them sends whole objects. */
+const ACCEPT_METADATA = {
+  one: metadataAs("PartialObjectMetadata"),
+  list: metadataAs("PartialObjectMetadataList"),
+} as const;
+
+function metadataAs(form: string) {
+  return { accept: `application/json;as=${form};g=meta.k8s.io;v=v1,application/json` };
+}
+
+/** The headers of a request that reads objects one by one, or a list of them. */
+function readHeaders({ metadataOnly = false }: ResourcePath, form: "one" | "list") {
+  return metadataOnly ? ACCEPT_METADATA[form] : ACCEPT;
+}
+
 function withBody(
   base: Omit<KubeRequest, "headers" | "body">,
   body: unknown,
@@ -89,7 +104,8 @@ function named(kind: ResourcePath, subresource: string | undefined): string {
 /** Reads one object. */
 export function getRequest(kind: ResourcePath, key: ObjectKey): KubeRequest {
   const path = objectPath(kind, key);
-  return { verb: "get", resource: kind.plural, method: "GET", path, headers: ACCEPT };
+  const headers = readHeaders(kind, "one");
+  return { verb: "get", resource: kind.plural, method: "GET", path, headers };
 }
 
 /** Reads a page of a list. */
@@ -99,7 +115,8 @@ export function listRequest(
   query: Query,
 ): KubeRequest {
   const path = collectionPath(kind, namespace) + queryText(query);
-  return { verb: "list", resource: kind.plural, method: "GET", path, headers: ACCEPT };
+  const headers = readHeaders(kind, "list");
+  return { verb: "list", resource: kind.plural, method: "GET", path, headers };
 }
 
 /** Watches a list. */
@@ -113,7 +130,7 @@ export function watchRequest(
     watch: true,
     allowWatchBookmarks: true,
   });
-  return { ...request, verb: "watch" };
+  return { ...request, verb: "watch", headers: readHeaders(kind, "one") };
 }
 
 /** The object with the `apiVersion` and `kind` of its kind. */

@@ -1,4 +1,5 @@
 /** Kinds, keys and metadata of Kubernetes objects. */
+import { isObject } from "../crds/json.ts";
 
 /** A kind: the path of its objects, and how one is parsed. No kind is defined here. */
 export interface ResourceKind<T> {
@@ -7,6 +8,8 @@ export interface ResourceKind<T> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
+  /** Whether reads request no more than the metadata. Default false. */
+  readonly metadataOnly?: boolean;
   /** Parses an object from the API server. Throws if it is not one of this kind. */
   readonly parse: (value: unknown) => T;
 }
@@ -42,6 +45,18 @@ export interface KubeObject {
   apiVersion?: string;
   kind?: string;
   metadata?: KubeMeta;
+}
+
+/** The kind, of whose objects no more than the metadata is read. */
+export function withMetadataOnly(kind: ResourceKind<unknown>): ResourceKind<KubeObject> {
+  return {
+    ...kind,
+    metadataOnly: true,
+    parse(value) {
+      if (!isObject(value) || !isObject(value.metadata)) throw new Error("must have metadata");
+      return { metadata: value.metadata };
+    },
+  };
 }
 
 /** Key of an object of a known kind; `namespace` is absent for cluster scope. */

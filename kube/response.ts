@@ -2,11 +2,11 @@
 import { isObject } from "../crds/json.ts";
 import { z } from "zod";
 import type { ListProblem, ListResult } from "./client.ts";
-import { KubeError, messageOf, TransportError } from "./errors.ts";
+import { KubeError, messageOf, TooLargeError, TransportError } from "./errors.ts";
 import type { KubeRequest } from "./request.ts";
 import { formatKey, groupVersion, type ResourceKind } from "./resource.ts";
 
-/** Longest response that is read, in bytes. */
+/** Longest response that is read if the caller sets no other limit, in bytes. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
 /** Longest error response that is read, in bytes; the rest is cut. */
 const MAX_ERROR_BYTES = 1024 * 1024;
@@ -63,7 +63,9 @@ async function readBody(response: Response, limit: number, cut = false): Promise
   let size = 0;
   for await (const chunk of unbroken(response.body)) {
     size += chunk.length;
-    if (size > limit && !cut) throw new Error(`the response is longer than ${limit} bytes`);
+    if (size > limit && !cut) {
+      throw new TooLargeError(`the response is longer than ${limit} bytes`);
+    }
     if (size > limit) break;
     parts.push(decoder.decode(chunk, { stream: true }));
   }
@@ -111,9 +113,13 @@ export async function discard(response: Response): Promise<void> {
   await readBody(response, MAX_ERROR_BYTES, true);
 }
 
-/** The JSON of a response. Throws if it is not JSON. */
-export async function jsonOf(response: Response, request: KubeRequest): Promise<unknown> {
-  const text = await readBody(response, MAX_BODY_BYTES);
+/** The JSON of a response. Throws if it is not JSON, or longer than `maxBytes`. */
+export async function jsonOf(
+  response: Response,
+  request: KubeRequest,
+  maxBytes = MAX_BODY_BYTES,
+): Promise<unknown> {
+  const text = await readBody(response, maxBytes);
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -4,7 +4,7 @@ import { systemClock } from "./clock.ts";
 import { isForbidden, isNotFound, messageOf } from "./errors.ts";
 import { createGate } from "./gate.ts";
 import { createInformer, type Informer, type InformerOptions } from "./informer.ts";
-import type { KubeObject } from "./resource.ts";
+import { type KubeObject, withMetadataOnly } from "./resource.ts";
 
 /** An {@link Informer} that counts as synced, and empty, while its kind is not served. */
 export interface RestingInformer<T> extends Informer<T> {
@@ -35,7 +35,7 @@ export function createRestingInformer<T extends KubeObject>(
 
   async function ask(signal: AbortSignal): Promise<"served" | "absent" | "unknown"> {
     try {
-      await client.list(kind, { limit: 1, signal, deadlineMs: ASK_MS });
+      await client.list(withMetadataOnly(kind), { limit: 1, signal, deadlineMs: ASK_MS });
       return "served";
     } catch (error) {
       if (!isNotFound(error) && !isForbidden(error)) {

@@ -72,7 +72,10 @@ export interface AdmissionOptions {
   /** The JobSet of a TrainJob. */
   readonly jobSet: (key: TrainJobKey) => JobSet | undefined;
   /** The runtime that the TrainJob started from, where its snapshot is its own. */
-  readonly snapshot: (key: TrainJobKey) => AnyTrainingRuntime | undefined;
+  readonly snapshot: (
+    key: TrainJobKey,
+    context: ReviewContext,
+  ) => Eventually<AnyTrainingRuntime | undefined>;
   /**
    * The Trial that a pod's label names; undefined if there is none. A cache should be backed by a
    * read. Rejects if it is unknown now: then the pod is not created, and its creator tries
@@ -164,7 +167,8 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
     const key = { namespace, name: job.metadata.name ?? "", uid: old.metadata.uid };
     const ref = runtimeRefOf(job);
     const jobSet = options.jobSet(key);
-    const runtime = options.snapshot(key) ?? await options.runtime(ref, namespace, context);
+    const runtime = await options.snapshot(key, context) ??
+      await options.runtime(ref, namespace, context);
     return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, trainJobRules));
   }
 

@@ -3,7 +3,7 @@ import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
 import { type AnyJob, type JobKind, podSelector } from "../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER } from "../../crds/names.ts";
+import { LABELS, MANAGER } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { mayBeChild, WATCHED, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -11,8 +11,9 @@ import type { Clock } from "../../kube/clock.ts";
 import { trialIndexes } from "../../katib/trials/cached_trial.ts";
 import { podIndexes } from "../../katib/trials/primary_runs.ts";
 import { createInformer, type Informer, type InformerOptions } from "../../kube/informer.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
+import { createSemaphore } from "../../kube/semaphore.ts";
 import type { ManagerPart } from "./rights.ts";
 
 /** Options of {@link createCaches}. */
@@ -26,6 +27,8 @@ export interface CacheOptions {
   readonly namespace: string;
   /** Called when the watch of a resource has to begin again. */
   readonly onRestart: (resource: string, cause: string) => void;
+  /** Called for each object of a resource that is skipped because it cannot be read. */
+  readonly onSkipped: (resource: string) => void;
 }
 
 /** The parts that read a cache; all others are read by the controller, which always runs. */
@@ -43,15 +46,28 @@ export interface JobKindCaches {
   readonly pods: Informer<WatchedPod>;
 }
 
+/**
+ * Pages of lists that are in memory at a time: tenants choose how large objects are, and each page takes
+ * several times its bytes while it is parsed.
+ */
+const PAGES_AT_A_TIME = 2;
+
 /** The informers, not yet running. */
 export function createCaches(options: CacheOptions) {
   const { kinds, client, clock } = options;
+  const places = createSemaphore(PAGES_AT_A_TIME);
+  const common = (kind: Pick<ResourceKind<unknown>, "plural">) => ({
+    client,
+    clock,
+    places,
+    onRestart: (cause: string) => options.onRestart(kind.plural, cause),
+    onSkipped: () => options.onSkipped(kind.plural),
+  });
   function cache<T extends KubeObject>(
     kind: InformerOptions<T>["kind"],
     more: Partial<InformerOptions<T>> = {},
   ): Informer<T> {
-    const onRestart = (cause: string) => options.onRestart(kind.plural, cause);
-    return createInformer<T>({ client, clock, kind, onRestart, ...more });
+    return createInformer<T>({ ...common(kind), kind, ...more });
   }
   const podsOf = (kind: JobKind) =>
     cache(WATCHED.pod, { labelSelector: podSelector(kind), indexes: podIndexes(kind) });
@@ -59,10 +75,8 @@ export function createCaches(options: CacheOptions) {
     trainJobs: cache(WATCHED.trainJob),
     // Most clusters have no Katib.
     trials: createRestingInformer({
-      client,
-      clock,
+      ...common(WATCHED.trial),
       kind: WATCHED.trial,
-      onRestart: (cause) => options.onRestart(WATCHED.trial.plural, cause),
       indexes: trialIndexes,
     }),
     trainingRuntimes: cache(KINDS.trainingRuntime),
@@ -74,7 +88,11 @@ export function createCaches(options: CacheOptions) {
       labelSelector: JOBSET_KEYS.jobSetName,
     }),
     services: cache(WATCHED.service),
-    configMaps: cache(WATCHED.configMap, { keep: mayBeChild }),
+    // Upstream's have no label; they are read by name.
+    configMaps: cache(WATCHED.configMap, {
+      labelSelector: LABELS.trainJobName,
+      keep: mayBeChild,
+    }),
     pods: podsOf(TRAINJOB),
     serviceAccounts: cache(WATCHED.serviceAccount),
     secrets: cache(KINDS.secret, {

@@ -53,6 +53,7 @@ function cachesOf({ kinds, client, clock, configuration, metrics }: ManagerConte
       metrics.watchRestarts.inc({ resource });
       log.debug("restarting a watch", { resource, cause });
     },
+    onSkipped: (resource) => metrics.skippedObjects.inc({ resource }),
   });
 }
 

@@ -11,6 +11,7 @@ export interface Metrics {
   readonly reconcileSeconds: Histogram<"controller">;
   readonly queueDepth: Gauge<"controller">;
   readonly watchRestarts: Counter<"resource">;
+  readonly skippedObjects: Counter<"resource">;
   readonly apiRequests: Counter<"verb" | "resource" | "code">;
   readonly apiRequestSeconds: Histogram<"verb">;
   readonly pushes: Counter<"result">;
@@ -57,6 +58,9 @@ export function createMetrics(): Metrics {
     reconcileSeconds: histogram("reconcile_seconds", "Time of a reconciliation.", ["controller"]),
     queueDepth: gauge("queue_depth", "Keys that wait for a worker.", ["controller"]),
     watchRestarts: counter("watch_restarts_total", "Watches restarted after an error.", [
+      "resource",
+    ]),
+    skippedObjects: counter("skipped_objects_total", "Objects that are too large or unreadable.", [
       "resource",
     ]),
     apiRequests: counter("api_requests_total", "Requests to the API server.", [

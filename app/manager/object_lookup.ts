@@ -6,8 +6,8 @@ import type { Informer } from "../../kube/informer.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 
-/** Time for one read on a miss of a cache, in milliseconds. */
-const READ_DEADLINE_MS = 2_000;
+/** Bounds of one read on a miss of a cache. */
+export const READ_BOUNDS = { deadlineMs: 2_000, honorRetryAfter: false } as const;
 
 /** Dependencies and bounds of the lookups. */
 export interface ObjectLookupParts<T> extends Omit<LookupOptions<T>, "cached" | "read"> {
@@ -24,9 +24,6 @@ export function createObjectLookup<T extends KubeObject>(
   return createLookup<T>({
     ...options,
     cached: (key) => cache.get(key),
-    read: (key) => {
-      const bounds = { deadlineMs: READ_DEADLINE_MS, honorRetryAfter: false };
-      return getOrUndefined(client, kind, key, bounds);
-    },
+    read: (key) => getOrUndefined(client, kind, key, READ_BOUNDS),
   });
 }

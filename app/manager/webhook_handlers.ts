@@ -4,6 +4,7 @@ import {
   runtimeProblems,
   trainJobProblems,
 } from "../../controller/runtime/validation.ts";
+import { createChildConfigMaps } from "../../controller/trainjob/child_config_maps.ts";
 import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -18,7 +19,7 @@ import type { ReviewContext } from "../../webhook/admission_review.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
-import { createObjectLookup } from "./object_lookup.ts";
+import { createObjectLookup, READ_BOUNDS } from "./object_lookup.ts";
 import type { Executor } from "../../controller/runtime/draft.ts";
 
 /** Time for which an object that does not exist is not looked for again, in milliseconds. */
@@ -51,8 +52,10 @@ function trialOfPod(trial: Trial | undefined): TrialOfPod | undefined {
  * runtime that was just created must not be missed.
  */
 function createLookups({ client, caches, clock, trials = NO_TRIALS }: AdmissionParts) {
-  const parts = { client, clock, budget: createReadBudget({ clock }), absentForMs: ABSENT_FOR_MS };
+  const budget = createReadBudget({ clock });
+  const parts = { client, clock, budget, absentForMs: ABSENT_FOR_MS };
   return {
+    configMaps: createChildConfigMaps({ client, cache: caches.configMaps, budget }),
     trainingRuntime: createObjectLookup(parts, KINDS.trainingRuntime, caches.trainingRuntimes),
     clusterTrainingRuntime: createObjectLookup(
       parts,
@@ -81,10 +84,17 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
         : clusterTrainingRuntime({ namespace: "", name });
     },
     jobSet: (key) => caches.jobSets.get({ namespace: key.namespace, name: key.name }),
-    snapshot: ({ namespace, name }) => {
+    snapshot: async ({ namespace, name }, context) => {
       const trainJob = caches.trainJobs.get({ namespace, name });
-      const stored = caches.configMaps.get({ namespace, name: childNames.runtimeSnapshot(name) });
-      if (trainJob === undefined || stored === undefined) return undefined;
+      if (trainJob === undefined) return undefined;
+      const { configMaps } = lookupsFor(context);
+      const stored = await configMaps.read(trainJob, childNames.runtimeSnapshot(name), {
+        ...READ_BOUNDS,
+        signal: context.signal,
+        data: true,
+        unlabelled: caches.jobSets.get({ namespace, name }) !== undefined,
+      });
+      if (stored === undefined) return undefined;
       const read = readSnapshot(trainJob, stored);
       return "runtime" in read ? read.runtime : undefined;
     },

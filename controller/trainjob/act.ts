@@ -54,25 +54,31 @@ async function deleteChild(
   }
 }
 
-/** Writes one child. Throws a conflict if it exists already; the caller then reads it again. */
-export async function writeChild(writer: Writer, plan: ChildPlan): Promise<void> {
+/**
+ * Writes one child. Returns the object after a creation or a change, but of a secret one. Throws a conflict
+ * if it exists already; the caller then reads it again.
+ */
+export async function writeChild(
+  writer: Writer,
+  plan: ChildPlan,
+): Promise<KubeObject | undefined> {
   const { client, key: { namespace }, signal } = writer;
   const { kind, name, write } = plan;
   switch (write.kind) {
     case "none":
-      return;
+      return undefined;
     case "create":
-      await client.create(kind, write.object, { signal });
-      return;
+      return await client.create(kind, write.object, { signal });
     case "create-once":
-      return createOnce(writer, plan, write.make);
+      await createOnce(writer, plan, write.make);
+      return undefined;
     case "patch": {
       const patch = { type: "merge", body: write.body } as const;
-      await client.patch(kind, { namespace, name }, patch, { signal });
-      return;
+      return await client.patch(kind, { namespace, name }, patch, { signal });
     }
     case "delete":
-      return deleteChild(writer, plan, write);
+      await deleteChild(writer, plan, write);
+      return undefined;
   }
 }
 

@@ -96,9 +96,12 @@ export function planChild(child: Child, { trainJob, live, runs }: ChildState): C
     live.metadata?.deletionTimestamp !== undefined;
   if (isLeftAlone || covers(live, child.content, true)) return { kind, name, write: NONE };
   const { uid, resourceVersion } = live.metadata ?? {};
+  // The label too: what upstream's controller created has none, and is not watched without it.
+  const labels = { [LABELS.trainJobName]: trainJob.metadata.name ?? "" };
+  const metadata = child.content.metadata ?? {};
   const body = {
     ...child.content,
-    metadata: { ...child.content.metadata, uid, resourceVersion },
+    metadata: { ...metadata, labels: { ...labels, ...metadata.labels }, uid, resourceVersion },
   };
   return { kind, name, write: { kind: "patch", body } };
 }

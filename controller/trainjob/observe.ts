@@ -8,7 +8,7 @@ import type {
   TrainingRuntime,
 } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
-import { identityOf, WATCHED, type WatchedConfigMap, type WatchedPod } from "../../crds/watched.ts";
+import { identityOf, WATCHED, type WatchedIdentity, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Informer } from "../../kube/informer.ts";
 import {
@@ -20,7 +20,9 @@ import {
 import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Child } from "../runtime/child.ts";
 import type { Executor } from "../runtime/draft.ts";
-import type { Policies } from "../runtime/policy.ts";
+import { POLICIES } from "../runtime/policies/table.ts";
+import { hasChildren, type Policies } from "../runtime/policy.ts";
+import type { ChildConfigMaps } from "./child_config_maps.ts";
 import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
 import { isFinished, isOurs, type Observed, owns } from "./observed.ts";
 import type { RunningPods } from "./running_pods.ts";
@@ -34,8 +36,8 @@ export interface TrainJobInformers {
   readonly trainingRuntimes: Informer<TrainingRuntime>;
   readonly clusterTrainingRuntimes: Informer<ClusterTrainingRuntime>;
   readonly jobSets: Informer<JobSet>;
-  /** It may hold only ConfigMaps with the name of a TrainJob's child. */
-  readonly configMaps: Informer<WatchedConfigMap>;
+  /** It may hold only ConfigMaps with the label `trainer.kubeflow.org/trainjob-name`. */
+  readonly configMaps: Informer<WatchedIdentity>;
   /** It may hold only pods with the label `trainer.kubeflow.org/trainjob-name`. */
   readonly pods: Informer<WatchedPod>;
 }
@@ -50,7 +52,8 @@ export function refKey(trainJob: TrainJob): ObjectKey {
 /** Sources of {@link observe}. */
 export interface Sources {
   readonly client: KubeClient;
-  readonly informers: Omit<TrainJobInformers, "pods">;
+  readonly informers: Omit<TrainJobInformers, "pods" | "configMaps">;
+  readonly configMaps: ChildConfigMaps;
   readonly runningPods: Pick<RunningPods, "jobsOf">;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;
@@ -130,6 +133,37 @@ function isSettled({ settling }: Sources, trainJob: TrainJob, jobSet: JobSet | u
 }
 
 /**
+ * Reads the ConfigMaps of the job, each with its data if a decision needs it: of the snapshot of a job that
+ * runs only its presence matters. A job that has ended, or that is not ours, needs neither.
+ */
+async function observeConfigMaps(
+  { configMaps, caBundle, policies = POLICIES }: Sources,
+  { trainJob, jobSet }: { trainJob: TrainJob; jobSet: JobSet | undefined },
+  { fresh, signal }: { fresh: boolean; signal: AbortSignal },
+): Promise<Pick<Observed, "snapshot" | "tlsConfig">> {
+  if (!isOurs(trainJob) || isFinished(trainJob.status)) {
+    return { snapshot: undefined, tlsConfig: undefined };
+  }
+  const { name = "" } = trainJob.metadata;
+  const own = jobSet !== undefined && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
+  const staysRunning = own !== undefined && own.spec?.suspend !== true &&
+    trainJob.spec.suspend !== true;
+  // A job without conditions is new: it has none, or its creation is refused because there is one.
+  const isNew = own === undefined && (trainJob.status?.conditions ?? []).length === 0;
+  const how = { fresh, signal, unlabelled: !isNew };
+  const snapshotData = !staysRunning || hasChildren(policies);
+  return {
+    snapshot: await configMaps.read(trainJob, childNames.runtimeSnapshot(name), {
+      ...how,
+      data: snapshotData,
+    }),
+    tlsConfig: caBundle() === undefined
+      ? undefined
+      : await configMaps.read(trainJob, childNames.tlsConfig(name), { ...how, data: true }),
+  };
+}
+
+/**
  * Returns the TrainJob with all that belongs to it; undefined if it does not exist. With `fresh`
  * everything but the pods is read from the API server: slower, but no older than the call.
  */
@@ -142,9 +176,6 @@ export async function observe(
   const read: Read = fresh ? live(client, signal) : cached;
   const trainJob = await read(informers.trainJobs, WATCHED.trainJob, key);
   if (!trainJob) return undefined;
-  const { namespace, name } = key;
-  const configMap = (child: string) =>
-    read(informers.configMaps, WATCHED.configMap, { namespace, name: child });
   const jobSet = await read(informers.jobSets, KINDS.jobSet, key) ??
     lostEnd(sources, formatKey(key), trainJob);
   const running = runningPods.jobsOf(formatKey(key), jobSet?.metadata.uid);
@@ -152,8 +183,7 @@ export async function observe(
     trainJob,
     jobSet,
     runtime: await readRuntime(read, informers, trainJob),
-    snapshot: await configMap(childNames.runtimeSnapshot(name)),
-    tlsConfig: await configMap(childNames.tlsConfig(name)),
+    ...await observeConfigMaps(sources, { trainJob, jobSet }, { fresh, signal }),
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     caBundle: caBundle(),
     executor: executor(),

@@ -10,7 +10,7 @@ import {
 } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { WatchedConfigMap } from "../../crds/watched.ts";
+import type { ChildConfigMap } from "../../crds/watched.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { controllerReference, isControlledBy } from "../../kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
@@ -21,8 +21,9 @@ export interface Observed {
   readonly trainJob: TrainJob;
   /** The live runtime that the TrainJob refers to. */
   readonly runtime: AnyTrainingRuntime | undefined;
-  readonly snapshot: WatchedConfigMap | undefined;
-  readonly tlsConfig: WatchedConfigMap | undefined;
+  /** Its data may be absent while the job runs. */
+  readonly snapshot: ChildConfigMap | undefined;
+  readonly tlsConfig: ChildConfigMap | undefined;
   /** The JobSet with the TrainJob's name, whoever owns it. */
   readonly jobSet: JobSet | undefined;
   /** Whether a pod of the trainer step runs or has run. */

@@ -33,7 +33,7 @@ const ATTEMPTS = 4;
 const CONTENDED_MS = 1000;
 /**
  * Delay after a problem, in milliseconds: not every cause of a problem is watched, such as a change of
- * the JobSet executor.
+ * the JobSet executor, or a ConfigMap of another owner that has no label of ours.
  */
 const PROBLEM_RETRY_MS = 300_000;
 
@@ -71,6 +71,16 @@ async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
     metadata.resourceVersion === trainJob.metadata.resourceVersion;
 }
 
+/** Writes one of the job's ConfigMaps, and remembers what it holds now. */
+async function writeConfigMap(
+  { configMaps }: ReconcilerOptions,
+  writer: Writer,
+  plan: ChildPlan,
+): Promise<void> {
+  const written = await writeChild(writer, plan);
+  if (written !== undefined) configMaps.wrote(written);
+}
+
 /** Writes the CA. Training never waits for it: an error is returned and thrown after the rest. */
 async function actOnTls(
   options: ReconcilerOptions,
@@ -84,7 +94,7 @@ async function actOnTls(
   };
   if (plan.problem !== undefined) warnOnce(plan.problem);
   try {
-    await writeChild(writer, plan);
+    await writeConfigMap(options, writer, plan);
     return undefined;
   } catch (error) {
     if (isStale(error)) throw error;
@@ -130,7 +140,7 @@ async function actOnResources(
   const { name } = writer.key;
   let late: unknown;
   try {
-    if (snapshot) await writeChild(writer, snapshot);
+    if (snapshot) await writeConfigMap(options, writer, snapshot);
     if (tls) late = await actOnTls(options, writer, trainJob, tls);
     for (const plan of children) await writeChild(writer, plan);
     await writeChild(writer, { kind: KINDS.jobSet, name, write: jobSet.plan });
@@ -167,7 +177,8 @@ async function pass(
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
   if (outcome.error !== undefined) throw outcome.error;
   const longWaitMs = await reportLongWait(options, observed, written);
-  const retryMs = outcome.problem ? PROBLEM_RETRY_MS : Infinity;
+  const problem = outcome.problem ?? decision.tls?.problem;
+  const retryMs = problem ? PROBLEM_RETRY_MS : Infinity;
   const soonest = Math.min(status.requeueAfterMs ?? Infinity, longWaitMs ?? Infinity, retryMs);
   return { requeueAfterMs: Number.isFinite(soonest) ? soonest : undefined };
 }

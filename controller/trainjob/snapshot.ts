@@ -6,7 +6,7 @@ import type { ConfigMap } from "../../crds/kubernetes.ts";
 import { childNames, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
-import type { WatchedConfigMap } from "../../crds/watched.ts";
+import type { ChildConfigMap } from "../../crds/watched.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { ownerText } from "./children.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
@@ -82,7 +82,7 @@ function decode(text: string, trainJob: TrainJob): ReadSnapshot {
 }
 
 /** Reads a TrainJob's snapshot. Never throws; problems have upstream's words. */
-export function readSnapshot(trainJob: TrainJob, configMap: WatchedConfigMap): ReadSnapshot {
+export function readSnapshot(trainJob: TrainJob, configMap: ChildConfigMap): ReadSnapshot {
   if (!owns(trainJob, configMap.metadata)) {
     const message = "a snapshot configmap exists but is owned by another object";
     return { problem: `${PREFIX} ${message}: it ${ownerText(trainJob, configMap)}` };

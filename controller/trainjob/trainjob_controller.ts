@@ -18,6 +18,7 @@ import { controllerOf } from "../../kube/owner_references.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../kube/sources.ts";
 import type { Executor } from "../runtime/draft.ts";
+import { createChildConfigMaps } from "./child_config_maps.ts";
 import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
 import { isFinished, owns } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
@@ -69,7 +70,10 @@ function parentKeys(object: KubeObject): string[] {
   return [...new Set([...owned, named])].map((parent) => formatKey({ namespace, name: parent }));
 }
 
-/** Reports whether the job depends on the live runtime: it has not begun, or has no snapshot. */
+/**
+ * Reports whether the job may depend on the live runtime: it has not begun, or no snapshot is watched, as of
+ * a job that upstream's controller began.
+ */
 function waitsForRuntime(
   { jobSets, configMaps }: TrainJobInformers,
   trainJob: TrainJob,
@@ -162,6 +166,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
   const reconciler = {
     client,
     informers,
+    configMaps: createChildConfigMaps({ client, cache: informers.configMaps }),
     runningPods,
     firstFailures,
     endedJobSets,

@@ -13,6 +13,8 @@ const LOOK: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   reconcileSeconds: "",
   queueDepth: "it grows: the API server is slow, or the leader has too little processor",
   watchRestarts: "it grows by more than one in some minutes: something cuts connections",
+  skippedObjects:
+    "it is not 0: the warning `skipped an object that cannot be read` names the object",
   apiRequests: "403: the role is not the shipped one; 429: the API server throttles the manager",
   apiRequestSeconds: "",
   pushes:

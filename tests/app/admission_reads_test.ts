@@ -43,6 +43,7 @@ function bench() {
     parts: new Set(MANAGER_PARTS),
     namespace: "me",
     onRestart() {},
+    onSkipped() {},
   });
   const handle = createAdmissionHttp(
     createAdmission({

@@ -21,15 +21,17 @@ const ITEMS: Readonly<Record<string, readonly unknown[]>> = {
   }],
 };
 
-/** Fills the caches of those parts, and passes them on with the parameters of each first list. */
+/** Fills the caches of those parts, and passes them on with the parameters and the form of each first list. */
 async function withCaches(
   parts: readonly ManagerPart[],
   check: (
     caches: ReturnType<typeof createCaches>,
     asked: ReadonlyMap<string, URLSearchParams>,
+    accepted: ReadonlyMap<string, string | null>,
   ) => void,
 ): Promise<void> {
   const asked = new Map<string, URLSearchParams>();
+  const accepted = new Map<string, string | null>();
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     const { pathname, searchParams } = new URL(request.url);
     const resource = pathname.split("/").at(-1) ?? "";
@@ -38,6 +40,7 @@ async function withCaches(
       return new Response(open);
     }
     asked.set(resource, searchParams);
+    accepted.set(resource, request.headers.get("accept"));
     return Response.json({ metadata: { resourceVersion: "1" }, items: ITEMS[resource] ?? [] });
   });
   const client = createClient({
@@ -50,12 +53,13 @@ async function withCaches(
     parts: new Set(parts),
     namespace: "me",
     onRestart() {},
+    onSkipped() {},
   });
   const stop = new AbortController();
   const running = runCaches(caches, stop.signal);
   try {
     await until("all are filled", () => unsynced(caches).length === 0);
-    check(caches, asked);
+    check(caches, asked, accepted);
   } finally {
     stop.abort();
     await running;
@@ -64,13 +68,19 @@ async function withCaches(
 }
 
 Deno.test("the manager's caches select the objects that it needs, and keep the fields that are read", () =>
-  withCaches(MANAGER_PARTS, (caches, asked) => {
+  withCaches(MANAGER_PARTS, (caches, asked, accepted) => {
     const labels = (resource: string) => asked.get(resource)?.get("labelSelector");
     assert.equal(labels("pods"), "trainer.kubeflow.org/trainjob-name");
     assert.equal(labels("jobs"), "jobset.sigs.k8s.io/jobset-name");
-    assert.equal(labels("configmaps"), null);
-    assert.equal(asked.get("pods")?.get("limit"), "100");
-    assert.deepEqual(caches.configMaps.list().map((it) => it.metadata?.name), ["j-tls-config"]);
+    assert.equal(labels("configmaps"), "trainer.kubeflow.org/trainjob-name");
+    assert.equal(asked.get("pods")?.get("limit"), "25");
+    assert.deepEqual(caches.configMaps.list(), [
+      { metadata: { namespace: "a", name: "j-tls-config", uid: "1" } },
+    ]);
+    for (const resource of ["configmaps", "services", "serviceaccounts"]) {
+      assert.match(accepted.get(resource) ?? "", /;as=PartialObjectMetadataList;/, resource);
+    }
+    assert.equal(accepted.get("pods"), "application/json");
     assert.deepEqual(caches.pods.list(), [
       { metadata: { namespace: "a", name: "p", uid: "3" }, status: { phase: "Running" } },
     ]);

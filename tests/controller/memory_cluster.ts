@@ -25,6 +25,8 @@ export interface Call {
   readonly key: string;
   readonly subresource?: string;
   readonly body?: unknown;
+  /** Whether no more than the metadata was requested. */
+  readonly metadataOnly?: boolean;
 }
 
 /** An object as the store has it. */
@@ -166,8 +168,9 @@ export class MemoryCluster {
   informer<T extends KubeObject>(
     kind: ResourceKind<T>,
     indexes: Record<string, (object: T) => string[]> = {},
+    label?: string,
   ): Informer<T> {
-    const { informer, view } = createView(kind, indexes);
+    const { informer, view } = createView(kind, { indexes, label });
     this.#views.push(view);
     for (const stored of this.#of(kind).values()) view.apply("added", stored);
     return informer;
@@ -177,9 +180,16 @@ export class MemoryCluster {
   client(): KubeClient {
     return {
       get: (kind, key, options) =>
-        this.#call({ verb: "get", kind: kind.kind, key: text(key) }, options, () => {
-          return kind.parse(structuredClone(this.#need(kind, key)));
-        }),
+        this.#call(
+          {
+            verb: "get",
+            kind: kind.kind,
+            key: text(key),
+            ...(kind.metadataOnly && { metadataOnly: true }),
+          },
+          options,
+          () => kind.parse(structuredClone(this.#need(kind, key))),
+        ),
       list: (kind, options) =>
         this.#call(
           { verb: "list", kind: kind.kind, key: options?.namespace ?? "" },

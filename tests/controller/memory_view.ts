@@ -1,4 +1,5 @@
 /** The caches of the cluster in memory: the interface of an informer, fed by hand. */
+import { z } from "zod";
 import type { Change, Informer } from "../../kube/informer.ts";
 import { keyOf, type KubeObject, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 
@@ -17,11 +18,24 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
+const labelled = z.looseObject({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.string()).optional() }),
+});
+
+/** Selection of a cache's objects. */
+export interface Selection<T> {
+  readonly indexes?: Record<string, (object: T) => string[]>;
+  /** Without this label an object is not in the cache. */
+  readonly label?: string;
+}
+
 /** A cache of one kind and the door through which it is fed. */
 export function createView<T extends KubeObject>(
   kind: ResourceKind<T>,
-  indexes: Record<string, (object: T) => string[]>,
+  { indexes = {}, label }: Selection<T>,
 ): { informer: Informer<T>; view: View } {
+  const selects = (value: unknown) =>
+    label === undefined || labelled.parse(value).metadata.labels?.[label] !== undefined;
   const objects = new Map<string, T>();
   const listeners = new Set<(change: Change<T>) => void>();
   const view: View = {
@@ -30,9 +44,12 @@ export function createView<T extends KubeObject>(
       const object = deepFreeze(kind.parse(structuredClone(value)));
       const key = keyOf(object);
       const old = objects.get(key);
-      if (type === "deleted") objects.delete(key);
-      else objects.set(key, object);
-      for (const listener of listeners) listener({ type, object, old });
+      const stays = type !== "deleted" && selects(value);
+      if (!stays && old === undefined) return;
+      if (stays) objects.set(key, object);
+      else objects.delete(key);
+      const change = stays ? (old === undefined ? "added" : type) : "deleted";
+      for (const listener of listeners) listener({ type: change, object, old });
     },
   };
   const informer: Informer<T> = {

@@ -6,6 +6,7 @@ import {
 } from "../../controller/jobset/jobset_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { LABELS } from "../../crds/names.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { FakeClock, until } from "../support/fake_clock.ts";
 import { runtime, trainJob } from "./builders.ts";
@@ -25,7 +26,7 @@ async function together(play: (cluster: MemoryCluster) => Promise<void>): Promis
     jobSets: cluster.informer(WATCHED.jobSet),
     jobs: cluster.informer(KINDS.job, jobSetJobIndexes),
     services: cluster.informer(KINDS.service),
-    configMaps: cluster.informer(KINDS.configMap),
+    configMaps: cluster.informer(WATCHED.configMap, {}, LABELS.trainJobName),
     pods: cluster.informer(KINDS.pod),
   };
   const events = {

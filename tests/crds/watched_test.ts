@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { LAST_APPLIED } from "../../crds/names.ts";
 import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
-import { mayBeChild, WATCHED } from "../../crds/watched.ts";
+import { CHILD_CONFIG_MAP, mayBeChild, WATCHED } from "../../crds/watched.ts";
 
 /** A JobSet with one job, as the API server has it. */
 function jobSet(spec: Record<string, unknown>) {
@@ -214,8 +214,49 @@ const CASES: Readonly<
       },
     },
   },
-  "a ConfigMap: the entries that are ours": {
+  "a ConfigMap: its identity": {
     parse: WATCHED.configMap.parse,
+    given: {
+      metadata: { name: "j-tls-config", uid: "u", resourceVersion: "1", labels: { a: "b" } },
+      data: { "ca.crt": "PEM" },
+    },
+    held: { metadata: { name: "j-tls-config", uid: "u", resourceVersion: "1" } },
+  },
+  "owner references: the controller": {
+    parse: WATCHED.configMap.parse,
+    given: {
+      metadata: {
+        name: "j",
+        ownerReferences: [
+          { apiVersion: "v1", kind: "A", name: "a", uid: "1" },
+          { apiVersion: "v1", kind: "B", name: "b", uid: "2", controller: true, more: "x" },
+          { apiVersion: "v1", kind: "C", name: "c", uid: "3", controller: false },
+        ],
+      },
+    },
+    held: {
+      metadata: {
+        name: "j",
+        ownerReferences: [
+          { apiVersion: "v1", kind: "B", name: "b", uid: "2", controller: true },
+        ],
+      },
+    },
+  },
+  "owner references: none that no owner has": {
+    parse: WATCHED.pod.parse,
+    given: {
+      metadata: {
+        name: "j",
+        ownerReferences: [
+          { apiVersion: "v1", kind: "A", name: "a".repeat(1000), uid: "1", controller: true },
+        ],
+      },
+    },
+    held: { metadata: { name: "j", ownerReferences: [] } },
+  },
+  "a child ConfigMap: the entries that are ours": {
+    parse: CHILD_CONFIG_MAP.parse,
     given: {
       metadata: { name: "j-tls-config", labels: { a: "b" } },
       data: { "ca.crt": "PEM", runtime: "yaml", other: "x" },

@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { createClient, type RequestReport } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
-import { isConflict, isNotFound, KubeError, TransportError } from "../../kube/errors.ts";
+import {
+  isConflict,
+  isNotFound,
+  KubeError,
+  TooLargeError,
+  TransportError,
+} from "../../kube/errors.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
 import { FakeApiServer, refusal, WIDGET, type Widget, widget } from "./fake_api_server.ts";
 
@@ -118,6 +124,34 @@ Deno.test("`createClient()` sends each call to its path", () =>
       ],
     );
   }));
+
+Deno.test("`createClient()` requests the metadata alone of a kind that says so", () => {
+  const accepted: (string | null)[] = [];
+  return withClient(({ headers }) => {
+    accepted.push(headers.get("accept"));
+    return Response.json({ ...widget("a"), items: [widget("a")] });
+  }, async ({ client }) => {
+    const kind = { ...WIDGET, metadataOnly: true, parse: (value: unknown) => value };
+    await client.get(kind, { namespace: "ns", name: "a" });
+    await client.list(kind);
+    await client.get(WIDGET, { namespace: "ns", name: "a" }).catch(() => undefined);
+    const as = (form: string) => `application/json;as=${form};g=meta.k8s.io;v=v1,application/json`;
+    assert.deepEqual(accepted, [
+      as("PartialObjectMetadata"),
+      as("PartialObjectMetadataList"),
+      "application/json",
+    ]);
+  });
+});
+
+Deno.test("`list()` reads no response that is longer than `maxBytes`", () =>
+  withClient(
+    () => Response.json({ items: [widget("a", "x".repeat(5000))] }),
+    async ({ client }) => {
+      await assert.rejects(client.list(WIDGET, { maxBytes: 4096 }), TooLargeError);
+      assert.equal((await client.list(WIDGET, { maxBytes: 8192 })).items.length, 1);
+    },
+  ));
 
 Deno.test("`list()` sends selectors and reports objects that it could not parse", () =>
   withClient(() =>

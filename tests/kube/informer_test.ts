@@ -117,7 +117,7 @@ Deno.test("`createInformer()` shares equal parts of objects", () =>
     return Promise.resolve();
   }));
 
-Deno.test("`createInformer()` lists in one page when the continue token is too old", async () => {
+Deno.test("`createInformer()` lists from the first page again when the continue token is too old", async () => {
   await using server = new FakeApiServer();
   for (const name of ["a", "b", "c"]) server.put(widget(name));
   const client = createClient({ connection: server.connection });
@@ -131,7 +131,9 @@ Deno.test("`createInformer()` lists in one page when the continue token is too o
   const running = informer.run(stop.signal);
   assert.equal(await informer.whenSynced(), true);
   assert.equal(informer.list().length, 3);
-  assert.deepEqual(server.lists().map((url) => url.searchParams.get("limit")), ["2", "2", null]);
+  const pages = server.lists().map(({ searchParams }) => searchParams);
+  assert.deepEqual(pages.map((it) => it.get("limit")), ["2", "2", "2", "2"]);
+  assert.deepEqual(pages.map((it) => it.has("continue")), [false, true, false, true]);
   stop.abort();
   await running;
   client.close();
@@ -244,8 +246,9 @@ Deno.test("`createInformer()` lists again when the garbage comes again", () =>
     assert.match(restarts[0] ?? "", /not an event: "garbage"/);
   }));
 
-Deno.test("`createInformer()` skips an object that it cannot parse and keeps its last good state", () =>
-  withInformer((server) => {
+Deno.test("`createInformer()` skips an object that it cannot parse and keeps its last good state", () => {
+  let skipped = 0;
+  return withInformer((server) => {
     server.put({ ...widget("bad"), spec: { broken: true } });
     server.put(widget("good"));
   }, async ({ server, informer, changes, restarts }) => {
@@ -270,7 +273,9 @@ Deno.test("`createInformer()` skips an object that it cannot parse and keeps its
         "deleted ns/good red",
       ],
     );
-  }));
+    assert.equal(skipped, 2);
+  }, { onSkipped: () => skipped++ });
+});
 
 Deno.test("`createInformer()` restarts a watch without data", () =>
   withInformer(nothing, async ({ server, restarts }) => {

@@ -1,5 +1,6 @@
 /** Tests of the reconciler under faults: killed, in conflict, with caches that lag. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { createChildConfigMaps } from "../../../controller/trainjob/child_config_maps.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Call } from "../memory_cluster.ts";
 import { runtime, trainJob } from "../builders.ts";
@@ -132,7 +133,7 @@ Deno.test("reconcileTrainJob() does not restart a job that its caches show as no
   const world = new World();
   world.cluster.put(KINDS.clusterTrainingRuntime, runtime());
   world.cluster.put(KINDS.trainJob, trainJob());
-  const { trainJobs, jobSets, configMaps } = world.options.informers;
+  const { trainJobs, jobSets } = world.options.informers;
   const unbegun = trainJobs.get(KEY);
   await world.settle();
   const conditions = [world.condition("Complete")];
@@ -144,8 +145,11 @@ Deno.test("reconcileTrainJob() does not restart a job that its caches show as no
       ...world.options.informers,
       trainJobs: { ...trainJobs, get: () => unbegun },
       jobSets: { ...jobSets, get: () => undefined },
-      configMaps: { ...configMaps, get: () => undefined },
     },
+    configMaps: createChildConfigMaps({
+      client: world.cluster.client(),
+      cache: { get: () => undefined },
+    }),
   });
   await world.reconcile();
   equal(world.jobSet, undefined);

@@ -5,6 +5,7 @@ import {
   type TrainJobControllerOptions,
 } from "../../../controller/trainjob/trainjob_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { LABELS } from "../../../crds/names.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { EventText } from "../../../kube/events.ts";
 import { FakeClock, settle, until } from "../../support/fake_clock.ts";
@@ -38,7 +39,7 @@ async function run(
       trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
       clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
       jobSets: cluster.informer(WATCHED.jobSet),
-      configMaps: cluster.informer(KINDS.configMap),
+      configMaps: cluster.informer(WATCHED.configMap, {}, LABELS.trainJobName),
       pods: cluster.informer(KINDS.pod),
     },
     events: { record: () => {}, flush: () => Promise.resolve(), run: () => Promise.resolve() },
@@ -285,7 +286,8 @@ Deno.test("createTrainJobController() reports a CA that the API server refuses o
 Deno.test("createTrainJobController() wakes when an object in the way of a child is gone", async () => {
   await run(async ({ cluster }) => {
     cluster.put(KINDS.clusterTrainingRuntime, runtime());
-    const metadata = { name: "tj-runtime-snapshot", namespace: "ml" };
+    const labels = { [LABELS.trainJobName]: "tj" };
+    const metadata = { name: "tj-runtime-snapshot", namespace: "ml", labels };
     cluster.put(KINDS.configMap, { metadata, data: { runtime: "x" } });
     cluster.put(KINDS.trainJob, trainJob());
     await until(
@@ -294,6 +296,22 @@ Deno.test("createTrainJobController() wakes when an object in the way of a child
     );
     cluster.remove(KINDS.configMap, "ml/tj-runtime-snapshot");
     await until("the job began", () => cluster.peek(KINDS.jobSet, KEY) !== undefined);
+  });
+});
+
+Deno.test("createTrainJobController() looks again after a ConfigMap in the way that is not watched", async () => {
+  await run(async ({ cluster, clock }) => {
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    const metadata = { name: "tj-tls-config", namespace: "ml" };
+    cluster.put(KINDS.configMap, { metadata, data: { "ca.crt": "foreign" } });
+    cluster.put(KINDS.trainJob, trainJob());
+    await until("the job began", () => cluster.peek(KINDS.jobSet, KEY) !== undefined);
+    await clock.advance(0);
+    equal(cluster.peek(KINDS.configMap, TLS)?.data?.["ca.crt"], "foreign");
+    cluster.remove(KINDS.configMap, TLS);
+    await clock.advance(300_000);
+    await until("the CA is there", () => cluster.peek(KINDS.configMap, TLS) !== undefined);
+    equal(cluster.peek(KINDS.configMap, TLS)?.data?.["ca.crt"], "ONE");
   });
 });
 

@@ -4,11 +4,13 @@ import {
   type ReconcilerOptions,
   reconcileTrainJob,
 } from "../../../controller/trainjob/reconcile.ts";
+import { createChildConfigMaps } from "../../../controller/trainjob/child_config_maps.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
 import { createFirstFailures } from "../../../controller/trainjob/first_failures.ts";
 import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { LABELS } from "../../../crds/names.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { ReconcileResult } from "../../../kube/controller.ts";
@@ -62,8 +64,11 @@ export class World {
         trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
         clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
         jobSets: cluster.informer(WATCHED.jobSet),
-        configMaps: cluster.informer(KINDS.configMap),
       },
+      configMaps: createChildConfigMaps({
+        client: cluster.client(),
+        cache: cluster.informer(WATCHED.configMap, {}, LABELS.trainJobName),
+      }),
       runningPods,
       firstFailures,
       endedJobSets,

@@ -1,0 +1,116 @@
+/** Paged list of one kind. No response exceeds a bound, and no object can prevent the list. */
+import type { KubeClient, ListOptions, ListProblem, ListResult } from "./client.ts";
+import { TooLargeError } from "./errors.ts";
+import { type KubeObject, type ResourceKind, withMetadataOnly } from "./resource.ts";
+import { identify } from "./response.ts";
+import type { Semaphore } from "./semaphore.ts";
+
+/** Objects of the first page. Pages grow to {@link MOST_OBJECTS} while their responses are small. */
+const FIRST_OBJECTS = 25;
+/** Most objects of a page. */
+const MOST_OBJECTS = 100;
+/** Pages of one size after which the next one is twice as large. */
+const PAGES_OF_A_SIZE = 4;
+/** Longest response with a page of several objects, in bytes; a longer one is requested again in halves. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/**
+ * Longest response with one object, in bytes. etcd takes 1.5 MiB unless it is told otherwise, and JSON
+ * has six bytes for one in strings such as `<<<`.
+ */
+const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+
+/** Options of {@link listAll}. */
+export interface PagedListOptions<T> {
+  readonly client: Pick<KubeClient, "list">;
+  readonly kind: ResourceKind<T>;
+  readonly selection: Pick<ListOptions, "namespace" | "labelSelector" | "fieldSelector">;
+  readonly signal: AbortSignal;
+  /** Most objects of a page. Default 100. */
+  readonly pageSize?: number;
+  /** Limits how many pages are in memory at a time, of this list and of others. */
+  readonly places?: Semaphore;
+}
+
+/** Number of objects of the next page: halved after a response that was too large. */
+class PageSize {
+  limit: number;
+  #pages = 0;
+
+  constructor(private readonly most: number) {
+    this.limit = Math.min(FIRST_OBJECTS, most);
+  }
+
+  halve(): void {
+    this.#pages = 0;
+    this.limit = Math.floor(this.limit / 2);
+  }
+
+  succeeded(): void {
+    this.#pages++;
+    if (this.#pages < PAGES_OF_A_SIZE) return;
+    this.#pages = 0;
+    this.limit = Math.min(2 * this.limit, this.most);
+  }
+}
+
+/** A page that may lack an object: one whose response exceeds the bound is a problem instead. */
+class PageReader<T> {
+  readonly #size: PageSize;
+
+  constructor(private readonly options: PagedListOptions<T>) {
+    this.#size = new PageSize(options.pageSize ?? MOST_OBJECTS);
+  }
+
+  async read(token: string | undefined): Promise<ListResult<T>> {
+    const size = this.#size;
+    for (;;) {
+      try {
+        const page = await this.#request(this.options.kind, size.limit, token);
+        size.succeeded();
+        return page;
+      } catch (error) {
+        if (!(error instanceof TooLargeError)) throw error;
+        if (size.limit === 1) return await this.#withoutContent(token, error);
+        size.halve();
+      }
+    }
+  }
+
+  /** The page of an object that is too large, whose name and continue token its metadata give. */
+  async #withoutContent(token: string | undefined, error: TooLargeError): Promise<ListResult<T>> {
+    const kind: ResourceKind<KubeObject> = withMetadataOnly(this.options.kind);
+    const page = await this.#request(kind, 1, token);
+    const named = page.items.map((item): ListProblem => ({
+      key: identify(item).key,
+      problem: `the object is too large: ${error.message}`,
+    }));
+    return { ...page, items: [], problems: [...page.problems, ...named] };
+  }
+
+  #request<R>(
+    kind: ResourceKind<R>,
+    limit: number,
+    token: string | undefined,
+  ): Promise<ListResult<R>> {
+    const { client, selection, signal, places } = this.options;
+    const maxBytes = limit === 1 ? MAX_OBJECT_BYTES : MAX_PAGE_BYTES;
+    const query = { ...selection, limit, continue: token, maxBytes, signal };
+    const request = () => client.list(kind, query);
+    return places === undefined ? request() : places.run(request, signal);
+  }
+}
+
+/** Returns all objects. Throws a 410 if the pages took longer than their continue token is valid. */
+export async function listAll<T>(options: PagedListOptions<T>): Promise<ListResult<T>> {
+  const reader = new PageReader(options);
+  const all: ListResult<T> = { items: [], resourceVersion: "", problems: [] };
+  let token: string | undefined;
+  do {
+    const page = await reader.read(token);
+    for (const item of page.items) all.items.push(item);
+    all.problems.push(...page.problems);
+    all.resourceVersion = page.resourceVersion;
+    token = page.continue;
+  } while (token !== undefined);
+  return all;
+}
