@@ -140,6 +140,14 @@ const REFUSED: Record<
     spec: { x: "A" },
     want: [`spec.x: Invalid value: "A": spec.x in body should match '^[a-z]+$'`],
   },
+  "each text by its own pattern": {
+    properties: {
+      x: { type: "string", pattern: "^[a-z]+$" },
+      y: { type: "string", pattern: "^[0-9]+$" },
+    },
+    spec: { x: "a", y: "b" },
+    want: [`spec.y: Invalid value: "b": spec.y in body should match '^[0-9]+$'`],
+  },
   "too many items": {
     properties: { x: { type: "array", maxItems: 1, items: { type: "string" } } },
     spec: { x: ["a", "b"] },
