@@ -97,6 +97,8 @@ export interface JobKind extends Kind<AnyJob> {
   /** Absent: progress is kept for readers, and written nowhere. */
   readonly progress?: ProgressPlace;
   readonly conditions: JobConditions;
+  /** Returns the controller that runs the job's pods in another cluster, if one does. Default: none. */
+  readonly foreignController?: (job: AnyJob) => string | undefined;
   /** Whether a pod of the job has run, by the object. */
   readonly hasBegun: (job: AnyJob) => boolean;
   /** The conditions that stop a job early, in the order in which they are set. */
@@ -142,6 +144,11 @@ export function statusPath(kind: KindPath, namespace: string, name: string): str
 /** Path of one job's observation. */
 export function observationPath(kind: KindPath, namespace: string, name: string): string {
   return `/apis/${jobPath(kind, namespace, name)}/observation`;
+}
+
+/** Path at which a job is stopped early. */
+export function stopPath(kind: KindPath, namespace: string, name: string): string {
+  return `/apis/${jobPath(kind, namespace, name)}/stop`;
 }
 
 /** Audience that Kubeflow Trainer v2.3 gives to one job's tokens; accepted for that job only. */

@@ -1,7 +1,15 @@
 /** The table of job kinds. */
+import { z } from "zod";
 import { defineJobKind, type JobKind } from "./job_kind.ts";
 import { KINDS } from "./kinds.ts";
-import { childNames, LABELS, NODE, TRAINJOB_CONDITIONS, TRAINJOB_REASONS } from "./names.ts";
+import {
+  childNames,
+  LABELS,
+  MULTIKUEUE_CONTROLLER,
+  NODE,
+  TRAINJOB_CONDITIONS,
+  TRAINJOB_REASONS,
+} from "./names.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS } from "./jobset_names.ts";
 import { WATCHED } from "./watched.ts";
@@ -11,6 +19,8 @@ import { WATCHED } from "./watched.ts";
  * name so that the whole stays within 63 characters with index and random suffix.
  */
 const POD_NAME_PREFIX_MAX = 40;
+
+const managedSpec = z.looseObject({ managedBy: z.string().optional() });
 
 const { complete, failed, earlyStopped, suspended } = TRAINJOB_CONDITIONS;
 
@@ -43,6 +53,10 @@ export const TRAINJOB: JobKind = defineJobKind({
     ],
     earlyStopped,
     suspended,
+  },
+  foreignController: ({ spec }) => {
+    const { managedBy } = managedSpec.safeParse(spec).data ?? {};
+    return managedBy === MULTIKUEUE_CONTROLLER ? managedBy : undefined;
   },
   hasBegun: ({ status }) => status?.state !== undefined && status.state !== "Created",
   stop: [

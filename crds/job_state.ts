@@ -1,7 +1,12 @@
 /** The state of a job, read from its object by the descriptor of its kind. */
 import { z } from "zod";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
-import { type TrainerStatus, trainerStatusSchema } from "./trainjob.ts";
+import {
+  type JobStop,
+  jobStopSchema,
+  type TrainerStatus,
+  trainerStatusSchema,
+} from "./trainjob.ts";
 
 type Condition = NonNullable<NonNullable<AnyJob["status"]>["conditions"]>[number];
 
@@ -41,6 +46,11 @@ export function obstacleOf(kind: JobKind, job: JobWithStatus): Condition | undef
 /** The condition that says that the job was stopped early. */
 export function earlyStopOf({ conditions }: JobKind, job: JobWithStatus): Condition | undefined {
   return trueCondition(job, conditions.earlyStopped);
+}
+
+/** The decision to stop the job early that its status holds. */
+export function storedStopOf({ status }: JobWithStatus): JobStop | undefined {
+  return status?.stop === undefined ? undefined : jobStopSchema.safeParse(status.stop).data;
 }
 
 /** The condition that says that the job is suspended. */

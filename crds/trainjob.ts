@@ -4,6 +4,7 @@ import { schemas } from "./kubernetes.ts";
 import { DNS_LABEL_1035 } from "./name_syntax.ts";
 import {
   DNS_LABEL_MAX,
+  EARLY_STOPPING_GRACE_MAX_MS,
   MULTIKUEUE_CONTROLLER,
   PUSH_LIMITS,
   TRAINER_API_VERSION,
@@ -152,6 +153,35 @@ export function shownStatus(pushed: PushedStatus): TrainerStatus {
   const { step: _, ...shown } = pushed;
   return shown;
 }
+/** Limits of the decision to stop a job early. */
+export const STOP_LIMITS = {
+  /** Characters of the reason: it becomes that of a condition, as the message does. */
+  reasonLength: 1024,
+  messageLength: 32_768,
+  userLength: 1024,
+  graceSeconds: EARLY_STOPPING_GRACE_MAX_MS / 1000,
+} as const;
+
+/** Pattern of a condition's reason (apimachinery, `metav1.Condition`). */
+export const CONDITION_REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
+
+/** The decision to stop a job early (docs/decisions/0043). */
+export const jobStopSchema = z.looseObject({
+  reason: z.string().min(1).max(STOP_LIMITS.reasonLength).regex(CONDITION_REASON).meta({
+    description: "Why the job is stopped, in one word: the reason of its condition EarlyStopped.",
+  }),
+  message: z.string().max(STOP_LIMITS.messageLength).meta({
+    description: "Why the job is stopped, for people.",
+  }),
+  time: z.string().meta({ format: "date-time", description: "When it was decided." }),
+  user: z.string().max(STOP_LIMITS.userLength).optional().meta({
+    description: "Who asked for it; absent if the job's rules were met.",
+  }),
+  graceSeconds: int32().min(0).max(STOP_LIMITS.graceSeconds).optional().meta({
+    description: "How long after that time the job may go on, to save its work.",
+  }),
+});
+export type JobStop = z.infer<typeof jobStopSchema>;
 
 /** State of a TrainJob before its controller has set one. */
 const INITIAL_STATE = "Created" satisfies typeof TRAINJOB_STATES[number];
@@ -161,6 +191,9 @@ export const trainJobStatusSchema = z.looseObject({
   jobsStatus: listMap(jobStatusSchema, ["name"]).max(100).optional(),
   trainerStatus: trainerStatusSchema.optional().meta({
     description: "What the job's pods last reported.",
+  }),
+  stop: jobStopSchema.optional().meta({
+    description: "The decision to stop the job early. It holds once it is here.",
   }),
   state: z.enum(TRAINJOB_STATES).optional().meta({ default: INITIAL_STATE }),
 }).meta({ minProperties: 1 });

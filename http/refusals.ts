@@ -34,6 +34,11 @@ export const notFound = (message: string): FailureShape => ({
   reason: "NotFound",
   message,
 });
+export const conflict = (message: string): FailureShape => ({
+  code: 409,
+  reason: "Conflict",
+  message,
+});
 export const tooMany = (message: string): FailureShape => ({
   code: 429,
   reason: "TooManyRequests",
@@ -102,6 +107,13 @@ export function overloadedResponse({ message }: OverloadedError): HttpResponse {
   return failureResponse(unavailable(message), { headers: retryAfter(OVERLOADED_MS) });
 }
 
+/** Returns the failure of a body that is too long. */
+export const bodyTooLarge = (maxBytes: number): FailureShape => ({
+  code: 413,
+  reason: "RequestEntityTooLarge",
+  message: `the body must be at most ${maxBytes} bytes, also after decompression`,
+});
+
 /** Labels of metrics for responses: the reason of the Status in lower case, or `accepted`. */
 export type RequestResult =
   | "accepted"
@@ -109,6 +121,7 @@ export type RequestResult =
   | "forbidden"
   | "notfound"
   | "methodnotallowed"
+  | "conflict"
   | "requestentitytoolarge"
   | "invalid"
   | "toomanyrequests"
@@ -120,6 +133,7 @@ const RESULTS: Readonly<Record<number, RequestResult>> = {
   403: "forbidden",
   404: "notfound",
   405: "methodnotallowed",
+  409: "conflict",
   413: "requestentitytoolarge",
   422: "invalid",
   429: "toomanyrequests",
@@ -131,8 +145,11 @@ export function resultOf({ code }: Pick<FailureShape, "code">): RequestResult {
   return RESULTS[code] ?? "internalerror";
 }
 
-/** Returns the failure of a push or a query with fields that are wrong. */
-export function invalid(subject: "push" | "query", causes: readonly FailureCause[]): FailureShape {
+/** Returns the failure of a push, a query or a request to stop with fields that are wrong. */
+export function invalid(
+  subject: "push" | "query" | "stop",
+  causes: readonly FailureCause[],
+): FailureShape {
   const what = causes.map(({ field, message }) => `${field || "body"}: ${message}`);
   return { code: 422, reason: "Invalid", message: `the ${subject} is invalid: ${what.join("; ")}` };
 }

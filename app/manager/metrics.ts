@@ -18,6 +18,7 @@ export interface Metrics {
   readonly pushSeconds: Histogram;
   readonly forwardedPushes: Counter<"result">;
   readonly reads: Counter<"kind" | "result">;
+  readonly stopRequests: Counter<"result">;
   readonly openStreams: Gauge;
   readonly ledgerPending: Gauge;
   readonly ledgerOldestSeconds: Gauge;
@@ -78,6 +79,9 @@ export function createMetrics(): Metrics {
     ]),
     reads: counter("reads_total", "Reads of a status, and beginnings of streams, by result.", [
       "kind",
+      "result",
+    ]),
+    stopRequests: counter("stop_requests_total", "Requests to stop jobs early, by result.", [
       "result",
     ]),
     openStreams: gauge("open_streams", "Streams of events that are open on this replica.", []),

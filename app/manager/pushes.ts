@@ -72,7 +72,11 @@ async function listenForForwards(options: PushServingOptions, observations: Owne
     }),
     acceptHere: owned.accept,
     pollHere: owned.poll,
-    observations: { answerHere: observations.answerForwarded, pollHere: observations.poll },
+    observations: {
+      answerHere: observations.answerForwarded,
+      stopHere: observations.stopForwarded,
+      pollHere: observations.poll,
+    },
     clock,
   });
   const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
@@ -161,6 +165,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forward: forwarder.client,
     onJobEnd: reading.onJobEnd,
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
+    onStop: (result) => metrics.stopRequests.inc({ result }),
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
   cleanup.defer(() => api.close());

@@ -37,7 +37,7 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   earlyStopped: [
     "Trial and TrainJob",
     "Normal",
-    "the rule, the value and the report that met it",
+    "the rule, the value and the report that met it; of a stop that was asked for its reason and message",
   ],
   ruleInvalid: [
     "Trial, or TrainJob with an annotation",

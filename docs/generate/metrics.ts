@@ -23,6 +23,8 @@ const LOOK: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   forwardedPushes: "failures: the forward port (8443) is closed between replicas",
   reads:
     "`toomanyrequests` of kind `watch` or `observation_watch`: raise `--max-streams` or `--max-streams-per-subject`",
+  stopRequests:
+    "`serviceunavailable`: no replica leads, or the TrainJobs' definition is not Milepost's ([stop a job](../guides/trials.md#stop-a-job-yourself))",
   openStreams: "it is near `--max-streams`",
   ledgerPending:
     "it is near the number of jobs: [the write budget](../guides/operate.md#the-write-budget-of-progress)",

@@ -53,7 +53,8 @@ const CONDITION_TEXTS: Texts<typeof TRAINJOB_CONDITIONS> = {
   suspended: "True while `spec.suspend` is; removed on resume",
   complete: "True: the job has succeeded, or was stopped early (reason `EarlyStopped`). Final",
   failed: "True: the job has failed. Final, except with the reason `TrainingRuntimeNotSupported`",
-  earlyStopped: "True: early-stopping rules were met (reason `RulesMet`). Final",
+  earlyStopped:
+    "True: early-stopping rules were met (reason `RulesMet`), or somebody has [stopped the job](http.md#stop-a-job) (the reason of that request). Final",
   resourcesCreated:
     "False: a child cannot be created, and the message says why; removed when the cause is gone",
 };

@@ -1,10 +1,14 @@
 /** Interfaces of the trial adapter: pushes and answers, stops, plans, and reads of logs. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import type { JobStop } from "../../crds/trainjob.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { Refused } from "../../http/replicas/owner_router.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
+import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
+import type { StopDecision } from "../stopping/stop_decision.ts";
+import type { StopStore } from "../stopping/stop_store.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 
 /** One sample of a push: the pod's metrics at one time. */
@@ -71,16 +75,38 @@ export type StopOutcome =
   /** The TrainJob does not exist any more. */
   | "gone";
 
+/** The job that is stopped, and the log whose Trial, if any, is stopped with it. */
+export type StopTarget = Pick<DerivedStopTarget, "key" | "job">;
+
 /** A stop of a trial. */
 export interface Stop {
-  readonly plan: ObservationPlan;
-  readonly verdict: Verdict;
-  /** The metrics of the Trial's status, by Katib's formula from all rows of the log. */
-  readonly observation: readonly TrialMetric[];
+  readonly plan: StopTarget;
+  readonly decision: StopDecision;
+  /** The metrics of the Trial's status, by Katib's formula from all rows of the log; undefined: not read yet. */
+  readonly observation?: readonly TrialMetric[] | undefined;
 }
 
+/** A request to stop a job early, from somebody who may. */
+export interface StopRequest {
+  readonly job: JobRef;
+  /** UID of the Trial that controls the job, on which the user's rights were checked too; null if none does. */
+  readonly trialUid: string | null;
+  readonly user: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Undefined: as the annotation says. */
+  readonly graceMs?: number | undefined;
+}
+
+/** The answer to a request to stop a job. */
+export type StopAnswer =
+  /** The decision that the job's status holds. */
+  | { readonly stop: JobStop }
+  | { readonly refusal: "ended" | "gone" | "elsewhere"; readonly reason: string }
+  | Refused;
+
 /** Stops trials and TrainJobs. */
-export interface Stopper {
+export interface Stopper extends StopStore {
   /**
    * Writes a stop. Idempotent: each part is written once, also by another owner that finds it half done.
    * Rejects if it could not be written; the caller tries again.
@@ -88,7 +114,7 @@ export interface Stopper {
   stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome>;
 }
 
-/** Source of observation plans. */
+/** Source of observation plans, and of what the caches say of stops. */
 export interface PlanSource {
   /** Returns the job's plan, at once if caches have its objects. Never rejects: a failure is `unknown`. */
   planFor(job: JobRef, signal: AbortSignal): PlanDecision | Promise<PlanDecision>;
@@ -96,6 +122,20 @@ export interface PlanSource {
   openPlans(): readonly ObservationPlan[];
   /** Whether the job has not finished, so that it can still be stopped. */
   isOpen(job: JobRef): boolean;
+  /**
+   * Returns what is stopped with the job, and the grace that its annotations give; undefined if the job's
+   * Trial is being deleted. Rejects if that is not known now.
+   */
+  stopTargetFor(
+    job: JobRef,
+    signal: AbortSignal,
+  ): Promise<DerivedStopTarget | undefined>;
+  /** Returns the decision to stop the job that its status holds. */
+  storedStop(job: JobRef): JobStop | undefined;
+  /** Returns the jobs that have not finished and whose status holds such a decision. */
+  stoppingJobs(): readonly JobRef[];
+  /** Whether the job is suspended, so that no pod of it can use a grace period. */
+  isSuspended(job: JobRef): boolean;
   /** Whether a pod is primary for the plan; undefined if that is not known now. */
   isPrimary(
     plan: ObservationPlan,
@@ -176,6 +216,8 @@ export interface Adapter extends ObservationReader {
    * once no write is under way, also after Katib has done that. Asks `isWanted` before each attempt.
    */
   drop(key: LogKey, isWanted?: () => boolean): void;
+  /** Stops a job early, once the decision is stored and read back, which is when it resolves. Idempotent. */
+  requestStop(request: StopRequest, signal: AbortSignal): Promise<StopAnswer>;
   /** Returns the number of trials with rules that have not finished. */
   openTrials(): number;
   /** Replays and judges every open trial, and stops those whose rules were met, until `signal` aborts. */

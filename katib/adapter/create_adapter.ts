@@ -1,4 +1,5 @@
 /** Trial adapter of one term: an actor for each log, and a stop for each trial whose rules were met. */
+import type { Refused } from "../../http/replicas/owner_router.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
@@ -23,6 +24,8 @@ import { createOpenTrials } from "./open_trials.ts";
 import { createPlainLogs } from "./plain_logs.ts";
 import { settledOrAborted } from "../../kube/aborted.ts";
 import { createStops } from "./stops.ts";
+import { createStoredStops, refreshedStop } from "./stored_stops.ts";
+import { decidedByRules } from "../stopping/stop_decision.ts";
 
 /** Options of {@link createAdapter}. */
 export interface AdapterOptions {
@@ -53,7 +56,7 @@ const REPLAYS = 16;
 /** Time after which clients should retry, in milliseconds. */
 const RETRY_AFTER_MS = 1_000;
 
-const CLOSED: PushAnswer = {
+const CLOSED: Refused = {
   retryAfterMs: RETRY_AFTER_MS,
   reason: "this replica no longer owns the observation log: try again soon",
 };
@@ -75,7 +78,8 @@ const UNKNOWN_POD: PushAnswer = {
 /** Returns the stop that a log requires, if its last rule was met. */
 function stopOf({ plan, state }: LogActor): Stop | undefined {
   const verdict = state?.verdict;
-  return state && verdict && { plan, verdict, observation: state.observation() };
+  const decision = verdict && decidedByRules(plan.job.kind, verdict, plan.graceMs);
+  return decision && { plan, decision, observation: state?.observation() };
 }
 
 /** Creates the adapter of one term. */
@@ -94,10 +98,8 @@ export function createAdapter(options: AdapterOptions): Adapter {
     clock,
     random,
     leading,
-    currentStop: (jobUid) => {
-      const actor = actors.get(jobUid);
-      return actor && stopOf(actor);
-    },
+    refreshed: (stop, signal) => refreshedStop({ plans, actors }, stop, signal),
+    isSuspended: (job) => plans.isSuspended(job),
     onStop,
   });
   const actors = createActors({
@@ -126,6 +128,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     isBusy: (actor) => !actor.idle || stops.pending(actor.plan.job.uid),
     max: options.maxLogs ?? 20_000,
   });
+  const storedStops = createStoredStops({ plans, actors, stops, stopper, clock });
   /** Logs of plain jobs are kept apart if the sink keeps its logs in memory, too. */
   const isInPlainLogs = ({ isPlain }: ObservationPlan) => isPlain === true && !sink.isShared;
   const reader = createObservationReader({ plans, actors, plainLogs, isInPlainLogs, sink });
@@ -207,15 +210,24 @@ export function createAdapter(options: AdapterOptions): Adapter {
     accept(push, signal) {
       if (closed.signal.aborted) return CLOSED;
       const plan = plans.planFor(push.job, signal);
-      return plan instanceof Promise
+      const answer = plan instanceof Promise
         ? plan.then((it) => recordByPlan(it, push, signal))
         : recordByPlan(plan, push, signal);
+      return answer instanceof Promise
+        ? answer.then((it) => storedStops.withControl(push.job, it))
+        : storedStops.withControl(push.job, answer);
     },
     settle(job, signal) {
       const plan = plans.planFor(job, signal);
-      return plan instanceof Promise
+      const log = plan instanceof Promise
         ? plan.then((it) => settleByPlan(it, signal))
         : settleByPlan(plan, signal);
+      const stop = storedStops.settle(job, signal);
+      return stop === undefined ? log : settledOrAborted(Promise.all([log, stop]), signal);
+    },
+    async requestStop(request, signal) {
+      if (closed.signal.aborted) return CLOSED;
+      return await storedStops.request(request, signal);
     },
     forget(job, asked = false) {
       const { namespace, name, uid } = job;
@@ -237,7 +249,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     },
     openTrials: () => plans.openPlans().length,
     async run(signal) {
-      await openTrials.run(signal);
+      await Promise.all([openTrials.run(signal), storedStops.run(signal)]);
       closed.abort();
       await stops.close();
       await Promise.all(actors.all().map((actor) => actor.drained()));

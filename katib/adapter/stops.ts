@@ -1,10 +1,12 @@
 /** Pending stops: each waits for its grace period, and is then retried until it is done. */
 import { getLogger } from "@logtape/logtape";
+import type { JobRef } from "../../crds/job_kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
+import { graceLeftMs, type StopDecision } from "../stopping/stop_decision.ts";
 import type { Stop, StopOutcome, Stopper } from "./adapter.ts";
 
 /** Options of {@link createStops}. */
@@ -13,23 +15,32 @@ export interface StopsOptions {
   readonly clock: Clock;
   /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  /** Returns the stop as the log has it now; undefined if the log is unavailable. */
-  readonly currentStop: (jobUid: string) => Stop | undefined;
+  /** Returns the stop with the observation as the log has it now. Rejects if that is not known now. */
+  readonly refreshed: (stop: Stop, signal: AbortSignal) => Promise<Stop>;
   /** Whether this replica may still act as the owner. */
   readonly leading: () => boolean;
+  /** Whether no pod of the job can use a grace period. */
+  readonly isSuspended: (job: JobRef) => boolean;
   readonly onStop: (stop: Stop, outcome: StopOutcome) => void;
 }
 
 /** The stops of one term. */
 export interface Stops {
-  /** Schedules a stop `graceMs` after the deciding row, once for each job. */
+  /**
+   * Schedules a stop at the end of its grace period. Of a job that is to be stopped already the earlier end
+   * holds; rules that are met once more change nothing.
+   */
   schedule(stop: Stop): void;
   /** Ends the grace period of a job that has ended by itself. Resolves when its stop, if any, is done. */
   hurry(jobUid: string): Promise<void>;
+  /** Ends the grace periods of jobs that are suspended. */
+  hurrySuspended(): void;
   /** Forgets a job that was deleted. */
   forget(jobUid: string): void;
   /** Whether a stop of this job is not done yet. */
   pending(jobUid: string): boolean;
+  /** Returns the decision by which the job is to be stopped, until that is done. */
+  decision(jobUid: string): StopDecision | undefined;
   /** Aborts all stops, and resolves when none is under way. */
   close(): Promise<void>;
 }
@@ -44,24 +55,21 @@ const RETRY = { firstMs: 100, longestMs: 15_000 } as const;
 const WARN_EVERY_MS = 60_000;
 
 interface Pending {
-  /** Ends the grace period. */
-  readonly hurry: AbortController;
+  readonly stop: Stop;
+  /** End of the grace period, in monotonic milliseconds. */
+  dueMs: number;
+  /** Whether the rules' decision is in `dueMs`. */
+  isByRules: boolean;
+  /** Aborts when `dueMs` has changed. */
+  changed: AbortController;
   /** Ends the stop, since the job was deleted. */
   readonly gone: AbortController;
-  readonly done: Promise<void>;
-}
-
-/** Returns what is left of the grace period, in milliseconds, never more than the whole of it. */
-function graceLeftMs({ plan: { graceMs }, verdict }: Stop, nowMs: number): number {
-  // A history may contain old samples, but its pod learns of the stop only now.
-  const decidedMs = verdict.receivedMs ?? Date.parse(verdict.time);
-  if (!Number.isFinite(decidedMs)) return graceMs;
-  return Math.min(graceMs, Math.max(0, decidedMs + graceMs - nowMs));
+  done: Promise<void>;
 }
 
 /** Creates {@link Stops}. */
 export function createStops(options: StopsOptions): Stops {
-  const { stopper, clock, random, currentStop, leading, onStop } = options;
+  const { stopper, clock, random, refreshed, leading, isSuspended, onStop } = options;
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
   const semaphore = createSemaphore(AT_ONCE);
@@ -78,7 +86,10 @@ export function createStops(options: StopsOptions): Stops {
     log[isDue ? "warn" : "debug"]("cannot stop a job early; trying again", fields);
   }
 
-  async function tryOnce(stop: Stop, over: AbortSignal): Promise<StopOutcome> {
+  async function tryOnce<T>(
+    over: AbortSignal,
+    write: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     if (!leading()) throw new Error("this replica no longer holds the Lease");
     const bounds = {
       clock,
@@ -86,8 +97,6 @@ export function createStops(options: StopsOptions): Stops {
       signal: over,
       onDeadline: () => new Error(`the API server did not answer within ${TRY_MS} ms`),
     };
-    const write = (signal: AbortSignal) =>
-      stopper.stop(currentStop(stop.plan.job.uid) ?? stop, signal);
     // The deadline of a try begins when it has a place.
     return await semaphore.run(() => withDeadline(bounds, write), over);
   }
@@ -95,7 +104,10 @@ export function createStops(options: StopsOptions): Stops {
   async function untilDone(stop: Stop, over: AbortSignal): Promise<void> {
     for (let failures = 1; !over.aborted; failures++) {
       try {
-        const outcome = await tryOnce(stop, over);
+        const outcome = await tryOnce(
+          over,
+          async (signal) => await stopper.stop(await refreshed(stop, signal), signal),
+        );
         finished.add(stop.plan.job.uid);
         return onStop(stop, outcome);
       } catch (error) {
@@ -106,32 +118,86 @@ export function createStops(options: StopsOptions): Stops {
     }
   }
 
-  async function run(stop: Stop, hurry: AbortSignal, over: AbortSignal): Promise<void> {
-    const leftMs = graceLeftMs(stop, clock.now());
-    if (leftMs > 0) await clock.sleep(leftMs, AbortSignal.any([hurry, over]));
-    await untilDone(stop, over);
+  /** Stores a decision that waits, so that people see it; what the rules decided is in the log, too. */
+  async function announce({ plan: { key, job }, decision }: Stop, over: AbortSignal) {
+    if (decision.isStored) return;
+    try {
+      await tryOnce(over, (signal) => stopper.store({ job, decision }, key, signal));
+    } catch (error) {
+      const { namespace, name } = job;
+      const fields = { namespace, name, problem: messageOf(error) };
+      log.debug("cannot store the decision to stop a job early yet", fields);
+    }
+  }
+
+  /** Waits for the end of the grace period, which may come nearer meanwhile. */
+  async function waitFor(pending: Pending, over: AbortSignal): Promise<void> {
+    while (!over.aborted) {
+      const leftMs = pending.dueMs - clock.monotonic();
+      if (leftMs <= 0) return;
+      await clock.sleep(leftMs, AbortSignal.any([pending.changed.signal, over]));
+      if (pending.changed.signal.aborted) pending.changed = new AbortController();
+    }
+  }
+
+  async function run(pending: Pending, over: AbortSignal): Promise<void> {
+    if (pending.dueMs > clock.monotonic()) {
+      const waited = new AbortController();
+      const announced = announce(pending.stop, AbortSignal.any([waited.signal, over]));
+      await waitFor(pending, over);
+      waited.abort();
+      await announced;
+    }
+    await untilDone(pending.stop, over);
+  }
+
+  function comeNearer(pending: Pending, dueMs: number): void {
+    if (dueMs >= pending.dueMs) return;
+    pending.dueMs = dueMs;
+    pending.changed.abort();
+  }
+
+  function dueOf({ plan, decision }: Stop): number {
+    const leftMs = isSuspended(plan.job) ? 0 : graceLeftMs(decision, clock.now());
+    return leftMs <= 0 ? -Infinity : clock.monotonic() + leftMs;
   }
 
   return {
     schedule(stop) {
-      const { uid } = stop.plan.job;
-      if (closed.signal.aborted || pendings.has(uid) || finished.has(uid)) return;
-      const hurry = new AbortController();
+      const { plan: { job: { uid } }, decision } = stop;
+      if (closed.signal.aborted || finished.has(uid)) return;
+      const isByRules = decision.user === undefined;
+      const known = pendings.get(uid);
+      if (known !== undefined) {
+        if (known.isByRules && !decision.isStored) return;
+        known.isByRules ||= isByRules;
+        return comeNearer(known, dueOf(stop));
+      }
       const gone = new AbortController();
+      const changed = new AbortController();
+      const done = Promise.resolve();
+      const pending = { stop, dueMs: dueOf(stop), isByRules, changed, gone, done };
+      pendings.set(uid, pending);
       const over = AbortSignal.any([gone.signal, closed.signal]);
-      const done = run(stop, hurry.signal, over).finally(() => pendings.delete(uid));
-      pendings.set(uid, { hurry, gone, done });
+      pending.done = run(pending, over).finally(() => pendings.delete(uid));
     },
     async hurry(jobUid) {
       const pending = pendings.get(jobUid);
-      pending?.hurry.abort();
-      await pending?.done;
+      if (pending === undefined) return;
+      comeNearer(pending, -Infinity);
+      await pending.done;
+    },
+    hurrySuspended() {
+      for (const pending of pendings.values()) {
+        if (isSuspended(pending.stop.plan.job)) comeNearer(pending, -Infinity);
+      }
     },
     forget(jobUid) {
       pendings.get(jobUid)?.gone.abort();
       finished.delete(jobUid);
     },
     pending: (jobUid) => pendings.has(jobUid),
+    decision: (jobUid) => pendings.get(jobUid)?.stop.decision,
     async close() {
       closed.abort();
       await Promise.all([...pendings.values()].map(({ done }) => done));

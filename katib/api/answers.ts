@@ -1,7 +1,11 @@
 /** Refusals of the observation API: the closed set of them, and the response to each. */
+import type { AccessVerb } from "./observation_access.ts";
 import {
+  bodyTooLarge,
+  conflict,
   type FailureCause,
   type FailureShape,
+  forbidden,
   INTERNAL_ERROR,
   invalid,
   notFound,
@@ -21,10 +25,18 @@ export type ApiRefusal =
   | { readonly why: "unknown_path" | "internal" }
   | { readonly why: "wrong_method"; readonly allow: string }
   | { readonly why: TokenRefusal }
-  /** `job`: its kind, namespace and name, for people. */
-  | { readonly why: "forbidden"; readonly subject: string; readonly job: string }
+  /** `object`: its kind, namespace and name, for people. */
+  | {
+    readonly why: "forbidden";
+    readonly subject: string;
+    readonly verb: AccessVerb;
+    readonly object: string;
+  }
   | { readonly why: "unknown_job"; readonly job: string }
-  | { readonly why: "invalid_query"; readonly causes: readonly FailureCause[] }
+  | { readonly why: "invalid_query" | "invalid_stop"; readonly causes: readonly FailureCause[] }
+  | { readonly why: "body_too_large"; readonly maxBytes: number }
+  /** A job that cannot be stopped, and why, for people. */
+  | { readonly why: "job_ended" | "job_gone" | "job_elsewhere"; readonly reason: string }
   | { readonly why: LimitReason; readonly retryAfterMs: number; readonly closes?: boolean }
   | { readonly why: "unavailable"; readonly reason: string; readonly retryAfterMs: number };
 
@@ -40,7 +52,12 @@ export type TokenRefusal =
   | "refused_before";
 
 /** Which limit was passed. */
-export type LimitReason = "peer_limit" | "read_limit" | "stream_limit" | "subject_stream_limit";
+export type LimitReason =
+  | "peer_limit"
+  | "read_limit"
+  | "stop_limit"
+  | "stream_limit"
+  | "subject_stream_limit";
 
 const NOT_ACCEPTED = "the API server does not accept the bearer token";
 
@@ -63,6 +80,7 @@ const FIXED: Readonly<
   refused_before: unauthorized(NOT_ACCEPTED),
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   read_limit: tooMany("too many reads of this subject: wait, or watch"),
+  stop_limit: tooMany("too many requests of this subject to stop jobs: wait, then try again"),
   stream_limit: tooMany("too many streams are open (--max-streams): read without watch"),
   subject_stream_limit: tooMany(
     "this subject has too many streams open (--max-streams-per-subject): close one, or " +
@@ -71,16 +89,28 @@ const FIXED: Readonly<
 };
 
 function shapeOf(refusal: ApiRefusal): FailureShape {
-  if (refusal.why === "forbidden") {
-    const message = `${refusal.subject} may not get ${refusal.job}`;
-    return { code: 403, reason: "Forbidden", message };
+  switch (refusal.why) {
+    case "forbidden":
+      return forbidden(`${refusal.subject} may not ${refusal.verb} ${refusal.object}`);
+    case "unknown_job":
+      return notFound(`there is no ${refusal.job}`);
+    case "invalid_query":
+      return invalid("query", refusal.causes);
+    case "invalid_stop":
+      return invalid("stop", refusal.causes);
+    case "body_too_large":
+      return bodyTooLarge(refusal.maxBytes);
+    case "job_ended":
+      return conflict(refusal.reason);
+    case "job_gone":
+      return notFound(refusal.reason);
+    case "job_elsewhere":
+      return { code: 422, reason: "Invalid", message: refusal.reason };
+    case "unavailable":
+      return unavailable(refusal.reason);
+    default:
+      return FIXED[refusal.why];
   }
-  if (refusal.why === "unknown_job") return notFound(`there is no ${refusal.job}`);
-  if (refusal.why === "invalid_query") return invalid("query", refusal.causes);
-  if (refusal.why === "unavailable") {
-    return unavailable(refusal.reason);
-  }
-  return FIXED[refusal.why];
 }
 
 /** Returns what a refusal says to people. */

@@ -3,9 +3,10 @@ import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
-import type { Access, Reader } from "./observation_access.ts";
+import type { Access, AccessObject, AccessVerb, Reader } from "./observation_access.ts";
 import type { ApiRefusal } from "./answers.ts";
 import type { ObservationAnswer, ObservationAsk } from "./owner_requests.ts";
+import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
 import type { JobEnd } from "../../http/event_stream.ts";
 import type { Peers } from "../../http/limits/peers.ts";
 import type { StreamSlots } from "../../http/limits/stream_limits.ts";
@@ -16,10 +17,13 @@ import { type ReaderToken, readerToken } from "./token.ts";
 /** A job by name. */
 export type JobName = Omit<JobRef, "uid">;
 
-/** The job in messages for people. */
-export function jobText({ kind, namespace, name }: JobName): string {
+/** An object in messages for people. */
+function objectText({ kind, namespace, name }: NamedObject): string {
   return `${kind.kind} ${namespace}/${name}`;
 }
+
+/** The job in messages for people. */
+export const jobText = (job: JobName): string => objectText(job);
 
 /** Parts of the API. */
 export interface ApiParts {
@@ -52,6 +56,13 @@ export interface ApiParts {
   ) => () => void;
   /** 0 to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
+  /** Takes a request of a subject to stop a job: 0, or milliseconds to wait for one. */
+  readonly takeStop: (subject: string, nowMs: number) => number;
+  /** Asks the owner of all state to stop a job, on any replica. Bounded in time. */
+  readonly stop: (
+    ask: StopAsk,
+    signal: AbortSignal,
+  ) => OwnerStopAnswer | Promise<OwnerStopAnswer>;
   /** How long the owner may take to answer. Default 5 s. */
   readonly answerDeadlineMs?: number;
   /** Pages that are read at a time. Default 64. */
@@ -88,39 +99,76 @@ export function refusalOf(
   return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, nowMs) };
 }
 
+/** An object on which rights are checked, and its kind for people. */
+export type NamedObject = AccessObject & { readonly kind: { readonly kind: string } };
+
+/** Returns the refusal of a reader that may not do that with the object; undefined if it may. */
+export async function refusalOfRights(
+  { access }: Pick<ApiParts, "access">,
+  reader: Reader,
+  object: NamedObject,
+  verb: AccessVerb,
+): Promise<ApiRefusal | undefined> {
+  const may = await access.authorize(reader, object, verb);
+  if (may === undefined) return UNCHECKED;
+  if (typeof may === "object") return { why: "read_limit", ...may };
+  if (may) return undefined;
+  return { why: "forbidden", subject: reader.username, verb, object: objectText(object) };
+}
+
 /** Returns the reader if it may get the job. Also called while a stream is open. */
 export async function mayRead(
-  { access }: Pick<ApiParts, "access">,
+  parts: Pick<ApiParts, "access">,
   token: ReaderToken,
   job: JobName,
 ): Promise<{ readonly reader: Reader } | ApiRefusal> {
-  const reader = await access.authenticate(token);
+  const reader = await parts.access.authenticate(token);
   if (reader === undefined) return UNCHECKED;
   if (reader === "refused") return { why: "refused" };
-  const may = await access.authorize(reader, job);
-  if (may === undefined) return UNCHECKED;
-  if (typeof may === "object") return { why: "read_limit", ...may };
-  if (may) return { reader };
-  return { why: "forbidden", subject: reader.username, job: jobText(job) };
+  return await refusalOfRights(parts, reader, job, "get") ?? { reader };
 }
 
-/** Checks the caller: the claims of its token, the API server's review, its rate and its rights. */
-export async function check(
-  parts: ApiParts,
+/** Checks who calls: the claims of its token, the API server's review, and its rate. */
+async function identify(
+  { access, clock }: ApiParts,
   request: HttpRequest,
-  asked: Pick<Granted, "job" | "query">,
-): Promise<Granted | ApiRefusal> {
-  const { access, clock, peers, takeRead } = parts;
+  take: ApiParts["takeRead"],
+  limit: "read_limit" | "stop_limit",
+): Promise<Pick<Granted, "token" | "reader"> | ApiRefusal> {
   const token = readerToken(request.header("authorization"), clock.now());
   if ("why" in token) return token;
   if (access.wasRefused(token)) return { why: "refused_before" };
   const reader = await access.authenticate(token);
   if (reader === undefined) return UNCHECKED;
   if (reader === "refused") return { why: "refused" };
-  const retryAfterMs = takeRead(reader.username, clock.monotonic());
-  if (retryAfterMs > 0) return { why: "read_limit", retryAfterMs };
-  const may = await mayRead(parts, token, asked.job);
+  const retryAfterMs = take(reader.username, clock.monotonic());
+  return retryAfterMs > 0 ? { why: limit, retryAfterMs } : { token, reader };
+}
+
+/** Checks the caller of a read: the claims of its token, the API server's review, its rate and its rights. */
+export async function check(
+  parts: ApiParts,
+  request: HttpRequest,
+  asked: Pick<Granted, "job" | "query">,
+): Promise<Granted | ApiRefusal> {
+  const caller = await identify(parts, request, parts.takeRead, "read_limit");
+  if ("why" in caller) return caller;
+  const may = await mayRead(parts, caller.token, asked.job);
   if ("why" in may) return may;
-  peers.proved(request.peer, clock.monotonic());
-  return { ...asked, token, reader };
+  parts.peers.proved(request.peer, parts.clock.monotonic());
+  return { ...asked, token: caller.token, reader: may.reader };
+}
+
+/** Checks the caller of a request to stop a job, as {@link check} does; it may update the job. */
+export async function checkStop(
+  parts: ApiParts,
+  request: HttpRequest,
+  job: JobName,
+): Promise<{ readonly reader: Reader } | ApiRefusal> {
+  const caller = await identify(parts, request, parts.takeStop, "stop_limit");
+  if ("why" in caller) return caller;
+  const refusal = await refusalOfRights(parts, caller.reader, job, "update");
+  if (refusal !== undefined) return refusal;
+  parts.peers.proved(request.peer, parts.clock.monotonic());
+  return { reader: caller.reader };
 }

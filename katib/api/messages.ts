@@ -1,6 +1,7 @@
 /** Messages of the observation API: schemas for its responses and for OpenAPI. */
 import { z } from "zod";
 import { sortableTime } from "../../trials/recording/row_time.ts";
+import { CONDITION_REASON, jobStopSchema, STOP_LIMITS } from "../../crds/trainjob.ts";
 import { NAME_PATTERN } from "../../http/routes.ts";
 import { POSITION_PATTERN } from "./position.ts";
 
@@ -74,6 +75,42 @@ export const failureSchema = z.object({
 }).meta({ description: "Why there is no observation." });
 
 const NO_LIMIT = `must be a whole number from 1 to ${OBSERVATION_LIMITS.maxPage}`;
+
+/** Bounds of a request to stop a job. */
+export const STOP_REQUEST_LIMITS = {
+  bodyBytes: 16_384,
+  /** Characters of its message. */
+  messageLength: 1024,
+} as const;
+
+const { reasonLength, graceSeconds: maxGrace } = STOP_LIMITS;
+const REASON =
+  `must be the reason of a condition, such as Pruned: 1 to ${reasonLength} letters and ` +
+  "digits, that begin with a letter";
+const MESSAGE = `must be a text of at most ${STOP_REQUEST_LIMITS.messageLength} characters`;
+const GRACE = `must be a whole number from 0 to ${maxGrace}`;
+
+/** The body of a request to stop a job. Unknown names are refused: a misspelt grace would stop it at once. */
+export const stopRequestSchema = z.strictObject({
+  reason: z.string({ error: REASON }).max(reasonLength, REASON).regex(CONDITION_REASON, REASON)
+    .meta({
+      description: "Why, in one word: the reason of the condition EarlyStopped.",
+    }),
+  message: z.string({ error: MESSAGE }).max(STOP_REQUEST_LIMITS.messageLength, MESSAGE).optional()
+    .meta({ description: "Why, for people: the message of that condition." }),
+  graceSeconds: z.int({ error: GRACE }).min(0, GRACE).max(maxGrace, GRACE).optional().meta({
+    description:
+      "How long the job may go on. Default: as its annotation says, which is 0 without one.",
+  }),
+}, {
+  error: (issue) =>
+    issue.code === "unrecognized_keys" ? undefined : "must be a JSON object with a reason",
+});
+
+/** The answer to a request to stop a job. */
+export const stoppingSchema = z.object({
+  stop: jobStopSchema.meta({ description: "The decision that status.stop of the TrainJob holds." }),
+}).meta({ description: "That the job is to be stopped, or was, by the first decision about it." });
 
 /** The query, of texts. Unknown names are refused: a misspelt `watch` would wait in vain. */
 export const querySchema = z.strictObject({

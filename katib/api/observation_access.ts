@@ -1,7 +1,7 @@
 /** Access to observations: TokenReview for who reads, SubjectAccessReview for what they may. */
 import { createHash } from "node:crypto";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import { type JobRef, statusPath } from "../../crds/job_kind.ts";
+import type { Kind } from "../../crds/kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import { createQuestions } from "../../http/callers/questions.ts";
 import {
@@ -24,6 +24,16 @@ export interface Reader extends User {
   readonly key: string;
 }
 
+/** What readers may do with an object. */
+export type AccessVerb = "get" | "update";
+
+/** An object on which rights are checked, by name. */
+export interface AccessObject {
+  readonly kind: Pick<Kind<unknown>, "group" | "version" | "plural">;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Checks readers. Its answers are remembered for seconds. */
 export interface Access {
   /** Returns whether the API server accepted the token the last time that it was asked. */
@@ -33,12 +43,13 @@ export interface Access {
   /** Returns whose token it is, or `refused`; undefined if the API server cannot be asked. */
   authenticate(token: ReaderToken): Promise<Reader | "refused" | undefined>;
   /**
-   * Returns whether the reader may get the job, or when it may ask again; undefined if the API server
-   * cannot be asked.
+   * Returns whether the reader may do that with the object, or when it may ask again; undefined if the API
+   * server cannot be asked.
    */
   authorize(
     reader: Reader,
-    job: Omit<JobRef, "uid">,
+    object: AccessObject,
+    verb?: AccessVerb,
   ): Promise<boolean | { readonly retryAfterMs: number } | undefined>;
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
@@ -123,15 +134,15 @@ export function createAccess(options: AccessOptions): Access {
       if (asked.answer === undefined && asked.why === "over_budget") onReview?.("over_budget");
       return asked.answer;
     },
-    async authorize(reader, { kind, namespace, name }) {
-      const key = `${reader.key}/${statusPath(kind, namespace, name)}`;
+    async authorize(reader, { kind, namespace, name }, verb = "get") {
+      const { group, version, plural: resource } = kind;
+      const key = [reader.key, verb, group, version, resource, namespace, name].join("/");
       const known = rights.get(key);
       if (known !== undefined) return known;
       const isShared = accessReviews.isAsking(key);
       const retryAfterMs = isShared ? 0 : takeShare(reader.key, clock.monotonic());
       if (retryAfterMs > 0) return { retryAfterMs };
-      const { group, version, plural: resource } = kind;
-      const attributes = { verb: "get", group, version, resource, namespace, name };
+      const attributes = { verb, group, version, resource, namespace, name };
       const asked = await accessReviews.ask({
         key,
         first: true,

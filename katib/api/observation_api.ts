@@ -3,12 +3,18 @@ import { getLogger } from "@logtape/logtape";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
 import { type ApiRefusal, okResponse, refusalResponse, resultOf } from "./answers.ts";
 import { type ApiParts, check, type Granted, jobText, refusalOf } from "./checks.ts";
-import type { HttpRequest, HttpResponse } from "../../http/message.ts";
-import type { RequestResult } from "../../http/refusals.ts";
+import {
+  ClientGoneError,
+  type HttpRequest,
+  type HttpResponse,
+  OverloadedError,
+} from "../../http/message.ts";
+import { OVERLOADED_MS, type RequestResult } from "../../http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./observation_openapi.ts";
 import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
-import { type JobKind, observationPath } from "../../crds/job_kind.ts";
+import { stopJob } from "./stop_jobs.ts";
+import { type JobKind, observationPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { observationQuery } from "./observation_query.ts";
 
@@ -18,16 +24,17 @@ export const OPENAPI_PATH = "/openapi/v3";
 /** A route of the API; without a kind of job it is that of the document. */
 export interface ObservationRoute extends Route {
   readonly kind?: JobKind;
+  /** Whether it stops jobs. */
+  readonly stops?: boolean;
 }
 
 /** Returns the table of routes. */
 export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] {
   return [
-    ...kinds.all.map((kind) => ({
-      method: "GET",
-      path: observationPath(kind, "{namespace}", "{name}"),
-      kind,
-    })),
+    ...kinds.all.flatMap((kind) => [
+      { method: "GET", path: observationPath(kind, "{namespace}", "{name}"), kind },
+      { method: "POST", path: stopPath(kind, "{namespace}", "{name}"), kind, stops: true },
+    ]),
     { method: "GET", path: OPENAPI_PATH },
   ];
 }
@@ -39,6 +46,8 @@ export type ApiReadKind = "observation" | "observation_watch";
 export interface ObservationApiOptions extends ApiParts {
   /** A read, or the beginning of a stream, was answered. */
   readonly onRead?: (kind: ApiReadKind, result: RequestResult) => void;
+  /** A request to stop a job was answered. */
+  readonly onStop?: (result: RequestResult) => void;
 }
 
 /** Handler of the API. */
@@ -72,14 +81,17 @@ function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
 
 /** Creates the API. */
 export function createObservationApi(options: ObservationApiOptions): ObservationApi {
-  const { kinds, clock, onRead } = options;
+  const { kinds, clock, onRead, onStop } = options;
   const routes = createRoutes(observationRoutes(kinds));
   const document = JSON.stringify(openApiDocument(kinds));
   const log = getLogger(["milepost", "katib"]);
   const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
 
-  /** Returns the refusal for an error: an API server without an answer, or a bug. */
+  /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
   function failure(error: unknown, url: string): ApiRefusal {
+    if (error instanceof OverloadedError || error instanceof ClientGoneError) {
+      return { why: "unavailable", reason: error.message, retryAfterMs: OVERLOADED_MS };
+    }
     if (error instanceof KubeError || error instanceof TransportError) {
       log.debug("cannot look up the job of an observation", { problem: messageOf(error) });
       const reason = "the job could not be looked up now: try again soon";
@@ -104,8 +116,9 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     const match = routes.find(request.method, path);
     if (match === undefined) return { why: "unknown_path" };
     if (match.route === undefined) return { why: "wrong_method", allow: match.allow };
-    const { route: { kind }, names: [namespace = "", name = ""] } = match;
+    const { route: { kind, stops }, names: [namespace = "", name = ""] } = match;
     if (kind === undefined) return documentResponse(document);
+    if (stops) return await stopJob(parts, request, { kind, namespace, name });
     const query = observationQuery(request.url.slice(path.length + 1));
     if ("causes" in query) return { why: "invalid_query", causes: query.causes };
     const granted = await check(options, request, { job: { kind, namespace, name }, query });
@@ -125,6 +138,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   function count({ url }: HttpRequest, result: RequestResult): void {
     const path = pathOf(url);
     if (path === OPENAPI_PATH) return;
+    if (routes.find("POST", path)?.route !== undefined) return onStop?.(result);
     const query = observationQuery(url.slice(path.length + 1));
     onRead?.("watch" in query && query.watch ? "observation_watch" : "observation", result);
   }
@@ -145,7 +159,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
         options.peers.failed(request.peer, nowMs, cost);
       }
       count(request, result);
-      log.debug("a read of an observation was refused", { why: outcome.why });
+      log.debug("a request was refused", { why: outcome.why });
       return refusalResponse(outcome);
     },
   };

@@ -1,6 +1,6 @@
 /** OpenAPI document of the observation API, made from the schemas that the API itself uses. */
 import { z } from "zod";
-import { type JobKind, observationPath } from "../../crds/job_kind.ts";
+import { type JobKind, observationPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { OBSERVATION_AUDIENCE, TRAINER_VERSION } from "../../crds/names.ts";
 import {
@@ -11,6 +11,8 @@ import {
   observationSchema,
   pathSchema,
   querySchema,
+  stoppingSchema,
+  stopRequestSchema,
 } from "./messages.ts";
 
 /** The schemas that the document names. */
@@ -20,12 +22,16 @@ NAMED.add(metricSchema, { id: "Metric" });
 NAMED.add(logRowSchema, { id: "LogRow" });
 NAMED.add(endSchema, { id: "End" });
 NAMED.add(failureSchema, { id: "Status" });
+NAMED.add(stopRequestSchema, { id: "StopRequest" });
+NAMED.add(stoppingSchema, { id: "Stopping" });
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: object) => ({ "application/json": { schema } });
 
 /** Refusals by code: what they mean, and the headers that come with them. */
-const REFUSALS: Readonly<Record<number, { description: string; header?: string }>> = {
+type Refusals = Readonly<Record<number, { description: string; header?: string }>>;
+
+const REFUSALS: Refusals = {
   401: {
     description: "No token, or one that the API server does not accept for this audience.",
     header: "WWW-Authenticate",
@@ -38,6 +44,27 @@ const REFUSALS: Readonly<Record<number, { description: string; header?: string }
   500: { description: "A fault of the manager; its log says more." },
   503: { description: "Log or API server are out of reach now.", header: "Retry-After" },
 };
+
+const STOP_REFUSALS: Refusals = {
+  ...REFUSALS,
+  403: {
+    description: "The bearer may not update the TrainJob, or the Katib Trial that controls it.",
+  },
+  404: { description: "There is no such TrainJob, it is being deleted, or there is no such path." },
+  405: { description: "Only POST is taken.", header: "Allow" },
+  409: { description: "The TrainJob, or its Trial, has ended, and was not stopped early." },
+  413: { description: "The body is too long." },
+  422: { description: "The body is not valid, or the TrainJob is run in another cluster." },
+  429: { description: "Too many requests or failed authentications.", header: "Retry-After" },
+  503: {
+    description:
+      "The decision cannot be stored now, or the cluster's TrainJobs have no status.stop.",
+    header: "Retry-After",
+  },
+};
+
+const responsesOf = (refusals: Refusals) =>
+  Object.fromEntries(Object.entries(refusals).map(([code, one]) => [code, refusal(one)]));
 
 function refusal({ description, header }: { description: string; header?: string }) {
   const headers = header && { headers: { [header]: { schema: { type: "string" } } } };
@@ -91,9 +118,25 @@ function pathItem({ kind }: JobKind, { implied }: JobKinds) {
             "text/event-stream": { schema: { oneOf: [event("observation"), event("end")] } },
           },
         },
-        ...Object.fromEntries(
-          Object.entries(REFUSALS).map(([code, one]) => [code, refusal(one)]),
-        ),
+        ...responsesOf(REFUSALS),
+      },
+    },
+  };
+}
+
+/** The path at which one kind of job is stopped. */
+function stopPathItem({ kind }: JobKind, { implied }: JobKinds) {
+  return {
+    parameters: parametersOf(pathSchema, "path"),
+    post: {
+      operationId: kind === implied.kind ? "stopJob" : `stop${kind}`,
+      summary: `Stop a ${kind} early`,
+      description: "The first decision about a job holds; a shorter grace shortens that one's.",
+      security: [{ bearer: [] }],
+      requestBody: { required: true, content: json(ref("StopRequest")) },
+      responses: {
+        200: { description: "The decision is stored.", content: json(ref("Stopping")) },
+        ...responsesOf(STOP_REFUSALS),
       },
     },
   };
@@ -106,11 +149,12 @@ export function openApiDocument(kinds: JobKinds) {
     info: {
       title: "Milepost observations",
       version: TRAINER_VERSION,
-      description: "What trial controllers learn of TrainJobs: how they stand, and their metrics.",
+      description:
+        "What trial controllers learn of TrainJobs, how they stand and their metrics, and how they stop them.",
     },
-    paths: Object.fromEntries(kinds.all.map((kind) => [
-      observationPath(kind, "{namespace}", "{name}"),
-      pathItem(kind, kinds),
+    paths: Object.fromEntries(kinds.all.flatMap((kind) => [
+      [observationPath(kind, "{namespace}", "{name}"), pathItem(kind, kinds)],
+      [stopPath(kind, "{namespace}", "{name}"), stopPathItem(kind, kinds)],
     ])),
     components: {
       schemas: componentSchemas(),

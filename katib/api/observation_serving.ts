@@ -13,6 +13,7 @@ import { cachedTrial } from "../trials/cached_trial.ts";
 import type { TrialCache } from "../trials/plan_cache.ts";
 import { type AccessOptions, createAccess } from "./observation_access.ts";
 import { type ObservationAnswer, type ObservationAsk, parseAnswer } from "./owner_requests.ts";
+import { type OwnerStopAnswer, parseStopAnswer, type StopAsk } from "./owner_stops.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
 import {
   createObservationApi,
@@ -25,6 +26,7 @@ import type { OwnedObservations } from "./owned_observations.ts";
 /** Calls to the owner on another replica. Neither throws; undefined if there was no answer. */
 export interface ForwardedObservations {
   ask(target: ForwardTarget, ask: ObservationAsk, bounds: CallBounds): Promise<object | undefined>;
+  stop(target: ForwardTarget, ask: StopAsk, bounds: CallBounds): Promise<object | undefined>;
   readonly readChanges: OwnerPollOptions<JobVersion>["forward"];
 }
 
@@ -32,7 +34,7 @@ export interface ForwardedObservations {
 export interface ObservationServingOptions
   extends
     Pick<ObservationApiOptions, "kinds" | "clock" | "peers" | "slots" | "findJob" | "onJobEnd">,
-    Required<Pick<ObservationApiOptions, "onRead">>,
+    Required<Pick<ObservationApiOptions, "onRead" | "onStop">>,
     Required<Pick<AccessOptions, "onReview">> {
   readonly client: Pick<KubeClient, "create">;
   /** TokenReviews, and SubjectAccessReviews, that readers may cause each second. */
@@ -57,6 +59,8 @@ export interface ObservationServing extends ObservationApi {
 
 /** Reads of one subject: a controller that polls a thousand trials every five seconds. */
 const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
+/** Requests of one subject to stop jobs: a controller that ends a rung of a thousand trials. */
+const STOPS_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
 /** Part of the budget of SubjectAccessReviews that one reader may have. */
@@ -88,6 +92,18 @@ function createAsk({ leader, owned, forward, clock }: ObservationServingOptions)
   });
 }
 
+/** Sends requests to stop jobs to the owner: in process, or by a call. */
+function createStop({ leader, owned, forward, clock }: ObservationServingOptions) {
+  return createOwnerRouter<StopAsk, OwnerStopAnswer>({
+    leader,
+    acceptHere: owned.stop,
+    forward: async (target, ask, bounds) => ({
+      acceptance: parseStopAnswer(await forward.stop(target, ask, bounds)),
+    }),
+    clock,
+  });
+}
+
 /** Serves observations; `handles` selects its requests. */
 export function serveObservations(options: ObservationServingOptions): ObservationServing {
   const { jobs, trials, leader, owned, forward, clock } = options;
@@ -112,6 +128,9 @@ export function serveObservations(options: ObservationServingOptions): Observati
     jobNow: (job) => jobNow(jobs, job),
     outcomeOf: (kind, job) => outcomeByTemplate(kind, job, cachedTrial(trials, job)?.spec),
     ask: createAsk(options),
+    stop: createStop(options),
+    takeStop: createKeyedBuckets(STOPS_PER_SUBJECT, MAX_SUBJECTS).take,
+    onStop: options.onStop,
     follow: changes.follow,
   });
   return {

@@ -10,6 +10,12 @@ import {
   type ObservationAnswer,
   type ObservationAsk,
 } from "./owner_requests.ts";
+import {
+  createStopAskParser,
+  type OwnerStopAnswer,
+  type StopAsk,
+  stopRequestOf,
+} from "./owner_stops.ts";
 import type { ObservationSource } from "./source.ts";
 
 /** The observations of the term that runs on this replica; without one nothing is answered. */
@@ -18,6 +24,10 @@ export interface OwnedObservations {
   answer(ask: ObservationAsk, signal: AbortSignal): Promise<ObservationAnswer | undefined>;
   /** The same for a question as another replica sends it; undefined also if it is not understood. */
   answerForwarded(ask: unknown, signal: AbortSignal): Promise<ObservationAnswer | undefined>;
+  /** Stops a job early; as {@link OwnedObservations.answer}. */
+  stop(ask: StopAsk, signal: AbortSignal): Promise<OwnerStopAnswer | undefined>;
+  /** The same for a request as another replica sends it; undefined also if it is not understood. */
+  stopForwarded(ask: unknown, signal: AbortSignal): Promise<OwnerStopAnswer | undefined>;
   /** Returns the observations that differ from their cursors; undefined if no term runs here. */
   readonly poll: PollOwner<JobVersion>;
   /** Stops following changes and ends all waits. */
@@ -69,6 +79,7 @@ export function createOwnedObservations(
   { kinds, clock, current }: OwnedObservationsOptions,
 ): OwnedObservations {
   const parseAsk = createAskParser(kinds);
+  const parseStopAsk = createStopAskParser(kinds);
   let term: TermObservations | undefined;
 
   function termNow(): TermObservations | undefined {
@@ -84,8 +95,17 @@ export function createOwnedObservations(
     return source && await answerAsk(source, ask, signal);
   }
 
+  async function stop(ask: StopAsk, signal: AbortSignal) {
+    return await current()?.requestStop(stopRequestOf(ask), signal);
+  }
+
   return {
     answer,
+    stop,
+    async stopForwarded(value, signal) {
+      const ask = parseStopAsk(value);
+      return ask && await stop(ask, signal);
+    },
     async answerForwarded(value, signal) {
       const ask = parseAsk(value);
       return ask && await answer(ask, signal);

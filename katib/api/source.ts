@@ -1,8 +1,8 @@
 /** Source of observations: logs at the owner of all state. The adapter implements it. */
-import type { ObservationReader } from "../adapter/adapter.ts";
+import type { Adapter, ObservationReader } from "../adapter/adapter.ts";
 
 /**
- * The reading side of the adapter, for one term. What the API relies on beyond its types:
+ * The adapter of one term, as the API uses it: reads, and requests to stop. What the API relies on beyond its types:
  *
  * - `snapshotOf` and `pageOf` also work for jobs that have ended, as long as their log is kept, and
  *   for those that this owner has not been pushed yet: then they read the sink. While a log is being
@@ -15,4 +15,6 @@ import type { ObservationReader } from "../adapter/adapter.ts";
  *
  * `TrialRecording.observations` is one, undefined if no term runs on this replica.
  */
-export type ObservationSource = Pick<ObservationReader, "snapshotOf" | "pageOf" | "onChange">;
+export type ObservationSource =
+  & Pick<ObservationReader, "snapshotOf" | "pageOf" | "onChange">
+  & Pick<Adapter, "requestStop">;

@@ -1,11 +1,12 @@
 /** Status patches of an early stop: the end of a Trial, and of its job. Pure. */
 import { TRIAL_CONDITIONS, TRIAL_EARLY_STOPPED } from "../../crds/katib_names.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { earlyStopOf, endOf } from "../../crds/job_state.ts";
+import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { type ConditionLike, isConditionTrue, setCondition } from "../../kube/conditions.ts";
 import type { Stop } from "../adapter/adapter.ts";
+import { type StopDecision, storedForm } from "./stop_decision.ts";
 
 /** The write that stops one object. */
 export type StopWrite =
@@ -23,6 +24,11 @@ const OTHER_ENDS = [
   TRIAL_CONDITIONS.killed,
   TRIAL_CONDITIONS.metricsUnavailable,
 ];
+
+/** Whether the Trial has ended in another way than by an early stop. */
+export function hasOtherEnd({ status }: Pick<Trial, "status">): boolean {
+  return OTHER_ENDS.some((type) => isConditionTrue(status?.conditions, type));
+}
 
 function preconditions({ metadata: { uid, resourceVersion } }: Pick<AnyJob, "metadata">) {
   return { uid, resourceVersion };
@@ -46,29 +52,43 @@ function conditionsOf({ status }: Trial, now: string): unknown[] {
  * Returns the end of the Trial: condition, observation and completionTime in one patch. With its observation
  * it takes none of its Experiment's parallel trials, even if Katib deletes the job at once.
  */
-export function trialStop(trial: Trial, stop: Stop, nowMs: number): StopWrite {
-  const conditions = trial.status?.conditions;
-  if (isConditionTrue(conditions, TRIAL_CONDITIONS.earlyStopped)) return { kind: "done" };
-  if (OTHER_ENDS.some((type) => isConditionTrue(conditions, type))) return { kind: "finished" };
+export function trialStop(
+  trial: Trial,
+  { observation = [] }: Pick<Stop, "observation">,
+  nowMs: number,
+): StopWrite {
+  const { earlyStopped } = TRIAL_CONDITIONS;
+  if (isConditionTrue(trial.status?.conditions, earlyStopped)) return { kind: "done" };
+  if (hasOtherEnd(trial)) return { kind: "finished" };
   const now = rfc3339(nowMs);
   const status = {
     conditions: conditionsOf(trial, now),
     completionTime: now,
-    ...(stop.observation.length > 0 && { observation: { metrics: stop.observation } }),
+    ...(observation.length > 0 && { observation: { metrics: observation } }),
   };
   return { kind: "patch", body: { metadata: preconditions(trial), status } };
 }
 
-/** Returns the end of the job: the conditions by which its kind is stopped. */
-export function jobStop(kind: JobKind, job: AnyJob, stop: Stop, nowMs: number): StopWrite {
+/**
+ * Returns the end of the job: the conditions by which its kind is stopped, with the decision that its status
+ * holds, else with this one, which is stored with them.
+ */
+export function jobStop(
+  kind: JobKind,
+  job: AnyJob,
+  decision: StopDecision,
+  nowMs: number,
+): StopWrite {
   if (endOf(kind, job) !== undefined) {
     return { kind: earlyStopOf(kind, job) === undefined ? "finished" : "done" };
   }
-  const { message } = stop.verdict;
+  const stored = storedStopOf(job);
+  const { reason, message } = stored ?? decision;
   const now = rfc3339(nowMs);
-  const conditions = kind.stop.reduce<ConditionLike[]>(
-    (list, update) => setCondition(list, { ...update, message }, now),
-    job.status?.conditions ?? [],
-  );
-  return { kind: "patch", body: { metadata: preconditions(job), status: { conditions } } };
+  const conditions = kind.stop.reduce<ConditionLike[]>((list, update) => {
+    const own = update.type === kind.conditions.earlyStopped && { reason };
+    return setCondition(list, { ...update, ...own, message }, now);
+  }, job.status?.conditions ?? []);
+  const stop = stored === undefined && { stop: storedForm(decision, nowMs) };
+  return { kind: "patch", body: { metadata: preconditions(job), status: { conditions, ...stop } } };
 }

@@ -1,17 +1,18 @@
 /** Idempotent stop of a trial: writes the end of the Trial, then of its job. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { AnyJob } from "../../crds/job_kind.ts";
+import { storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { isConflict, isNotFound } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeMeta, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
+import { decisionOf, describeStop } from "./stop_decision.ts";
+import { createStopStore, type StopStore, type StopStoreOptions } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 /** Attempts of one stop: progress alone changes a job every second. */
@@ -20,14 +21,8 @@ const ATTEMPTS = 5;
 const REMEMBERED = 10_000;
 
 /** Options of {@link createStopper}. */
-export interface StopperOptions {
-  readonly client: Pick<KubeClient, "get" | "patch">;
-  readonly clock: Pick<Clock, "now">;
+export interface StopperOptions extends StopStoreOptions {
   readonly events: Pick<EventRecorder, "record">;
-  /** Whether this owner may still write, asked before each write. */
-  readonly leading: () => boolean;
-  /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
-  readonly deadlineMs: number;
 }
 
 /** The objects of one stop, read at one moment; undefined if replaced or being deleted. */
@@ -49,7 +44,15 @@ class TrialStopper implements Stopper {
   /** UIDs of jobs whose Trial's end was written here, or may have been. */
   readonly #ended = createBoundedCache<true>(REMEMBERED);
 
-  constructor(private readonly options: StopperOptions) {}
+  readonly #store: StopStore;
+
+  constructor(private readonly options: StopperOptions) {
+    this.#store = createStopStore(options);
+  }
+
+  get store(): Stopper["store"] {
+    return this.#store.store;
+  }
 
   async stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -74,7 +77,9 @@ class TrialStopper implements Stopper {
     if (end.kind === "patch") {
       // Katib judges a job that ended by itself; a deleted job has no end to write.
       if (job === undefined) return "gone";
-      if (jobStop(stop.plan.job.kind, job, stop, now).kind === "finished") return "finished before";
+      if (jobStop(stop.plan.job.kind, job, stop.decision, now).kind === "finished") {
+        return "finished before";
+      }
       if (!await this.#patch(KINDS.trial, key, end, signal, () => this.#markEnded(stop))) {
         return CHANGED;
       }
@@ -98,7 +103,7 @@ class TrialStopper implements Stopper {
   ): Promise<StopOutcome | typeof CHANGED> {
     if (objects.job === undefined) return "gone";
     const { job } = stop.plan;
-    const end = jobStop(job.kind, objects.job, stop, this.options.clock.now());
+    const end = jobStop(job.kind, objects.job, stop.decision, this.options.clock.now());
     if (end.kind === "finished") return "finished before";
     // Another owner reported a stop that is found done, unless this one wrote it without an answer.
     const isOwn = end.kind === "patch" || this.#unanswered.has(job.uid);
@@ -152,11 +157,12 @@ class TrialStopper implements Stopper {
   }
 
   /** Records the events, once, by the owner that wrote the last part. */
-  #report({ plan: { job: ref }, verdict }: Stop, { trial, job }: StopObjects): void {
+  #report({ plan: { job: ref }, decision }: Stop, { trial, job }: StopObjects): void {
     this.#unanswered.delete(ref.uid);
     this.#ended.delete(ref.uid);
     const { events } = this.options;
-    const message = `stopped early: ${verdict.message}`;
+    const stored = job && storedStopOf(job);
+    const message = describeStop(stored === undefined ? decision : decisionOf(stored));
     const event = { type: "Normal", reason: EVENT_REASONS.earlyStopped, message } as const;
     if (trial !== undefined) events.record(aboutTrial(trial), event);
     if (job !== undefined) events.record(aboutJob(ref), event);

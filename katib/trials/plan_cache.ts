@@ -1,9 +1,10 @@
 /** Cache of the observation plans of jobs. */
 import type { LRUCache } from "lru-cache";
-import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import type { Kind } from "../../crds/kinds.ts";
-import { endOf } from "../../crds/job_state.ts";
+import { endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
+import type { JobStop } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
@@ -26,6 +27,7 @@ import {
   type PlanSettings,
 } from "../../trials/plan/derive_plan.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
+import { type DerivedStopTarget, deriveStopTarget } from "../../trials/plan/stop_target.ts";
 import { cachedTrial, TRIALS_BY } from "./cached_trial.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
 import { type PodCache, presentRunOf } from "./primary_runs.ts";
@@ -142,6 +144,30 @@ class CachedPlans implements PlanCache {
   isOpen(ref: JobRef): boolean {
     const job = jobNow(this.options.jobs, ref);
     return job !== undefined && endOf(ref.kind, job) === undefined;
+  }
+
+  async stopTargetFor(ref: JobRef, signal: AbortSignal): Promise<DerivedStopTarget | undefined> {
+    const view = this.#cachedView(ref.kind, jobNow(this.options.jobs, ref)) ??
+      await this.#readView(ref, signal);
+    return view && deriveStopTarget(view);
+  }
+
+  storedStop(ref: JobRef): JobStop | undefined {
+    const job = jobNow(this.options.jobs, ref);
+    return job && storedStopOf(job);
+  }
+
+  stoppingJobs(): readonly JobRef[] {
+    return [...this.options.jobs].flatMap(([kind, { jobs }]) =>
+      jobs.list()
+        .filter((job) => storedStopOf(job) !== undefined && endOf(kind, job) === undefined)
+        .map((job) => jobRefOf(kind, job))
+    );
+  }
+
+  isSuspended(ref: JobRef): boolean {
+    const job = jobNow(this.options.jobs, ref);
+    return job !== undefined && suspensionOf(ref.kind, job) !== undefined;
   }
 
   isPrimary(

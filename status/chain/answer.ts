@@ -1,5 +1,6 @@
 /** Refusals of the status endpoint: the closed set of them, and the response to each. */
 import {
+  bodyTooLarge,
   type FailureCause,
   type FailureShape,
   forbidden,
@@ -109,8 +110,7 @@ function shapeOf(refusal: Refusal): FailureShape {
     return unavailable(refusal.reason);
   }
   if (refusal.why === "body_too_large") {
-    const message = `the body must be at most ${refusal.maxBytes} bytes, also after decompression`;
-    return { code: 413, reason: "RequestEntityTooLarge", message };
+    return bodyTooLarge(refusal.maxBytes);
   }
   return SHAPES[refusal.why];
 }

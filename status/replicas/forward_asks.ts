@@ -1,4 +1,4 @@
-/** Messages by which a replica asks the owner for an observation, with their paths and bounds. */
+/** Messages by which a replica asks the owner for an observation, or to stop a job, with their paths and bounds. */
 import { z } from "zod";
 import { jsonOfBytes } from "../../crds/json.ts";
 import type { MessageVersion } from "../../crds/job_message.ts";
@@ -8,6 +8,8 @@ import { NOT_OWNER, type OwnTerm, termRefusal } from "../../http/replicas/terms.
 export const askPath = (version: MessageVersion) => `/forward/${version}/observation`;
 /** Path at which changes of observations are asked for, by the messages of reads. */
 export const changesPath = (version: MessageVersion) => `/forward/${version}/observation/changes`;
+/** Path at which the owner is asked to stop a job, with POST. */
+export const stopJobPath = (version: MessageVersion) => `/forward/${version}/stop`;
 /** Bytes that a question may have. */
 export const ASK_MAX_BYTES = 16_384;
 /** Bytes that an answer may have: the longest page of a log, and a summary of each of its metrics. */

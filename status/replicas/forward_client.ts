@@ -10,6 +10,7 @@ import {
   changesPath,
   decodeAskAnswer,
   encodeAsk,
+  stopJobPath,
 } from "./forward_asks.ts";
 import { createForwardBatches } from "./forward_batches.ts";
 import { createReplicaCalls, type ReplicaTls } from "../../http/replicas/calls.ts";
@@ -21,6 +22,7 @@ import {
   forwardPath,
   type ForwardResult,
   joinPushes,
+  OLDER_OWNER_RETRY_MS,
   resultOfAnswer,
   resultOfNoAnswer,
 } from "./forwarding.ts";
@@ -65,6 +67,8 @@ export interface ForwardClient {
     ask: { readonly job: JobRef },
     bounds: CallBounds,
   ): Promise<object | undefined>;
+  /** Asks the owner to stop a job; as {@link ask}. For an owner that is too old it answers to come again. */
+  stop: ForwardClient["ask"];
   /** New calls use these. */
   updateTls(tls: ReplicaTls): void;
   /** Closes the connections. */
@@ -78,6 +82,13 @@ const READ_IDLE_MS = 25_000;
 
 /** Connections of questions: their answers are long, and do not wait for news. */
 const ASK_CONNECTIONS = 16;
+
+/** Answer for an owner that does not know the call that stops a job; it is being replaced. */
+const OLDER_OWNER = {
+  retryAfterMs: OLDER_OWNER_RETRY_MS,
+  reason: "the replica that owns the status of jobs is an older version that cannot stop them: " +
+    "try again once all replicas are updated",
+} as const;
 
 /** Creates a {@link ForwardClient}. */
 export function createForwardClient(options: ForwardClientOptions): ForwardClient {
@@ -121,6 +132,17 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
       return bytes && decodeReadings(bytes);
     };
 
+  function askAt(
+    pathOf: (version: MessageVersion) => string,
+    { address, transitions }: ForwardTarget,
+    ask: { readonly job: JobRef },
+    bounds: CallBounds,
+  ) {
+    const body = encodeAsk({ transitions, ask: { ...ask, job: jobMessage(kinds, ask.job) } });
+    const path = pathOf(versionOf(ask.job.kind));
+    return asks.call({ address, path, body, maxBytes: ASK_ANSWER_MAX_BYTES }, bounds);
+  }
+
   return {
     async forward({ address, transitions }, push, bounds) {
       const forward = batches[versionOf(push.job.kind)];
@@ -131,12 +153,14 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
     },
     read: readAt(readPath),
     readChanges: readAt(changesPath),
-    async ask({ address, transitions }, ask, bounds) {
-      const body = encodeAsk({ transitions, ask: { ...ask, job: jobMessage(kinds, ask.job) } });
-      const path = askPath(versionOf(ask.job.kind));
-      const call = { address, path, body, maxBytes: ASK_ANSWER_MAX_BYTES };
-      const { bytes } = await asks.call(call, bounds);
+    async ask(target, ask, bounds) {
+      const { bytes } = await askAt(askPath, target, ask, bounds);
       return bytes && decodeAskAnswer(bytes);
+    },
+    async stop(target, ask, bounds) {
+      const answer = await askAt(stopJobPath, target, ask, bounds);
+      if (answer.bytes !== undefined) return decodeAskAnswer(answer.bytes);
+      return answer.outcome === "unknown_call" ? OLDER_OWNER : undefined;
     },
     updateTls(tls) {
       pushes.updateTls(tls);

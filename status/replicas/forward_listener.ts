@@ -11,6 +11,7 @@ import {
   askPath,
   changesPath,
   createAskJudge,
+  stopJobPath,
 } from "./forward_asks.ts";
 import type { ReplicaTls } from "../../http/replicas/calls.ts";
 import { createReadDecoder, READ_MAX_BYTES, readingsThatFit, readPath } from "./forward_reading.ts";
@@ -29,6 +30,8 @@ import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
 /** Answers about observations. */
 export interface ForwardedObservations {
   readonly answerHere: AnswerAsk;
+  /** Stops a job. */
+  readonly stopHere: AnswerAsk;
   /** Returns which of them changed. */
   readonly pollHere: PollOwner<JobVersion>;
 }
@@ -136,10 +139,11 @@ function callsOf(options: ForwardListenerOptions): Call[] {
     { path: readPath, answer: createReadJudge(options), maxBytes: READ_MAX_BYTES },
   ];
   if (observations === undefined) return calls;
-  const { answerHere, pollHere } = observations;
+  const { answerHere, stopHere, pollHere } = observations;
   return [
     ...calls,
     { path: askPath, answer: createAskJudge(term, answerHere), maxBytes: ASK_MAX_BYTES },
+    { path: stopJobPath, answer: createAskJudge(term, stopHere), maxBytes: ASK_MAX_BYTES },
     {
       path: changesPath,
       answer: createReadJudge({ kinds, term, pollHere }),

@@ -173,7 +173,7 @@ export function resultOfAnswer(answer: ForwardAnswer | undefined): ForwardResult
 }
 
 /** Time after which a client may try again if the owner is too old for a call, in milliseconds. */
-const OLDER_OWNER_RETRY_MS = 5000;
+export const OLDER_OWNER_RETRY_MS = 5000;
 
 /** Returns the result of a call without an answer. An older owner is being replaced. */
 export function resultOfNoAnswer(

@@ -9,8 +9,8 @@ import { trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 
 const NAMESPACE = "default";
-/** Short trials: ten reports each, judged at the third. */
-const SETTINGS = { LEARNING_RATES: "0.5,0.2,1,0.02,2", EPOCHS: "200", START_STEP: "3" };
+/** Short trials: twenty reports each, judged at the third. */
+const SETTINGS = { LEARNING_RATES: "0.5,0.2,1,0.02,2", EPOCHS: "400", START_STEP: "3" };
 
 async function install({ client, server, status }: Standalone): Promise<void> {
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));

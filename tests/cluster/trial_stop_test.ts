@@ -41,19 +41,14 @@ async function begin(client: KubeClient, name: string): Promise<Stop> {
   await client.patch(KINDS.trial, key, { type: "merge", body: { status } }, options);
   return {
     plan: {
-      kind: "plan",
       key: { kind: "trial", uid: trial.metadata.uid ?? "", ...key },
       job: { kind: TRAINJOB, uid: job.metadata.uid ?? "", ...key },
-      records: "named",
-      rules: [],
-      graceMs: 0,
     },
-    verdict: {
-      rule: { name: "loss", comparison: "greater", value: "0.5" },
-      value: "0.6",
-      step: 1,
+    decision: {
+      reason: "RulesMet",
       time: new Date().toISOString(),
       message: "loss 0.6 is greater than 0.5, at report 1",
+      graceMs: 0,
     },
     observation: [{ name: "loss", min: "0.6", max: "0.6", latest: "0.6" }],
   };

@@ -8,6 +8,8 @@ import type {
   StopOutcome,
 } from "../../../katib/adapter/adapter.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { JobStop } from "../../../crds/trainjob.ts";
+import { type StopWish, storedForm } from "../../../katib/stopping/stop_decision.ts";
 import { type AdapterOptions, createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
@@ -131,6 +133,11 @@ export interface AdapterFixture {
   readonly outcomes: readonly StopOutcome[];
   /** The plans by the UID of the job; tests change them. */
   readonly answers: Map<string, PlanDecision>;
+  /** Decisions that were to be stored. */
+  readonly wishes: readonly StopWish[];
+  /** Decisions in the status of jobs, and jobs that are suspended, by UID; tests change them. */
+  readonly stored: Map<string, JobStop>;
+  readonly suspended: Set<string>;
   push(
     plan: ObservationPlan,
     step: number,
@@ -152,6 +159,9 @@ export async function withAdapter(
   const clock = new FakeClock(undefined, settle);
   const stops: Stop[] = [];
   const outcomes: StopOutcome[] = [];
+  const wishes: StopWish[] = [];
+  const stored = new Map<string, JobStop>();
+  const suspended = new Set<string>();
   const answers = new Map(
     (options.plans ?? []).map((it): [string, PlanDecision] => [it.job.uid, it]),
   );
@@ -170,8 +180,23 @@ export async function withAdapter(
       isOpen: ({ uid }) => answers.has(uid),
       isPrimary: options.isPrimary ?? (() => true),
       presentRun: options.presentRun ?? (() => ONE_RUN),
+      stopTargetFor({ uid }) {
+        const plan = answers.get(uid);
+        const target = plan?.kind === "plan" ? { ...plan, graceMs: plan.graceMs } : undefined;
+        return Promise.resolve(target);
+      },
+      storedStop: ({ uid }) => stored.get(uid),
+      stoppingJobs: () => openPlans().map(({ job }) => job).filter(({ uid }) => stored.has(uid)),
+      isSuspended: ({ uid }) => suspended.has(uid),
     },
     stopper: {
+      store(wish) {
+        wishes.push(wish);
+        const stop = stored.get(wish.job.uid) ??
+          storedForm(wish.byRules ?? wish.decision, clock.now());
+        stored.set(wish.job.uid, stop);
+        return Promise.resolve({ kind: "stored", stop });
+      },
       stop(stop) {
         stops.push(stop);
         return Promise.resolve(options.onStopCall?.(stops.length - 1) ?? "stopped");
@@ -187,6 +212,9 @@ export async function withAdapter(
       stops,
       outcomes,
       answers,
+      wishes,
+      stored,
+      suspended,
       settle,
       push: async (plan, step, loss, more) =>
         await adapter.accept(pushOf(plan, step, loss, more), never),

@@ -82,7 +82,7 @@ Deno.test("a rule that is met stops the trial once, and every later answer says 
       max: "0.9",
       latest: "0.8",
     }]);
-    assert.equal(stops[0]?.verdict.step, 2);
+    assert.equal(stops[0]?.decision.message, "loss 0.8 is greater than 0.5, at report 2");
   });
 });
 
@@ -96,7 +96,7 @@ Deno.test("a stop waits for its grace, and includes rows that came meanwhile", a
     assert.equal(stops.length, 0);
     await clock.advance(1_500);
     assert.equal(stops.length, 1);
-    assert.equal(stops[0]?.observation[0]?.latest, "0.2");
+    assert.equal(stops[0]?.observation?.[0]?.latest, "0.2");
   });
 });
 
@@ -189,7 +189,7 @@ Deno.test("a new owner replays and judges open trials without a push, also if th
     unsteady.down = undefined;
     await clock.advance(6_000);
     assert.deepEqual(stops.map(({ plan }) => plan.job.name), ["a"]);
-    assert.equal(stops[0]?.verdict.time, "2026-01-01T00:00:01Z");
+    assert.equal(stops[0]?.decision.time, "2026-01-01T00:00:01Z");
   });
 });
 

@@ -82,6 +82,10 @@ function createLife(
       isOpen: () => true,
       isPrimary: () => true,
       presentRun: () => ONE_RUN,
+      stopTargetFor: () => Promise.resolve(undefined),
+      storedStop: () => undefined,
+      stoppingJobs: () => [],
+      isSuspended: () => false,
     },
     stopper: createStopper({
       client: guarded,

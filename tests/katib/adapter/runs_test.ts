@@ -1,6 +1,6 @@
 /** Tests of runs: what a pod reported counts for that pod, at every owner, and over every kind of log. */
 import assert from "node:assert/strict";
-import type { ObservedPush } from "../../../katib/adapter/adapter.ts";
+import type { ObservedPush, Stop } from "../../../katib/adapter/adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { NO_RUN, type PresentRun } from "../../../trials/recording/present_run.ts";
@@ -14,6 +14,9 @@ import {
 
 const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: 4 };
 const plan = trialPlan("a", { rules: [RULE] });
+/** Returns the number of the report that decided. */
+const reportOf = ({ decision }: Stop) => /at report (\d+)$/.exec(decision.message)?.[1];
+
 const never = new AbortController().signal;
 
 const podOf = (uid: string): Partial<ObservedPush> => ({ pod: { name: `pod-${uid}`, uid } });
@@ -104,7 +107,7 @@ Deno.test("over Katib's log nothing is judged while no primary pod is known, and
     assert.deepEqual(await pushAll(fixture, reports), []);
     present = runFrom("one", 0);
     await clock.advance(5_000);
-    assert.deepEqual(stops.map(({ verdict }) => verdict.step), [4]);
+    assert.deepEqual(stops.map(reportOf), ["4"]);
   });
 });
 
@@ -137,7 +140,8 @@ Deno.test("rows that others wrote into Katib's log are judged within a minute, a
     assert.deepEqual(await pushAll(fixture, ["one 0.91", "one 0.92"]), []);
     await sink.append(plan.key, [foreign(1, "0.93"), foreign(2, "0.94")], never);
     await clock.advance(65_000);
-    assert.deepEqual(stops.map(({ verdict: { step, value } }) => [step, value]), [[4, "0.91"]]);
+    assert.deepEqual(stops.map(reportOf), ["4"]);
+    assert.match(stops[0]?.decision.message ?? "", /^loss 0\.94, at best 0\.91, is /);
   });
 });
 
@@ -165,7 +169,7 @@ Deno.test("a stop that Katib's log could not confirm at once is written when it 
     sink.failReads(1);
     assert.deepEqual(await pushAll(fixture, ["one 0.94"], 4), []);
     await clock.advance(10_000);
-    assert.deepEqual(stops.map(({ verdict }) => verdict.step), [4]);
+    assert.deepEqual(stops.map(reportOf), ["4"]);
   });
 });
 
@@ -181,12 +185,12 @@ Deno.test("a rule that counts steps is tested by the step that a pod pushed, at 
         assert.equal((await adapter.accept({ ...push, trainerStatus }, never))?.ok, true);
       }
       await settle();
-      told.push(...stops.map(({ verdict }) => [verdict.step, verdict.message]));
+      told.push(...stops.map(({ decision }) => decision.message));
     });
     return told;
   }
   assert.deepEqual(await pushSteps([10, undefined, 99], 1), []);
-  const met = [[150, "loss 0.9 is greater than 0.5, at step 150"]];
+  const met = ["loss 0.9 is greater than 0.5, at step 150"];
   assert.deepEqual(await pushSteps([150, 160], 4), met);
   // By the log alone.
   assert.deepEqual(await pushSteps([], 6), met);

@@ -7,6 +7,7 @@ import {
   createObservationApi,
   type ObservationApiOptions,
 } from "../../../katib/api/observation_api.ts";
+import type { OwnerStopAnswer, StopAsk } from "../../../katib/api/owner_stops.ts";
 import type { ObservationSource } from "../../../katib/api/source.ts";
 import { pageOf } from "../../../katib/adapter/log_page.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
@@ -38,9 +39,11 @@ export function tokenWith(claims: Record<string, unknown> = {}): string {
 export interface ApiServer {
   /** Each question: the kind and what it is about. */
   readonly asked: string[];
-  /** Whether tokens are accepted, and whether readers may get the job. */
+  /** Whether tokens are accepted, and whether readers may do with the job what they ask for. */
   accepts: boolean;
   allows: boolean;
+  /** What they may not do nevertheless: a part of the question. */
+  denies: RegExp | undefined;
   /** Audiences that it answers with; undefined: it knows of none. */
   audiences: string[] | undefined;
   /** Answers nothing but errors. */
@@ -49,8 +52,10 @@ export interface ApiServer {
   hold: Promise<void> | undefined;
 }
 
-function answerOf(server: ApiServer, kind: string) {
-  if (kind !== "TokenReview") return { allowed: server.allows };
+function answerOf(server: ApiServer, kind: string, about: string) {
+  if (kind !== "TokenReview") {
+    return { allowed: server.allows && server.denies?.test(about) !== true };
+  }
   const { accepts: authenticated, audiences } = server;
   if (!authenticated) return { authenticated };
   const username = "system:serviceaccount:team:reader";
@@ -62,6 +67,7 @@ function apiServer() {
     asked: [],
     accepts: true,
     allows: true,
+    denies: undefined,
     audiences: [AUDIENCE],
     isAway: false,
     hold: undefined,
@@ -72,7 +78,7 @@ function apiServer() {
       server.asked.push(`${kind.kind} ${about}`);
       await server.hold;
       if (server.isAway) throw new Error("no answer");
-      return kind.parse({ ...object, status: answerOf(server, kind.kind) });
+      return kind.parse({ ...object, status: answerOf(server, kind.kind, about) });
     },
   };
   return { server, client };
@@ -84,6 +90,7 @@ export function logOf(uid: string) {
   const listeners = new Set<(uid: string) => void>();
   const fault: { error?: Error } = {};
   const source: ObservationSource = {
+    requestStop: () => Promise.reject(new Error("no stop is asked for here")),
     snapshotOf(job) {
       if (fault.error !== undefined) return Promise.reject(fault.error);
       if (job.uid !== uid || rows.length === 0) return Promise.resolve(undefined);
@@ -135,6 +142,15 @@ export function runningJob(status: Record<string, unknown> = { state: "Running" 
   });
 }
 
+/** The decision that the owner answers with. */
+export const STOPPED = {
+  reason: "Pruned",
+  message: "worse than the median",
+  time: "2026-01-01T00:00:00.000Z",
+  user: "system:serviceaccount:team:reader",
+  graceSeconds: 30,
+};
+
 /** The API, and everything that it works with. */
 export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const clock = new FakeClock(NOW_MS);
@@ -144,6 +160,8 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const changed = new Set<() => void>();
   const ends = new Set<(end: "Complete" | "Failed" | "Deleted") => void>();
   const counted: string[] = [];
+  const stopAsks: StopAsk[] = [];
+  let stopAnswer = (): OwnerStopAnswer => ({ stop: STOPPED });
   const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
   const shares = createKeyedBuckets({ ratePerSecond: 1, burst: 8 }, 10);
   const access = createAccess({
@@ -161,6 +179,11 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     clock,
     peers: createPeers({ failures: { ratePerSecond: 1, burst: 5 }, maxKeys: 10 }),
     takeRead: reads.take,
+    takeStop: createKeyedBuckets({ ratePerSecond: 1, burst: 5 }, 10).take,
+    stop(ask) {
+      stopAsks.push(ask);
+      return stopAnswer();
+    },
     slots,
     findJob: ({ namespace, name }) => jobs.get(`${namespace}/${name}`),
     jobNow: ({ namespace, name, uid }) => {
@@ -184,9 +207,25 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     },
     random: () => 0,
     onRead: (kind, result) => counted.push(`${kind} ${result}`),
+    onStop: (result) => counted.push(`stop ${result}`),
     ...options,
   });
-  return { api, access, clock, server, log, jobs, changed, ends, counted, slots };
+  return {
+    api,
+    access,
+    clock,
+    server,
+    log,
+    jobs,
+    changed,
+    ends,
+    counted,
+    slots,
+    /** Requests to stop that reached the owner. */
+    stopAsks,
+    /** Sets the owner's answer to them. */
+    answerStops: (answer: OwnerStopAnswer) => void (stopAnswer = () => answer),
+  };
 }
 
 /** A request for the observation of `team/job` with a good token, and what to change in it. */
@@ -197,6 +236,7 @@ export function requestOf(
     readonly method?: string;
     readonly authorization?: string | null;
     readonly peer?: string;
+    readonly body?: string;
   } = {},
 ): HttpRequest {
   const { query = "", method = "GET", peer = "10.0.0.1" } = changes;
@@ -206,6 +246,9 @@ export function requestOf(
     peer,
     url: changes.url ?? observationPath(TRAINJOB, "team", "job") + query,
     header: (name) => name === "authorization" ? authorization ?? undefined : undefined,
-    readBody: () => Promise.resolve(new Uint8Array()),
+    readBody: (maxBytes) => {
+      const bytes = new TextEncoder().encode(changes.body ?? "");
+      return Promise.resolve(bytes.length > maxBytes ? undefined : bytes);
+    },
   };
 }

@@ -1,6 +1,7 @@
 /** Tests of the OpenAPI document against the observation API. */
 import assert from "node:assert/strict";
-import { JOB_KINDS } from "../../../crds/job_kinds.ts";
+import { stopPath } from "../../../crds/job_kind.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { z } from "zod";
 import { openApiDocument } from "../../../katib/api/observation_openapi.ts";
 import { OBSERVATION_LIMITS, querySchema } from "../../../katib/api/messages.ts";
@@ -12,7 +13,8 @@ const documentSchema = z.object({
     z.string(),
     z.object({
       parameters: z.array(z.looseObject({ name: z.string(), in: z.string() })),
-      get: z.looseObject({ responses: z.record(z.string(), z.unknown()) }),
+      get: z.looseObject({ responses: z.record(z.string(), z.unknown()) }).optional(),
+      post: z.looseObject({ responses: z.record(z.string(), z.unknown()) }).optional(),
     }),
   ),
   components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
@@ -42,6 +44,19 @@ Deno.test("every parameter of the document is one that is read, with its bounds"
   assert.deepEqual(named("query"), Object.keys(querySchema.shape));
   assert.partialDeepStrictEqual(parameters.find(({ name }) => name === "limit"), {
     schema: { type: "integer", minimum: 1, maximum: OBSERVATION_LIMITS.maxPage },
+  });
+});
+
+Deno.test("the document says how to stop a job, with the bounds of the body", () => {
+  const { paths, components } = documentSchema.parse(openApiDocument(JOB_KINDS));
+  const { parameters, get, post } = paths[stopPath(TRAINJOB, "{namespace}", "{name}")] ?? {};
+  assert.deepEqual(parameters?.map(({ name }) => name), ["namespace", "name"]);
+  assert.equal(get, undefined);
+  assert.ok(Object.keys(post?.responses ?? {}).includes("409"));
+  assert.partialDeepStrictEqual(components.schemas.StopRequest, {
+    required: ["reason"],
+    additionalProperties: false,
+    properties: { graceSeconds: { type: "integer", minimum: 0, maximum: 3600 } },
   });
 });
 

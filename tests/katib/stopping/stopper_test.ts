@@ -24,12 +24,11 @@ const PLAN: ObservationPlan = {
 };
 const STOP: Stop = {
   plan: PLAN,
-  verdict: {
-    rule: { name: "loss", comparison: "greater", value: "0.5" },
-    value: "0.9",
-    step: 3,
+  decision: {
+    reason: "RulesMet",
     time: "2026-01-01T00:00:00.000000Z",
     message: "loss 0.9 is greater than 0.5, at report 3",
+    graceMs: 0,
   },
   observation: [{ name: "loss", min: "0.9", max: "1.5", latest: "0.9" }],
 };

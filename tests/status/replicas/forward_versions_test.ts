@@ -7,7 +7,12 @@ import { createJobKinds, JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts"
 import { jobMessage } from "../../../crds/job_message.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import type { Push } from "../../../status/chain/exchange.ts";
-import { askPath, changesPath, encodeAsk } from "../../../status/replicas/forward_asks.ts";
+import {
+  askPath,
+  changesPath,
+  encodeAsk,
+  stopJobPath,
+} from "../../../status/replicas/forward_asks.ts";
 import { createForwardClient } from "../../../status/replicas/forward_client.ts";
 import { encodeRead, readPath } from "../../../status/replicas/forward_reading.ts";
 import {
@@ -80,11 +85,13 @@ for (const [what, { bytes, want }] of Object.entries(MESSAGES)) {
 }
 
 Deno.test("the calls of the first version keep their paths", () => {
-  assert.deepEqual([forwardPath, readPath, askPath, changesPath].map((path) => path("v1")), [
+  const paths = [forwardPath, readPath, askPath, changesPath, stopJobPath];
+  assert.deepEqual(paths.map((path) => path("v1")), [
     "/forward/v1/pushes",
     "/forward/v1/read",
     "/forward/v1/observation",
     "/forward/v1/observation/changes",
+    "/forward/v1/stop",
   ]);
 });
 
@@ -105,7 +112,8 @@ Deno.test("clients of other kinds get 503 while the owner knows only the first v
   const owner = createServer(tls, (message, response) => {
     paths.push(message.url ?? "");
     message.resume();
-    response.writeHead(message.url?.startsWith("/forward/v1/") ? 200 : 404, {
+    const isKnown = message.url?.startsWith("/forward/v1/") && message.url !== "/forward/v1/stop";
+    response.writeHead(isKnown ? 200 : 404, {
       "content-type": "application/json",
     });
     response.end('{"answers":[{"ok":true}]}');
@@ -137,11 +145,16 @@ Deno.test("clients of other kinds get 503 while the owner knows only the first v
     assert.equal(await client.ask(target, { job: other.job }, bounds), undefined);
     const read = await client.read(target, { entries: [{ job: other.job }], waitMs: 0 }, bounds);
     assert.equal(read, undefined);
+    // Of a TrainJob, too: the call is newer than the first version.
+    const stop = await client.stop(target, { job }, bounds);
+    assert.match(JSON.stringify(stop), /an older version that cannot stop them/);
+    assert.ok(stop !== undefined && "retryAfterMs" in stop && stop.retryAfterMs === 5000);
     assert.deepEqual(paths, [
       "/forward/v1/pushes",
       "/forward/v2/pushes",
       "/forward/v2/observation",
       "/forward/v2/read",
+      "/forward/v1/stop",
     ]);
   } finally {
     client.close();

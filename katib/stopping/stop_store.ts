@@ -1,0 +1,97 @@
+/** Writer of decisions to stop jobs early into their status, which is read back (docs/decisions/0043). */
+import { KINDS } from "../../crds/kinds.ts";
+import type { JobStop } from "../../crds/trainjob.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isConflict, isNotFound } from "../../kube/errors.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+import type { LogKey } from "../../trials/recording/observation_row.ts";
+import { type StopWish, type StoreStep, storeStep } from "./stop_decision.ts";
+import { hasOtherEnd } from "./stop_writes.ts";
+
+/** Options of {@link createStopStore}. */
+export interface StopStoreOptions {
+  readonly client: Pick<KubeClient, "get" | "patch">;
+  readonly clock: Pick<Clock, "now">;
+  /** Whether this owner may still write, asked before each write. */
+  readonly leading: () => boolean;
+  /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
+  readonly deadlineMs: number;
+}
+
+/** How it ended that a decision was to be stored. */
+export type StoreOutcome =
+  | Exclude<StoreStep, { kind: "patch" }>
+  /** The API server does not keep the field. */
+  | { readonly kind: "pruned" }
+  /** The Trial has ended in another way. */
+  | { readonly kind: "trial ended" };
+
+/** Stores decisions. */
+export interface StopStore {
+  /**
+   * Stores a decision about the job, unless its status holds one; a shorter grace shortens that one's. `key`
+   * is the Trial's if the job is stopped as its trial. Idempotent. Rejects if the outcome is not known.
+   */
+  store(wish: StopWish, key: LogKey, signal: AbortSignal): Promise<StoreOutcome>;
+}
+
+/** Attempts of one decision: progress alone changes a job every second. */
+const ATTEMPTS = 5;
+
+/** Creates a {@link StopStore}. */
+export function createStopStore(options: StopStoreOptions): StopStore {
+  const { client, clock, leading, deadlineMs } = options;
+
+  /** Whether the Trial has ended by itself: then there is nothing to stop. */
+  async function trialHasEnded(key: LogKey, signal: AbortSignal): Promise<boolean> {
+    if (key.kind !== "trial") return false;
+    const { namespace, name, uid } = key;
+    const trial = await getOrUndefined(client, KINDS.trial, { namespace, name }, {
+      signal,
+      deadlineMs,
+    });
+    return trial?.metadata.uid === uid && hasOtherEnd(trial);
+  }
+
+  async function write({ job }: StopWish, body: unknown, signal: AbortSignal): Promise<void> {
+    if (!leading()) throw new Error("this replica no longer holds the Lease");
+    const { kind, namespace, name } = job;
+    const patch = { type: "merge", body } as const;
+    await client.patch(kind, { namespace, name }, patch, {
+      subresource: "status",
+      signal,
+      deadlineMs,
+    });
+  }
+
+  async function store(wish: StopWish, key: LogKey, signal: AbortSignal): Promise<StoreOutcome> {
+    const { kind, namespace, name } = wish.job;
+    let hasWritten = false;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const bounds = { signal, deadlineMs };
+      const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
+      const step = storeStep(job, wish, clock.now());
+      if (step.kind !== "patch") return step;
+      // It was written, and is not there.
+      if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
+      if (await trialHasEnded(key, signal)) return { kind: "trial ended" };
+      try {
+        await write(wish, step.body, signal);
+        hasWritten = true;
+      } catch (error) {
+        if (!isConflict(error) && !isNotFound(error)) throw error;
+      }
+    }
+    throw new Error(
+      `${kind.kind} ${namespace}/${name} changed during each of ${ATTEMPTS} attempts`,
+    );
+  }
+
+  return { store };
+}
+
+/** The decision as it was stored; undefined if nothing was. */
+export function storedStop(outcome: StoreOutcome): JobStop | undefined {
+  return outcome.kind === "stored" || outcome.kind === "stopped" ? outcome.stop : undefined;
+}
