@@ -5,6 +5,7 @@ import {
   mountingCommand,
   openMountNamespaces,
 } from "../../../standalone/kubelet/mount_namespace.ts";
+import { dataFolders, memoryFolder } from "../../../standalone/kubelet/machine.ts";
 import { writePrivateRoot } from "../../../standalone/kubelet/private_root.ts";
 import { until } from "../../support/fake_clock.ts";
 import { lives, pod, type Rig, shell, withKubelet } from "./rig.ts";
@@ -63,6 +64,7 @@ realTest("has volumes at their paths, on the machine's root and in its folders",
     `cat ${hidden("/milepost-data/sub/deep/app.conf")}; echo`,
     `cat ${hidden("/etc/milepost-config/app.conf")}; echo`,
     `cat ${hidden("/etc/milepost.conf")}; echo`,
+    "cat '/milepost dir #1\\x/app.conf'; echo",
     `cat ${hidden("/var/run/secrets/kubernetes.io/milepost/token")}; echo`,
     `echo x > ${hidden("/milepost-data/written")}; ls ${
       hidden("/milepost-data")
@@ -77,6 +79,7 @@ realTest("has volumes at their paths, on the machine's root and in its folders",
         volumeMounts: [
           { name: "data", mountPath: "/milepost-data" },
           { name: "cm", mountPath: "/milepost-data/sub/deep" },
+          { name: "cm", mountPath: "/milepost dir #1\\x" },
           { name: "cm", mountPath: "/etc/milepost-config/" },
           { name: "cm", mountPath: "/etc/milepost.conf", subPath: "app.conf" },
           { name: "token", mountPath: "/var/run/secrets/kubernetes.io/milepost" },
@@ -98,6 +101,7 @@ realTest("has volumes at their paths, on the machine's root and in its folders",
     ({ status }) => status?.phase === "Succeeded" || status?.phase === "Failed",
   );
   assert.deepEqual((await rig.logs("paths")).split("\n"), [
+    "hello",
     "hello",
     "hello",
     "hello",
@@ -228,6 +232,21 @@ realTest("waits with a reason for a mount that cannot be", async (rig) => {
   const message = waiting.status?.containerStatuses?.[0]?.state?.waiting?.message;
   assert.equal(message, 'cannot mount "/proc/x": nothing can be mounted in /proc or /sys');
 });
+
+Deno.test("`memoryFolder()` is empty, whatever a run that was killed left there", () =>
+  withFolder(async (root) => {
+    const folders = dataFolders(root);
+    const id = crypto.randomUUID();
+    const folder = memoryFolder(id, folders);
+    try {
+      await Deno.mkdir(`${folder}/uid/volumes`, { recursive: true });
+      assert.equal(memoryFolder(id, folders), folder);
+      assert.deepEqual([...Deno.readDirSync(folder)], []);
+      assert.equal((Deno.statSync(folder).mode ?? 0) & 0o777, 0o700);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }));
 
 /** A user that is not root, for tests that run as root; undefined if it cannot have user namespaces. */
 const NOBODY = { uid: 65534, gid: 65534 };
