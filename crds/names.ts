@@ -172,6 +172,9 @@ export const STATUS_ENV = {
   },
 } as const;
 
+/** Variable that names a container to itself, for its pushes: the containers of a pod have one token. */
+export const CONTAINER_NAME_ENV = "KUBEFLOW_TRAINER_STATUS_CONTAINER";
+
 /** Every variable of {@link STATUS_ENV}: only the injection may set them. */
 export const RESERVED_STATUS_ENV: readonly string[] = [
   ...Object.values(STATUS_ENV.kep),

@@ -1,13 +1,21 @@
 /**
  * Identity injection for the pods of jobs (docs/decisions/0009): the projected volume with token and CA,
- * mounted read-only in every container, and both families of variables. Pure and idempotent.
+ * mounted read-only in every container, both families of variables, and the name of the container. Pure
+ * and idempotent.
  *
  * The names belong to the injection: whatever the user has under the volume's name, the mount path or
  * a variable's name is replaced in place. So a pod that is admitted twice stays as it is.
  */
 import type { Container, EnvVar, Pod, Volume, VolumeMount } from "../crds/kubernetes.ts";
 import { type JobRef, statusPath } from "../crds/job_kind.ts";
-import { CA_KEY, IDENTITY_VOLUME, LABELS, PUSH_AUDIENCE, STATUS_ENV } from "../crds/names.ts";
+import {
+  CA_KEY,
+  CONTAINER_NAME_ENV,
+  IDENTITY_VOLUME,
+  LABELS,
+  PUSH_AUDIENCE,
+  STATUS_ENV,
+} from "../crds/names.ts";
 
 /** The job that a pod belongs to, by its labels. */
 export type PodsJob = Omit<JobRef, "uid">;
@@ -74,7 +82,8 @@ function upsert<T>(items: readonly T[], wanted: T, key: (item: T) => string): T[
 
 const normalPath = (mount: VolumeMount) => mount.mountPath.replace(/\/+$/, "");
 
-function injectContainer(container: Container, env: readonly EnvVar[]): Container {
+function injectContainer(container: Container, identity: readonly EnvVar[]): Container {
+  const env = [...identity, { name: CONTAINER_NAME_ENV, value: container.name }];
   return {
     ...container,
     env: env.reduce((all, one) => upsert(all, one, (item) => item.name), container.env ?? []),

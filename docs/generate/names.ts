@@ -3,6 +3,7 @@ import { ISTIO_INJECT, KATIB } from "../../crds/katib_names.ts";
 import {
   ANNOTATIONS,
   childNames,
+  CONTAINER_NAME_ENV,
   IDENTITY_VOLUME,
   LABELS,
   MANAGER,
@@ -69,6 +70,7 @@ const IDENTITY = [
     `${STATUS_ENV.kep.token}, ${STATUS_ENV.sdk.token}`,
     `${IDENTITY_VOLUME.mountPath}/${IDENTITY_VOLUME.tokenFile}`,
   ],
+  [CONTAINER_NAME_ENV, "the name of the container"],
 ].map((
   [names = "", holds = ""],
 ) => [names.split(", ").map(code).join(", "), holds.startsWith("/") ? code(holds) : holds]);

@@ -60,10 +60,12 @@ public class Push {
   public static Optional<String> push(Integer progress, Integer remaining, Map<String, ?> metrics, Duration patience, Integer step) {
     String url = System.getenv("KUBEFLOW_TRAINER_STATUS_URL");
     if (url == null || url.isEmpty()) return Optional.empty();
+    String name = System.getenv("KUBEFLOW_TRAINER_STATUS_CONTAINER");
+    String container = name == null || name.isEmpty() ? "" : ", \"container\": " + json(name);
     StringJoiner list = new StringJoiner(", ", "[", "]");
-    metrics.forEach((name, value) -> list.add("{\"name\": " + json(name) + ", \"value\": " + json("" + value) + "}"));
+    metrics.forEach((metric, value) -> list.add("{\"name\": " + json(metric) + ", \"value\": " + json("" + value) + "}"));
     String body = "{\"trainerStatus\": {\"progressPercentage\": " + progress + ", \"estimatedRemainingSeconds\": " + remaining
-        + ", \"step\": " + step + ", \"metrics\": " + list + ", \"lastUpdatedTime\": \"" + Instant.now() + "\"}, \"sequence\": " + SEQUENCE.getAndIncrement() + "}";
+        + ", \"step\": " + step + ", \"metrics\": " + list + ", \"lastUpdatedTime\": \"" + Instant.now() + "\"}, \"sequence\": " + SEQUENCE.getAndIncrement() + container + "}";
     long end = System.nanoTime() + patience.toNanos();
     try {
       for (long pause = 250;; pause *= 2) {

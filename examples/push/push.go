@@ -63,7 +63,11 @@ func Push(status map[string]any, patience time.Duration) *Stop {
 		return nil
 	}
 	status["lastUpdatedTime"] = time.Now().UTC().Format(time.RFC3339Nano)
-	body, err := json.Marshal(map[string]any{"trainerStatus": status, "sequence": atomic.AddInt64(&sequence, 1)})
+	whole := map[string]any{"trainerStatus": status, "sequence": atomic.AddInt64(&sequence, 1)}
+	if container := os.Getenv("KUBEFLOW_TRAINER_STATUS_CONTAINER"); container != "" {
+		whole["container"] = container
+	}
+	body, err := json.Marshal(whole)
 	for pause := 250 * time.Millisecond; err == nil; pause *= 2 {
 		code, retryAfter, text, failure := try(url, body)
 		if failure != nil {

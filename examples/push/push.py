@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from urllib.parse import urlsplit
 
 _sequence = itertools.count(time.time_ns() // 1_000_000)  # goes up, also when the program starts again
+_CONTAINER = "KUBEFLOW_TRAINER_STATUS_CONTAINER"
 _said = set()
 
 
@@ -46,7 +47,8 @@ def push(progress=None, remaining=None, metrics={}, patience=15, step=None):
         status["metrics"] = [{"name": str(name), "value": str(value)} for name, value in metrics.items()]
     if step is not None:
         status["step"] = step
-    body = json.dumps({"trainerStatus": status, "sequence": next(_sequence)}, default=str)
+    whose = {"container": os.environ[_CONTAINER]} if os.environ.get(_CONTAINER) else {}
+    body = json.dumps({"trainerStatus": status, "sequence": next(_sequence), **whose}, default=str)
     end, pause = time.monotonic() + patience, 0.25
     while True:
         outcome = {"status": 0, "retry_after": "", "text": "no answer within 5 s"}

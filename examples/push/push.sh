@@ -17,7 +17,7 @@ push_text() { # A text as JSON has it.
 }
 
 push() {
-  local fields='' metrics='' patience=15 body answer status after wait pause=250 end now
+  local fields='' metrics='' container='' patience=15 body answer status after wait pause=250 end now
   while (($# > 0)); do
     case $1=${2-} in
       --progress=[0-9]*) fields+="\"progressPercentage\": $2, " ;;
@@ -30,8 +30,9 @@ push() {
     shift 2
   done
   [[ -n ${KUBEFLOW_TRAINER_STATUS_URL-} ]] || return 0
+  [[ -z ${KUBEFLOW_TRAINER_STATUS_CONTAINER-} ]] || container=", \"container\": $(push_text "$KUBEFLOW_TRAINER_STATUS_CONTAINER")"
   # The time in microseconds goes up, also when the program starts again.
-  body="{\"trainerStatus\": {$fields\"metrics\": [$metrics], \"lastUpdatedTime\": \"$(date -u +%FT%TZ)\"}, \"sequence\": ${EPOCHREALTIME/[.,]/}}"
+  body="{\"trainerStatus\": {$fields\"metrics\": [$metrics], \"lastUpdatedTime\": \"$(date -u +%FT%TZ)\"}, \"sequence\": ${EPOCHREALTIME/[.,]/}$container}"
   end=$((${EPOCHREALTIME/[.,]/} / 1000 + patience * 1000))
   while :; do
     answer=$(push_try "$body") || answer="curl: $answer"

@@ -69,7 +69,8 @@ export async function push(status: Status, patience = 15): Promise<Stop | undefi
     step: status.step,
     lastUpdatedTime: new Date().toISOString(),
   };
-  const body = JSON.stringify({ trainerStatus, sequence: sequence++ });
+  const container = process.env.KUBEFLOW_TRAINER_STATUS_CONTAINER;
+  const body = JSON.stringify({ trainerStatus, sequence: sequence++, container });
   const end = performance.now() + patience * 1000;
   for (let pause = 0.25;; pause *= 2) {
     const answer = await tryOnce(url, body).catch((error): Answer => ({

@@ -3,6 +3,7 @@ import json, os, ssl, sys, time, urllib.request
 from datetime import datetime, timezone
 
 url = os.environ.get("KUBEFLOW_TRAINER_STATUS_URL")
+container = os.environ.get("KUBEFLOW_TRAINER_STATUS_CONTAINER")
 pause = float(os.environ.get("REPORT_PAUSE_MS", "200")) / 1000
 _reported_at = 0.0
 
@@ -20,6 +21,8 @@ def report(progress, seconds_left, **metrics):
         "metrics": [{"name": name, "value": f"{value:.4f}"} for name, value in metrics.items()],
         "lastUpdatedTime": datetime.now(timezone.utc).isoformat(),
     }}
+    if container:
+        body["container"] = container
     try:
         # Both files are renewed while the pod runs, so they are read each time.
         with open(os.environ["KUBEFLOW_TRAINER_STATUS_TOKEN"]) as file:

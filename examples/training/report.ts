@@ -1,5 +1,6 @@
 /** Client that reports the progress of a training run to Milepost. Copy it: it needs nothing but the injected variables. */
 const url = Deno.env.get("KUBEFLOW_TRAINER_STATUS_URL");
+const container = Deno.env.get("KUBEFLOW_TRAINER_STATUS_CONTAINER");
 const tokenFile = Deno.env.get("KUBEFLOW_TRAINER_STATUS_TOKEN") ?? "";
 const caFile = Deno.env.get("KUBEFLOW_TRAINER_STATUS_CA_CERT") ?? "";
 const pauseMs = Number(Deno.env.get("REPORT_PAUSE_MS") ?? 200);
@@ -29,7 +30,7 @@ export async function report(
     const answer = await fetch(url, {
       method: "POST",
       headers: { "authorization": `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ trainerStatus }),
+      body: JSON.stringify({ trainerStatus, container }),
       signal: AbortSignal.timeout(5000),
       client,
     });

@@ -30,6 +30,8 @@ export interface ObservedPush {
   /** The times that the pod sent and that were clamped, for all samples in order. */
   readonly sentTimes?: readonly (string | undefined)[] | undefined;
   readonly sequence?: number | undefined;
+  /** Name of the container that pushed, if it said so. */
+  readonly container?: string | undefined;
   /** Wall-clock time of arrival, in milliseconds. */
   readonly receivedMs: number;
 }

@@ -16,6 +16,7 @@ import type {
   StopOutcome,
   Stopper,
 } from "./adapter.ts";
+import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";
 import { recordBestEffort } from "./best_effort.ts";
 import { createDeletions } from "./log_deletions.ts";
 import { createLogActor, type LogActor } from "./log_actor.ts";
@@ -156,8 +157,8 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return answer;
   }
 
-  /** Answers a pod whose pushes are not recorded: it has to stop, too, if its trial has. */
-  function answerOtherPod({ job }: ObservationPlan): PushAnswer | undefined {
+  /** Answers a pod or container whose pushes are not recorded: it has to stop, too, if its trial has. */
+  function answerOther({ job }: ObservationPlan): PushAnswer | undefined {
     const control = actors.get(job.uid)?.control;
     return control && { ok: true, control };
   }
@@ -171,7 +172,9 @@ export function createAdapter(options: AdapterOptions): Adapter {
     if (closed.signal.aborted) return CLOSED;
     if (endedLogs.has(logKeyText(plan.key))) return gone("the job's Trial was deleted");
     if (isPrimary === undefined) return plan.isPlain ? undefined : UNKNOWN_POD;
-    if (!isPrimary) return answerOtherPod(plan);
+    const { mapping } = plan;
+    const isOther = mapping !== undefined && !isPrimaryContainer(mapping, push.container);
+    if (!isPrimary || isOther) return answerOther(plan);
     if (isInPlainLogs(plan)) return recordInMemory(plan, push);
     const actor = actors.of(plan);
     return plan.isPlain ? recordBestEffort(actor, push, signal) : actor.accept(push, signal);

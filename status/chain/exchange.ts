@@ -28,6 +28,8 @@ export interface Push {
   readonly sentTimes?: readonly (string | undefined)[];
   /** Number of the push, if the client counts them. */
   readonly sequence?: number;
+  /** Name of the container that pushed, if it said so: a convention, since its pod has one token. */
+  readonly container?: string;
   /** Wall-clock time of arrival, in milliseconds. */
   readonly receivedMs: number;
 }

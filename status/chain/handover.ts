@@ -42,7 +42,7 @@ async function inTime(
 
 /** Returns the push to hand over: the newest sample with a plausible time, and what came before it. */
 function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] } {
-  const { trainerStatus, earlier, sequence } = required(exchange.body, "body");
+  const { trainerStatus, earlier, sequence, container } = required(exchange.body, "body");
   if (trainerStatus === undefined) return { warnings: [] };
   const { nowMs, podStartMs } = exchange;
   const { samples, sentTimes, warnings } = plausible(
@@ -57,6 +57,7 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
     ...(earlier && { earlier: samples.slice(0, -1) }),
     ...(sentTimes && { sentTimes }),
     sequence,
+    ...(container !== undefined && { container }),
     receivedMs: nowMs,
   };
   return { push, warnings };

@@ -6,6 +6,7 @@ import type { FailureCause } from "../../http/refusals.ts";
 import {
   causesOf,
   compactStatus,
+  containerSchema,
   MAX_CAUSES,
   type ParsedPush,
   readJson,
@@ -16,7 +17,10 @@ const TOO_MANY =
   `must be a list of at most ${HISTORY_LIMITS.samples} samples, each a trainerStatus`;
 // Only the frame: the samples of an over-long list are not looked at.
 const frame = z.object(
-  { samples: z.array(z.unknown(), { error: TOO_MANY }).max(HISTORY_LIMITS.samples, TOO_MANY) },
+  {
+    samples: z.array(z.unknown(), { error: TOO_MANY }).max(HISTORY_LIMITS.samples, TOO_MANY),
+    container: containerSchema,
+  },
   { error: "must be a JSON object with samples" },
 );
 
@@ -50,7 +54,16 @@ export function parseHistory(value: unknown): ParsedPush {
   }
   if (causes.length > 0) return { ok: false, causes: causes.slice(0, MAX_CAUSES) };
   const trainerStatus = samples.pop();
-  return { ok: true, push: trainerStatus === undefined ? {} : { trainerStatus, earlier: samples } };
+  if (trainerStatus === undefined) return { ok: true, push: {} };
+  const { container } = framed.data;
+  return {
+    ok: true,
+    push: {
+      trainerStatus,
+      earlier: samples,
+      ...(typeof container === "string" && { container }),
+    },
+  };
 }
 
 /** Reads the bytes of a history: strict UTF-8, one JSON value, then {@link parseHistory}. */

@@ -1,7 +1,7 @@
 /** Body of a push: its schema, and the problems of one that does not fit. */
 import { z } from "zod";
 import { jsonOfBytes } from "../../crds/json.ts";
-import { PUSH_LIMITS } from "../../crds/names.ts";
+import { DNS_LABEL_MAX, PUSH_LIMITS } from "../../crds/names.ts";
 import type { PushedStatus } from "../../crds/trainjob.ts";
 import type { FailureCause } from "../../http/refusals.ts";
 
@@ -17,6 +17,8 @@ export interface PushBody {
   readonly earlier?: readonly PushedStatus[];
   /** Number of the push, if the client counts them. */
   readonly sequence?: number;
+  /** Name of the container that pushes, if it says so. */
+  readonly container?: string;
 }
 
 /** A body that was understood, or everything that is wrong with it (at most 20 causes). */
@@ -75,9 +77,13 @@ export const trainerStatusSchema = z.object({
   lastUpdatedTime: time,
 }, { error: "must be an object" });
 
+/** Name of the container that pushes. */
+export const containerSchema = text(DNS_LABEL_MAX).nullish();
+
 const pushSchema = z.object({
   trainerStatus: trainerStatusSchema.nullish(),
   sequence: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
+  container: containerSchema,
 }, { error: "must be a JSON object with trainerStatus" }).nullable();
 
 function fieldOf(path: readonly PropertyKey[]): string {
@@ -111,12 +117,13 @@ export function compactStatus(status: z.infer<typeof trainerStatusSchema>): Push
 export function parsePush(value: unknown): ParsedPush {
   const parsed = pushSchema.safeParse(value);
   if (!parsed.success) return { ok: false, causes: causesOf(parsed.error) };
-  const { trainerStatus, sequence } = parsed.data ?? {};
+  const { trainerStatus, sequence, container } = parsed.data ?? {};
   return {
     ok: true,
     push: {
       ...(trainerStatus && { trainerStatus: compactStatus(trainerStatus) }),
       ...(typeof sequence === "number" && { sequence }),
+      ...(typeof container === "string" && { container }),
     },
   };
 }

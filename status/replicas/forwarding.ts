@@ -68,7 +68,7 @@ export function encodeForwardedPush(
   kinds: JobKinds,
   { transitions, push }: ForwardedPush,
 ): Uint8Array {
-  const { job, pod, receivedMs, trainerStatus, earlier, sequence, sentTimes } = push;
+  const { job, pod, receivedMs, trainerStatus, earlier, sequence, container, sentTimes } = push;
   return new TextEncoder().encode(JSON.stringify({
     transitions,
     job: jobMessage(kinds, job),
@@ -76,8 +76,8 @@ export function encodeForwardedPush(
     receivedMs,
     ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? null) }),
     ...(earlier
-      ? { history: { samples: [...earlier, trainerStatus] } }
-      : { push: { trainerStatus, sequence } }),
+      ? { history: { samples: [...earlier, trainerStatus], container } }
+      : { push: { trainerStatus, sequence, container } }),
   }));
 }
 
@@ -124,7 +124,7 @@ export function createPushDecoder(
     const { transitions, job, pod, receivedMs, push, history, sentTimes } = envelope.data;
     const read = history === undefined ? parsePush(push) : parseHistory(history);
     if (!read.ok || read.push.trainerStatus === undefined) return undefined;
-    const { trainerStatus, earlier, sequence } = read.push;
+    const { trainerStatus, earlier, sequence, container } = read.push;
     return {
       transitions,
       push: {
@@ -135,6 +135,7 @@ export function createPushDecoder(
         ...(earlier && { earlier }),
         ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? undefined) }),
         sequence,
+        ...(container !== undefined && { container }),
       },
     };
   };

@@ -113,8 +113,11 @@ Deno.test("the previous version and this one serve side by side, whichever of th
       trainerStatus: {
         progressPercentage: percentage,
         metrics: [{ name: "loss", value }],
+        // The previous version does not know these fields.
+        step: percentage,
         lastUpdatedTime: new Date().toISOString(),
       },
+      container: "node",
     });
     await until(`the push of ${percentage} at ${replica.name}`, async () => {
       using http = Deno.createHttpClient({ caCerts: [ca] });

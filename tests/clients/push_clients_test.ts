@@ -50,6 +50,7 @@ function isQuiet({ code, stdout, stderr }: CommandResult): void {
 const pushSchema = z.strictObject({
   trainerStatus: z.looseObject({ lastUpdatedTime: z.iso.datetime({ offset: true }) }),
   sequence: z.int().positive(),
+  container: z.literal("node"),
 });
 
 const CASES: Readonly<Record<string, Case>> = {

@@ -96,6 +96,7 @@ export async function scriptedEndpoint(replies: readonly Reply[]): Promise<Scrip
       KUBEFLOW_TRAINER_STATUS_URL: `https://127.0.0.1:${address.port}/the/path/status`,
       KUBEFLOW_TRAINER_STATUS_CA_CERT: caFile,
       KUBEFLOW_TRAINER_STATUS_TOKEN: tokenFile,
+      KUBEFLOW_TRAINER_STATUS_CONTAINER: "node",
     },
     async trustAnotherAuthority() {
       await Deno.writeTextFile(caFile, (await makeCertificates()).caPem);

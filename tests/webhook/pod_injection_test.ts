@@ -21,6 +21,10 @@ const env = ["STATUS", "SERVER"].flatMap((family) => [
   { name: `KUBEFLOW_TRAINER_${family}_CA_CERT`, value: `${mount.mountPath}/ca.crt` },
   { name: `KUBEFLOW_TRAINER_${family}_TOKEN`, value: `${mount.mountPath}/token` },
 ]);
+const envOf = (container: string) => [
+  ...env,
+  { name: "KUBEFLOW_TRAINER_STATUS_CONTAINER", value: container },
+];
 const volume = (optional: boolean) => ({
   name: "kubeflow-trainer-token",
   projected: {
@@ -51,14 +55,14 @@ const cases: Record<string, { pod: Pod; want: Pod["spec"] }> = {
     pod: pod(),
     want: {
       volumes: [volume(true)],
-      containers: [{ name: "node", env, volumeMounts: [mount] }],
+      containers: [{ name: "node", env: envOf("node"), volumeMounts: [mount] }],
     },
   },
   "makes a trial's pod wait for its CA": {
     pod: pod({ labels: trialLabels }),
     want: {
       volumes: [volume(false)],
-      containers: [{ name: "node", env, volumeMounts: [mount] }],
+      containers: [{ name: "node", env: envOf("node"), volumeMounts: [mount] }],
     },
   },
   "reaches init containers too, and keeps what else is there": {
@@ -70,10 +74,10 @@ const cases: Record<string, { pod: Pod; want: Pod["spec"] }> = {
       },
     }),
     want: {
-      initContainers: [{ name: "init", env: [other, ...env], volumeMounts: [mount] }],
+      initContainers: [{ name: "init", env: [other, ...envOf("init")], volumeMounts: [mount] }],
       containers: [
-        { name: "a", env, volumeMounts: [{ name: "v", mountPath: "/v" }, mount] },
-        { name: "b", env, volumeMounts: [mount] },
+        { name: "a", env: envOf("a"), volumeMounts: [{ name: "v", mountPath: "/v" }, mount] },
+        { name: "b", env: envOf("b"), volumeMounts: [mount] },
       ],
       volumes: [{ name: "v", emptyDir: {} }, volume(true)],
     },
@@ -92,7 +96,11 @@ const cases: Record<string, { pod: Pod; want: Pod["spec"] }> = {
     want: {
       containers: [{
         name: "node",
-        env: [{ name: "KUBEFLOW_TRAINER_STATUS_URL", value: URL_OF_JOB }, other, ...env.slice(1)],
+        env: [
+          { name: "KUBEFLOW_TRAINER_STATUS_URL", value: URL_OF_JOB },
+          other,
+          ...envOf("node").slice(1),
+        ],
         volumeMounts: [mount],
       }],
       volumes: [volume(true), { name: "mine", emptyDir: {} }],
@@ -155,7 +163,7 @@ Deno.test("`injectIdentity()` gives any pod one of each, and is idempotent", () 
     ) {
       const mounts = volumeMounts.filter((it) => it.mountPath.startsWith(mount.mountPath));
       assert.deepEqual(mounts, [mount]);
-      assert.equal(env.filter((it) => it.name.startsWith("KUBEFLOW_TRAINER_")).length, 6);
+      assert.equal(env.filter((it) => it.name.startsWith("KUBEFLOW_TRAINER_")).length, 7);
     }
   }));
 });

@@ -14,6 +14,15 @@ export function isPrimaryPod(
     .every(([key, value]) => labels?.[key] === value);
 }
 
+/** Whether a container is the one that trains; one that does not say its name counts as that. */
+export function isPrimaryContainer(
+  { primaryContainerName }: TrialMapping,
+  container: string | undefined,
+): boolean {
+  return container === undefined || primaryContainerName === undefined ||
+    container === primaryContainerName;
+}
+
 /**
  * Returns the outcome of a job of any kind; failure is tested before success. A condition is met if its
  * expression leads to an object or to an array that is not empty; reason and message are those of the object

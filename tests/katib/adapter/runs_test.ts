@@ -1,6 +1,8 @@
 /** Tests of runs: what a pod reported counts for that pod, at every owner, and over every kind of log. */
 import assert from "node:assert/strict";
 import type { ObservedPush, Stop } from "../../../katib/adapter/adapter.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { readTemplate } from "../../../trials/plan/plan_template.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { NO_RUN, type PresentRun } from "../../../trials/recording/present_run.ts";
@@ -194,4 +196,25 @@ Deno.test("a rule that counts steps is tested by the step that a pod pushed, at 
   assert.deepEqual(await pushSteps([150, 160], 4), met);
   // By the log alone.
   assert.deepEqual(await pushSteps([], 6), met);
+});
+
+Deno.test("of a pod's containers only the primary one counts, and one that does not say its name", async () => {
+  const { mapping } = readTemplate({ primaryContainerName: "node" }, TRAINJOB);
+  const stopping = { ...plan, mapping, rules: [{ ...RULE, startStep: 3 }] };
+  const sink = createMemorySink();
+  await withAdapter({ plans: [stopping], sink }, async ({ push }) => {
+    const from = (container?: string) => ({ ...podOf("one"), container });
+    assert.deepEqual(await push(stopping, 1, "0.9", from("node")), { ok: true });
+    assert.equal(await push(stopping, 2, "0.8", from("sidecar")), undefined);
+    assert.equal(await push(stopping, 3, "0.7", from("sidecar")), undefined);
+    assert.deepEqual(await push(stopping, 4, "0.6", from()), { ok: true });
+    const stopped = await push(stopping, 5, "0.9", from("node"));
+    assert.ok(stopped?.ok && stopped.control !== undefined);
+    assert.deepEqual(await push(stopping, 6, "0.7", from("sidecar")), stopped);
+    const rows = await sink.read(plan.key, never);
+    assert.deepEqual(rows.map(({ value }) => value), ["0.9", "0.6", "0.9"]);
+  });
+  await withAdapter({ plans: [{ ...plan, mapping: undefined }] }, async ({ push }) => {
+    assert.deepEqual(await push(plan, 1, "0.9", { container: "sidecar" }), { ok: true });
+  });
 });

@@ -126,3 +126,16 @@ Deno.test("`parseHistory()` gives back every sample of an ordered history, in or
     assert.deepEqual([...parsed.push.earlier ?? [], parsed.push.trainerStatus], samples);
   }));
 });
+
+Deno.test("`parseHistory()` reads the container, null as none, and refuses one without a name", () => {
+  const of = (container: unknown) => {
+    const read = parseHistory({ samples: [at(1)], container });
+    return read.ok ? read.push.container : read.causes;
+  };
+  assert.equal(of("node"), "node");
+  assert.equal(of(null), undefined);
+  assert.deepEqual(of(7), [{
+    field: "container",
+    message: "must be a string of 1 to 63 characters",
+  }]);
+});

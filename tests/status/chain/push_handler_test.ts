@@ -183,7 +183,7 @@ Deno.test("`createPushHandler()` names the invalid field and its limit", async (
 
 Deno.test("`createPushHandler()` passes a valid push to its owner and returns its content", async () => {
   const { send, accepted, results } = handlerBench();
-  const pushed = { ...PUSH, sequence: 17 };
+  const pushed = { ...PUSH, sequence: 17, container: "node" };
   const { status, headers, body } = await send({ body: { ...pushed, unknown: 1 } });
   assert.equal(status, 200);
   assert.equal(headers["Content-Type"], "application/json");
@@ -193,6 +193,7 @@ Deno.test("`createPushHandler()` passes a valid push to its owner and returns it
     pod: { name: "job-1-node-0-0-abcde", uid: "uid-pod-1" },
     trainerStatus: PUSH.trainerStatus,
     sequence: 17,
+    container: "node",
     receivedMs: NOW_MS,
   }]);
   assert.deepEqual(results, ["accepted"]);

@@ -31,6 +31,11 @@ const REFUSED: Record<string, { body: unknown; field: string; says: RegExp }> = 
     field: "trainerStatus.progressPercentage",
     says: /whole number/,
   },
+  "a container without a name": {
+    body: { container: "" },
+    field: "container",
+    says: /1 to 63 characters/,
+  },
   "half a step": {
     body: status({ step: 1.5 }),
     field: "trainerStatus.step",

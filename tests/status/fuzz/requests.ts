@@ -165,7 +165,9 @@ const status = mostly<unknown>(
 const json = fc.oneof<fc.Arbitrary<unknown>[]>(
   fc.constant(PUSH),
   fc.record({ trainerStatus: fc.record({ lastUpdatedTime: time }) }),
-  fc.record({ trainerStatus: status, sequence: whole }, { requiredKeys: ["trainerStatus"] }),
+  fc.record({ trainerStatus: status, sequence: whole, container: text }, {
+    requiredKeys: ["trainerStatus"],
+  }),
   fc.record({ trainerStatus: status }),
   fc.record({ samples: fc.array(status, { maxLength: 4 }) }),
   fc.constant({ samples: [PUSH.trainerStatus, PUSH.trainerStatus] }),

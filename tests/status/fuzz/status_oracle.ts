@@ -81,10 +81,13 @@ function statusOf(value: unknown): { status: Newest; timeMs: number } | undefine
   return { status, timeMs };
 }
 
+const isContainer = (value: unknown) => isShort(value) && [...value].length <= 63;
+
 function judgePush(value: unknown): JudgedStatus | undefined {
   if (value === null) return { earlier: 0 };
   if (!isObject(value)) return undefined;
-  const { trainerStatus, sequence } = value;
+  const { trainerStatus, sequence, container } = value;
+  if (!isAbsent(container) && !isContainer(container)) return undefined;
   if (!isAbsent(sequence) && !isWhole(sequence, Number.MAX_SAFE_INTEGER)) return undefined;
   if (isAbsent(trainerStatus)) return { earlier: 0 };
   const judged = statusOf(trainerStatus);
@@ -95,6 +98,7 @@ function judgeHistory(value: unknown): JudgedStatus | undefined {
   if (!isObject(value) || !Array.isArray(value.samples) || value.samples.length > 1000) {
     return undefined;
   }
+  if (!isAbsent(value.container) && !isContainer(value.container)) return undefined;
   let newest: Newest | undefined;
   let lastMs = -Infinity;
   for (const sample of value.samples) {

@@ -40,6 +40,7 @@ const push: Push = {
     lastUpdatedTime: "2026-01-01T00:00:00Z",
   },
   sequence: 4,
+  container: "node",
   receivedMs: 17,
 };
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
