@@ -257,14 +257,14 @@ export const HISTORY_LIMITS = {
   perPod: { ratePerSecond: 1, burst: 5 },
   /** The same of a service account. */
   perSubject: { ratePerSecond: 20, burst: 100 },
-  /** Samples in histories of a pod a second, and at once: each costs up to 50 µs. */
+  /** Samples in histories of a pod a second, and at once: each costs up to 15 µs. */
   samplesPerPod: { ratePerSecond: 200, burst: 5_000 },
   /** The same of a service account. */
   samplesPerSubject: { ratePerSecond: 2_000, burst: 20_000 },
   /** The same of all, on one replica. */
   samplesInAll: { ratePerSecond: 10_000, burst: 50_000 },
   /** Bytes that count as one sample at least, whatever they hold. */
-  bytesPerSample: 1_024,
+  bytesPerSample: 256,
   /** Handed over at a time on one replica; one service account may have as many as are left for others. */
   atOnce: 32,
 } as const;

@@ -1,10 +1,12 @@
 /** `deno task bench attack`: honest pushes without an attacker, and beside one that has addresses of its own. */
-import { run } from "../../tests/support/command.ts";
-import { buildGenerator, runLoads } from "../generator/generator.ts";
-import { type Load, type LoadPlan, parseLoad } from "../generator/plan.ts";
+import { runLoads } from "../generator/generator.ts";
+import type { Load, LoadPlan } from "../generator/plan.ts";
 import { cpuSeconds } from "../process_stats.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
+import { runAttackers } from "./attackers.ts";
 import { type Endpoint, withEndpoint } from "./endpoint.ts";
+import { historyMeasures } from "./histories.ts";
+import { webhookMeasures } from "./webhook.ts";
 
 const JOBS = 64;
 /** Pushes a second of the honest jobs: half over kept connections, half with a new one each. */
@@ -14,8 +16,6 @@ const FORGED_RATE = 5_000;
 const TURNS = 3;
 const TURN_MS = 8_000;
 const WARM_UP_MS = 2_000;
-/** Beyond the turn: what the attacker's generator needs to start and to end. */
-const SPARE_MS = 30_000;
 const HONEST_ADDRESSES = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"];
 const ATTACKERS = ["127.0.66.1", "127.0.66.2", "127.0.66.3", "127.0.66.4"];
 
@@ -66,13 +66,8 @@ async function runAttacker(
     sources: ATTACKERS,
     forged: { kind: "random-signature", differ: true },
   };
-  const { code, stdout, stderr } = await run("nice", {
-    args: ["-n", "10", await buildGenerator()],
-    stdin: JSON.stringify({ plans: [plan] }),
-    timeoutMs: TURN_MS + SPARE_MS,
-  });
-  if (code !== 0) throw new Error(`the attacker ended with ${code}: ${stderr.trim()}`);
-  return parseLoad(stdout).results[0];
+  const [load] = await runAttackers([plan]);
+  return load;
 }
 
 interface Turn {
@@ -147,10 +142,21 @@ function measuresOf(way: Way, turns: readonly Turn[], calm: readonly Turn[]): Me
   });
 }
 
+/** Measures the API server's reviews beside attackers of the webhook port, with its address named. */
+function measureNamed(): Promise<Measure[]> {
+  return withEndpoint(
+    1,
+    (endpoint) => webhookMeasures(endpoint, { durationMs: TURN_MS, suffix: "address named" }),
+    { flags: ["--api-server-addresses=127.0.0.1"] },
+  );
+}
+
 export const attack: Benchmark = {
-  about: "p99 of honest pushes while 5,000 forged ones a second come: at most 3 times that without",
-  run: (say) =>
-    withEndpoint(JOBS, async (endpoint) => {
+  about:
+    "p99 of honest pushes while 5,000 forged ones a second come: at most 3 times that without; " +
+    "of the API server's reviews while four addresses attack the webhook: at most 1 s",
+  async run(say) {
+    const measures = await withEndpoint(JOBS, async (endpoint) => {
       await turn(endpoint, "none");
       const turns: Record<Way, Turn[]> = {
         none: [],
@@ -164,6 +170,14 @@ export const attack: Benchmark = {
           turns[way].push(await turn(endpoint, way));
         }
       }
-      return WAYS.flatMap((way) => measuresOf(way, turns[way], turns.none));
-    }),
+      say("histories, and reviews of the API server");
+      const [honest] = honestPlans(endpoint);
+      return [
+        ...WAYS.flatMap((way) => measuresOf(way, turns[way], turns.none)),
+        ...(honest ? await historyMeasures(endpoint, honest, TURN_MS) : []),
+        ...await webhookMeasures(endpoint, { durationMs: TURN_MS, suffix: "address not named" }),
+      ];
+    });
+    return [...measures, ...await measureNamed()];
+  },
 };

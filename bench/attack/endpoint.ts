@@ -18,6 +18,10 @@ export interface Endpoint {
   readonly caPem: string;
   /** A job each, with the token of its pod. */
   readonly targets: readonly LoadTarget[];
+  /** Of the API server, as its administrator. */
+  readonly client: KubeClient;
+  /** Ports of the manager. */
+  readonly ports: ReturnType<typeof managerLauncher>["ports"];
   /** `host:port` where connections are accepted and closed, and nothing else is done. */
   readonly elsewhere: string;
 }
@@ -57,16 +61,24 @@ async function startClosing(cleanup: AsyncDisposableStack): Promise<string> {
   return value.trim();
 }
 
+/** The manager's program: by default its sources, without further flags. */
+export interface EndpointProgram {
+  /** Program and arguments before those of the manager. */
+  readonly program: readonly string[];
+  readonly flags: readonly string[];
+}
+
 /** Runs `work` with a manager, and `count` TrainJobs that have a pod each, which nothing runs. */
 export async function withEndpoint<T>(
   count: number,
   work: (endpoint: Endpoint) => Promise<T>,
+  { program, flags }: Partial<EndpointProgram> = {},
 ): Promise<T> {
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane({ port: 0, kubelet: false });
   cleanup.defer(() => plane.stop());
   const { client } = plane;
-  const launcher = managerLauncher(plane.kubeconfig);
+  const launcher = managerLauncher(plane.kubeconfig, flags, program);
   const manager = launcher.start();
   cleanup.defer(async () => void await manager.end("SIGTERM"));
   await until("the manager is ready", launcher.isReady, { timeoutMs: 60_000 });
@@ -84,5 +96,6 @@ export async function withEndpoint<T>(
   const name = childNames.tlsConfig(jobs[0] ?? "");
   const config = await client.get(KINDS.configMap, { namespace: NAMESPACE, name });
   const caPem = config.data?.[CA_KEY] ?? "";
-  return await work({ pid: manager.pid, caPem, targets, elsewhere: await startClosing(cleanup) });
+  const elsewhere = await startClosing(cleanup);
+  return await work({ pid: manager.pid, caPem, targets, client, ports: launcher.ports, elsewhere });
 }

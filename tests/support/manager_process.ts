@@ -11,8 +11,18 @@ export interface ManagerProcess {
   end(signal: Deno.Signal): Promise<number>;
 }
 
-/** Starts managers with the same ports again and again. */
-export function managerLauncher(kubeconfig: string, flags: readonly string[] = []) {
+/** Runs the sources. */
+const FROM_SOURCE = [Deno.execPath(), "run", "-A", "--no-check", main];
+
+/**
+ * Starts managers with the same ports again and again. `program` is the program and its arguments before
+ * the command.
+ */
+export function managerLauncher(
+  kubeconfig: string,
+  flags: readonly string[] = [],
+  [program = "", ...before]: readonly string[] = FROM_SOURCE,
+) {
   const [webhook, status, metrics, health] = [freePort(), freePort(), freePort(), freePort()];
   const args = [
     "manager",
@@ -30,8 +40,8 @@ export function managerLauncher(kubeconfig: string, flags: readonly string[] = [
     ...flags,
   ];
   function start(): ManagerProcess {
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", main, ...args],
+    const child = new Deno.Command(program, {
+      args: [...before, ...args],
       stdin: "null",
       stdout: "null",
       stderr: "piped",
