@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS, LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
+import type { Pod } from "../../crds/kubernetes.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -11,6 +12,7 @@ import { keyOf } from "../../kube/resource.ts";
 import type { FirstFailures } from "./first_failures.ts";
 import { type Observed, ownJobSet } from "./observed.ts";
 import { LONG_WAIT_MS, longWaitAt, waitCause } from "./pod_waits.ts";
+import type { RunningPods } from "./running_pods.ts";
 import type { OwnStatus } from "./status.ts";
 import { newFailure, transitionEvents } from "./transition_events.ts";
 
@@ -20,14 +22,27 @@ const log = getLogger(["milepost", "controller", "trainjob"]);
 const PODS_READ = 20;
 const READ_DEADLINE_MS = 5000;
 
+/** The next look at the pods of a job whose wait became long at `waitAt`, in milliseconds since the epoch. */
+export interface Look {
+  readonly waitAt: number;
+  readonly next: number;
+}
+
+/** The next looks, by the UIDs of TrainJobs. */
+export interface Looks {
+  get(uid: string): Look | undefined;
+  set(uid: string, look: Look): unknown;
+}
+
 /** Dependencies of the recording. */
 export interface JobEventOptions {
   readonly client: Pick<KubeClient, "list">;
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Pick<Clock, "now">;
   readonly firstFailures: Pick<FirstFailures, "of" | "forget">;
-  /** Reports whether this warning about this TrainJob was not given recently. */
-  readonly isNews: (uid: string, message: string) => boolean;
+  readonly runningPods: Pick<RunningPods, "jobsOf">;
+  /** The next look at the pods of TrainJobs that wait for long, by their UIDs. */
+  readonly looks: Looks;
   /** Time at which this controller began: what was due before has been said by the one before. */
   readonly since: number;
 }
@@ -52,12 +67,12 @@ export function recordCreation(
   recordEvent(options, trainJob, { type: "Normal", reason: EVENT_REASONS.jobSetCreated, message });
 }
 
-/** Reads why the job's pods do not run; undefined if that cannot be read. */
-async function readWaitCause(
+/** Reads some of the job's pods that are Pending; undefined if they cannot be read. */
+async function readPending(
   { client }: JobEventOptions,
   { metadata: { namespace, name } }: TrainJob,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Pod[] | undefined> {
   try {
     const { items } = await client.list(KINDS.pod, {
       namespace,
@@ -67,7 +82,7 @@ async function readWaitCause(
       deadlineMs: READ_DEADLINE_MS,
       signal,
     });
-    return waitCause(items);
+    return items;
   } catch (error) {
     log.debug("cannot read pods for an event", { trainJob: name, error: messageOf(error) });
     return undefined;
@@ -88,7 +103,7 @@ export async function recordTransitions(
   if (newFailure(old, next)) {
     cause = firstFailures.of(key, observed.jobSet?.metadata.uid);
     if (cause === undefined && old.state === "Created") {
-      cause = await readWaitCause(options, trainJob, signal);
+      cause = waitCause(await readPending(options, trainJob, signal) ?? []);
     }
   }
   for (const event of transitionEvents(old, next, cause)) recordEvent(options, trainJob, event);
@@ -96,8 +111,24 @@ export async function recordTransitions(
 }
 
 /**
- * Records why no pod of the job runs, once its wait is long. Returns the time until then, in
- * milliseconds; undefined if it does not wait or was reported.
+ * Why no pod of the trainer step runs; undefined while pods of another step may be what it waits for,
+ * and if the pods cannot be read.
+ */
+async function longWaitCause(
+  options: JobEventOptions,
+  { trainJob, jobSet }: Observed,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const pods = await readPending(options, trainJob, signal);
+  const cause = pods && waitCause(pods);
+  if (pods === undefined || cause !== undefined) return cause;
+  const others = options.runningPods.jobsOf(keyOf(trainJob), jobSet?.metadata.uid);
+  return others.size > 0 ? undefined : "it has no pods; the events of its Jobs may say why";
+}
+
+/**
+ * Records why no pod of the job runs, once its wait is long, and once for each run. Returns the time
+ * until the next look, in milliseconds; undefined if there is none.
  */
 export async function reportLongWait(
   options: JobEventOptions,
@@ -105,17 +136,18 @@ export async function reportLongWait(
   { next, signal }: { readonly next: OwnStatus; readonly signal: AbortSignal },
 ): Promise<number | undefined> {
   const { trainJob } = observed;
-  const at = longWaitAt(trainJob, ownJobSet(observed), next.state);
-  if (at === undefined || at < options.since) return undefined;
+  const { uid = "" } = trainJob.metadata;
+  const waitAt = longWaitAt(trainJob, ownJobSet(observed), next.state);
+  if (waitAt === undefined || waitAt < options.since) return undefined;
+  const known = options.looks.get(uid);
+  const lookAt = known?.waitAt === waitAt ? known.next : waitAt;
   const now = options.clock.now();
-  if (now < at) return at - now;
-  if (!options.isNews(trainJob.metadata.uid ?? "", `${EVENT_REASONS.notStarting} ${at}`)) return;
-  const cause = await readWaitCause(options, trainJob, signal);
-  if (cause === undefined) return undefined;
-  const message = `No pod of the trainer step runs after ${
-    LONG_WAIT_MS / 60_000
-  } minutes: ${cause}`;
-  const reason = EVENT_REASONS.notStarting;
-  recordEvent(options, trainJob, { type: "Warning", reason, message });
+  if (now < lookAt) return lookAt === Infinity ? undefined : lookAt - now;
+  const cause = await longWaitCause(options, observed, signal);
+  options.looks.set(uid, { waitAt, next: cause === undefined ? now + LONG_WAIT_MS : Infinity });
+  if (cause === undefined) return LONG_WAIT_MS;
+  const minutes = Math.round((now - waitAt + LONG_WAIT_MS) / 60_000);
+  const message = `No pod of the trainer step runs after ${minutes} minutes: ${cause}`;
+  recordEvent(options, trainJob, { type: "Warning", reason: EVENT_REASONS.notStarting, message });
   return undefined;
 }

@@ -40,9 +40,9 @@ function causeOf({ metadata, spec, status }: Pod): string | undefined {
   return undefined;
 }
 
-/** Returns why pods do not run, by the first that says so. */
-export function waitCause(pods: readonly Pod[]): string {
-  if (pods.length === 0) return "it has no pods that wait; the events of its Jobs may say why";
+/** Returns why pods do not run, by the first that says so; undefined without pods. */
+export function waitCause(pods: readonly Pod[]): string | undefined {
+  if (pods.length === 0) return undefined;
   const causes = pods.map(causeOf).filter((cause) => cause !== undefined);
   return causes[0] ?? `pod "${pods[0]?.metadata?.name}" is Pending and does not say why`;
 }

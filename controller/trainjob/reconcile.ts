@@ -38,7 +38,10 @@ const CONTENDED_MS = 1000;
 const PROBLEM_RETRY_MS = 300_000;
 
 /** Options of {@link reconcileTrainJob}. */
-export interface ReconcilerOptions extends Sources, Omit<JobEventOptions, "client"> {}
+export interface ReconcilerOptions extends Sources, Omit<JobEventOptions, "client"> {
+  /** Reports whether this warning about this TrainJob was not given recently. */
+  readonly isNews: (uid: string, message: string) => boolean;
+}
 
 /** Result of a pass that read outdated objects: the next one reads the API server. */
 const OUTDATED = Symbol("outdated");

@@ -19,6 +19,7 @@ import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../kube/sources.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";
+import type { Look } from "./job_events.ts";
 import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
 import { isFinished, owns } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
@@ -53,6 +54,8 @@ export interface TrainJobControllerOptions {
   readonly metrics?: ControllerMetrics;
 }
 
+/** Jobs that wait for long, of which the next look is remembered; of a forgotten one the look is repeated. */
+const LOOKS_MAX = 4096;
 /** Warnings that are remembered, so that they are not repeated. */
 const WARNINGS_MAX = 1000;
 /** Time after which a warning is repeated, in milliseconds. */
@@ -173,6 +176,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     events,
     clock,
     since: clock.now(),
+    looks: createBoundedCache<Look>(LOOKS_MAX),
     executor,
     trials,
     settling,

@@ -18,7 +18,7 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   notStarting: [
     "TrainJob",
     "Warning",
-    "no pod of the trainer step runs after five minutes, and why: the scheduler's message, an image that cannot be pulled, a ConfigMap that is not there",
+    "no pod of the trainer step runs after five minutes, nor one of the initializers that it waits for, and why: the scheduler's message, an image that cannot be pulled, a ConfigMap that is not there",
   ],
   suspended: ["TrainJob", "Normal", "the job is suspended"],
   resumed: ["TrainJob", "Normal", "the job is resumed"],

@@ -24,12 +24,12 @@ const told = ({ events }: World) =>
   events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
 
 /** A pod of the job that is as `status` says. */
-function pod(world: World, name: string, status: Pod["status"], attempt = "0"): Pod {
+function pod(world: World, name: string, status: Pod["status"], job = "node"): Pod {
   const labels = {
     [LABELS.trainJobName]: "tj",
-    [JOBSET_KEYS.replicatedJobName]: "node",
+    [JOBSET_KEYS.replicatedJobName]: job,
     [JOBSET_KEYS.jobSetUid]: world.jobSet?.metadata.uid ?? "",
-    [JOBSET_KEYS.restartAttempt]: attempt,
+    [JOBSET_KEYS.restartAttempt]: "0",
   };
   return {
     metadata: { namespace: "ml", name, uid: `uid-of-${name}`, labels },
@@ -156,8 +156,8 @@ const unscheduled = {
   conditions: [{ type: "PodScheduled", status: "False", message: "0/1 nodes are available." }],
 };
 const waitingPod = (world: World): Pod => pod(world, "a", pending("a", unscheduled).status);
-const WAITS: Record<string, [pods: Pod[], want: string]> = {
-  "no pods": [[], "it has no pods that wait; the events of its Jobs may say why"],
+const WAITS: Record<string, [pods: Pod[], want: string | undefined]> = {
+  "nothing without pods": [[], undefined],
   "a pod that is not scheduled": [
     [pending("a", unscheduled)],
     'pod "a" is not scheduled: 0/1 nodes are available.',
@@ -199,6 +199,50 @@ Deno.test("a job of which no pod runs for five minutes says why, once, and not a
   next.now = START + 301_000;
   await next.reconcile();
   deepEqual(told(next), []);
+});
+
+Deno.test("a job that waits for its initializer is looked at again, until its own pods wait", async () => {
+  const world = await begun();
+  world.cluster.put(KINDS.pod, pod(world, "i", runs, "dataset-initializer"));
+  world.events.length = 0;
+  world.now = START + 300_000;
+  const looks = () =>
+    world.cluster.calls.filter(({ verb, kind }) => verb === "list" && kind === "Pod");
+  world.cluster.faults.push(({ verb, kind }) =>
+    verb === "list" && kind === "Pod" && world.now < START + 600_000
+      ? new Error("no answer")
+      : undefined
+  );
+  deepEqual(await world.reconcile(), { requeueAfterMs: 300_000 });
+  world.now += 1000;
+  deepEqual(await world.reconcile(), { requeueAfterMs: 299_000 });
+  equal(looks().length, 1);
+  deepEqual(told(world), []);
+  world.now = START + 600_000;
+  world.cluster.put(KINDS.pod, waitingPod(world));
+  await world.reconcile();
+  await world.reconcile();
+  deepEqual(told(world), [
+    "Warning NotStarting: No pod of the trainer step runs after 10 minutes: " +
+    'pod "a" is not scheduled: 0/1 nodes are available.',
+  ]);
+  equal(looks().length, 2);
+});
+
+Deno.test("a job without pods says so when it has waited for long, unless another step's run", async () => {
+  for (const hasInitializer of [true, false]) {
+    const world = await begun();
+    if (hasInitializer) {
+      const jobs = new Set(["dataset-initializer"]);
+      Object.assign(world.options, { runningPods: { jobsOf: () => jobs } });
+    }
+    world.events.length = 0;
+    world.now = START + 300_000;
+    await world.reconcile();
+    const want = "Warning NotStarting: No pod of the trainer step runs after 5 minutes: " +
+      "it has no pods; the events of its Jobs may say why";
+    deepEqual(told(world), hasInitializer ? [] : [want]);
+  }
 });
 
 Deno.test("the event of a deadline that passed before a pod ran says why none did", async () => {

@@ -73,6 +73,7 @@ export class World {
       firstFailures,
       endedJobSets,
       since: START,
+      looks: new Map(),
       ...more,
       events: {
         record: ({ namespace, name }, event) =>
