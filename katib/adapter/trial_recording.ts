@@ -21,6 +21,7 @@ import { createNotifier } from "../trials/notifier.ts";
 import { createPlanCache, type PlanCacheOptions } from "../trials/plan_cache.ts";
 import type { Adapter } from "./adapter.ts";
 import { type AdapterOptions, createAdapter } from "./create_adapter.ts";
+import { removeLeftLogs } from "./left_logs.ts";
 
 /** Options of {@link createTrialRecording}. */
 export interface TrialRecordingOptions {
@@ -154,7 +155,11 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
           };
           signal.addEventListener("abort", close, { once: true });
           try {
-            await adapter.run(signal);
+            const left = { sink, trials, client, clock, random: Math.random, drop: adapter.drop };
+            await Promise.all([
+              adapter.run(signal),
+              removeLeftLogs({ ...left, deadlineMs: READ_MS }, signal),
+            ]);
           } finally {
             close();
             stop();

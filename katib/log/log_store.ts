@@ -49,6 +49,8 @@ export interface LogStore {
   /** Returns rows sorted by time, ties in the order of writing. */
   read(log: string, range?: StoreRange): StoredRow[];
   delete(log: string): void;
+  /** Returns the names of logs that are not plain, in their order, after one of them. */
+  names(after: string, limit: number): string[];
   /** Throws if the database does not work. */
   check(): void;
   close(): void;
@@ -62,7 +64,9 @@ const DEFAULT_BYTES = { file: 4 * 1024 ** 3, memory: 128 * 1024 ** 2 } as const;
 const FULL = 13;
 
 const logRow = z.object({ id: z.number(), row_count: z.number() }).optional();
-const nameRow = z.object({ name: z.string() }).optional();
+const name = z.object({ name: z.string() });
+const nameRow = name.optional();
+const nameRows = z.array(name);
 
 /** Splits a time into seconds and microseconds: their sum would not be a safe integer. */
 function splitTime(at: string): [seconds: number, micros: number] {
@@ -158,6 +162,10 @@ class SqliteLogStore implements LogStore {
       this.#sql.deleteSamples.run(known.id);
       this.#sql.deleteLog.run(known.id);
     });
+  }
+
+  names(after: string, limit: number): string[] {
+    return nameRows.parse(this.#sql.trialLogs.all({ after, limit })).map(({ name }) => name);
   }
 
   check(): void {

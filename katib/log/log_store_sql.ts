@@ -44,6 +44,8 @@ export function prepareStatements(database: DatabaseSync) {
   const prepare = (text: string) => database.prepare(text);
   return {
     log: prepare("SELECT id, row_count FROM logs WHERE name = ?"),
+    trialLogs: prepare(`
+      SELECT name FROM logs WHERE is_plain = 0 AND name > :after ORDER BY name LIMIT :limit`),
     addLog: prepare("INSERT OR IGNORE INTO logs (name, is_plain) VALUES (?, ?)"),
     addEntry: prepare(`
       INSERT OR IGNORE INTO entries

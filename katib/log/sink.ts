@@ -34,6 +34,17 @@ export interface ObservationSink {
    * Rejects with a {@link SinkError}.
    */
   read(key: LogKey, signal: AbortSignal, since?: string): Promise<readonly ObservationRow[]>;
+  /**
+   * Returns keys of logs, those of Trials among them, in an order of the sink's, after one of them. Absent if
+   * the sink cannot list them, as Katib's table, which Katib itself cleans up. Rejects with a {@link SinkError}.
+   */
+  readonly list?:
+    | ((
+      after: LogKey | undefined,
+      limit: number,
+      signal: AbortSignal,
+    ) => Promise<readonly LogKey[]>)
+    | undefined;
   /** Deletes a log, if there is one. Rejects with a {@link SinkError}. */
   delete(key: LogKey, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

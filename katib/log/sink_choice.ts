@@ -42,6 +42,8 @@ export interface SinkOptions {
   readonly mayWrite?: (() => boolean) | undefined;
 }
 
+const NO_KEYS = Promise.resolve([]);
+
 /** The sink, with its rows and failed reads counted and its time measured. */
 function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): ObservationSink {
   return {
@@ -86,6 +88,7 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
         throw error;
       }
     },
+    list: inner.list && ((after, limit, signal) => inner.list?.(after, limit, signal) ?? NO_KEYS),
     delete: (key, signal) => inner.delete(key, signal),
     close: () => inner.close(),
   };

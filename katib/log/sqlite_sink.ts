@@ -5,7 +5,7 @@ import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
-import { logKeyText } from "../../trials/recording/observation_row.ts";
+import { logKeyOf, logKeyText } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
 /** Options of {@link createStoreSink}. */
@@ -63,6 +63,11 @@ export function createStoreSink(
       attempt(signal, () => {
         const rows = store.read(logKeyText(key), { from: since && sortableTime(since) });
         return rows.map(({ at, ...row }) => ({ time: shortTime(at), ...row }));
+      }),
+    list: (after, limit, signal) =>
+      attempt(signal, () => {
+        const names = store.names(after === undefined ? "" : logKeyText(after), limit);
+        return names.flatMap((name) => logKeyOf(name) ?? []);
       }),
     delete: (key, signal) => attempt(signal, () => store.delete(logKeyText(key))),
     close() {

@@ -63,7 +63,12 @@ const WRITES = new Set(["create", "replace", "patch", "delete"]);
 /** The error of an absent object. */
 export function notFound(kind: ResourceKind<unknown>, name: string): KubeError {
   const resource = kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
-  return new KubeError(`${resource} "${name}" not found`, { code: 404, reason: "NotFound" });
+  const details = { name, group: kind.group, kind: kind.plural };
+  return new KubeError(`${resource} "${name}" not found`, {
+    code: 404,
+    reason: "NotFound",
+    details,
+  });
 }
 
 /** The error of a stale resource version or uid. */

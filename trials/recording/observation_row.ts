@@ -27,3 +27,12 @@ export interface LogKey {
 export function logKeyText({ kind, namespace, name, uid }: LogKey): string {
   return [kind, namespace, name, uid].join("/");
 }
+
+/** Returns the key of a log by its text; undefined if there is none. */
+export function logKeyOf(text: string): LogKey | undefined {
+  const [kind, namespace = "", name = "", uid = "", ...rest] = text.split("/");
+  const isWhole = namespace !== "" && name !== "" && uid !== "" && rest.length === 0;
+  return isWhole && (kind === "trial" || kind === "job")
+    ? { kind, namespace, name, uid }
+    : undefined;
+}

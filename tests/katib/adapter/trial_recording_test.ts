@@ -187,3 +187,21 @@ Deno.test("`TrialRecording` shows logs and open trials while a term runs, and no
   await clock.advance(0);
   await running;
 });
+
+Deno.test("a term removes the logs of Trials that went before it began, and no others", async () => {
+  const sink = createMemorySink();
+  const rows = [{ time: "2026-01-01T00:00:00.000Z", name: "loss", value: "1" }];
+  const { signal } = new AbortController();
+  const keys = ["t1", "gone"].map((name): LogKey => (
+    { kind: "trial", namespace: "ml", name, uid: `uid-of-${name}` }
+  ));
+  for (const key of keys) await sink.append(key, rows, signal);
+  const { parts, clock } = partsWith(sink);
+  const over = new AbortController();
+  const running = createTrialRecording(parts).begin().run(over.signal);
+  await clock.advance(1_000);
+  const read = await Promise.all(keys.map((key) => sink.read(key, signal)));
+  over.abort();
+  await running;
+  assert.deepEqual(read.map(({ length }) => length), [1, 0]);
+});
