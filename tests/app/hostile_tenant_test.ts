@@ -23,7 +23,11 @@ Deno.test("a manager starts beside a tenant's large ConfigMaps with the memory t
 
   async function start() {
     const manager = launcher.start();
-    await until("the manager is ready", launcher.isReady);
+    try {
+      await until("the manager is ready", launcher.isReady, { timeoutMs: 120_000 });
+    } catch (cause) {
+      throw new Error(`the manager did not start: ${manager.log()}`, { cause });
+    }
     return { manager, peakMb: await peakRssMb(manager.pid) };
   }
   const without = await start();
