@@ -124,7 +124,8 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     const asked = plan;
     const [rows, present] = await inTime(async (signal) => {
       const rows = await sink.read(asked.key, signal);
-      const isKept = sink.keepsRuns && rows.every(({ run }) => run !== undefined);
+      const isKept = asked.rules.length === 0 ||
+        (sink.keepsRuns && rows.every(({ run }) => run !== undefined));
       return [rows, isKept ? ONE_RUN : await presentRunOf(asked, signal)] as const;
     });
     const { keepsRuns } = sink;
@@ -144,7 +145,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
 
   /** Whether rows without a run would belong to another run than when the log was read. */
   async function hasNewRun(log: LogState): Promise<boolean> {
-    if (sink.keepsRuns) return false;
+    if (sink.keepsRuns || plan.rules.length === 0) return false;
     return !isSameRun(log.present, await inTime((signal) => presentRunOf(plan, signal)));
   }
 

@@ -113,6 +113,15 @@ Deno.test("over Katib's log nothing is judged while no primary pod is known, and
   });
 });
 
+Deno.test("a job without rules does not wait for its pods to be known", async () => {
+  const unruled = { ...plan, rules: [] };
+  const presentRun = () => Promise.reject(new Error("no cache"));
+  await withAdapter({ plans: [unruled], sink: katibsLog(), presentRun }, async ({ push }) => {
+    assert.deepEqual(await push(unruled, 1, "0.9"), { ok: true });
+    assert.deepEqual(await push(unruled, 2, "0.8"), { ok: true });
+  });
+});
+
 Deno.test("a push waits for its pods to be known", async () => {
   const sink = katibsLog();
   let isKnown = false;
