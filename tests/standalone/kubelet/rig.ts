@@ -1,11 +1,8 @@
 /** A kubelet on an API server in memory, and builders of pods for it. */
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Container, Pod, PodSpec } from "../../../crds/kubernetes.ts";
-import {
-  type Kubelet,
-  type KubeletOptions,
-  startKubelet,
-} from "../../../standalone/kubelet/kubelet.ts";
+import { startKubelet } from "../../../standalone/kubelet/kubelet.ts";
+import type { Kubelet, KubeletOptions } from "../../../standalone/kubelet/kubelet_options.ts";
 import { createScheduler } from "../../../standalone/kubelet/scheduler.ts";
 import { systemClock } from "../../../kube/clock.ts";
 import { until } from "../../support/fake_clock.ts";

@@ -1,0 +1,85 @@
+/** Options and interface of the kubelet. */
+import type { Backoff } from "../../kube/backoff.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { Gpu } from "./gpus/visible_gpus.ts";
+import type { LogOptions } from "./log_reader.ts";
+import type { NodeOffer } from "./scheduler.ts";
+
+/** Recorder of the kubelet's events about pods. */
+export interface PodEvents {
+  record(
+    about: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string },
+    event: { type: "Normal" | "Warning"; reason: string; message: string },
+  ): void;
+}
+
+/** Options of `startKubelet()`. */
+export interface KubeletOptions {
+  readonly client: KubeClient;
+  readonly nodeName: string;
+  /** Folder for pods and logs. Without it a temporary one, which {@link Kubelet.close} removes. */
+  readonly dataDir?: string;
+  readonly clock?: Clock;
+  readonly events?: PodEvents;
+  /** Address of the node that the API reports. Default: the machine's first address, else 127.0.0.1. */
+  readonly hostIP?: string;
+  /** Port of the log endpoint that the node reports; none if nothing serves logs. */
+  readonly endpointPort?: number;
+  /** Labels of the node beside the usual ones. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Version of the node that `kubectl get nodes` shows. Default `v1.36.0-milepost`. */
+  readonly version?: string;
+  /** Most pods at a time. Default 110. */
+  readonly mostPods?: number;
+  /**
+   * GPUs for pods, of which each gets its own to see. Without the list CUDA_VISIBLE_DEVICES of
+   * containers is not touched.
+   */
+  readonly gpus?: readonly Gpu[];
+  /** Restarts of containers. Default 10 s, doubling to 5 minutes. */
+  readonly backOff?: Backoff;
+  /** How often mounted ConfigMaps and Secrets are read again, in milliseconds. Default 10000. */
+  readonly refreshMs?: number;
+  /** How long {@link Kubelet.close} waits between SIGTERM and SIGKILL, in milliseconds. Default 2000. */
+  readonly closeGraceMs?: number;
+  /** Variables that every container has, over the kubelet's own choice; containers' own win. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Whether mount paths and Service names are real inside containers, where this machine allows mount
+   * namespaces; otherwise they are rewritten in commands and variables. Default true.
+   */
+  readonly mountNamespaces?: boolean;
+  /** Puts a command of the program into a folder of the containers' search path. */
+  readonly provideCommand?: (folder: string) => void;
+  /** A log file is put aside at this size, in bytes. Default 10 MiB. */
+  readonly mostLogBytes?: number;
+}
+
+/** A pod whose log is asked for. */
+export interface PodRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid?: string;
+}
+
+/** A kubelet. */
+export interface Kubelet {
+  /** The node as a scheduler needs it. */
+  readonly node: NodeOffer;
+  /** The reason why mount paths and Service names are rewritten; undefined if they are real. */
+  readonly rewritingReason: string | undefined;
+  /**
+   * The log of a pod's container, of its present start or with `previous` of the one before.
+   * Throws a `LogProblem` if there is none.
+   */
+  readLogs(
+    pod: PodRef,
+    container: string,
+    options?: LogOptions & { previous?: boolean },
+  ): ReadableStream<Uint8Array>;
+  /** Runs pods until `signal` aborts; ends all processes then. Call it once. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Ends what runs and removes a temporary folder. Safe to call again. */
+  close(): Promise<void>;
+}
