@@ -3,6 +3,7 @@ import { runLoads } from "../generator/generator.ts";
 import type { Load, LoadPlan } from "../generator/plan.ts";
 import { cpuSeconds } from "../process_stats.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
+import { attackAll } from "./all/all.ts";
 import { runAttackers } from "./attackers.ts";
 import { type Endpoint, withEndpoint } from "./endpoint.ts";
 import { historyMeasures } from "./histories.ts";
@@ -48,7 +49,6 @@ function honestPlans({ targets, caPem }: Endpoint): LoadPlan[] {
   ];
 }
 
-/** The attacker has a machine of its own: here its generator comes after everybody else. */
 async function runAttacker(
   { targets, caPem, elsewhere }: Endpoint,
   way: Exclude<Way, "none">,
@@ -151,33 +151,42 @@ function measureNamed(): Promise<Measure[]> {
   );
 }
 
+/** Runs each attack by itself. */
+async function attackEach(say: (text: string) => void): Promise<Measure[]> {
+  const measures = await withEndpoint(JOBS, async (endpoint) => {
+    await turn(endpoint, "none");
+    const turns: Record<Way, Turn[]> = {
+      none: [],
+      "keep-alive": [],
+      "connection-per-push": [],
+      elsewhere: [],
+    };
+    for (let number = 1; number <= TURNS; number++) {
+      for (const way of WAYS) {
+        say(`turn ${number} of ${TURNS}: ${NAMES[way]}`);
+        turns[way].push(await turn(endpoint, way));
+      }
+    }
+    say("histories, and reviews of the API server");
+    const [honest] = honestPlans(endpoint);
+    return [
+      ...WAYS.flatMap((way) => measuresOf(way, turns[way], turns.none)),
+      ...(honest ? await historyMeasures(endpoint, honest, TURN_MS) : []),
+      ...await webhookMeasures(endpoint, { durationMs: TURN_MS, suffix: "address not named" }),
+    ];
+  });
+  return [...measures, ...await measureNamed()];
+}
+
 export const attack: Benchmark = {
   about:
     "p99 of honest pushes while 5,000 forged ones a second come: at most 3 times that without; " +
-    "of the API server's reviews while four addresses attack the webhook: at most 1 s",
-  async run(say) {
-    const measures = await withEndpoint(JOBS, async (endpoint) => {
-      await turn(endpoint, "none");
-      const turns: Record<Way, Turn[]> = {
-        none: [],
-        "keep-alive": [],
-        "connection-per-push": [],
-        elsewhere: [],
-      };
-      for (let number = 1; number <= TURNS; number++) {
-        for (const way of WAYS) {
-          say(`turn ${number} of ${TURNS}: ${NAMES[way]}`);
-          turns[way].push(await turn(endpoint, way));
-        }
-      }
-      say("histories, and reviews of the API server");
-      const [honest] = honestPlans(endpoint);
-      return [
-        ...WAYS.flatMap((way) => measuresOf(way, turns[way], turns.none)),
-        ...(honest ? await historyMeasures(endpoint, honest, TURN_MS) : []),
-        ...await webhookMeasures(endpoint, { durationMs: TURN_MS, suffix: "address not named" }),
-      ];
-    });
-    return [...measures, ...await measureNamed()];
+    "of the API server's reviews while four addresses attack the webhook: at most 1 s; " +
+    "--all: every attack at once in 512 MiB",
+  takesOptions: true,
+  async run(say, options) {
+    const wrong = options.filter((it) => it !== "--all");
+    if (wrong.length > 0) throw new Error(`there is no option ${wrong.join(", ")}; known: --all`);
+    return await (options.includes("--all") ? attackAll(say) : attackEach(say));
   },
 };

@@ -27,17 +27,44 @@ export interface Endpoint {
 }
 
 const NAMESPACE = "default";
-const RUNTIME = "idle";
+/** A runtime whose pods do nothing. */
+const IDLE_RUNTIME = "idle";
 
-async function tokenOf(client: KubeClient, job: string): Promise<string> {
+async function tokenOf(client: KubeClient, namespace: string, job: string): Promise<string> {
   const labelSelector = `${LABELS.trainJobName}=${job}`;
   const pod = await until(`a pod of ${job}`, async () => {
-    const { items } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });
+    const { items } = await client.list(KINDS.pod, { namespace, labelSelector });
     return items[0];
   }, { timeoutMs: 60_000 });
   const { name = "", uid = "" } = pod.metadata ?? {};
-  const account = { namespace: NAMESPACE, name: "default" };
+  const account = { namespace, name: "default" };
   return await requestToken(client, account, { audience: PUSH_AUDIENCE, pod: { name, uid } });
+}
+
+const jobName = (index: number) => `job-${index}`;
+
+/** Creates `count` TrainJobs in a namespace. Returns where their pods push, with the tokens of these. */
+export async function createTargets(
+  client: KubeClient,
+  { base, namespace, count }: {
+    /** Of the status endpoint. */
+    readonly base: string;
+    readonly namespace: string;
+    readonly count: number;
+  },
+): Promise<LoadTarget[]> {
+  const jobs = Array.from({ length: count }, (_, index) => jobName(index));
+  for (const job of jobs) {
+    await client.create(KINDS.trainJob, trainJob(job, IDLE_RUNTIME, { namespace }));
+  }
+  const targets: LoadTarget[] = [];
+  for (const job of jobs) {
+    targets.push({
+      url: `${base}${statusPath(TRAINJOB, namespace, job)}`,
+      token: await tokenOf(client, namespace, job),
+    });
+  }
+  return targets;
 }
 
 /** Starts a program of low priority that closes every connection. Returns its address. */
@@ -82,18 +109,10 @@ export async function withEndpoint<T>(
   const manager = launcher.start();
   cleanup.defer(async () => void await manager.end("SIGTERM"));
   await until("the manager is ready", launcher.isReady, { timeoutMs: 60_000 });
-  await client.create(KINDS.clusterTrainingRuntime, shellRuntime(RUNTIME, "sleep 600"));
-  const jobs = Array.from({ length: count }, (_, index) => `job-${index}`);
-  for (const job of jobs) await client.create(KINDS.trainJob, trainJob(job, RUNTIME));
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime(IDLE_RUNTIME, "sleep 600"));
   const base = `https://127.0.0.1:${launcher.ports.status}`;
-  const targets: LoadTarget[] = [];
-  for (const job of jobs) {
-    targets.push({
-      url: `${base}${statusPath(TRAINJOB, NAMESPACE, job)}`,
-      token: await tokenOf(client, job),
-    });
-  }
-  const name = childNames.tlsConfig(jobs[0] ?? "");
+  const targets = await createTargets(client, { base, namespace: NAMESPACE, count });
+  const name = childNames.tlsConfig(jobName(0));
   const config = await client.get(KINDS.configMap, { namespace: NAMESPACE, name });
   const caPem = config.data?.[CA_KEY] ?? "";
   const elsewhere = await startClosing(cleanup);

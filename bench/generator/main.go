@@ -3,6 +3,7 @@
 // writes one JSON document with what each of them met.
 //
 //	generator [FILE]                        plans from FILE, by default from standard input
+//	generator hold                          connections that never go on, by a plan from standard input
 //	generator balance LISTEN BACKEND...     a round-robin TCP balancer, until SIGTERM
 package main
 
@@ -69,10 +70,12 @@ func main() {
 	switch {
 	case len(args) >= 3 && args[0] == "balance":
 		err = balance(args[1], args[2:])
+	case len(args) == 1 && args[0] == "hold":
+		err = holdAll(os.Stdin, os.Stdout)
 	case len(args) <= 1:
 		err = run(append(args, "")[0], os.Stdout)
 	default:
-		err = fmt.Errorf("usage: generator [FILE] | generator balance LISTEN BACKEND...")
+		err = fmt.Errorf("usage: generator [FILE] | generator hold | generator balance LISTEN BACKEND...")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "generator:", err)

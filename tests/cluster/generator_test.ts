@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { buildGenerator, runLoad, runLoads } from "../../bench/generator/generator.ts";
+import { runHolds } from "../../bench/generator/holds.ts";
 import { freePort } from "../support/free_port.ts";
 import { until } from "../support/until.ts";
 import { createAuthority } from "./control_plane/certificates.ts";
@@ -175,4 +176,18 @@ Deno.test("the balancer hands connections to its backends in turns", async () =>
       }),
   );
   assert.deepEqual(counts, [0, 5]);
+});
+
+Deno.test("runHolds() opens connections again that the server closes, and counts what they were told", async () => {
+  await withServer(ok, async ({ port }) => {
+    const common = { address: `127.0.0.1:${port}`, sources: ["127.0.0.7"], rate: 50, tls: true };
+    const head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
+    const [held, whole] = await runHolds([
+      { ...common, name: "one byte short", count: 5, text: head, more: 9 },
+      { ...common, name: "whole", count: 5, text: head, more: 10 },
+    ], 2_000);
+    assert.deepEqual([held?.name, held?.opened, held?.most], ["one byte short", 5, 5]);
+    assert.deepEqual(held?.answers, {});
+    assert((whole?.answers["200"] ?? 0) > 5, JSON.stringify(whole));
+  });
 });

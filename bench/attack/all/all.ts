@@ -1,0 +1,199 @@
+/** `deno task bench attack --all`: every attack at once, beside honest pushes and reviews, in 512 MiB. */
+import { KINDS } from "../../../crds/kinds.ts";
+import { runLoads } from "../../generator/generator.ts";
+import { type HoldResult, runHolds } from "../../generator/holds.ts";
+import type { Load, LoadPlan, LoadTarget } from "../../generator/plan.ts";
+import { cpuSeconds, peakRssMb } from "../../process_stats.ts";
+import { type Measure, quantile } from "../../result.ts";
+import { shippedProgram } from "../../status/sides.ts";
+import { runAttackers } from "../attackers.ts";
+import { createTargets, type Endpoint, withEndpoint } from "../endpoint.ts";
+import { hostileHistories } from "../histories.ts";
+import { honestReviews, hostileReviews } from "../webhook.ts";
+import { API_SERVER, PODS } from "./addresses.ts";
+import { hostileConnections } from "./hostile_connections.ts";
+import { createConfigMaps, writeConfigMaps } from "./hostile_config_maps.ts";
+import { limitMemory } from "./limited_memory.ts";
+
+const LIMIT_BYTES = 512 << 20;
+const LIMIT_MB = LIMIT_BYTES / (1 << 20);
+const JOBS = 64;
+const TURNS = 3;
+const TURN_MS = 20_000;
+const WARM_UP_MS = 3_000;
+const PUSHES = 200;
+const WRITE_EVERY_MS = 250;
+/** Namespaces of attackers: each service account has one. */
+const HOSTILE = "tenant-a";
+const TENANTS = [HOSTILE, "tenant-b"];
+
+/** Loads of the honest, in the order of {@link honestPlans}. */
+const HONEST = ["pushes on kept connections", "pushes on new connections", "reviews"];
+
+function honestPlans(endpoint: Endpoint): LoadPlan[] {
+  const { targets, caPem } = endpoint;
+  const half = targets.length / 2;
+  const common = { caPem, durationMs: TURN_MS, warmUpMs: WARM_UP_MS };
+  const pushes = { ...common, connections: half, rate: PUSHES / 2, sources: PODS };
+  return [
+    { ...pushes, name: "kept", mode: "keep-alive", targets: targets.slice(0, half) },
+    { ...pushes, name: "new", mode: "connection-per-push", targets: targets.slice(half) },
+    { ...honestReviews(endpoint, TURN_MS), warmUpMs: WARM_UP_MS },
+  ];
+}
+
+interface Turn {
+  readonly honest: readonly Load[];
+  readonly hostile: readonly Load[];
+  readonly held: readonly HoldResult[];
+  readonly managerSeconds: number;
+}
+
+/** The jobs of an attacker, who has a namespace of his own; each has a pod. */
+async function tenantTargets({ client, ports }: Endpoint): Promise<LoadTarget[]> {
+  const base = `https://127.0.0.1:${ports.status}`;
+  const all: LoadTarget[] = [];
+  for (const name of TENANTS) {
+    await client.create(KINDS.namespace, { metadata: { name } });
+    all.push(...await createTargets(client, { base, namespace: name, count: 2 }));
+  }
+  await createConfigMaps(client, HOSTILE);
+  return all;
+}
+
+async function attackOnce(endpoint: Endpoint, tenants: readonly LoadTarget[]) {
+  const over = new AbortController();
+  const writing = writeConfigMaps(endpoint.client, {
+    namespace: HOSTILE,
+    everyMs: WRITE_EVERY_MS,
+  }, over.signal);
+  try {
+    const [hostile, held] = await Promise.all([
+      runAttackers([
+        ...hostileReviews(endpoint, TURN_MS),
+        hostileHistories({ ...endpoint, targets: tenants }, TURN_MS),
+      ]),
+      runHolds(hostileConnections(endpoint, tenants), TURN_MS),
+    ]);
+    return { hostile, held };
+  } finally {
+    over.abort();
+    await writing;
+  }
+}
+
+async function turn(endpoint: Endpoint, tenants?: readonly LoadTarget[]): Promise<Turn> {
+  const before = await cpuSeconds(endpoint.pid);
+  const [{ results: honest }, attacked] = await Promise.all([
+    runLoads(honestPlans(endpoint)),
+    tenants && attackOnce(endpoint, tenants),
+  ]);
+  const managerSeconds = await cpuSeconds(endpoint.pid) - before;
+  const { hostile = [], held = [] } = attacked ?? {};
+  return { honest, hostile, held, managerSeconds };
+}
+
+/** The median over the turns; infinite if nothing was answered. */
+function p99Of(turns: readonly Turn[], kind: number): number {
+  const found = turns.map(({ honest }) => {
+    const warm = honest[kind]?.warm;
+    return warm === undefined || warm.count === 0 ? Infinity : warm.p99;
+  });
+  return quantile(found, 0.5);
+}
+
+/** Sums of what happened, by what, as text. */
+function tally(all: readonly Readonly<Record<string, number>>[]): string {
+  const sums: Record<string, number> = {};
+  for (const one of all) {
+    for (const [what, times] of Object.entries(one)) sums[what] = (sums[what] ?? 0) + times;
+  }
+  return Object.entries(sums).map(([what, times]) => `${times} × ${what}`).join(", ") || "nothing";
+}
+
+/** What each attack met in all turns. */
+function metBy(turns: readonly Turn[]): string {
+  const texts: string[] = [];
+  for (const { name } of turns[0]?.hostile ?? []) {
+    const loads = turns.flatMap(({ hostile }) => hostile.filter((it) => it.name === name));
+    texts.push(`${name}: ${tally(loads.flatMap(({ byStatus, errors }) => [byStatus, errors]))}`);
+  }
+  for (const { name } of turns[0]?.held ?? []) {
+    const holds = turns.flatMap(({ held }) => held.filter((it) => it.name === name));
+    const most = Math.max(...holds.map((it) => it.most));
+    const opened = holds.reduce((sum, it) => sum + it.opened, 0);
+    texts.push(`${name}: ${most} of ${opened} at a time, ${tally(holds.map((it) => it.answers))}`);
+  }
+  return texts.join("; ");
+}
+
+const cores = (turns: readonly Turn[]) =>
+  turns.reduce((sum, it) => sum + it.managerSeconds, 0) / (turns.length * TURN_MS / 1000);
+
+function failed(turns: readonly Turn[], kind: number): Measure {
+  const loads = turns.map(({ honest }) => honest[kind]).filter((it) => it !== undefined);
+  const sum = (of: (load: Load) => number) => loads.reduce((total, load) => total + of(load), 0);
+  return {
+    name: `honest ${HONEST[kind]} that failed under attack`,
+    value: sum((load) => load.sent - load.ok + load.unsent),
+    unit: "",
+    goal: { is: "at most", limit: 0 },
+    note: `of ${sum((load) => load.sent)}: ` +
+      tally(loads.flatMap(({ byStatus, errors }) => [byStatus, errors])),
+  };
+}
+
+/** Runs the turns and returns their rows. */
+async function measure(
+  endpoint: Endpoint,
+  keptBy: string,
+  say: (text: string) => void,
+): Promise<Measure[]> {
+  const tenants = await tenantTargets(endpoint);
+  await turn(endpoint);
+  const quiet: Turn[] = [];
+  const attacked: Turn[] = [];
+  for (let number = 1; number <= TURNS; number++) {
+    say(`turn ${number} of ${TURNS}`);
+    quiet.push(await turn(endpoint));
+    attacked.push(await turn(endpoint, tenants));
+  }
+  const kinds = HONEST.map((_, kind) => kind);
+  return [
+    ...kinds.map((kind) => failed(attacked, kind)),
+    ...kinds.map((kind): Measure => {
+      const without = p99Of(quiet, kind);
+      return {
+        name: `p99 of honest ${HONEST[kind]} under attack`,
+        value: p99Of(attacked, kind),
+        unit: "ms",
+        beside: { name: "quiet", value: without },
+        goal: { is: "at most", limit: 3 * without },
+      };
+    }),
+    {
+      name: "most memory of the manager",
+      value: await peakRssMb(endpoint.pid),
+      unit: "MB",
+      goal: { is: "below", limit: LIMIT_MB },
+      note:
+        `RSS; the limit is kept by ${keptBy}; cores of the manager: ${cores(quiet).toFixed(2)} ` +
+        `quiet, ${cores(attacked).toFixed(2)} attacked; ${metBy(attacked)}`,
+    },
+  ];
+}
+
+/** Runs every attack at once. */
+export async function attackAll(say: (text: string) => void): Promise<Measure[]> {
+  await using cleanup = new AsyncDisposableStack();
+  const folder = await Deno.makeTempDir();
+  cleanup.defer(() => Deno.remove(folder, { recursive: true }));
+  const limited = await limitMemory(LIMIT_BYTES);
+  cleanup.defer(limited.remove);
+  const program = [...limited.wrapper, Deno.execPath(), ...await shippedProgram(folder)];
+  const flags = [...limited.flags, `--api-server-addresses=${API_SERVER}`];
+  return await withEndpoint(JOBS, (endpoint) => measure(endpoint, limited.by, say), {
+    program,
+    flags,
+  });
+}
