@@ -1,6 +1,7 @@
 /** Test of the observation API against its OpenAPI document, by Schemathesis. */
 import assert from "node:assert/strict";
 import { z } from "zod";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { Standalone } from "../../app/standalone/standalone.ts";
@@ -50,7 +51,7 @@ const PATHS: Readonly<Record<string, { parameters: string; codes: readonly numbe
   "of any name": { parameters: "", codes: [401, 403, 405, 422] },
   "of a job": {
     parameters: '[parameters]\n"path.namespace" = "default"\n"path.name" = "observed"\n',
-    codes: [200, 401, 405, 422],
+    codes: [200, 401, 405, 409, 422],
   },
 };
 
@@ -83,7 +84,10 @@ Deno.test({
     cleanup.defer(() => Deno.remove(folder, { recursive: true }));
     await withStandalone(async (standalone) => {
       await endedJob(standalone, folder);
-      const { token } = await observer(standalone.client);
+      const { token } = await observer(standalone.client, "observer", TRAINJOB, [
+        "get",
+        "update",
+      ]);
       await Deno.writeTextFile(`${folder}/ca.crt`, standalone.caBundle());
       for (const [what, { parameters, codes }] of Object.entries(PATHS)) {
         await t.step(what, async () => {

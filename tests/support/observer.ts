@@ -45,15 +45,20 @@ async function post(client: KubeClient, path: string, body: unknown): Promise<vo
   assert.ok(answer.ok, text);
 }
 
-/** Gives the service account the right to get jobs of a kind in its namespace. */
-async function allow(client: KubeClient, name: string, jobs: JobKind): Promise<void> {
+/** Gives the service account rights on jobs of a kind in its namespace. */
+async function allow(
+  client: KubeClient,
+  name: string,
+  jobs: JobKind,
+  verbs: readonly string[],
+): Promise<void> {
   const apiVersion = "rbac.authorization.k8s.io/v1";
   const group = "rbac.authorization.k8s.io";
   await post(client, `${RBAC}/roles`, {
     apiVersion,
     kind: "Role",
     metadata: { name },
-    rules: [{ apiGroups: [jobs.group], resources: [jobs.plural], verbs: ["get"] }],
+    rules: [{ apiGroups: [jobs.group], resources: [jobs.plural], verbs }],
   });
   await post(client, `${RBAC}/rolebindings`, {
     apiVersion,
@@ -82,16 +87,17 @@ export async function readObservation(
   return { status: answer.status, body, headers: answer.headers };
 }
 
-/** Makes one, in the namespace `default`. */
+/** Makes one, in the namespace `default`; `verbs` are its rights on jobs. */
 export async function observer(
   client: KubeClient,
   name = "observer",
   kind: JobKind = TRAINJOB,
+  verbs: readonly string[] = ["get"],
 ): Promise<Observer> {
   const account = { namespace: "default", name };
   const metadata = account;
   await client.create(KINDS.serviceAccount, { apiVersion: "v1", kind: "ServiceAccount", metadata });
-  await allow(client, name, kind);
+  await allow(client, name, kind, verbs);
   const token = await requestToken(client, account, { audience: OBSERVATION_AUDIENCE });
   return {
     token,
