@@ -31,6 +31,7 @@ import {
 import type { AddressList } from "../http/limits/address_list.ts";
 import type { ReservedPlaces } from "../http/limits/reserved_places.ts";
 import type { Clock } from "../kube/clock.ts";
+import { messageOf, TransportError } from "../kube/errors.ts";
 import {
   type AdmissionHandler,
   type AdmissionOutcome,
@@ -159,7 +160,7 @@ function parseJson(bytes: Uint8Array): { ok: true; value: unknown } | { ok: fals
   }
 }
 
-/** Returns the decision of a handler; without reads left in the budget that it can be made later. */
+/** Returns the decision of a handler; if a read has failed or was not allowed, that it can be made later. */
 async function outcomeOf(
   handler: AdmissionHandler,
   request: AdmissionRequest,
@@ -169,7 +170,11 @@ async function outcomeOf(
     return await handler(request, context);
   } catch (error) {
     if (error instanceof ReadBudgetError) return refuseForNow(error.message);
-    throw error;
+    if (!(error instanceof TransportError)) throw error;
+    log.warn("a review could not be decided, its client is asked to try again", {
+      problem: messageOf(error),
+    });
+    return refuseForNow("what the request names could not be read in time: try again soon");
   }
 }
 

@@ -8,6 +8,7 @@ import {
   createAdmissionHttp,
 } from "../../webhook/admission_http.ts";
 import { type HttpResponse, OverloadedError } from "../../http/message.ts";
+import { TransportError } from "../../kube/errors.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
 import { settlePromises } from "../support/fake_clock.ts";
 import { admissionOptions, admissionRequest, manualClock, review, trainJob } from "./builders.ts";
@@ -119,6 +120,16 @@ Deno.test("`createAdmissionHttp()` does not reveal internal errors", async () =>
   const answer = await send({}, createAdmissionHandlers(options));
   assert.equal(answer.status, 500);
   assert.doesNotMatch(answer.body, /secret|at |\.ts/);
+});
+
+Deno.test("`createAdmissionHttp()` asks to try again if the API server does not answer a read", async () => {
+  const runtime = () => Promise.reject(new TransportError("secret detail"));
+  const answer = await send({}, createAdmissionHandlers(admissionOptions({ runtime })));
+  const { allowed, status } = JSON.parse(answer.body).response;
+  assert.deepEqual([answer.status, allowed, status.code], [200, false, 429]);
+  assert.deepEqual(status.details, { retryAfterSeconds: 1 });
+  assert.match(status.message, /could not be read in time: try again soon/);
+  assert.doesNotMatch(answer.body, /secret/);
 });
 
 Deno.test("`createAdmissionHttp()` gives up on a slow handler and aborts it", async () => {
