@@ -1,24 +1,18 @@
 /** Actor of one log at its owner: writes queued pushes in batches, and answers them when they are stored. */
 import { getLogger } from "@logtape/logtape";
-import type { Clock } from "../../kube/clock.ts";
-import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { type ObservationSink, SinkError } from "../log/sink.ts";
-import { type ObservationRow } from "../../trials/recording/observation_row.ts";
-import { isSameRun, ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { ObservedPush, PlanSource, PushAnswer, StopControl, Verdict } from "./adapter.ts";
-import { createLogState, type LogState } from "./log_state.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import { type ObservationSink, SinkError } from "../log/sink.ts";
+import { controlOf, decidedByRules } from "../stopping/stop_decision.ts";
+import type { ObservedPush, PushAnswer, StopControl, Verdict } from "./adapter.ts";
+import { createLoadedLog, type LoadedLogOptions, meaningOf } from "./loaded_log.ts";
+import type { LogState } from "./log_state.ts";
 import { createPushQueue, type QueuedPush } from "./push_queue.ts";
 
 /** Options of {@link createLogActor}. */
-export interface LogActorOptions {
-  readonly sink: Pick<ObservationSink, "append" | "read" | "keepsRuns">;
-  /** Returns the run that rows without one belong to. */
-  readonly presentRun: PlanSource["presentRun"];
-  readonly clock: Clock;
-  /** Deadline of one call to the sink, in milliseconds. */
-  readonly sinkMs: number;
+export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onReplay"> {
+  readonly sink: LoadedLogOptions["sink"] & Pick<ObservationSink, "append">;
   /** Whether this replica may still act as the owner. */
   readonly leading: () => boolean;
   /** Called for new rows or a verdict. Returns the log's new version. */
@@ -76,95 +70,35 @@ const REFUSED = {
 
 const logger = getLogger(["milepost", "katib"]);
 
-/** Returns the instruction to a trainer whose trial is to stop. */
-function controlOf(verdict: Verdict | undefined): StopControl | undefined {
-  return verdict &&
-    { stop: true, reason: "EarlyStopped", message: `stopped early: ${verdict.message}` };
-}
-
-/** Returns the parts of a plan that decide what the rows of its log mean. */
-function meaningOf({ objective, records, rules }: ObservationPlan): string {
-  return JSON.stringify([objective, records, rules]);
-}
-
 /** Creates the actor of a log. It does nothing until it is used. */
 export function createLogActor(first: ObservationPlan, options: LogActorOptions): LogActor {
-  const { sink, presentRun, clock, sinkMs, leading, onChange, onRefused } = options;
+  const { sink, clock, leading, onChange, onRefused } = options;
   let plan = first;
   let pod: string | undefined;
   let version = 0;
   let failing = false;
-  let state: LogState | undefined;
-  /** The last state, also while there is none. */
-  let last: LogState | undefined;
-  let loading: Promise<LogState> | undefined;
-  /** Monotonic time of the last read. */
-  let readAtMs = -Infinity;
   let pumping: Promise<void> | undefined;
   const queue = createPushQueue();
+  const loaded = createLoadedLog({
+    ...options,
+    plan: () => plan,
+    onReplay: () => version = onChange(),
+  });
 
-  const inTime = <T>(work: (signal: AbortSignal) => Promise<T>) =>
-    withDeadline({
-      clock,
-      deadlineMs: sinkMs,
-      onDeadline: () =>
-        new SinkError("unavailable", `the observation log did not answer within ${sinkMs} ms`),
-    }, work);
-
-  async function presentRunOf(asked: ObservationPlan, signal: AbortSignal): Promise<PresentRun> {
-    try {
-      return await presentRun(asked, signal);
-    } catch (cause) {
-      const problem = `the pods of the job are not known now: ${messageOf(cause)}`;
-      throw new SinkError("unavailable", problem, { cause, wroteNothing: true });
-    }
-  }
-
-  async function replay(): Promise<LogState> {
-    const asked = plan;
-    const [rows, present] = await inTime(async (signal) => {
-      const rows = await sink.read(asked.key, signal);
-      const isKept = asked.rules.length === 0 ||
-        (sink.keepsRuns && rows.every(({ run }) => run !== undefined));
-      return [rows, isKept ? ONE_RUN : await presentRunOf(asked, signal)] as const;
-    });
-    const { keepsRuns } = sink;
-    const replayed = createLogState(asked, rows, { present, keepsRuns, before: last });
-    readAtMs = clock.monotonic();
-    if (asked !== plan && meaningOf(asked) !== meaningOf(plan)) return await replay();
-    state = last = replayed;
-    version = onChange();
-    return replayed;
-  }
-
-  function load(): Promise<LogState> {
-    if (state !== undefined) return Promise.resolve(state);
-    loading ??= replay().finally(() => loading = undefined);
-    return loading;
-  }
-
-  /** Whether rows without a run would belong to another run than when the log was read. */
-  async function hasNewRun(log: LogState): Promise<boolean> {
-    if (sink.keepsRuns || plan.rules.length === 0) return false;
-    return !isSameRun(log.present, await inTime((signal) => presentRunOf(plan, signal)));
-  }
-
-  /** Reads the log again. */
-  function reload(): Promise<LogState> {
-    state = undefined;
-    return load();
-  }
+  /** Returns the instruction to a trainer whose trial is to stop. */
+  const instruction = (verdict: Verdict | undefined) =>
+    verdict && controlOf(decidedByRules(plan.job.kind, verdict, plan.graceMs));
 
   /** Returns the state for the next push. */
   async function upToDate(): Promise<LogState> {
-    const log = await load();
-    return await hasNewRun(log) ? await reload() : log;
+    const log = await loaded.load();
+    return await loaded.hasNewRun(log) ? await loaded.reload() : log;
   }
 
   /** Returns the verdict of a log that others may have written to: the one of the rows that are in it now. */
   async function confirmed(): Promise<Verdict | undefined> {
     try {
-      return (await reload()).verdict;
+      return (await loaded.reload()).verdict;
     } catch (error) {
       logger.debug("the log of a trial to be stopped cannot be read", {
         problem: messageOf(error),
@@ -182,7 +116,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   async function append(rows: readonly ObservationRow[], takeBack: () => void): Promise<void> {
     let wroteNothing = false;
     try {
-      await inTime((signal) =>
+      await loaded.inTime((signal) =>
         sink.append(plan.key, rows, signal).catch((error) => {
           wroteNothing = error instanceof SinkError && error.wroteNothing;
           throw error;
@@ -191,7 +125,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     } catch (error) {
       // Otherwise rows may be in the log or not: it is read before anything else is judged.
       if (wroteNothing) takeBack();
-      else state = undefined;
+      else loaded.drop();
       throw error;
     }
   }
@@ -203,7 +137,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     const rows = taken.flatMap((it) => it.rows);
     // An owner that was paused writes nothing when it wakes (docs/decisions/0014).
     if (!leading()) {
-      state = undefined;
+      loaded.drop();
       return batch.map(() => REFUSED.notOwner);
     }
     let { verdict } = log;
@@ -216,7 +150,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       else version = onChange();
     }
     failing = false;
-    const control = controlOf(verdict);
+    const control = instruction(verdict);
     return taken.map(({ warnings }): PushAnswer => ({
       ok: true,
       ...(warnings.length > 0 && { warnings }),
@@ -227,7 +161,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   function failed(error: unknown): PushAnswer {
     failing = true;
     if (!(error instanceof SinkError)) {
-      state = undefined;
+      loaded.drop();
       const { namespace, name } = plan.job;
       logger.error("cannot record a push", { namespace, name, error });
       return refusal("the push could not be recorded: see the log of the manager");
@@ -271,13 +205,13 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       return pod;
     },
     get idle() {
-      return pumping === undefined && loading === undefined && queue.isEmpty;
+      return pumping === undefined && !loaded.loading && queue.isEmpty;
     },
     get state() {
-      return state;
+      return loaded.state;
     },
     get control() {
-      return controlOf(state?.verdict);
+      return instruction(loaded.state?.verdict);
     },
     get version() {
       return version;
@@ -287,7 +221,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     },
     usePlan(next) {
       if (next === plan) return;
-      if (meaningOf(next) !== meaningOf(plan)) state = undefined;
+      if (meaningOf(next) !== meaningOf(plan)) loaded.drop();
       plan = next;
     },
     accept(push, signal) {
@@ -297,12 +231,14 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
         wake();
       });
     },
-    load,
+    load: loaded.load,
     async refresh() {
-      if (state === undefined) await load();
-      else if (sink.keepsRuns || pumping !== undefined || loading !== undefined) return false;
-      else if (clock.monotonic() - readAtMs < REFRESH_MS && !await hasNewRun(state)) return false;
-      else await reload();
+      const { state, readAtMs } = loaded;
+      if (state === undefined) await loaded.load();
+      else if (sink.keepsRuns || pumping !== undefined || loaded.loading) return false;
+      else if (clock.monotonic() - readAtMs < REFRESH_MS && !await loaded.hasNewRun(state)) {
+        return false;
+      } else await loaded.reload();
       return true;
     },
     async drained() {

@@ -1,0 +1,120 @@
+/** State of one log in memory, which is replayed when it is needed. */
+import type { Clock } from "../../kube/clock.ts";
+import { withDeadline } from "../../kube/deadline.ts";
+import { messageOf } from "../../kube/errors.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import { isSameRun, ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts";
+import { type ObservationSink, SinkError } from "../log/sink.ts";
+import type { PlanSource } from "./adapter.ts";
+import { createLogState, type LogState } from "./log_state.ts";
+
+/** Options of {@link createLoadedLog}. */
+export interface LoadedLogOptions {
+  readonly sink: Pick<ObservationSink, "read" | "keepsRuns">;
+  /** Returns the run that rows without one belong to. */
+  readonly presentRun: PlanSource["presentRun"];
+  readonly clock: Clock;
+  /** Deadline of one call to the sink, in milliseconds. */
+  readonly sinkMs: number;
+  /** Returns the plan that says what the rows mean now. */
+  readonly plan: () => ObservationPlan;
+  /** Called when the log was read. */
+  readonly onReplay: () => void;
+}
+
+/** The state of one log, while it is known. */
+export interface LoadedLog {
+  /** Undefined before the log is read, and after {@link LoadedLog.drop}. */
+  readonly state: LogState | undefined;
+  /** Monotonic time of the last read. */
+  readonly readAtMs: number;
+  readonly loading: boolean;
+  /** Forgets the state, so that the log is read before anything else is judged. */
+  drop(): void;
+  /** Resolves with the state, for which the log is read if needed. Rejects with a SinkError. */
+  load(): Promise<LogState>;
+  /** Reads the log again. Rejects with a SinkError. */
+  reload(): Promise<LogState>;
+  /** Whether rows without a run would belong to another run than when the log was read. Rejects with a SinkError. */
+  hasNewRun(log: LogState): Promise<boolean>;
+  /** Calls the sink within the deadline, else rejects with a SinkError. */
+  inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+/** Returns the parts of a plan that decide what the rows of its log mean. */
+export function meaningOf({ objective, records, rules }: ObservationPlan): string {
+  return JSON.stringify([objective, records, rules]);
+}
+
+/** Creates a {@link LoadedLog}. It reads nothing until it is used. */
+export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
+  const { sink, presentRun, clock, sinkMs, plan, onReplay } = options;
+  const { keepsRuns } = sink;
+  let state: LogState | undefined;
+  /** The last state, also while there is none. */
+  let last: LogState | undefined;
+  let loading: Promise<LogState> | undefined;
+  let readAtMs = -Infinity;
+
+  const inTime = <T>(work: (signal: AbortSignal) => Promise<T>) =>
+    withDeadline({
+      clock,
+      deadlineMs: sinkMs,
+      onDeadline: () =>
+        new SinkError("unavailable", `the observation log did not answer within ${sinkMs} ms`),
+    }, work);
+
+  async function presentRunOf(asked: ObservationPlan, signal: AbortSignal): Promise<PresentRun> {
+    try {
+      return await presentRun(asked, signal);
+    } catch (cause) {
+      const problem = `the pods of the job are not known now: ${messageOf(cause)}`;
+      throw new SinkError("unavailable", problem, { cause, wroteNothing: true });
+    }
+  }
+
+  async function replay(): Promise<LogState> {
+    const asked = plan();
+    const [rows, present] = await inTime(async (signal) => {
+      const rows = await sink.read(asked.key, signal);
+      const isKept = asked.rules.length === 0 ||
+        (keepsRuns && rows.every(({ run }) => run !== undefined));
+      return [rows, isKept ? ONE_RUN : await presentRunOf(asked, signal)] as const;
+    });
+    const replayed = createLogState(asked, rows, { present, keepsRuns, before: last });
+    readAtMs = clock.monotonic();
+    if (asked !== plan() && meaningOf(asked) !== meaningOf(plan())) return await replay();
+    state = last = replayed;
+    onReplay();
+    return replayed;
+  }
+
+  function load(): Promise<LogState> {
+    if (state !== undefined) return Promise.resolve(state);
+    loading ??= replay().finally(() => loading = undefined);
+    return loading;
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    get readAtMs() {
+      return readAtMs;
+    },
+    get loading() {
+      return loading !== undefined;
+    },
+    drop: () => state = undefined,
+    load,
+    reload() {
+      state = undefined;
+      return load();
+    },
+    async hasNewRun({ present }) {
+      if (keepsRuns || plan().rules.length === 0) return false;
+      return !isSameRun(present, await inTime((signal) => presentRunOf(plan(), signal)));
+    },
+    inTime,
+  };
+}
