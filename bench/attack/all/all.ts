@@ -67,6 +67,8 @@ async function attackOnce(endpoint: Endpoint, tenants: readonly LoadTarget[]) {
     namespace: HOSTILE,
     everyMs: WRITE_EVERY_MS,
   }, over.signal);
+  // Its failure is thrown at the end: one that nobody waits for would end the process, and leave the group.
+  writing.catch(() => {});
   try {
     const [hostile, held] = await Promise.all([
       runAttackers([
