@@ -38,7 +38,7 @@ async function createPatiently(client: KubeClient, name: string): Promise<void> 
     } catch (error) {
       if (error instanceof TransportError) return false;
       if (error instanceof KubeError && error.code === 409) return true;
-      if (error instanceof KubeError && error.code >= 500) return false;
+      if (error instanceof KubeError && (error.code === 429 || error.code >= 500)) return false;
       throw error;
     }
   }, { timeoutMs: 60_000, everyMs: 100 });

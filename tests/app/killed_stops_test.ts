@@ -50,7 +50,7 @@ async function patiently<T>(what: string, work: () => Promise<T>): Promise<T> {
       return await work();
     } catch (error) {
       if (error instanceof TransportError) return undefined;
-      if (error instanceof KubeError && error.code >= 500) return undefined;
+      if (error instanceof KubeError && (error.code === 429 || error.code >= 500)) return undefined;
       throw error;
     }
   }, LONG);

@@ -1,10 +1,11 @@
 /** Test files that, with all they import, cannot touch the machine. */
 import { importsOf } from "./imports.ts";
 
-/** Code that opens a socket, starts a program or changes a file. */
+/** Code that opens a socket, starts a program, changes a file, or asks the system what it has. */
 const EFFECTS = [
   /\bDeno\.(serve|listen\w*|connect\w*|createHttpClient|Command|kill)\b/,
   /\bDeno\.(write\w*|open\w*|makeTemp\w*|mkdir|remove|rename|copyFile|chmod)\b/,
+  /\bDeno\.(systemMemoryInfo|networkInterfaces|hostname|uid|gid)\b/,
   /(?<![.\w])fetch\(/,
   /\bfrom "(node:(child_process|dgram|http|http2|https|net|sqlite|tls)|@grpc\/grpc-js)"/,
 ];

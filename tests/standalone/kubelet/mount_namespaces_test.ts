@@ -153,7 +153,9 @@ realTest("looks up names of pods that come later, and of Services", async (rig) 
   const late = pod("late", [shell("sleep 300")], { hostname: "late-0", subdomain: "job" });
   rig.create({ ...late, metadata: { ...late.metadata, labels: { app: "web" } } });
   await rig.phase("early", "Succeeded");
-  const address = rig.read("late")?.status?.podIP?.replace("100.", "127.");
+  // A name leads to the pod before its status has the address.
+  const { status } = await rig.phase("late", "Running");
+  const address = status?.podIP?.replace("100.", "127.");
   const lines = (await rig.logs("early")).trim().split("\n").map((line) => line.split(/\s+/));
   assert.deepEqual(lines.slice(1, 3), [
     [address, "late-0.job"],
