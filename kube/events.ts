@@ -5,7 +5,7 @@ import { backoffMs } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
 import { rfc3339 } from "../crds/timestamps.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
+import { isAlreadyExists, isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
 import {
   cutMessage,
   EVENT_KIND,
@@ -63,6 +63,8 @@ const logger = getLogger(["milepost", "kube", "events"]);
 interface Entry {
   readonly about: EventSubject;
   readonly text: EventText;
+  /** End of its object's name, the same for each attempt: one without an answer may have created it. */
+  readonly suffix: string;
   readonly firstMs: number;
   lastMs: number;
   count: number;
@@ -115,7 +117,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const now = clock.now();
     const old = waiting.get(key) ?? known.get(key);
     if (old === undefined || now - old.lastMs > SAME_WITHIN_MS) {
-      return { about: { ...about }, text, firstMs: now, lastMs: now, count: 1 };
+      const suffix = Math.floor(random() * 2 ** 52).toString(16).padStart(13, "0");
+      return { about: { ...about }, text, suffix, firstMs: now, lastMs: now, count: 1 };
     }
     old.count++;
     old.lastMs = now;
@@ -138,10 +141,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   async function create(entry: Entry, signal?: AbortSignal): Promise<void> {
-    const suffix = Math.floor(random() * 2 ** 52).toString(16).padStart(13, "0");
-    const { about, text, count, firstMs, lastMs } = entry;
+    const { about, text, suffix, count, firstMs, lastMs } = entry;
     const event = eventObject(about, text, { component, suffix, count, firstMs, lastMs });
-    await client.create(EVENT_KIND, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
+    try {
+      await client.create(EVENT_KIND, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
     const { namespace = "", name = "" } = event.metadata ?? {};
     entry.written = { namespace, name };
   }

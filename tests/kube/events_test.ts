@@ -17,6 +17,8 @@ function world() {
   const store = new Map<string, KubeObject>();
   const writes: string[] = [];
   const faults: Error[] = [];
+  /** Thrown by the next creations, after the object is stored. */
+  const lostAnswers: Error[] = [];
   const dropped: DropCause[] = [];
   const attempt = () => {
     const fault = faults.shift();
@@ -27,7 +29,11 @@ function world() {
       writes.push("create");
       await Promise.resolve();
       attempt();
-      store.set(object.metadata?.name ?? "", object);
+      const { name = "" } = object.metadata ?? {};
+      if (store.has(name)) throw new KubeError("exists", { code: 409, reason: "AlreadyExists" });
+      store.set(name, object);
+      const lost = lostAnswers.shift();
+      if (lost) throw lost;
       return object;
     },
     async patch<T>(kind: ResourceKind<T>, key: ObjectKey, patch: Patch): Promise<T> {
@@ -52,7 +58,7 @@ function world() {
     onDropped: (cause) => dropped.push(cause),
   });
   const events = (): EventObject[] => [...store.values()];
-  return { clock, store, writes, faults, dropped, recorder, events };
+  return { clock, store, writes, faults, lostAnswers, dropped, recorder, events };
 }
 
 Deno.test("`record()` writes a core/v1 event with its times", async () => {
@@ -168,6 +174,23 @@ Deno.test("`flush()` tries again after a lost connection and gives up after a re
   recorder.record({ ...JOB, uid: "u2" }, STARTED);
   await recorder.flush();
   assert.deepEqual(dropped, ["refused"]);
+});
+
+Deno.test("`flush()` makes no second event if the answer to a creation was lost", async () => {
+  const { clock, recorder, events, writes, lostAnswers, dropped } = world();
+  lostAnswers.push(new TransportError("no answer within 5 s"));
+  recorder.record(JOB, STARTED);
+  const flushed = recorder.flush();
+  await until("it was written twice", async () => {
+    await clock.advance(1000);
+    return writes.length === 2;
+  });
+  await flushed;
+  assert.equal(events().length, 1);
+  assert.deepEqual(dropped, []);
+  recorder.record(JOB, STARTED);
+  await recorder.flush();
+  assert.deepEqual([writes, events()[0]?.count], [["create", "create", "patch"], 2]);
 });
 
 Deno.test("`run()` writes as events come, and after abort what is left, then settles", async () => {
