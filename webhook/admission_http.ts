@@ -82,7 +82,7 @@ export const ADMISSION_LIMITS: AdmissionLimits = {
 /** Bytes that a review counts as at least: a small one takes a quarter of a millisecond. */
 const LEAST_COST = 4_096;
 /** Bytes that each JSON value of a review counts as: what is computed from it depends on both. */
-const COST_OF_VALUE = 64;
+export const COST_OF_VALUE = 64;
 
 /**
  * Limits of the server. The API server keeps its connections: longer than its own idle time of 90 s.

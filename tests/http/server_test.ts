@@ -98,8 +98,9 @@ Deno.test("`startServer()` closes a connection whose body never ends", async () 
   const client = await dial(
     server.port,
     "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n" + "x".repeat(2_000_000),
-  ).then((client) => client.closed, () => "reset");
-  assert.match(client, /^(HTTP\/1\.1 413|reset)/);
+  ).then((client) => client.closed, () => "");
+  // A reset may overtake the response.
+  assert.match(client, /^(HTTP\/1\.1 413|$)/);
   await server.close(1000);
 });
 

@@ -33,6 +33,7 @@ export function managerLauncher(
     `--status-port=${status}`,
     `--metrics-port=${metrics}`,
     `--health-port=${health}`,
+    `--forward-port=${freePort()}`,
     `--webhook-base-url=https://127.0.0.1:${webhook}`,
     `--status-base-url=https://127.0.0.1:${status}`,
     "--feature-gates=TrainJobProgress=true",
