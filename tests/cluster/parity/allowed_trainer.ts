@@ -255,4 +255,11 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     path: /^\/trainJobs\/tj\/status\/jobsStatus/,
     byChance: true,
   },
+  {
+    id: "job-events",
+    why: "events say what happened to a TrainJob, where upstream's has none",
+    path:
+      /^\/events\/(Normal (JobSetCreated|Running|Suspended|Resumed|Completed)|Warning Failed) about .+$/,
+    when: ({ upstream }) => upstream === undefined,
+  },
 ];

@@ -12,7 +12,7 @@ const COUNT = Object.keys(JOBSETS).length;
 Deno.test(`the built-in executor does what upstream's JobSet controller does, except for the listed differences (${COUNT} cases)`, async () => {
   const judgement = await judgeCases(JOBSETS, {
     upstream: performOnUpstreamJobSet,
-    milepost: (cases) => performOnBuiltInJobSet(managedByMilepost(cases)),
+    milepost: (cases, atOnce) => performOnBuiltInJobSet(managedByMilepost(cases), atOnce),
     comparable: ofJobSets,
     allowed: ALLOWED_JOBSET,
   });

@@ -6,9 +6,6 @@ import type { AnyObject, ClusterView, NamespaceView } from "./cluster_view.ts";
 
 /** Bounds, in milliseconds: how long a side may take for what a step waits for, and how long it must be still then. */
 const WAIT = { forOutcomeMs: 15_000, quietMs: 1_000, knownMs: 300 } as const;
-/** Cases at a time. */
-const PARALLEL = 24;
-
 /** Objects after a step. */
 export interface Observation {
   /** Answers of the API server to each action. */
@@ -147,8 +144,12 @@ async function performCase(cluster: ClusterView, namespace: string, steps: reado
   return observations;
 }
 
-/** Performs every case, each in a namespace of its own, several at a time. */
-export async function performAll(cluster: ClusterView, cases: CaseTable): Promise<Run> {
+/** Performs every case, each in a namespace of its own, `atOnce` at a time. */
+export async function performAll(
+  cluster: ClusterView,
+  cases: CaseTable,
+  atOnce: number,
+): Promise<Run> {
   const waiting = Object.entries(cases).map(([says, steps], index) => ({ says, steps, index }));
   const run: Record<string, Observation[]> = {};
   const work = async () => {
@@ -156,6 +157,6 @@ export async function performAll(cluster: ClusterView, cases: CaseTable): Promis
       run[one.says] = await performCase(cluster, namespaceOf(one.index), one.steps);
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, work));
+  await Promise.all(Array.from({ length: atOnce }, work));
   return run;
 }

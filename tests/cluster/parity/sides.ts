@@ -22,6 +22,7 @@ const OF_TRAINERS: readonly WatchedKind[] = ["trainJobs", ...OF_JOBSETS];
 async function performOn(
   cases: CaseTable,
   kinds: readonly WatchedKind[],
+  atOnce: number,
   start: (plane: ControlPlane, cleanup: AsyncDisposableStack) => Promise<void>,
 ): Promise<Run> {
   await using cleanup = new AsyncDisposableStack();
@@ -32,7 +33,7 @@ async function performOn(
   const watching = new AbortController();
   const cluster = await watchCluster(plane.client, kinds, watching.signal);
   try {
-    return await performAll(cluster, cases);
+    return await performAll(cluster, cases, atOnce);
   } finally {
     watching.abort();
     await cluster.ended;
@@ -40,8 +41,8 @@ async function performOn(
 }
 
 /** Upstream's Trainer over upstream's JobSet controller. */
-export function performOnUpstreamTrainer(cases: CaseTable): Promise<Run> {
-  return performOn(cases, OF_TRAINERS, async (plane, cleanup) => {
+export function performOnUpstreamTrainer(cases: CaseTable, atOnce: number): Promise<Run> {
+  return performOn(cases, OF_TRAINERS, atOnce, async (plane, cleanup) => {
     const executor = await startUpstreamJobSet(plane);
     cleanup.defer(() => executor.stop());
     const trainer = await startUpstreamTrainer(plane);
@@ -50,8 +51,8 @@ export function performOnUpstreamTrainer(cases: CaseTable): Promise<Run> {
 }
 
 /** Milepost, without progress, over upstream's JobSet controller. */
-export function performOnMilepost(cases: CaseTable): Promise<Run> {
-  return performOn(cases, OF_TRAINERS, async (plane, cleanup) => {
+export function performOnMilepost(cases: CaseTable, atOnce: number): Promise<Run> {
+  return performOn(cases, OF_TRAINERS, atOnce, async (plane, cleanup) => {
     const executor = await startUpstreamJobSet(plane);
     cleanup.defer(() => executor.stop());
     const installation = await install(plane, { jobSetCrd: false });
@@ -61,16 +62,16 @@ export function performOnMilepost(cases: CaseTable): Promise<Run> {
 }
 
 /** Upstream's JobSet controller alone. */
-export function performOnUpstreamJobSet(cases: CaseTable): Promise<Run> {
-  return performOn(cases, OF_JOBSETS, async (plane, cleanup) => {
+export function performOnUpstreamJobSet(cases: CaseTable, atOnce: number): Promise<Run> {
+  return performOn(cases, OF_JOBSETS, atOnce, async (plane, cleanup) => {
     const executor = await startUpstreamJobSet(plane);
     cleanup.defer(() => executor.stop());
   });
 }
 
 /** Milepost's built-in executor alone. */
-export function performOnBuiltInJobSet(cases: CaseTable): Promise<Run> {
-  return performOn(cases, OF_JOBSETS, async (plane, cleanup) => {
+export function performOnBuiltInJobSet(cases: CaseTable, atOnce: number): Promise<Run> {
+  return performOn(cases, OF_JOBSETS, atOnce, async (plane, cleanup) => {
     const installation = await install(plane);
     cleanup.defer(() => installation.stop());
     const flags = { featureGates: "TrainJobProgress=false", jobset: "builtin" };
