@@ -5,7 +5,7 @@ import type { Action, CaseTable, PodFate, Step } from "./case.ts";
 import type { AnyObject, ClusterView, NamespaceView } from "./cluster_view.ts";
 
 /** Bounds, in milliseconds: how long a side may take for what a step waits for, and how long it must be still then. */
-const WAIT = { forOutcomeMs: 15_000, quietMs: 1_000, knownMs: 300 } as const;
+const WAIT = { forOutcomeMs: 15_000, quietMs: 3_000, knownMs: 1_000 } as const;
 /** Objects after a step. */
 export interface Observation {
   /** Answers of the API server to each action. */
