@@ -209,6 +209,16 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return isPending || plan.rules.length > 0 ? settleLog(plan, signal) : undefined;
   }
 
+  /** Waits for the stop, too, if the log cannot be read; rejects then. */
+  async function settleBoth(
+    log: Promise<void> | undefined,
+    stop: Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await settledOrAborted(Promise.allSettled([log, stop]), signal);
+    await log;
+  }
+
   return {
     accept(push, signal) {
       if (closed.signal.aborted) return CLOSED;
@@ -226,7 +236,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
         ? plan.then((it) => settleByPlan(it, signal))
         : settleByPlan(plan, signal);
       const stop = storedStops.settle(job, signal);
-      return stop === undefined ? log : settledOrAborted(Promise.all([log, stop]), signal);
+      return stop === undefined ? log : settleBoth(log, stop, signal);
     },
     async requestStop(request, signal) {
       if (closed.signal.aborted) return CLOSED;

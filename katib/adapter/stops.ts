@@ -101,33 +101,43 @@ export function createStops(options: StopsOptions): Stops {
     return await semaphore.run(() => withDeadline(bounds, write), over);
   }
 
-  async function untilDone(stop: Stop, over: AbortSignal): Promise<void> {
+  /** Tries until `write` resolves; returns undefined if `over` aborts before. */
+  async function untilWritten<T>(
+    stop: Stop,
+    over: AbortSignal,
+    write: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
     for (let failures = 1; !over.aborted; failures++) {
       try {
-        const outcome = await tryOnce(
-          over,
-          async (signal) => await stopper.stop(await refreshed(stop, signal), signal),
-        );
-        finished.add(stop.plan.job.uid);
-        return onStop(stop, outcome);
+        return await tryOnce(over, write);
       } catch (error) {
-        if (over.aborted) return;
+        if (over.aborted) return undefined;
         logFailure(stop, error);
       }
       await clock.sleep(backoffMs(failures, RETRY, random), over);
     }
+    return undefined;
   }
 
-  /** Stores a decision that waits, so that people see it; what the rules decided is in the log, too. */
-  async function announce({ plan: { key, job }, decision }: Stop, over: AbortSignal) {
+  async function untilDone(stop: Stop, over: AbortSignal): Promise<void> {
+    const outcome = await untilWritten(
+      stop,
+      over,
+      async (signal) => await stopper.stop(await refreshed(stop, signal), signal),
+    );
+    if (outcome === undefined) return;
+    finished.add(stop.plan.job.uid);
+    onStop(stop, outcome);
+  }
+
+  /**
+   * Stores a decision that waits, so that people see it, and so that it outlives this owner if the log does
+   * not.
+   */
+  async function announce(stop: Stop, over: AbortSignal): Promise<void> {
+    const { plan: { key, job }, decision } = stop;
     if (decision.isStored) return;
-    try {
-      await tryOnce(over, (signal) => stopper.store({ job, decision }, key, signal));
-    } catch (error) {
-      const { namespace, name } = job;
-      const fields = { namespace, name, problem: messageOf(error) };
-      log.debug("cannot store the decision to stop a job early yet", fields);
-    }
+    await untilWritten(stop, over, (signal) => stopper.store({ job, decision }, key, signal));
   }
 
   /** Waits for the end of the grace period, which may come nearer meanwhile. */

@@ -147,7 +147,8 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
       return { ok: true, ...answer, control: controlOf(decision) };
     },
     settle(job, signal) {
-      if (!stops.pending(job.uid) && plans.storedStop(job) === undefined) return undefined;
+      if (stops.pending(job.uid)) return stops.hurry(job.uid);
+      if (plans.storedStop(job) === undefined) return undefined;
       return resume(job, signal).then(() => stops.hurry(job.uid));
     },
     async run(signal) {

@@ -521,3 +521,63 @@ for (const when of ["before", "after"] as const) {
     }
   });
 }
+
+const RULES = JSON.stringify({
+  objective: { name: "loss", type: "minimize" },
+  rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
+});
+
+Deno.test("a job that ends by itself within the grace is an early stop, and says that its log cannot be read", async () => {
+  const job = jobOf(undefined, { annotations: { "trainer.kubeflow.org/early-stopping": RULES } });
+  const world = new World(undefined, job);
+  await within(world, async (owner) => {
+    assert.ok("stop" in await owner.stop({ graceMs: 600_000 }));
+    await owner.end();
+    world.sinkIsDown = true;
+    const settled = world.owner().settle();
+    const problem = await settled?.then(() => undefined, (error) => error.message);
+    assert.deepEqual(world.ends, STOPPED);
+    assert.match(problem, /down/);
+  });
+});
+
+Deno.test("what rules decided is stored when the API server answers again, and outlives the log", async () => {
+  const world = new World(trial({}, { annotations: { [GRACE]: "10m" } }));
+  await within(world, async (owner) => {
+    world.cluster.faults.push(({ verb, kind }) =>
+      verb === "patch" && kind === "TrainJob" && world.clock.now() < NOW + 20_000
+        ? new Error("down")
+        : undefined
+    );
+    for (const loss of ["0.9", "0.8", "0.7"]) await owner.push(loss);
+    await settlePromises(200);
+    assert.equal(world.job.status?.stop, undefined);
+    await world.clock.advance(60_000);
+    assert.deepEqual(world.job.status?.stop, {
+      reason: "RulesMet",
+      message: "loss 0.7 is greater than 0.5, at report 3",
+      time: "2026-01-01T00:00:00.000Z",
+      graceSeconds: 600,
+    });
+    assert.equal(world.ends, undefined);
+  });
+});
+
+Deno.test("a new owner ends no grace of a rule early that an old sample has met", async () => {
+  const world = new World(trial({}, { annotations: { [GRACE]: "30s" } }));
+  await within(world, async (owner) => {
+    for (const loss of ["0.9", "0.8", "0.7"]) await owner.push(loss);
+    await settlePromises(200);
+    assert.equal(world.job.status?.stop?.time, "2026-01-01T00:00:00.000Z");
+    await owner.end();
+    world.owner();
+    await world.clock.advance(25_000);
+    assert.equal(world.ends, undefined);
+    await world.clock.advance(6_000);
+    const message = "loss 0.7 is greater than 0.5, at report 3";
+    assert.deepEqual(world.ends, [
+      `EarlyStopped RulesMet: ${message}`,
+      `Complete EarlyStopped: ${message}`,
+    ]);
+  });
+});
