@@ -1,6 +1,7 @@
 /** The kinds that Milepost reads and writes, each with its REST path and the parser at its door. */
 import { z } from "zod";
 import { type JobSet, jobSetSchema } from "./jobset.ts";
+import { isObject } from "./json.ts";
 import type * as k from "./kubernetes.ts";
 import { KATIB } from "./katib_names.ts";
 import { TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
@@ -30,7 +31,7 @@ export interface Kind<T> {
 /** Kubernetes' own objects: the API server has checked their fields. */
 function builtIn<T>(group: string, kind: string, plural: string, namespaced = true): Kind<T> {
   const schema = z.custom<T>(
-    (value) => z.looseObject({ metadata: z.looseObject({}) }).safeParse(value).success,
+    (value) => isObject(value) && isObject(value.metadata),
     { error: `must be a ${kind} with metadata` },
   );
   return { group, version: "v1", kind, plural, namespaced, parse: (value) => schema.parse(value) };
