@@ -1,7 +1,6 @@
 /** core/v1 Events as values: names, fields, and which of them are counted as one. Pure. */
-import { z } from "zod";
+import type { CoreEvent } from "../crds/kubernetes.ts";
 import { rfc3339 } from "../crds/timestamps.ts";
-import type { KubeObject, ResourceKind } from "./resource.ts";
 
 /** The object that an event is about. */
 export interface EventSubject {
@@ -19,41 +18,12 @@ export interface EventText {
   message: string;
 }
 
-/** A core/v1 Event. */
-export interface EventObject extends KubeObject {
-  involvedObject?: EventSubject;
-  type?: string;
-  reason?: string;
-  message?: string;
-  count?: number;
-  firstTimestamp?: string;
-  lastTimestamp?: string;
-  source?: { component?: string };
-  reportingComponent?: string;
-  reportingInstance?: string;
-}
-
 /** Longest message that the API server takes, in characters. */
 const LONGEST_MESSAGE = 1024;
 /** Longest name of an object. */
 const LONGEST_NAME = 253;
 /** Namespace of events about objects without a namespace. */
 const CLUSTER_SCOPE_NAMESPACE = "default";
-
-const eventSchema = z.custom<EventObject>(
-  (value) => z.looseObject({ metadata: z.looseObject({}) }).safeParse(value).success,
-  { error: "must be an Event with metadata" },
-);
-
-/** core/v1 Events. */
-export const EVENT_KIND: ResourceKind<EventObject> = {
-  group: "",
-  version: "v1",
-  kind: "Event",
-  plural: "events",
-  namespaced: true,
-  parse: (value) => eventSchema.parse(value),
-};
 
 /** The key of all events about one object. */
 export function subjectKey(about: EventSubject): string {
@@ -77,7 +47,7 @@ export function eventObject(
   about: EventSubject,
   text: EventText,
   more: { component: string; suffix: string; count: number; firstMs: number; lastMs: number },
-): EventObject {
+): CoreEvent {
   const { component, suffix, count, firstMs, lastMs } = more;
   const stem = about.name.slice(0, LONGEST_NAME - suffix.length - 1).replace(/[.-]+$/, "");
   const namespace = about.namespace || CLUSTER_SCOPE_NAMESPACE;

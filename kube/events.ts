@@ -3,12 +3,12 @@ import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "./bounded_cache.ts";
 import { backoffMs } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
+import { KINDS } from "../crds/kinds.ts";
 import { rfc3339 } from "../crds/timestamps.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { isAlreadyExists, isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
 import {
   cutMessage,
-  EVENT_KIND,
   eventObject,
   type EventSubject,
   type EventText,
@@ -144,7 +144,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const { about, text, suffix, count, firstMs, lastMs } = entry;
     const event = eventObject(about, text, { component, suffix, count, firstMs, lastMs });
     try {
-      await client.create(EVENT_KIND, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
+      await client.create(KINDS.event, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
@@ -157,7 +157,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const body = { count: entry.count, lastTimestamp: rfc3339(entry.lastMs) };
     const bounds = { signal, deadlineMs: WRITE_DEADLINE_MS };
     try {
-      await client.patch(EVENT_KIND, entry.written, { type: "merge", body }, bounds);
+      await client.patch(KINDS.event, entry.written, { type: "merge", body }, bounds);
     } catch (error) {
       // The API server forgets events after an hour.
       if (!isNotFound(error)) throw error;

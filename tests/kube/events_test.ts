@@ -1,8 +1,8 @@
 /** Tests of the event recorder. */
 import assert from "node:assert/strict";
+import { KINDS } from "../../crds/kinds.ts";
 import type { Patch } from "../../kube/client.ts";
 import { KubeError, TransportError } from "../../kube/errors.ts";
-import type { EventObject } from "../../kube/event_object.ts";
 import { createEventRecorder, type DropCause, type EventText } from "../../kube/events.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 import { FakeClock, settle, until } from "../support/fake_clock.ts";
@@ -57,7 +57,7 @@ function world() {
     random: () => (seed += 0.001) % 1,
     onDropped: (cause) => dropped.push(cause),
   });
-  const events = (): EventObject[] => [...store.values()];
+  const events = () => [...store.values()].map(KINDS.event.parse);
   return { clock, store, writes, faults, lostAnswers, dropped, recorder, events };
 }
 
