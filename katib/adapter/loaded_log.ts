@@ -3,7 +3,12 @@ import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import { isSameRun, ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts";
+import {
+  isSameRun,
+  laterRun,
+  ONE_RUN,
+  type PresentRun,
+} from "../../trials/recording/present_run.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
 import type { PlanSource } from "./adapter.ts";
 import { createLogState, type LogState } from "./log_state.ts";
@@ -66,7 +71,7 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
 
   async function presentRunOf(asked: ObservationPlan, signal: AbortSignal): Promise<PresentRun> {
     try {
-      return await presentRun(asked, signal);
+      return laterRun(last?.present, await presentRun(asked, signal));
     } catch (cause) {
       const problem = `the pods of the job are not known now: ${messageOf(cause)}`;
       throw new SinkError("unavailable", problem, { cause, wroteNothing: true });

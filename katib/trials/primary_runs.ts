@@ -44,7 +44,10 @@ function startedPods(pods: PodCache, job: JobRef): StartedPod[] {
     );
 }
 
-/** Returns the run of the primary pod that started last. Without such a pod rows belong to no run. */
+/**
+ * Returns the run of the primary pod that started last. Without such a pod rows belong to no run. Rejects if
+ * it is not known whether a later pod is a primary one: its rows would count for the pod before it.
+ */
 export async function presentRunOf(
   pods: PodCache,
   job: JobRef,
@@ -53,7 +56,11 @@ export async function presentRunOf(
   // The caches do not keep the label that names a job of another kind.
   if (!WATCHED_POD_LABELS.includes(job.kind.podLabels.jobName)) return ONE_RUN;
   for (const pod of startedPods(pods, job)) {
-    if (await isPrimary(pod)) return { run: pod.uid, since: pod.since };
+    const is = await isPrimary(pod);
+    if (is === undefined) {
+      throw new Error(`it is not known whether pod ${pod.name} is a primary pod`);
+    }
+    if (is) return { run: pod.uid, since: pod.since };
   }
   return NO_RUN;
 }

@@ -27,3 +27,9 @@ export function runOf(
 export function isSameRun(one: PresentRun, other: PresentRun): boolean {
   return one.run === other.run && one.since === other.since;
 }
+
+/** Returns the later run: one that is over stays the present one until a later pod starts. */
+export function laterRun(known: PresentRun | undefined, found: PresentRun): PresentRun {
+  const isOlder = known !== undefined && known.run !== "" && found.since < known.since;
+  return isOlder ? known : found;
+}

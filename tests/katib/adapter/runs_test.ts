@@ -100,6 +100,23 @@ Deno.test("over Katib's log a run begins with the primary pod that started last,
   });
 });
 
+Deno.test("over Katib's log the run of a pod that is gone does not fall to the pod before it", async () => {
+  let present = runFrom("one", 0);
+  const options = { plans: [plan], sink: katibsLog(), presentRun: () => present };
+  await withAdapter(options, async (fixture) => {
+    const { clock, stops } = fixture;
+    assert.deepEqual(await pushAll(fixture, ["one 0.91", "one 0.92"]), []);
+    present = runFrom("two", 3);
+    assert.deepEqual(await pushAll(fixture, ["two 0.93", "two 0.94"], 3), []);
+    // The second pod was preempted; the first one, which failed, is still there.
+    present = runFrom("one", 0);
+    await clock.advance(70_000);
+    assert.deepEqual(stops, []);
+    present = runFrom("three", 5);
+    assert.deepEqual(await pushAll(fixture, ["three 0.95", "three 0.96"], 5), []);
+  });
+});
+
 Deno.test("over Katib's log nothing is judged while no primary pod is known, and all of a run once one is", async () => {
   const sink = katibsLog();
   let present = NO_RUN;

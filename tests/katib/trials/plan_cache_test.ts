@@ -342,6 +342,20 @@ Deno.test("`presentRun()` is the primary pod that started last", async () => {
   deepEqual(world.reads, []);
 });
 
+Deno.test("`presentRun()` is not an earlier pod's while it is not known whether a later one is primary", async () => {
+  const world = new World();
+  const of = trial({ primaryPodLabels: { role: "master" } });
+  const plan = await world.plan(world.put(of, jobOf(of)));
+  putPod(world, "one", { role: "master" }, "2026-01-01T00:00:01Z");
+  equal((await world.plans.presentRun(plan, signal)).run, "one");
+  let isDown = true;
+  world.cluster.faults.push(() => isDown ? new Error("connection refused") : undefined);
+  putPod(world, "two", { role: "master" }, "2026-01-01T00:00:02Z");
+  await rejects(async () => await world.plans.presentRun(plan, signal), /pod two is a primary pod/);
+  isDown = false;
+  equal((await world.plans.presentRun(plan, signal)).run, "two");
+});
+
 Deno.test("`trialOf()` names the Trial whose claim holds and whose metrics come by push", async () => {
   const world = new World();
   equal(await world.plans.trialOf(TRAINJOB, world.put(trial(), jobOf(trial())), signal), "t1");
