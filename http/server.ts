@@ -199,8 +199,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   server.on("clientError", (error: Error, socket: Duplex) => {
     if (!connections.broken(socket)) refuseFault(socket, error);
   });
-  server.on("tlsClientError", (error: Error) => {
+  // The runtime emits "clientError" for it too. The response to that must not be sent: a handshake that
+  // ends late would deliver it as the response to a valid request.
+  server.prependListener("tlsClientError", (error: Error, socket: Duplex) => {
     log.debug("a TLS handshake failed", { problem: messageOf(error) });
+    socket.destroy();
   });
   if (admitsClient !== undefined) {
     server.on("secureConnection", (socket: TLSSocket) => {
