@@ -60,5 +60,5 @@ export interface ResponseSink {
   readonly signal: AbortSignal;
 }
 
-/** Handles a request. Never throws. */
+/** Handles a request. If it throws, the server responds: 503 for an {@link OverloadedError}, else 500. */
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse>;

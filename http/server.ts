@@ -21,7 +21,12 @@ import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 import { closeWithin, listen, type ListenAddress } from "./listening.ts";
 import { doubtOf, refuseFault, refuseRaw, tooSlow } from "./malformed_requests.ts";
-import { type HttpHandler, type HttpResponse, OverloadedError } from "./message.ts";
+import {
+  ClientGoneError,
+  type HttpHandler,
+  type HttpResponse,
+  OverloadedError,
+} from "./message.ts";
 import {
   failureResponse,
   INTERNAL_ERROR,
@@ -155,7 +160,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       return await handle(request);
     } catch (error) {
       if (error instanceof OverloadedError) return overloadedResponse(error);
-      log.error("a request could not be answered", { problem: messageOf(error) });
+      const level = error instanceof ClientGoneError ? "debug" : "error";
+      log[level]("a request could not be answered", { path: request.url.split("?")[0], error });
       return failureResponse(INTERNAL_ERROR);
     }
   }

@@ -13,21 +13,8 @@ import {
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../http/limits/server_limits.ts";
-import {
-  ClientGoneError,
-  type HttpHandler,
-  type HttpRequest,
-  type HttpResponse,
-  OverloadedError,
-} from "../http/message.ts";
-import {
-  failureResponse,
-  notFound,
-  overloadedResponse,
-  retryAfter,
-  tooMany,
-  WRONG_METHOD,
-} from "../http/refusals.ts";
+import { type HttpHandler, type HttpRequest, type HttpResponse } from "../http/message.ts";
+import { failureResponse, notFound, retryAfter, tooMany, WRONG_METHOD } from "../http/refusals.ts";
 import type { AddressList } from "../http/limits/address_list.ts";
 import type { ReservedPlaces } from "../http/limits/reserved_places.ts";
 import type { Clock } from "../kube/clock.ts";
@@ -225,7 +212,7 @@ export function createAdmissionHttp(
     }
   }
 
-  async function respond(request: HttpRequest): Promise<HttpResponse> {
+  return async (request) => {
     const handler = byPath.get(request.url.split("?")[0] ?? "");
     if (handler === undefined) return UNKNOWN_PATH;
     const refused = headRefusal(request, limits.bodyBytes);
@@ -252,16 +239,5 @@ export function createAdmissionHttp(
       const context = { signal, isReserved: fromApiServer };
       return runForPeer(peer, () => decide(handler, bytes, context), signal);
     });
-  }
-
-  return async (request) => {
-    try {
-      return await respond(request);
-    } catch (error) {
-      if (error instanceof OverloadedError) return overloadedResponse(error);
-      const level = error instanceof ClientGoneError ? "debug" : "error";
-      log[level]("admission request failed", { path: request.url, error });
-      return failure(500, "InternalError", "the webhook could not decide; its log says why");
-    }
   };
 }

@@ -1,13 +1,12 @@
 /** HTTPS listener for calls of other replicas, which show a certificate of our CA. */
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
 import {
   connectionLimits,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../limits/server_limits.ts";
-import { ClientGoneError, type HttpRequest, type HttpResponse } from "../message.ts";
+import type { HttpRequest, HttpResponse } from "../message.ts";
 import { type Server, startServer } from "../server.ts";
 import type { ReplicaTls } from "./calls.ts";
 
@@ -80,13 +79,6 @@ export function startReplicaListener(options: ReplicaListenerOptions): Promise<S
       log.warn("rejected forward: no replica certificate", { peer });
       return false;
     },
-    handle: (request) =>
-      respond(request).catch((error: unknown) => {
-        const level = error instanceof ClientGoneError ? "debug" : "error";
-        log[level]("a call of another replica could not be answered", {
-          problem: messageOf(error),
-        });
-        return json(500, { reason: "internal error: see the log of this replica" });
-      }),
+    handle: respond,
   });
 }

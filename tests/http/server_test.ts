@@ -6,6 +6,8 @@ import { type Clock, systemClock } from "../../kube/clock.ts";
 import type { HttpHandler } from "../../http/message.ts";
 import { startTestServer, type TestServerOptions } from "./test_server.ts";
 import { okResponse, refusalResponse } from "../../status/chain/answer.ts";
+import { withLogs } from "../support/logged.ts";
+import { until } from "../support/until.ts";
 import { certificate } from "./certificates.ts";
 
 const TLS = await certificate("first");
@@ -250,6 +252,20 @@ Deno.test("`startServer()` survives clients that speak no TLS, and those that go
   await good.heard(/"length":1/);
   good.socket.destroy();
   await server.close(1000);
+});
+
+Deno.test("`startServer()` reports a client that goes away at debug level only", async () => {
+  await withLogs(async (records) => {
+    const server = await start();
+    const client = await dial(server.port, post("x".repeat(50)).slice(0, -1));
+    await until("the request", () => server.connections() === 1);
+    client.socket.destroy();
+    const reports = () =>
+      records.filter(({ rawMessage }) => /not be answered/.test(`${rawMessage}`));
+    await until("the report", () => reports().length === 1);
+    assert.deepEqual(reports().map(({ level }) => level), ["debug"]);
+    await server.close(1000);
+  });
 });
 
 Deno.test("`close()` cuts off what does not finish in time", async () => {

@@ -6,6 +6,7 @@ import { connect as connectPlain } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
+import { createFairShare, type FairShare } from "../../http/limits/fair_share.ts";
 import { connectionsInAll, type ServerLimits } from "../../http/limits/server_limits.ts";
 import { type Server, startServer } from "../../http/server.ts";
 import { systemClock } from "../../kube/clock.ts";
@@ -33,9 +34,10 @@ interface Changes {
   readonly port?: number;
   readonly handlers?: AdmissionHandlers;
   readonly limits?: Partial<ServerLimits & AdmissionLimits>;
+  readonly bodyBudget?: FairShare;
 }
 
-async function start({ port = 0, handlers, limits }: Changes = {}) {
+async function start({ port = 0, handlers, limits, bodyBudget }: Changes = {}) {
   const tls = await identity();
   const handle = createAdmissionHttp(
     handlers ?? createAdmissionHandlers(admissionOptions()),
@@ -51,6 +53,7 @@ async function start({ port = 0, handlers, limits }: Changes = {}) {
     handle,
     clock: systemClock,
     limits: { ...ADMISSION_SERVER_LIMITS, ...limits },
+    bodyBudget,
   });
   const held = { now: tls };
   return { server, held };
@@ -68,14 +71,20 @@ async function post(port: number, ca: string, agent: Agent | undefined, body: st
     servername: "svc.ns.svc",
     headers: { "content-type": "application/json" },
   });
-  const answered = new Promise<{ code: number; text: string }>((resolve, reject) => {
-    sent.on("error", reject);
-    sent.on("response", async (response) => {
-      let text = "";
-      for await (const chunk of response) text += chunk;
-      resolve({ code: response.statusCode ?? 0, text });
-    });
-  });
+  const answered = new Promise<{ code: number; text: string; retryAfter?: string }>(
+    (resolve, reject) => {
+      sent.on("error", reject);
+      sent.on("response", async (response) => {
+        let text = "";
+        for await (const chunk of response) text += chunk;
+        resolve({
+          code: response.statusCode ?? 0,
+          text,
+          retryAfter: response.headers["retry-after"],
+        });
+      });
+    },
+  );
   sent.end(body);
   return await answered;
 }
@@ -108,6 +117,31 @@ Deno.test("the admission server answers a chunked body that is too large with 41
   try {
     const { code, text } = await post(server.port, held.now.ca, new Agent(), "x".repeat(1001));
     assert.equal(code, 413, text);
+  } finally {
+    await server.close(2000);
+  }
+});
+
+Deno.test("the admission server does not reveal internal errors", async () => {
+  const runtime = () => {
+    throw new Error("secret detail");
+  };
+  const handlers = createAdmissionHandlers(admissionOptions({ runtime }));
+  const { server, held } = await start({ handlers });
+  try {
+    const { code, text } = await post(server.port, held.now.ca, new Agent(), BODY);
+    assert.equal(code, 500);
+    assert.doesNotMatch(text, /secret|at |\.ts/);
+  } finally {
+    await server.close(2000);
+  }
+});
+
+Deno.test("the admission server asks to try again if there is no room for the body", async () => {
+  const { server, held } = await start({ bodyBudget: createFairShare(10) });
+  try {
+    const { code, retryAfter } = await post(server.port, held.now.ca, new Agent(), BODY);
+    assert.deepEqual([code, retryAfter], [503, "1"]);
   } finally {
     await server.close(2000);
   }
