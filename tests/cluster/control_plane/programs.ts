@@ -1,10 +1,18 @@
 /**
- * The programs of a real control plane, built from the Go modules in `../modules/`: once on a
+ * Programs built from Go modules, by default those of a real control plane in `../modules/`: once on a
  * machine, kept in the user's cache, and by one process at a time.
  */
 import { run } from "../../support/command.ts";
 
-const modules = new URL("../modules/", import.meta.url).pathname;
+const MODULES = new URL("../modules/", import.meta.url).pathname;
+
+/** Folder of the modules to build from, and the value of GOFLAGS for their builds. */
+export interface ModuleRoot {
+  readonly folder: string;
+  readonly goFlags: string;
+}
+
+const CONTROL_PLANE: ModuleRoot = { folder: MODULES, goFlags: "" };
 
 /** A cold build of Kubernetes takes minutes, of a module that shares nothing with it too. */
 const BUILD_MS = 25 * 60_000;
@@ -18,6 +26,7 @@ export interface Module {
   /** Go's name of each program's package, by the name of the program. */
   readonly packages: Readonly<Record<string, string>>;
   readonly flags: readonly string[];
+  readonly goFlags: string;
   /** Folder of its programs. */
   readonly cache: string;
 }
@@ -51,8 +60,8 @@ export function cacheRoot(): string {
 }
 
 /** Reads what a module says. */
-export async function readModule(name: string): Promise<Module> {
-  const folder = `${modules}${name}`;
+export async function readModule(name: string, root = CONTROL_PLANE): Promise<Module> {
+  const folder = `${root.folder}${name}`;
   const goMod = await Deno.readTextFile(`${folder}/go.mod`);
   const goSum = await Deno.readTextFile(`${folder}/go.sum`);
   // Without its version kubectl cannot read the server's.
@@ -62,7 +71,8 @@ export async function readModule(name: string): Promise<Module> {
   const flags = ["-buildvcs=false", "-ldflags", ldflags.join(" ")];
   const packages = Object.fromEntries(toolsOf(goMod).map((one) => [nameOf(one), one]));
   const key = await digest([goMod, goSum, ...flags]);
-  return { folder, packages, flags, cache: `${cacheRoot()}/${name}-${key}` };
+  const { goFlags } = root;
+  return { folder, packages, flags, goFlags, cache: `${cacheRoot()}/${name}-${key}` };
 }
 
 /** Whether there is a file of that name. */
@@ -85,7 +95,7 @@ async function build(module: Module, program: string): Promise<void> {
   const { code, stdout, stderr } = await run("go", {
     args: ["build", ...module.flags, "-o", `${target}.new`, goPackage],
     cwd: module.folder,
-    env: { CGO_ENABLED: "0", GOFLAGS: "" },
+    env: { CGO_ENABLED: "0", GOFLAGS: module.goFlags },
     timeoutMs: BUILD_MS,
   }).catch((cause) => {
     const hint = "install Go (apt-get install golang), or name a folder with KUBEBUILDER_ASSETS";
@@ -103,12 +113,16 @@ export async function exclusively<T>(file: string, work: () => Promise<T>): Prom
 }
 
 /**
- * Programs of the module `name` (a folder of `modules/`), by default all; what is not in the cache
+ * Programs of the module `name` (a folder of `root`), by default all; what is not in the cache
  * is built. A program that the folder KUBEBUILDER_ASSETS holds is taken from there.
  * Throws where Go is missing or a build fails.
  */
-export async function programs(name: string, wanted?: readonly string[]): Promise<Programs> {
-  const module = await readModule(name);
+export async function programs(
+  name: string,
+  wanted?: readonly string[],
+  root = CONTROL_PLANE,
+): Promise<Programs> {
+  const module = await readModule(name, root);
   const assets = Deno.env.get("KUBEBUILDER_ASSETS");
   const found: Record<string, string> = {};
   for (const program of wanted ?? Object.keys(module.packages)) {
@@ -130,8 +144,12 @@ export async function programs(name: string, wanted?: readonly string[]): Promis
 }
 
 /** The folder of a Go module's sources in Go's module cache, as `go list` tells. */
-export async function moduleFolder(name: string, goModule: string): Promise<string> {
-  const { folder } = await readModule(name);
+export async function moduleFolder(
+  name: string,
+  goModule: string,
+  root = CONTROL_PLANE,
+): Promise<string> {
+  const { folder } = await readModule(name, root);
   const { code, stdout, stderr } = await run("go", {
     args: ["list", "-m", "-f", "{{.Dir}}", goModule],
     cwd: folder,
@@ -143,7 +161,7 @@ export async function moduleFolder(name: string, goModule: string): Promise<stri
 
 // By itself it builds the modules that are named, by default all, and prints what there is then.
 if (import.meta.main) {
-  const all = [...Deno.readDirSync(modules)].map(({ name }) => name);
+  const all = [...Deno.readDirSync(MODULES)].map(({ name }) => name);
   for (const name of Deno.args.length > 0 ? Deno.args : all) {
     const paths = Object.values(await programs(name));
     await Deno.stdout.write(new TextEncoder().encode(`${paths.join("\n")}\n`));
