@@ -281,26 +281,34 @@ const ATTEMPTS: Record<string, Attempt> = {
   },
 };
 
+/** What an attempt that should succeed gets: some lose a race against a controller on a busy machine. */
+const TRIES = 3;
+
 /**
- * How an attempt ends: refused by the policy, or with the code of its push. What has to happen in
- * between takes controllers a moment: one push that is taken is enough.
+ * Pushes for a while, and returns 200 if one push was taken. What has to happen in between takes
+ * controllers a moment.
  */
-async function endOf(attack: Attack, { steal, without }: Attempt): Promise<"admission" | number> {
-  const victim = await attack.victim();
+async function codeOf(attack: Attack, attempt: Attempt): Promise<number> {
+  const { token, trainJob } = await attempt.steal(attack, await attack.victim());
+  const codes = [await until("the CA of the job", () => attack.push(trainJob, token))];
+  // A refusal is looked at for some seconds; what is expected to succeed gets more time.
+  const end = performance.now() + (attempt.without === 200 ? 20_000 : 3000);
+  while (performance.now() < end && !codes.includes(200)) {
+    codes.push(await attack.push(trainJob, token));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  return codes.at(-1) ?? 0;
+}
+
+/** How an attempt ends: refused by the policy, or with the code of its push. */
+async function endOf(attack: Attack, attempt: Attempt): Promise<"admission" | number> {
+  const tries = attempt.without === 200 ? TRIES : 1;
   try {
-    const { token, trainJob } = await steal(attack, victim);
-    await until("the CA of the job", async () => {
-      await attack.push(trainJob, token);
-      return true;
-    });
-    const codes = new Set<number>();
-    // A refusal is looked at for some seconds; what is expected to succeed gets more time.
-    const end = performance.now() + (without === 200 ? 20_000 : 3000);
-    while (performance.now() < end && !codes.has(200)) {
-      codes.add(await attack.push(trainJob, token));
-      await new Promise((resolve) => setTimeout(resolve, 200));
+    let code = 0;
+    for (let tried = 0; tried < tries && code !== 200; tried += 1) {
+      code = await codeOf(attack, attempt);
     }
-    return codes.has(200) ? 200 : [...codes].at(-1) ?? 0;
+    return code;
   } catch (error) {
     if (error instanceof KubeError && error.message.includes(MANAGER.admissionPolicy)) {
       assert.equal(error.code, 403);
