@@ -1,6 +1,7 @@
 /** The kinds that Milepost reads and writes, each with its REST path and the parser at its door. */
 import { z } from "zod";
 import { type JobSet, jobSetSchema } from "./jobset.ts";
+import { COSCHEDULING, VOLCANO } from "./gang_names.ts";
 import { isObject } from "./json.ts";
 import type * as k from "./kubernetes.ts";
 import { KATIB } from "./katib_names.ts";
@@ -35,6 +36,11 @@ function builtIn<T>(group: string, kind: string, plural: string, namespaced = tr
     { error: `must be a ${kind} with metadata` },
   );
   return { group, version: "v1", kind, plural, namespaced, parse: (value) => schema.parse(value) };
+}
+
+/** Pod groups of a gang scheduler; their fields are its CRD's to check. */
+function podGroup({ group, version }: { group: string; version: string }): Kind<k.AnyObject> {
+  return { ...builtIn<k.AnyObject>(group, "PodGroup", "podgroups"), version };
 }
 
 function trainer<T>(
@@ -87,6 +93,14 @@ export const KINDS = {
   namespace: builtIn<k.Namespace>("", "Namespace", "namespaces", false),
   node: builtIn<k.Node>("", "Node", "nodes", false),
   lease: builtIn<k.Lease>("coordination.k8s.io", "Lease", "leases"),
+  priorityClass: builtIn<k.PriorityClass>(
+    "scheduling.k8s.io",
+    "PriorityClass",
+    "priorityclasses",
+    false,
+  ),
+  coschedulingPodGroup: podGroup(COSCHEDULING),
+  volcanoPodGroup: podGroup(VOLCANO),
   tokenReview: builtIn<k.TokenReview>(
     "authentication.k8s.io",
     "TokenReview",

@@ -28,6 +28,7 @@ export type PersistentVolumeClaim = Wire<k8s.V1PersistentVolumeClaim>;
 export type PolicyRule = Wire<k8s.V1PolicyRule>;
 export type Pod = Wire<k8s.V1Pod>;
 export type PodSpec = Wire<k8s.V1PodSpec>;
+export type PriorityClass = Wire<k8s.V1PriorityClass>;
 export type PodTemplateSpec = Wire<k8s.V1PodTemplateSpec>;
 export type ResourceRequirements = Wire<k8s.V1ResourceRequirements>;
 export type Secret = Wire<k8s.V1Secret>;
@@ -39,6 +40,13 @@ export type TokenReview = Wire<k8s.V1TokenReview>;
 export type SubjectAccessReview = Wire<k8s.V1SubjectAccessReview>;
 export type MutatingWebhookConfiguration = Wire<k8s.V1MutatingWebhookConfiguration>;
 export type ValidatingWebhookConfiguration = Wire<k8s.V1ValidatingWebhookConfiguration>;
+
+/** An object of a kind whose fields nothing here reads. */
+export interface AnyObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: ObjectMeta;
+}
 
 /** Metadata key under which a zod schema names the OpenAPI schema that it stands for. */
 export const OPENAPI_NAME = "kubernetesSchema";

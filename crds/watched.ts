@@ -8,6 +8,7 @@ import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { type Kind, KINDS } from "./kinds.ts";
 import { type ConfigMap, schemas } from "./kubernetes.ts";
 import { CA_KEY, childNames, LABELS, LAST_APPLIED, RUNTIME_SNAPSHOT_KEY } from "./names.ts";
+import { COSCHEDULING, VOLCANO } from "./gang_names.ts";
 import { type PodFailure, podFailure } from "./failure_of_pod.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
@@ -134,21 +135,35 @@ export function identityOf(kind: Kind<unknown>): Kind<WatchedIdentity> {
   return { ...watched(kind, watchedIdentity), metadataOnly: true };
 }
 
+/** Marks of pods in a gang: that they are there is read, the name of the group is the TrainJob's. */
+const GANG_MARKS: readonly string[] = [
+  COSCHEDULING.podGroupLabel,
+  VOLCANO.groupNameAnnotation,
+];
+
+function outlinedMarks(map: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const present = Object.keys(map).filter((name) => GANG_MARKS.includes(name));
+  return Object.fromEntries(present.map((name) => [name, ""]));
+}
+
 /**
  * Of a replicated job which step it is, and of its pods the labels and the containers' names. Without the
- * label that has the TrainJob's name, which is the JobSet's, the outlines of thousands are the same one.
+ * values that have the TrainJob's name, which is the JobSet's, the outlines of thousands are the same one.
  */
 function outlineOf({ name, template: { metadata, spec } }: ReplicatedJob): ReplicatedJob {
   const step = metadata?.labels?.[LABELS.ancestorStep];
   const pods = spec?.template;
-  const { [LABELS.trainJobName]: _, ...labels } = pods?.metadata?.labels ?? {};
+  const { [LABELS.trainJobName]: _, ...others } = pods?.metadata?.labels ?? {};
+  const labels = { ...others, ...outlinedMarks(others) };
+  const annotations = outlinedMarks(pods?.metadata?.annotations);
+  const marks = Object.keys(annotations).length > 0 ? { annotations } : {};
   const containers = (pods?.spec?.containers ?? []).map(({ name }) => ({ name }));
   return {
     name,
     template: {
       ...(step !== undefined && { metadata: { labels: { [LABELS.ancestorStep]: step } } }),
       ...(pods && {
-        spec: { template: { metadata: { labels }, spec: { containers } } },
+        spec: { template: { metadata: { labels, ...marks }, spec: { containers } } },
       }),
     },
   };

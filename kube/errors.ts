@@ -1,4 +1,5 @@
 /** Errors of calls to an API server. */
+import { isObject } from "../crds/json.ts";
 
 /** Fields of a refusal besides its message. */
 export interface KubeErrorFields {
@@ -61,6 +62,13 @@ function hasCode(error: unknown, code: number): error is KubeError {
 /** The object, or the whole resource, does not exist. */
 export function isNotFound(error: unknown): boolean {
   return hasCode(error, 404);
+}
+
+/** The API server does not serve the kind at all: its 404 names no object. */
+export function isNotServed(error: unknown): boolean {
+  return hasCode(error, 404) &&
+    !(isObject(error.details) && typeof error.details.name === "string" &&
+      error.details.name !== "");
 }
 
 /** The object changed since it was read (409 with reason `Conflict`). */

@@ -23,11 +23,17 @@ const AT_MOST_EVERY_MS = 1_000;
 
 const logger = getLogger(["milepost", "kube", "informer"]);
 
+/** Options of {@link createRestingInformer}. */
+export interface RestingInformerOptions<T> extends InformerOptions<T> {
+  /** Called when the API server serves the kind after all. */
+  readonly onServed?: () => void;
+}
+
 /** Creates the cache; {@link Informer.run} checks for the kind, then lists and watches it. */
 export function createRestingInformer<T extends KubeObject>(
-  options: InformerOptions<T>,
+  options: RestingInformerOptions<T>,
 ): RestingInformer<T> {
-  const { client, kind, clock = systemClock, random = Math.random } = options;
+  const { client, kind, onServed, clock = systemClock, random = Math.random } = options;
   const informer = createInformer(options);
   const gate = createGate();
   let resting = false;
@@ -76,10 +82,11 @@ export function createRestingInformer<T extends KubeObject>(
       if (resting) gate.pass();
       await pause(signal);
     }
-    if (resting && !signal.aborted) {
-      logger.info("the API server serves this kind now", { kind: kind.kind, group: kind.group });
-    }
+    const wasResting = resting;
     resting = false;
+    if (!wasResting || signal.aborted) return;
+    logger.info("the API server serves this kind now", { kind: kind.kind, group: kind.group });
+    onServed?.();
   }
 
   return {

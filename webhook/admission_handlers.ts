@@ -53,8 +53,11 @@ export interface TrainJobKey {
 /** Functions of other rooms that the handlers call. */
 export interface AdmissionOptions {
   readonly kinds: JobKinds;
-  /** The rules of rendering for TrainJobs. */
-  readonly trainJobRules: TrainJobRules;
+  /** Returns the rules of rendering for a TrainJob of that runtime, with the objects that they need looked up. */
+  readonly trainJobRules: (
+    runtime: AnyTrainingRuntime | undefined,
+    context: ReviewContext,
+  ) => Eventually<TrainJobRules>;
   /** The rules of rendering for runtimes. */
   readonly runtimeRules: RuntimeRules;
   readonly clock: Clock;
@@ -142,8 +145,10 @@ function defaultingHandler(options: AdmissionOptions): AdmissionHandler {
   };
 }
 
+/** For changes that need no runtime. */
+const NO_RULES: TrainJobRules = () => [];
+
 function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
-  const { trainJobRules } = options;
   async function judgeNew(job: TrainJob, namespace: string, context: ReviewContext) {
     const ref = runtimeRefOf(job);
     if (runtimeScope(job) === undefined) {
@@ -151,7 +156,8 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
       return refuse([{ type: "Unsupported", field: "spec.runtimeRef", value: ref.kind, message }]);
     }
     const runtime = await options.runtime(ref, namespace, context);
-    return outcomeOf(validateNewTrainJob(job, runtime, trainJobRules));
+    const rules = await options.trainJobRules(runtime, context);
+    return outcomeOf(validateNewTrainJob(job, runtime, rules));
   }
 
   async function judgeChange(
@@ -162,14 +168,15 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
   ) {
     if (job.metadata.deletionTimestamp !== undefined) return ALLOWED;
     if (!needsRuntime(job, old)) {
-      return outcomeOf(validateChangedTrainJob(job, old, {}, trainJobRules));
+      return outcomeOf(validateChangedTrainJob(job, old, {}, NO_RULES));
     }
     const key = { namespace, name: job.metadata.name ?? "", uid: old.metadata.uid };
     const ref = runtimeRefOf(job);
     const jobSet = options.jobSet(key);
     const runtime = await options.snapshot(key, context) ??
       await options.runtime(ref, namespace, context);
-    return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, trainJobRules));
+    const rules = await options.trainJobRules(runtime, context);
+    return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, rules));
   }
 
   return (request, context) => {

@@ -110,15 +110,18 @@ export function createCaches(options: CacheOptions) {
       ? { jobs: named.trainJobs, pods: named.pods }
       : { jobs: cache(kind), pods: podsOf(kind) },
   ]));
+  /** Of a kind that may have no CRD; only the objects that were made for TrainJobs. */
+  const createChildCache = (kind: ResourceKind<KubeObject>, onServed: () => void) =>
+    createRestingInformer({ ...common(kind), kind, onServed, labelSelector: LABELS.trainJobName });
   const isRead = (name: string) => READERS[name]?.some((part) => options.parts.has(part)) ?? true;
-  return { ...named, byKind, isRead };
+  return { ...named, byKind, isRead, createChildCache };
 }
 
 /** All informers of the manager. */
 export type Caches = ReturnType<typeof createCaches>;
 
 /** The informers that some part reads by name, each once. */
-function informersOf({ byKind, isRead, ...named }: Caches) {
+function informersOf({ byKind, isRead, createChildCache: _, ...named }: Caches) {
   const all: Record<string, Pick<Informer<unknown>, "synced" | "whenSynced" | "run">> = Object
     .fromEntries(Object.entries(named).filter(([name]) => isRead(name)));
   for (const [{ plural }, { jobs, pods }] of byKind) {

@@ -60,6 +60,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
     createTrainJobController({
       ...shared,
       executor,
+      createChildCache: caches.createChildCache,
       progress: configuration.featureGates.trainJobProgress ? progress : undefined,
       trials: recording?.trials,
     }),

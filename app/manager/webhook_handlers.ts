@@ -6,14 +6,20 @@ import {
 } from "../../controller/runtime/validation.ts";
 import { createChildConfigMaps } from "../../controller/trainjob/child_config_maps.ts";
 import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
+import { POLICIES } from "../../controller/runtime/policies/table.ts";
+import { priorityClassesOf } from "../../controller/runtime/policy.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import type { PriorityClass } from "../../crds/kubernetes.ts";
 import { childNames } from "../../crds/names.ts";
+import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { createReadBudget } from "../../http/limits/read_budget.ts";
+import { createLookup, type Lookup } from "../../kube/cached_lookup.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
 import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import type { ReviewContext } from "../../webhook/admission_review.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
@@ -63,7 +69,27 @@ function createLookups({ client, caches, clock, trials = NO_TRIALS }: AdmissionP
       caches.clusterTrainingRuntimes,
     ),
     trial: createObjectLookup(parts, KINDS.trial, trials),
+    // Few jobs name one, so no cache holds them.
+    priorityClass: createLookup<PriorityClass>({
+      ...parts,
+      cached: () => undefined,
+      read: ({ name }) => getOrUndefined(client, KINDS.priorityClass, { name }, READ_BOUNDS),
+    }),
   };
+}
+
+/** Looks for the priority classes that the runtime needs. Returns those that do not exist, in the API server's words. */
+async function missingOf(
+  lookup: Lookup<PriorityClass>,
+  runtime: AnyTrainingRuntime | undefined,
+): Promise<ReadonlyMap<string, string>> {
+  const missing = new Map<string, string>();
+  const { group, kind } = KINDS.priorityClass;
+  for (const name of priorityClassesOf(POLICIES, runtime?.spec ?? {})) {
+    const found = await lookup({ namespace: "", name });
+    if (found === undefined) missing.set(name, `${kind}.${group} "${name}" not found`);
+  }
+  return missing;
 }
 
 /** The handlers of every webhook path. */
@@ -99,9 +125,13 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
       return "runtime" in read ? read.runtime : undefined;
     },
     trial: async (key, context) => trialOfPod(await lookupsFor(context).trial(key)),
-    trainJobRules(trainJob, runtime, old) {
-      const input = { trainJob, runtime, executor: executor() };
-      return old === undefined ? trainJobProblems(input) : changedTrainJobProblems(input, old);
+    async trainJobRules(runtime, context) {
+      const { priorityClass } = lookupsFor(context);
+      const missingPriorityClasses = await missingOf(priorityClass, runtime);
+      return (trainJob, runtime, old) => {
+        const input = { trainJob, runtime, executor: executor(), missingPriorityClasses };
+        return old === undefined ? trainJobProblems(input) : changedTrainJobProblems(input, old);
+      };
     },
     runtimeRules: (spec) => runtimeProblems(spec, { executor: executor() }),
   });

@@ -21,9 +21,13 @@ interface ChildName {
 
 /** A child whose content follows the rendering. */
 export interface FollowingChild extends ChildName {
-  /** `equal`: at all times. `while-suspended`: until the JobSet runs; then it is left alone. */
+  /** `equal`: at all times. `while-suspended`: until the JobSet runs. */
   readonly mode: "equal" | "while-suspended";
   readonly content: ChildContent;
+  /** The part of the content that follows also when the JobSet runs. Default: nothing, the child is left alone. */
+  readonly whileRunning?: ChildContent;
+  /** Whether the kind is watched from the first such child on, as children with a scheduler of their own are. */
+  readonly watched?: boolean;
 }
 
 /**
@@ -34,6 +38,27 @@ export interface OnceChild extends ChildName {
   readonly mode: "once";
   readonly make: () => ChildContent | Promise<ChildContent>;
 }
+
+/** How far a replicated job is: its Jobs as the JobSet's status counts them, and its pods. */
+export interface JobProgress {
+  readonly readyJobs: number;
+  readonly succeededJobs: number;
+  readonly failedJobs: number;
+  /** Pods that run, and pods that have succeeded, since the last restart of the JobSet. */
+  readonly running: number;
+  readonly succeeded: number;
+}
+
+/** How far a JobSet is. */
+export interface Progress {
+  /** Whether its Jobs were created again at least once. */
+  readonly restarted: boolean;
+  /** By the name of the replicated job; one that is absent has not begun. */
+  readonly jobs: ReadonlyMap<string, JobProgress>;
+}
+
+/** The progress before there is a JobSet. */
+export const NO_PROGRESS: Progress = { restarted: false, jobs: new Map() };
 
 /** A child of a TrainJob, with how it is kept. */
 export type Child = FollowingChild | OnceChild;

@@ -18,6 +18,8 @@ export interface Draft {
   readonly executor: Executor;
   /** Name of the Trial whose metrics the pods push. */
   readonly trial?: string | undefined;
+  /** Priority classes that were looked for and do not exist, with the API server's message. */
+  readonly missing?: ReadonlyMap<string, string> | undefined;
   /** Labels and annotations of the JobSet. */
   readonly metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   /** Private to this draft: stages change it in place. */

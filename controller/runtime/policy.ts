@@ -1,8 +1,9 @@
 /** ML policies and gangs: the parts of a runtime that one API field each adds to rendering. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
-import type { PolicyRule } from "../../crds/kubernetes.ts";
-import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
-import type { Child } from "./child.ts";
+import type { JobSet } from "../../crds/jobset.ts";
+import type { ObjectMeta, PolicyRule } from "../../crds/kubernetes.ts";
+import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
+import type { Child, Progress } from "./child.ts";
 import type { Draft, Stage } from "./draft.ts";
 
 /** The behaviour of one field of `mlPolicy` or `podGroupPolicy`. All of it is pure. */
@@ -14,13 +15,23 @@ export interface Policy {
   /** Changes the draft. It is called only if there is no problem. */
   readonly apply?: (draft: Draft) => void;
   /** Returns the objects beside the JobSet, from the draft after all stages. Nothing is created. */
-  readonly children?: (draft: Draft) => Child[];
+  readonly children?: (draft: Draft, progress: Progress) => Child[];
   /** Access to the children that the manager needs beyond its own rules, in any namespace. */
   readonly rules?: readonly PolicyRule[];
 }
 
+/** The behaviour of one field of `podGroupPolicy`. */
+export interface Gang extends Policy {
+  /** Reports whether pods with such metadata are in a group of this scheduler. */
+  readonly marks?: (pods: Pick<ObjectMeta, "labels" | "annotations">) => boolean;
+  /** Returns the priority classes that admission has to look for. */
+  readonly priorityClasses?: (runtime: Partial<TrainingRuntimeSpec>) => string[];
+}
+
 /** Policies by the API field that names each. */
 export type PolicyTable = Readonly<Record<string, Policy>>;
+/** Gangs by the API field that names each. */
+export type GangTable = Readonly<Record<string, Gang>>;
 
 /** Every policy that is executed. */
 export interface Policies {
@@ -29,7 +40,7 @@ export interface Policies {
   /** The ML policy of a runtime that names no other. */
   readonly plain: Policy;
   /** By the field of `spec.podGroupPolicy`. */
-  readonly gangs: PolicyTable;
+  readonly gangs: GangTable;
 }
 
 /** Fields of `mlPolicy` that are not a policy. */
@@ -45,7 +56,10 @@ function mlFields({ mlPolicy }: Partial<TrainingRuntimeSpec>): string[] {
   return fieldsOf(mlPolicy).filter((field) => !ML_SETTINGS.includes(field));
 }
 
-function rows(table: PolicyTable, fields: readonly string[]): Policy[] {
+function rows<T extends Policy>(
+  table: Readonly<Record<string, T>>,
+  fields: readonly string[],
+): T[] {
   return fields.filter((field) => Object.hasOwn(table, field)).flatMap((field) => {
     const policy = table[field];
     return policy ? [policy] : [];
@@ -57,7 +71,7 @@ function mlPoliciesOf(policies: Policies, runtime: Partial<TrainingRuntimeSpec>)
   return fields.length === 0 ? [policies.plain] : rows(policies.ml, fields);
 }
 
-function gangsOf(policies: Policies, { podGroupPolicy }: Partial<TrainingRuntimeSpec>): Policy[] {
+function gangsOf(policies: Policies, { podGroupPolicy }: Partial<TrainingRuntimeSpec>): Gang[] {
   return rows(policies.gangs, fieldsOf(podGroupPolicy));
 }
 
@@ -106,6 +120,16 @@ export function gangStage(policies: Policies): Stage {
   return stage("gang", (runtime) => gangsOf(policies, runtime));
 }
 
+/** Returns the names of the priority classes that a TrainJob with such a runtime needs, each once. */
+export function priorityClassesOf(
+  policies: Policies,
+  runtime: Partial<TrainingRuntimeSpec>,
+): string[] {
+  const names = gangsOf(policies, runtime)
+    .flatMap(({ priorityClasses }) => priorityClasses?.(runtime) ?? []);
+  return [...new Set(names)];
+}
+
 /** Returns the access rules of every policy that declares some, by a name for its role. */
 export function policyRules(policies: Policies): Readonly<Record<string, readonly PolicyRule[]>> {
   const rows = [...Object.entries(policies.ml), ...Object.entries(policies.gangs)];
@@ -114,8 +138,22 @@ export function policyRules(policies: Policies): Readonly<Record<string, readonl
   );
 }
 
-/** Reports whether any policy has children. */
-export function hasChildren({ ml, plain, gangs }: Policies): boolean {
-  return [...Object.values(ml), plain, ...Object.values(gangs)]
-    .some(({ children }) => children !== undefined);
+const hasChildren = ({ children }: Policy) => children !== undefined;
+
+/**
+ * Reports whether a TrainJob may have children of policies: its live runtime asks for such a policy, or its pods are
+ * in a gang. Of a runtime that does not exist any more nothing is known.
+ */
+export function mayHaveChildren(
+  policies: Policies,
+  runtime: AnyTrainingRuntime | undefined,
+  jobSet: JobSet | undefined,
+): boolean {
+  const { ml, plain, gangs } = policies;
+  if (runtime === undefined) {
+    return [...Object.values(ml), plain, ...Object.values(gangs)].some(hasChildren);
+  }
+  const pods = jobSet?.spec?.replicatedJobs?.[0]?.template.spec?.template?.metadata;
+  return policiesOf(policies, runtime.spec ?? {}).some(hasChildren) ||
+    (pods !== undefined && Object.values(gangs).some(({ marks }) => marks?.(pods)));
 }

@@ -6,7 +6,7 @@ import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { controllerReference } from "../../kube/owner_references.ts";
-import type { Child } from "./child.ts";
+import type { Child, Progress } from "./child.ts";
 import { childNames } from "./child_names.ts";
 import { unshared } from "./copy.ts";
 import { type Draft, type Executor, jobsOf, type Stage } from "./draft.ts";
@@ -32,6 +32,8 @@ export interface RenderInput {
   readonly executor: Executor;
   /** Name of the Trial whose metrics the pods push, for their label. */
   readonly trial?: string | undefined;
+  /** Priority classes that were looked for and do not exist, with the API server's message. */
+  readonly missingPriorityClasses?: ReadonlyMap<string, string> | undefined;
   /** Default: the policies of this build. */
   readonly policies?: Policies | undefined;
 }
@@ -46,7 +48,7 @@ export interface RenderProblems {
 
 /** The JobSet and the other children, or why there are none. */
 export type Rendered =
-  | { readonly jobSet: JobSet; readonly children: () => Child[] }
+  | { readonly jobSet: JobSet; readonly children: (progress: Progress) => Child[] }
   | RenderProblems;
 
 const hasJobs: Stage = {
@@ -82,7 +84,8 @@ export function stagesOf(policies: Policies): readonly Stage[] {
   ];
 }
 
-function createDraft({ trainJob, runtime, executor, trial }: RenderInput): Draft {
+function createDraft(input: RenderInput): Draft {
+  const { trainJob, runtime, executor, trial, missingPriorityClasses: missing } = input;
   const template = runtime.spec?.template;
   const { labels, annotations } = template?.metadata ?? {};
   return {
@@ -91,6 +94,7 @@ function createDraft({ trainJob, runtime, executor, trial }: RenderInput): Draft
     runtime: runtime.spec ?? {},
     executor,
     trial,
+    missing,
     metadata: { labels: { ...labels }, annotations: { ...annotations } },
     spec: unshared(template?.spec ?? {}),
     counts: new Map(),
@@ -146,7 +150,8 @@ export function renderJobSet(input: RenderInput, { admission = false } = {}): Re
   const { policies = POLICIES } = input;
   return {
     jobSet: toJobSet(draft),
-    children: () =>
-      policiesOf(policies, draft.runtime).flatMap((policy) => policy.children?.(draft) ?? []),
+    children: (progress) =>
+      policiesOf(policies, draft.runtime)
+        .flatMap((policy) => policy.children?.(draft, progress) ?? []),
   };
 }

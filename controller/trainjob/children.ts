@@ -31,12 +31,20 @@ export interface ChildPlan {
 
 const NONE: ChildWrite = { kind: "none" };
 
+/** Returns the value without the fields that must be absent. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const fields = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(fields.map(([name, inner]) => [name, withoutNulls(inner)]));
+}
+
 /** The object to create, which the TrainJob controls. */
 function childObject(trainJob: TrainJob, name: string, content: ChildContent): KubeObject {
   const { namespace } = trainJob.metadata;
-  const { labels, ...metadata } = content.metadata ?? {};
+  const { metadata: { labels, ...metadata } = {}, ...fields } = content;
+  const present = Object.entries(fields).filter(([, value]) => value !== null);
   return {
-    ...content,
+    ...Object.fromEntries(present.map(([name, value]) => [name, withoutNulls(value)])),
     metadata: {
       ...metadata,
       name,
@@ -85,6 +93,12 @@ export interface ChildState {
   readonly runs: boolean;
 }
 
+/** Returns the content that an existing child must have now; undefined if it is left alone. */
+function followed(child: Child, runs: boolean): ChildContent | undefined {
+  if (child.mode === "once") return undefined;
+  return runs && child.mode === "while-suspended" ? child.whileRunning : child.content;
+}
+
 /** Plans the write of one child. An object that the TrainJob's UID does not control is never written. */
 export function planChild(child: Child, { trainJob, live, runs }: ChildState): ChildPlan {
   const { kind, name } = child;
@@ -92,15 +106,15 @@ export function planChild(child: Child, { trainJob, live, runs }: ChildState): C
   if (!owns(trainJob, live.metadata)) {
     return { kind, name, write: NONE, problem: foreignProblem(trainJob, kind, live) };
   }
-  const isLeftAlone = child.mode === "once" || (child.mode === "while-suspended" && runs) ||
-    live.metadata?.deletionTimestamp !== undefined;
-  if (isLeftAlone || covers(live, child.content, true)) return { kind, name, write: NONE };
+  const content = followed(child, runs);
+  const isLeftAlone = content === undefined || live.metadata?.deletionTimestamp !== undefined;
+  if (isLeftAlone || covers(live, content, true)) return { kind, name, write: NONE };
   const { uid, resourceVersion } = live.metadata ?? {};
   // The label too: what upstream's controller created has none, and is not watched without it.
   const labels = { [LABELS.trainJobName]: trainJob.metadata.name ?? "" };
-  const metadata = child.content.metadata ?? {};
+  const metadata = content.metadata ?? {};
   const body = {
-    ...child.content,
+    ...content,
     metadata: { ...metadata, labels: { ...labels, ...metadata.labels }, uid, resourceVersion },
   };
   return { kind, name, write: { kind: "patch", body } };

@@ -8,20 +8,15 @@ import type {
   TrainingRuntime,
 } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
-import { identityOf, WATCHED, type WatchedIdentity, type WatchedPod } from "../../crds/watched.ts";
+import { WATCHED, type WatchedIdentity, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Informer } from "../../kube/informer.ts";
-import {
-  formatKey,
-  type KubeObject,
-  type ObjectKey,
-  type ResourceKind,
-} from "../../kube/resource.ts";
+import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
-import type { Child } from "../runtime/child.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
-import { hasChildren, type Policies } from "../runtime/policy.ts";
+import { mayHaveChildren, type Policies } from "../runtime/policy.ts";
+import type { ChildCaches } from "./child_caches.ts";
 import type { ChildConfigMaps } from "./child_config_maps.ts";
 import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
 import { isFinished, isOurs, type Observed, owns } from "./observed.ts";
@@ -54,7 +49,8 @@ export interface Sources {
   readonly client: KubeClient;
   readonly informers: Omit<TrainJobInformers, "pods" | "configMaps">;
   readonly configMaps: ChildConfigMaps;
-  readonly runningPods: Pick<RunningPods, "jobsOf">;
+  readonly childCaches: Pick<ChildCaches, "read" | "wrote">;
+  readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;
   readonly caBundle: () => string | undefined;
@@ -77,19 +73,6 @@ function cached<T>(cache: Informer<T>, _kind: unknown, key: ObjectKey): Promise<
 
 function live(client: KubeClient, signal: AbortSignal): Read {
   return (_cache, kind, key) => getOrUndefined(client, kind, key, { signal });
-}
-
-/**
- * Reads a policy's child from the API server, since no cache holds it as a whole. Of a child that is
- * created once only its identity and its owners are read.
- */
-export function observeChild(
-  client: KubeClient,
-  { kind, name, mode }: Child,
-  { namespace, signal }: { namespace: string | undefined; signal: AbortSignal },
-): Promise<KubeObject | undefined> {
-  const read: ResourceKind<KubeObject> = mode === "once" ? identityOf(kind) : kind;
-  return getOrUndefined(client, read, { namespace, name }, { signal });
 }
 
 function readRuntime(
@@ -138,7 +121,7 @@ function isSettled({ settling }: Sources, trainJob: TrainJob, jobSet: JobSet | u
  */
 async function observeConfigMaps(
   { configMaps, caBundle, policies = POLICIES }: Sources,
-  { trainJob, jobSet }: { trainJob: TrainJob; jobSet: JobSet | undefined },
+  { trainJob, jobSet, runtime }: Pick<Observed, "trainJob" | "jobSet" | "runtime">,
   { fresh, signal }: { fresh: boolean; signal: AbortSignal },
 ): Promise<Pick<Observed, "snapshot" | "tlsConfig">> {
   if (!isOurs(trainJob) || isFinished(trainJob.status)) {
@@ -151,7 +134,7 @@ async function observeConfigMaps(
   // A job without conditions is new: it has none, or its creation is refused because there is one.
   const isNew = own === undefined && (trainJob.status?.conditions ?? []).length === 0;
   const how = { fresh, signal, unlabelled: !isNew };
-  const snapshotData = !staysRunning || hasChildren(policies);
+  const snapshotData = !staysRunning || mayHaveChildren(policies, runtime, jobSet);
   return {
     snapshot: await configMaps.read(trainJob, childNames.runtimeSnapshot(name), {
       ...how,
@@ -178,13 +161,17 @@ export async function observe(
   if (!trainJob) return undefined;
   const jobSet = await read(informers.jobSets, KINDS.jobSet, key) ??
     lostEnd(sources, formatKey(key), trainJob);
-  const running = runningPods.jobsOf(formatKey(key), jobSet?.metadata.uid);
+  const jobSetUid = jobSet?.metadata.uid;
+  const running = runningPods.jobsOf(formatKey(key), jobSetUid);
+  const runtime = await readRuntime(read, informers, trainJob);
+  const attempt = { jobSetUid, restarts: jobSet?.status?.restarts ?? 0 };
   return {
     trainJob,
     jobSet,
-    runtime: await readRuntime(read, informers, trainJob),
-    ...await observeConfigMaps(sources, { trainJob, jobSet }, { fresh, signal }),
+    runtime,
+    ...await observeConfigMaps(sources, { trainJob, jobSet, runtime }, { fresh, signal }),
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
+    pods: runningPods.countsOf(formatKey(key), attempt),
     caBundle: caBundle(),
     executor: executor(),
     trial: await trialOf(sources, { trainJob, jobSet }, signal),

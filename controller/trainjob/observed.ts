@@ -14,7 +14,9 @@ import type { ChildConfigMap } from "../../crds/watched.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { controllerReference, isControlledBy } from "../../kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
+import type { Progress } from "../runtime/child.ts";
 import type { Executor } from "../runtime/draft.ts";
+import type { PodCounts } from "./running_pods.ts";
 
 /** A TrainJob and all that belongs to it, as read at one moment. It is read only. */
 export interface Observed {
@@ -28,6 +30,8 @@ export interface Observed {
   readonly jobSet: JobSet | undefined;
   /** Whether a pod of the trainer step runs or has run. */
   readonly trainerPodRuns: boolean;
+  /** Numbers of the pods since the last restart, by replicated job. Default: none are known. */
+  readonly pods?: ReadonlyMap<string, PodCounts>;
   /** The CA bundle that pods trust; undefined while there is none or progress is off. */
   readonly caBundle: string | undefined;
   readonly executor: Executor;
@@ -79,6 +83,17 @@ export function ownJobSet({ trainJob, jobSet }: Observed): JobSet | undefined {
 export function jobSetRuns(observed: Observed): boolean {
   const own = ownJobSet(observed);
   return own !== undefined && own.spec?.suspend !== true;
+}
+
+/** Returns how far the TrainJob's own JobSet is. */
+export function progressOf(observed: Observed): Progress {
+  const { restarts = 0, replicatedJobsStatus = [] } = ownJobSet(observed)?.status ?? {};
+  const jobs = replicatedJobsStatus.map(({ name, ready, succeeded, failed }) => {
+    const pods = observed.pods?.get(name) ?? { running: 0, succeeded: 0 };
+    const ofJobs = { readyJobs: ready, succeededJobs: succeeded, failedJobs: failed };
+    return [name, { ...ofJobs, ...pods }] as const;
+  });
+  return { restarted: restarts > 0, jobs: new Map(jobs) };
 }
 
 /** Returns the owner reference of the TrainJob's children. */

@@ -11,9 +11,11 @@ import {
   messageOf,
 } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/resource.ts";
+import type { Child } from "../runtime/child.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
 import { type ChildPlan, planChild } from "./children.ts";
+import { type ChildLookup, NOT_SERVED, notServedProblem } from "./child_caches.ts";
 import {
   type JobEventOptions,
   recordCreation,
@@ -22,7 +24,7 @@ import {
   reportLongWait,
 } from "./job_events.ts";
 import { isOurs, jobSetRuns, type Observed, type ResourceProblem } from "./observed.ts";
-import { observe, observeChild, type Sources } from "./observe.ts";
+import { observe, type Sources } from "./observe.ts";
 import { decideResources, type ResourceDecision, withoutCreation } from "./resources.ts";
 import { shorten } from "./shorten.ts";
 import { decideStatus } from "./status.ts";
@@ -38,7 +40,8 @@ const CONTENDED_MS = 1000;
 const PROBLEM_RETRY_MS = 300_000;
 
 /** Options of {@link reconcileTrainJob}. */
-export interface ReconcilerOptions extends Sources, Omit<JobEventOptions, "client"> {
+export interface ReconcilerOptions
+  extends Sources, Omit<JobEventOptions, "client" | "runningPods"> {
   /** Reports whether this warning about this TrainJob was not given recently. */
   readonly isNews: (uid: string, message: string) => boolean;
 }
@@ -112,19 +115,32 @@ interface Plans {
   readonly children: readonly ChildPlan[];
 }
 
-/** Reads and plans the children of policies. If one is foreign, nothing is created. */
+/** Reads and plans one child. One of a kind that is not served has a problem, like one of another owner. */
+async function planOneChild(
+  { childCaches }: ReconcilerOptions,
+  observed: Observed,
+  child: Child,
+  how: Omit<ChildLookup, "namespace">,
+): Promise<ChildPlan> {
+  const { trainJob } = observed;
+  const { kind, name } = child;
+  const live = await childCaches.read(child, { ...how, namespace: trainJob.metadata.namespace });
+  if (live === NOT_SERVED) {
+    return { kind, name, write: { kind: "none" }, problem: notServedProblem(kind) };
+  }
+  return planChild(child, { trainJob, live, runs: jobSetRuns(observed) });
+}
+
+/** Reads and plans the children of policies. If one has a problem, nothing is created. */
 async function planChildren(
-  { client, signal }: Writer,
+  options: ReconcilerOptions,
   observed: Observed,
   decision: ResourceDecision,
+  how: Omit<ChildLookup, "namespace">,
 ): Promise<Plans> {
-  const { trainJob } = observed;
-  const { namespace } = trainJob.metadata;
-  const runs = jobSetRuns(observed);
   const children: ChildPlan[] = [];
   for (const child of decision.children) {
-    const live = await observeChild(client, child, { namespace, signal });
-    const plan = planChild(child, { trainJob, live, runs });
+    const plan = await planOneChild(options, observed, child, how);
     if (plan.problem !== undefined) {
       return { decision: withoutCreation(decision, observed, plan.problem), children: [] };
     }
@@ -145,7 +161,10 @@ async function actOnResources(
   try {
     if (snapshot) await writeConfigMap(options, writer, snapshot);
     if (tls) late = await actOnTls(options, writer, trainJob, tls);
-    for (const plan of children) await writeChild(writer, plan);
+    for (const plan of children) {
+      const written = await writeChild(writer, plan);
+      if (written !== undefined) options.childCaches.wrote(plan.kind, written);
+    }
     await writeChild(writer, { kind: KINDS.jobSet, name, write: jobSet.plan });
     if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
   } catch (error) {
@@ -165,7 +184,8 @@ async function pass(
 ): Promise<ReconcileResult | typeof OUTDATED> {
   const { trainJob } = observed;
   const { policies = POLICIES } = options;
-  const plans = await planChildren(writer, observed, decideResources(observed, policies));
+  const wanted = decideResources(observed, policies);
+  const plans = await planChildren(options, observed, wanted, { fresh, signal: writer.signal });
   const { decision } = plans;
   if (decision.problem && !fresh) return OUTDATED;
   const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;

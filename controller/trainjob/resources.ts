@@ -8,7 +8,7 @@ import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import type { Child } from "../runtime/child.ts";
-import { hasChildren, type Policies } from "../runtime/policy.ts";
+import { mayHaveChildren, type Policies } from "../runtime/policy.ts";
 import { renderJobSet } from "../runtime/render.ts";
 import { type ChildPlan, foreignProblem, ownerText, planChild } from "./children.ts";
 import { type JobSetDecision, planJobSet, suspendPlan } from "./jobset_plan.ts";
@@ -18,6 +18,7 @@ import {
   jobSetRuns,
   type Observed,
   ownJobSet,
+  progressOf,
   type ResourceProblem,
   wasStopped,
 } from "./observed.ts";
@@ -109,7 +110,7 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
     executor,
     wasSuspended: isConditionTrue(trainJob.status?.conditions, suspended),
   });
-  const children = result.children();
+  const children = result.children(progressOf(observed));
   const { snapshot } = source;
   return jobSet.problem === undefined
     ? { snapshot, children, jobSet }
@@ -118,10 +119,12 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
 
 /**
  * Plans a job that runs: its snapshot is created again if it was deleted, and so are the children of
- * policies, but for those that are created once. It is rendered only if a policy has children at all.
+ * policies, but for those that are created once. It is rendered only if it may have such children.
  */
 function runningResources(observed: Observed, policies: Policies): Omit<ResourceDecision, "tls"> {
-  if (observed.snapshot !== undefined && !hasChildren(policies)) return NOTHING;
+  const { runtime, jobSet } = observed;
+  const hasChildren = mayHaveChildren(policies, runtime, jobSet);
+  if (observed.snapshot !== undefined && !hasChildren) return NOTHING;
   const { snapshot, children } = rendered(observed, policies);
   return { ...NOTHING, snapshot, children: children.filter(({ mode }) => mode !== "once") };
 }

@@ -13,6 +13,20 @@ export interface RunningPods extends Observer<WatchedPod> {
    * left them.
    */
   jobsOf(trainJobKey: string, jobSetUid: string | undefined): Set<string>;
+  /** Numbers of the pods of one attempt of a JobSet, by the names of their replicated jobs. */
+  countsOf(trainJobKey: string, attempt: Attempt): Map<string, PodCounts>;
+}
+
+/** A JobSet between two restarts. */
+export interface Attempt {
+  readonly jobSetUid: string | undefined;
+  readonly restarts: number;
+}
+
+/** Pods of a replicated job. */
+export interface PodCounts {
+  readonly running: number;
+  readonly succeeded: number;
 }
 
 /** The key of the TrainJob that the pod's label names; it selects and authorizes nothing. */
@@ -31,12 +45,17 @@ function runs({ metadata, status }: WatchedPod): boolean {
 interface Membership {
   readonly job: string;
   readonly jobSetUid: string | undefined;
+  readonly attempt: string | undefined;
+  readonly hasSucceeded: boolean;
 }
 
-function membershipOf({ metadata }: WatchedPod): Membership {
-  const { [JOBSET_KEYS.replicatedJobName]: job = "", [JOBSET_KEYS.jobSetUid]: jobSetUid } =
-    metadata?.labels ?? {};
-  return { job, jobSetUid };
+function membershipOf({ metadata, status }: WatchedPod): Membership {
+  const {
+    [JOBSET_KEYS.replicatedJobName]: job = "",
+    [JOBSET_KEYS.jobSetUid]: jobSetUid,
+    [JOBSET_KEYS.restartAttempt]: attempt,
+  } = metadata?.labels ?? {};
+  return { job, jobSetUid, attempt, hasSucceeded: status?.phase === "Succeeded" };
 }
 
 /** An empty index; it holds no more than the cache that feeds it. */
@@ -63,6 +82,20 @@ export function createRunningPods(): RunningPods {
       const running = [...byTrainJob.get(trainJob)?.values() ?? []];
       const own = running.filter(({ jobSetUid = wanted }) => jobSetUid === wanted);
       return new Set(own.map(({ job }) => job));
+    },
+    countsOf(trainJob, { jobSetUid, restarts }) {
+      const counts = new Map<string, PodCounts>();
+      for (const pod of byTrainJob.get(trainJob)?.values() ?? []) {
+        if (pod.jobSetUid !== jobSetUid || pod.attempt !== String(restarts)) continue;
+        const { running, succeeded } = counts.get(pod.job) ?? { running: 0, succeeded: 0 };
+        counts.set(
+          pod.job,
+          pod.hasSucceeded
+            ? { running, succeeded: succeeded + 1 }
+            : { running: running + 1, succeeded },
+        );
+      }
+      return counts;
     },
   };
 }

@@ -1,11 +1,12 @@
 /** TrainJob controller: its sources and its loop. */
 import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
-import { childNames } from "../../crds/names.ts";
+import { childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
   type Controller,
@@ -18,6 +19,7 @@ import { controllerOf } from "../../kube/owner_references.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../kube/sources.ts";
 import type { Executor } from "../runtime/draft.ts";
+import { type ChildCacheFactory, createChildCaches } from "./child_caches.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";
 import type { Look } from "./job_events.ts";
 import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
@@ -47,6 +49,8 @@ export interface TrainJobControllerOptions {
   readonly executor: () => Executor;
   /** Undefined if the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
+  /** Creates the cache of a kind of children. Default: children are read from the API server. */
+  readonly createChildCache?: ChildCacheFactory;
   /** Undefined if no job belongs to a trial. */
   readonly trials?: TrialHooks | undefined;
   /** TrainJobs reconciled concurrently. Default 5, as upstream. */
@@ -86,6 +90,12 @@ function waitsForRuntime(
   const jobSet = jobSets.get(keyOf(trainJob));
   const hasBegun = jobSet !== undefined && owns(trainJob, jobSet.metadata);
   return !hasBegun || !configMaps.get({ namespace, name: childNames.runtimeSnapshot(name) });
+}
+
+/** Reports whether a child of the TrainJob could not be made. */
+function waitsForChildren({ status }: TrainJob): boolean {
+  return !isFinished(status) &&
+    findCondition(status?.conditions, TRAINJOB_CONDITIONS.resourcesCreated)?.status === "False";
 }
 
 /** Reports whether only the progress changed, which happens up to 50 times a second and needs no work. */
@@ -136,8 +146,9 @@ function sourcesOf(
     ),
     watch(informers.jobSets, parents, endedJobSets),
     watch(informers.configMaps, parents),
-    watch(informers.pods, ({ object, old }) => {
-      if (object.status?.phase === old?.status?.phase) return [];
+    watch(informers.pods, ({ type, object, old }) => {
+      // A pod that is gone may have filled its place in a gang.
+      if (type !== "deleted" && object.status?.phase === old?.status?.phase) return [];
       const key = trainJobKeyOf(object);
       return key === undefined ? [] : [key];
     }, {
@@ -166,10 +177,19 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
   const firstFailures = createFirstFailures();
   const endedJobSets = createEndedJobSets();
   const settling = trials && createSettling({ settle: trials.settle, clock });
+  const { trainJobs } = informers;
+  const childCaches = createChildCaches({
+    client,
+    clock,
+    createCache: options.createChildCache,
+    parentsOf: (object) => parentKeys(object).filter((key) => trainJobs.get(key)),
+    waiting: () => trainJobs.list().filter(waitsForChildren).map(keyOf),
+  });
   const reconciler = {
     client,
     informers,
     configMaps: createChildConfigMaps({ client, cache: informers.configMaps }),
+    childCaches,
     runningPods,
     firstFailures,
     endedJobSets,
@@ -191,7 +211,10 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
   return createController({
     name: "trainjob",
     reconcile: (key, signal) => reconcileTrainJob(reconciler, key, signal),
-    sources: sourcesOf(options, { runningPods, firstFailures, endedJobSets, settling }),
+    sources: [
+      ...sourcesOf(options, { runningPods, firstFailures, endedJobSets, settling }),
+      childCaches,
+    ],
     workers: workers ?? 5,
     clock,
     metrics,

@@ -217,7 +217,7 @@ export function admissionOptions(overlay: Partial<AdmissionOptions> = {}): Admis
     jobSet: () => undefined,
     snapshot: () => undefined,
     trial: () => undefined,
-    trainJobRules: () => [],
+    trainJobRules: () => () => [],
     runtimeRules: () => [],
     ...overlay,
   };

@@ -1,5 +1,7 @@
 /** Table of the gang schedulers whose pod groups are made, by the field of `podGroupPolicy`. */
-import type { PolicyTable } from "../policy.ts";
+import type { GangTable } from "../policy.ts";
+import { coscheduling } from "./coscheduling.ts";
+import { volcano } from "./volcano.ts";
 
-/** Empty: every gang scheduler is refused as not supported. */
-export const GANGS: PolicyTable = {};
+/** A runtime that names both gets both pod groups, as upstream. */
+export const GANGS: GangTable = { coscheduling, volcano };

@@ -25,9 +25,13 @@ const EVERYWHERE: Record<string, { spec: TrainingRuntimeSpec; want: string[] }> 
   "jax": { spec: { ...specOf(), mlPolicy: { jax: {} } }, want: ["spec.mlPolicy.jax"] },
   "xgboost": { spec: { ...specOf(), mlPolicy: { xgboost: {} } }, want: ["spec.mlPolicy.xgboost"] },
   "flux": { spec: { ...specOf(), mlPolicy: { flux: {} } }, want: ["spec.mlPolicy.flux"] },
-  "gang scheduling": {
+  "nothing of gang scheduling": {
     spec: { ...specOf(), podGroupPolicy: { coscheduling: {}, volcano: {} } },
-    want: ["spec.podGroupPolicy.coscheduling", "spec.podGroupPolicy.volcano"],
+    want: [],
+  },
+  "an unknown gang scheduler": {
+    spec: { ...specOf(), podGroupPolicy: { volcano: {}, troupe: {} } },
+    want: ["spec.podGroupPolicy.troupe"],
   },
 };
 

@@ -151,11 +151,11 @@ const jobCases: Record<string, JobCase> = {
     job: trainJob(),
     runtime: runtime(runtimeSpec(undefined, {
       mlPolicy: { mpi: {} },
-      podGroupPolicy: { volcano: {} },
+      podGroupPolicy: { troupe: {} },
     })),
     want: [
       'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.mlPolicy.mpi: ML policy mpi is not supported yet',
-      'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.podGroupPolicy.volcano: gang scheduling by volcano is not supported yet',
+      'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.podGroupPolicy.troupe: gang scheduling by troupe is not supported yet',
     ],
   },
   "refuses a runtime without jobs": {
@@ -315,11 +315,11 @@ const runtimeCases: Record<string, { runtime: AnyTrainingRuntime; want: string[]
   "refuses every policy that nothing executes": {
     runtime: runtime(runtimeSpec(undefined, {
       mlPolicy: { flux: {} },
-      podGroupPolicy: { coscheduling: {} },
+      podGroupPolicy: { troupe: {} },
     })),
     want: [
       "spec.mlPolicy.flux: ML policy flux is not supported yet",
-      "spec.podGroupPolicy.coscheduling: gang scheduling by coscheduling is not supported yet",
+      "spec.podGroupPolicy.troupe: gang scheduling by troupe is not supported yet",
     ],
   },
 };

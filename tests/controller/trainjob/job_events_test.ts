@@ -234,7 +234,9 @@ Deno.test("a job without pods says so when it has waited for long, unless anothe
     const world = await begun();
     if (hasInitializer) {
       const jobs = new Set(["dataset-initializer"]);
-      Object.assign(world.options, { runningPods: { jobsOf: () => jobs } });
+      Object.assign(world.options, {
+        runningPods: { jobsOf: () => jobs, countsOf: () => new Map() },
+      });
     }
     world.events.length = 0;
     world.now = START + 300_000;

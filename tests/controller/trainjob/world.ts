@@ -4,6 +4,7 @@ import {
   type ReconcilerOptions,
   reconcileTrainJob,
 } from "../../../controller/trainjob/reconcile.ts";
+import { createChildCaches } from "../../../controller/trainjob/child_caches.ts";
 import { createChildConfigMaps } from "../../../controller/trainjob/child_config_maps.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
@@ -68,6 +69,12 @@ export class World {
       configMaps: createChildConfigMaps({
         client: cluster.client(),
         cache: cluster.informer(WATCHED.configMap, {}, LABELS.trainJobName),
+      }),
+      childCaches: createChildCaches({
+        client: cluster.client(),
+        clock: { monotonic: () => 0 },
+        parentsOf: () => [],
+        waiting: () => [],
       }),
       runningPods,
       firstFailures,

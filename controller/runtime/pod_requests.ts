@@ -1,0 +1,48 @@
+/**
+ * Resource requests of a pod as a scheduler counts them (k8s.io/component-helpers: resource/helpers.go). Pure.
+ * A limit without a request counts as the request, which is what the API server makes of it when the pod is created.
+ */
+import type { Container, PodSpec, ResourceRequirements } from "../../crds/kubernetes.ts";
+import { type ResourceList, ResourceSum } from "../../crds/resource_list.ts";
+
+/** Resources that may be set for a pod as a whole. */
+function isOfPods(resource: string): boolean {
+  return resource === "cpu" || resource === "memory" || resource.startsWith("hugepages-");
+}
+
+function requestsOf(resources: ResourceRequirements | undefined): ResourceList {
+  return { ...resources?.limits, ...resources?.requests };
+}
+
+const isSidecar = ({ restartPolicy }: Container) => restartPolicy === "Always";
+
+/** The containers together, or the hungriest init container beside the sidecars before it. */
+function ofContainers({ containers, initContainers = [] }: PodSpec): ResourceList {
+  const sum = new ResourceSum();
+  for (const { resources } of containers) sum.add(requestsOf(resources));
+  const sidecars = new ResourceSum();
+  const initializing = new ResourceSum();
+  for (const container of initContainers) {
+    const requests = requestsOf(container.resources);
+    if (isSidecar(container)) {
+      sum.add(requests);
+      initializing.raise(sidecars.add(requests).toList());
+    } else {
+      initializing.raise(new ResourceSum().add(requests).add(sidecars.toList()).toList());
+    }
+  }
+  return sum.raise(initializing.toList()).toList();
+}
+
+/** Returns the requests of one pod, its overhead included. */
+export function podRequests(pod: PodSpec): ResourceList {
+  const containers = ofContainers(pod);
+  const ofPod = Object.entries({
+    ...pod.resources?.limits,
+    ...containers,
+    ...pod.resources?.requests,
+  })
+    .filter(([name]) => isOfPods(name));
+  const asked = pod.resources === undefined ? {} : Object.fromEntries(ofPod);
+  return new ResourceSum().add({ ...containers, ...asked }).add(pod.overhead).toList();
+}

@@ -1,0 +1,130 @@
+/**
+ * Reader of the children of policies. Kinds that are watched get a cache with the first child of theirs, so that a
+ * cluster without such children has none; others are read from the API server.
+ */
+import { getLogger } from "@logtape/logtape";
+import { identityOf } from "../../crds/watched.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { isNotFound, isNotServed } from "../../kube/errors.ts";
+import { createOwnWrites, type OwnWrites } from "../../kube/own_writes.ts";
+import { formatKey, keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
+import type { RestingInformer } from "../../kube/resting_informer.ts";
+import type { Source } from "../../kube/sources.ts";
+import type { Child } from "../runtime/child.ts";
+
+const log = getLogger(["milepost", "controller", "trainjob"]);
+
+/** Result of a read if the API server does not serve the kind. */
+export const NOT_SERVED = Symbol("not served");
+
+/** A child as it is, whoever owns it. */
+export type LiveChild = KubeObject | undefined | typeof NOT_SERVED;
+
+/** The manner of a read. */
+export interface ChildLookup {
+  readonly namespace: string | undefined;
+  /** Whether it is read from the API server in any case. */
+  readonly fresh: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Creates the cache of a kind; `onServed` is called when the API server begins to serve it. */
+export type ChildCacheFactory = (
+  kind: ResourceKind<KubeObject>,
+  onServed: () => void,
+) => RestingInformer<KubeObject>;
+
+/** Reads children; as a source it wakes the TrainJobs whose children change. */
+export interface ChildCaches extends Source {
+  /** Returns the object of the child's kind and name. Of a child that is created once only the metadata is read. */
+  read(child: Child, how: ChildLookup): Promise<LiveChild>;
+  /** Remembers the response to a write until the cache has it. */
+  wrote(kind: ResourceKind<KubeObject>, object: KubeObject): void;
+}
+
+/** Options of {@link createChildCaches}. */
+export interface ChildCachesOptions {
+  readonly client: Pick<KubeClient, "get">;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Default: no kind is watched. */
+  readonly createCache?: ChildCacheFactory | undefined;
+  /** Returns the keys of the TrainJobs that an object concerns. */
+  readonly parentsOf: (object: KubeObject) => Iterable<string>;
+  /** Returns the keys of the TrainJobs that may wait for a kind. */
+  readonly waiting: () => Iterable<string>;
+}
+
+interface ChildCache {
+  readonly informer: RestingInformer<KubeObject>;
+  readonly own: OwnWrites<KubeObject>;
+}
+
+/** Returns the message about a kind that the API server does not serve. */
+export function notServedProblem({ kind, group, version, plural }: ResourceKind<unknown>): string {
+  return `the API server does not serve ${kind} of ${group}/${version}: install the CRD ` +
+    `${plural}.${group} with the scheduler that the runtime names; the TrainJob then starts`;
+}
+
+async function readLive(
+  client: Pick<KubeClient, "get">,
+  { kind, name, mode }: Child,
+  { namespace, signal }: ChildLookup,
+): Promise<LiveChild> {
+  const read: ResourceKind<KubeObject> = mode === "once" ? identityOf(kind) : kind;
+  try {
+    return await client.get(read, { namespace, name }, { signal });
+  } catch (error) {
+    if (isNotServed(error)) return NOT_SERVED;
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Creates the reader; no kind is watched yet. */
+export function createChildCaches(options: ChildCachesOptions): ChildCaches {
+  const { client, clock, createCache, parentsOf, waiting } = options;
+  const caches = new Map<string, ChildCache>();
+  const ending = new AbortController();
+  let enqueue: (key: string) => void = () => {};
+  const enqueueAll = (keys: Iterable<string>) => {
+    for (const key of keys) enqueue(key);
+  };
+
+  function cacheOf(kind: ResourceKind<KubeObject>): ChildCache | undefined {
+    const id = `${kind.plural}.${kind.group}`;
+    const known = caches.get(id);
+    if (known !== undefined || createCache === undefined) return known;
+    const informer = createCache(kind, () => enqueueAll(waiting()));
+    const cache = { informer, own: createOwnWrites<KubeObject>({ clock, groupOf: () => "" }) };
+    informer.onChange((change) => {
+      cache.own.seen(change);
+      enqueueAll(parentsOf(change.object));
+    });
+    informer.run(ending.signal).catch((error) => {
+      if (!ending.signal.aborted) log.error("a cache of children failed", { kind: id, error });
+    });
+    caches.set(id, cache);
+    return cache;
+  }
+
+  return {
+    async read(child, how) {
+      const cache = child.mode !== "once" && child.watched ? cacheOf(child.kind) : undefined;
+      if (cache === undefined || how.fresh || !cache.informer.synced || cache.informer.resting) {
+        return await readLive(client, child, how);
+      }
+      const key = formatKey({ namespace: how.namespace, name: child.name });
+      return cache.own.latest(key, cache.informer.get(key));
+    },
+    wrote({ plural, group }, object) {
+      const cache = caches.get(`${plural}.${group}`);
+      cache?.own.track(keyOf(object), () => Promise.resolve(object))
+        .catch((error) => log.error("cannot remember a child", { error }));
+    },
+    start(begin) {
+      enqueue = begin;
+      return () => ending.abort();
+    },
+  };
+}
