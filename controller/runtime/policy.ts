@@ -132,7 +132,10 @@ export function priorityClassesOf(
 
 /** Returns the access rules of every policy that declares some, by a name for its role. */
 export function policyRules(policies: Policies): Readonly<Record<string, readonly PolicyRule[]>> {
-  const rows = [...Object.entries(policies.ml), ...Object.entries(policies.gangs)];
+  const gangs = Object.entries(policies.gangs).map(([name, gang]) =>
+    [`gang-${name}`, gang] as const
+  );
+  const rows = [...Object.entries<Policy>(policies.ml), ...gangs];
   return Object.fromEntries(
     rows.flatMap(([name, { rules = [] }]) => rules.length > 0 ? [[name, rules]] : []),
   );

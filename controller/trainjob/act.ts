@@ -4,7 +4,8 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound, KubeError } from "../../kube/errors.ts";
-import type { KubeObject, ObjectKey } from "../../kube/resource.ts";
+import { formatKey, type KubeObject, type ObjectKey } from "../../kube/resource.ts";
+import type { ChildCaches } from "./child_caches.ts";
 import type { ChildPlan, ChildWrite } from "./children.ts";
 
 /** The TrainJob to write for, and the client. */
@@ -12,6 +13,8 @@ export interface Writer {
   readonly client: KubeClient;
   readonly key: ObjectKey;
   readonly signal: AbortSignal;
+  /** Runs the creation or the change of a child, to remember the response. Default: nothing is remembered. */
+  readonly track?: ChildCaches["track"];
 }
 
 /** Codes after which a repetition may succeed, whatever the object is. */
@@ -62,19 +65,24 @@ export async function writeChild(
   writer: Writer,
   plan: ChildPlan,
 ): Promise<KubeObject | undefined> {
-  const { client, key: { namespace }, signal } = writer;
+  const { client, key: { namespace }, signal, track = (_kind, _key, call) => call() } = writer;
   const { kind, name, write } = plan;
+  const key = { namespace, name };
   switch (write.kind) {
     case "none":
       return undefined;
     case "create":
-      return await client.create(kind, write.object, { signal });
+      return await track(
+        kind,
+        formatKey(key),
+        () => client.create(kind, write.object, { signal }),
+      );
     case "create-once":
       await createOnce(writer, plan, write.make);
       return undefined;
     case "patch": {
       const patch = { type: "merge", body: write.body } as const;
-      return await client.patch(kind, { namespace, name }, patch, { signal });
+      return await track(kind, formatKey(key), () => client.patch(kind, key, patch, { signal }));
     }
     case "delete":
       await deleteChild(writer, plan, write);

@@ -8,7 +8,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isNotFound, isNotServed } from "../../kube/errors.ts";
 import { createOwnWrites, type OwnWrites } from "../../kube/own_writes.ts";
-import { formatKey, keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
+import { formatKey, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
 import type { Source } from "../../kube/sources.ts";
 import type { Child } from "../runtime/child.ts";
@@ -39,8 +39,12 @@ export type ChildCacheFactory = (
 export interface ChildCaches extends Source {
   /** Returns the object of the child's kind and name. Of a child that is created once only the metadata is read. */
   read(child: Child, how: ChildLookup): Promise<LiveChild>;
-  /** Remembers the response to a write until the cache has it. */
-  wrote(kind: ResourceKind<KubeObject>, object: KubeObject): void;
+  /** Runs a creation or a change, and remembers the response until the cache has it. */
+  track(
+    kind: ResourceKind<KubeObject>,
+    key: string,
+    write: () => Promise<KubeObject>,
+  ): Promise<KubeObject>;
 }
 
 /** Options of {@link createChildCaches}. */
@@ -117,10 +121,9 @@ export function createChildCaches(options: ChildCachesOptions): ChildCaches {
       const key = formatKey({ namespace: how.namespace, name: child.name });
       return cache.own.latest(key, cache.informer.get(key));
     },
-    wrote({ plural, group }, object) {
+    track({ plural, group }, key, write) {
       const cache = caches.get(`${plural}.${group}`);
-      cache?.own.track(keyOf(object), () => Promise.resolve(object))
-        .catch((error) => log.error("cannot remember a child", { error }));
+      return cache === undefined ? write() : cache.own.track(key, write);
     },
     start(begin) {
       enqueue = begin;

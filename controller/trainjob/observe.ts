@@ -49,7 +49,7 @@ export interface Sources {
   readonly client: KubeClient;
   readonly informers: Omit<TrainJobInformers, "pods" | "configMaps">;
   readonly configMaps: ChildConfigMaps;
-  readonly childCaches: Pick<ChildCaches, "read" | "wrote">;
+  readonly childCaches: Pick<ChildCaches, "read" | "track">;
   readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;

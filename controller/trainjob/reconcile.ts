@@ -161,10 +161,8 @@ async function actOnResources(
   try {
     if (snapshot) await writeConfigMap(options, writer, snapshot);
     if (tls) late = await actOnTls(options, writer, trainJob, tls);
-    for (const plan of children) {
-      const written = await writeChild(writer, plan);
-      if (written !== undefined) options.childCaches.wrote(plan.kind, written);
-    }
+    const { track } = options.childCaches;
+    for (const plan of children) await writeChild({ ...writer, track }, plan);
     await writeChild(writer, { kind: KINDS.jobSet, name, write: jobSet.plan });
     if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
   } catch (error) {

@@ -13,6 +13,7 @@ import { FakeClock } from "../support/fake_clock.ts";
 import {
   admissionRequest,
   pod,
+  replicatedJob,
   review,
   runtime,
   runtimeSpec,
@@ -21,12 +22,31 @@ import {
 
 const API_SERVER = "10.0.0.9";
 
-/** Admission over empty caches, and an API server that counts reads and has one runtime. */
+/** A runtime of Volcano whose two jobs have those priority classes. */
+function gangRuntime(classes: readonly string[]) {
+  const jobs = classes.map((priorityClassName, index) => {
+    const job = index === 0 ? replicatedJob("node", "trainer") : replicatedJob(`job-${index}`);
+    Object.assign(job.template.spec?.template.spec ?? {}, { priorityClassName });
+    return job;
+  });
+  return runtime(runtimeSpec(jobs, { podGroupPolicy: { volcano: {} } }));
+}
+
+/** Names of runtimes with their priority classes; only `there` exists. */
+const GANGS: Readonly<Record<string, readonly string[]>> = {
+  "gang": ["there", "gone"],
+  "gang-of-the-system": ["there", "system-node-critical", "gone"],
+};
+
+/** Admission over empty caches, and an API server that counts reads and has three runtimes and a priority class. */
 function bench() {
   const asked: string[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     const name = new URL(request.url).pathname.split("/").at(-1) ?? "";
     asked.push(name);
+    const classes = GANGS[name];
+    if (classes !== undefined) return Response.json(gangRuntime(classes));
+    if (name === "there") return Response.json({ metadata: { name }, value: 1 });
     if (name === "rt") return Response.json(runtime(runtimeSpec()));
     const message = `${name} not found`;
     return Response.json({ kind: "Status", code: 404, reason: "NotFound", message }, {
@@ -106,6 +126,25 @@ Deno.test("`createAdmission()` reads a Trial that does not exist once", async ()
     assert.match(warnings.join(), /there is no Trial made-up/);
   }
   assert.deepEqual(it.asked, ["made-up"]);
+});
+
+Deno.test("`createAdmission()` looks for the priority classes of Volcano's gangs, up to one of the system", async () => {
+  await using it = bench();
+  const { allowed, status } = await it.useRuntime("gang");
+  assert.equal(allowed, false);
+  const text =
+    'PriorityClass "gone" doesn\'t exist: PriorityClass.scheduling.k8s.io "gone" not found';
+  assert.equal(
+    status.message,
+    `spec.templateSpec.priorityClassName: Invalid value: "gone": ${text}`,
+  );
+  assert.deepEqual(it.asked, ["gang", "there", "gone"]);
+  assert.equal((await it.useRuntime("gang-of-the-system")).allowed, true);
+  assert.deepEqual(
+    it.asked.slice(3),
+    ["gang-of-the-system"],
+    "what was read a moment ago is known",
+  );
 });
 
 Deno.test("reviews that name made-up objects are asked to try again when their reads are spent, never told that there is none", async () => {

@@ -147,7 +147,7 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
 Deno.test("parts() bind no other rights to the manager's account", () => {
   const bound = objects.filter(({ subjects }) => JSON.stringify(subjects)?.includes(SUBJECT.name));
   assert.deepEqual(bound.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted(), [
-    ...["", "-executor", "-progress", "-trials"].map((it) =>
+    ...["", "-executor", "-gang-coscheduling", "-gang-volcano", "-progress", "-trials"].map((it) =>
       `ClusterRoleBinding ${DEFAULTS.name}${it}`
     ),
     `RoleBinding ${DEFAULTS.name}`,
@@ -165,15 +165,15 @@ Deno.test("managerRoles() give each policy with children a ClusterRole of its ow
     gangs: { troupe: { rules: groups } },
   };
   const settings = { ...DEFAULTS, name: "other" };
-  const own = managerRoles(settings);
+  const own = managerRoles(settings, { policies: { plain: {}, ml: {}, gangs: {} } });
   const all = managerRoles(settings, { policies });
   assert.deepEqual(all.slice(0, own.length), own, "the manager's own roles stay as they are");
   const added = all.slice(own.length);
   assert.deepEqual(added.map(({ kind, metadata }) => `${kind} ${metadata.name}`), [
     "ClusterRole other-rings",
     "ClusterRoleBinding other-rings",
-    "ClusterRole other-troupe",
-    "ClusterRoleBinding other-troupe",
+    "ClusterRole other-gang-troupe",
+    "ClusterRoleBinding other-gang-troupe",
   ]);
   assert.deepEqual(added.flatMap((role) => role.rules ?? []), [...rules, ...groups]);
   assert.partialDeepStrictEqual(added[1], {
