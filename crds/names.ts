@@ -139,10 +139,19 @@ export const OBSERVATION_REASONS = {
   conditionsNotMet: "TrialConditionsNotMet",
 } as const;
 
-/** The helper objects of a TrainJob, by its name. */
+/** The ConfigMaps of every TrainJob, by its name. */
 export const childNames = {
   runtimeSnapshot: (trainJob: string) => `${trainJob}-runtime-snapshot`,
   tlsConfig: (trainJob: string) => `${trainJob}-tls-config`,
+} as const;
+/** The objects that policies make beside the JobSet, by the TrainJob's name: by their kind. */
+export const policyChildNames = {
+  configMaps: {
+    fluxEntrypoint: (trainJob: string) => `${trainJob}-flux-entrypoint`,
+  },
+  secrets: {
+    fluxCurve: (trainJob: string) => `${trainJob}-flux-curve`,
+  },
 } as const;
 /** Key of the runtime snapshot's ConfigMap. */
 export const RUNTIME_SNAPSHOT_KEY = "runtime";
@@ -189,8 +198,49 @@ export const TORCH_ENV = {
   masterAddr: "PET_MASTER_ADDR",
   masterPort: "PET_MASTER_PORT",
 } as const;
+/** Variables of the jax policy. Unlike those of the others they yield to the TrainJob's own, as upstream's. */
+export const JAX_ENV = {
+  numProcesses: "JAX_NUM_PROCESSES",
+  processId: "JAX_PROCESS_ID",
+  coordinatorAddress: "JAX_COORDINATOR_ADDRESS",
+} as const;
+/** Variables of the xgboost policy, which a TrainJob may not set itself. */
+export const XGBOOST_ENV = {
+  trackerUri: "DMLC_TRACKER_URI",
+  trackerPort: "DMLC_TRACKER_PORT",
+  taskId: "DMLC_TASK_ID",
+  numWorker: "DMLC_NUM_WORKER",
+} as const;
+/** Variables of the tensorflow policy, which a TrainJob may not set itself. */
+export const TENSORFLOW_ENV = {
+  config: "TF_CONFIG",
+  /** The index of the pod's task, to which the value of `TF_CONFIG` refers. */
+  taskIndex: "TF_TASK_INDEX",
+} as const;
 /** Port of the rendezvous that Torch, JAX and XGBoost use. */
 export const RENDEZVOUS_PORT = 29500;
+/** Port of every task of TensorFlow, as that of a TFJob. */
+export const TENSORFLOW_PORT = 2222;
+/** Names of the flux policy: variables that set it, its init container, its volumes and their places. */
+export const FLUX = {
+  env: {
+    viewImage: "FLUX_VIEW_IMAGE",
+    networkDevice: "FLUX_NETWORK_DEVICE",
+    queuePolicy: "FLUX_QUEUE_POLICY",
+  },
+  installer: "flux-installer",
+  volumes: {
+    spack: { name: "spack-install", mountPath: "/opt/software" },
+    install: { name: "flux-install", mountPath: "/mnt/flux" },
+    /** Named after its ConfigMap. */
+    scripts: { mountPath: "/etc/flux-config" },
+    memory: { name: "shared-memory", mountPath: "/dev/shm" },
+    curve: { name: "flux-curve", mountPath: "/curve" },
+  },
+  scripts: { entrypoint: "entrypoint.sh", init: "init.sh" },
+  curveKey: "curve.cert",
+  port: 8050,
+} as const;
 /** Variable that an initializer reads its URI from. */
 export const STORAGE_URI_ENV = "STORAGE_URI";
 

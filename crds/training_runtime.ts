@@ -56,10 +56,11 @@ export const mlPolicySchema = z.looseObject({
   jax: z.looseObject({}).optional(),
   xgboost: z.looseObject({}).optional(),
   flux: fluxPolicySchema.optional(),
+  tensorflow: z.looseObject({}).optional(),
 }).meta({
   "x-kubernetes-validations": [{
     rule:
-      "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost), has(self.flux)].filter(x, x).size() <= 1",
+      "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost), has(self.flux), has(self.tensorflow)].filter(x, x).size() <= 1",
     message: POLICY_IS_ONE,
   }],
 });

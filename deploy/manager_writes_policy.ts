@@ -4,7 +4,7 @@
  * Nobody else is affected.
  */
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
-import { childNames, MANAGER } from "../crds/names.ts";
+import { childNames, MANAGER, policyChildNames } from "../crds/names.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { mutatingConfiguration, validatingConfiguration } from "../webhook/configurations.ts";
 import type { Manifest, Settings } from "./installation_settings.ts";
@@ -23,7 +23,8 @@ const CONFIGURATIONS = [
 
 /** Whether an object has the name of a helper object of the TrainJob that controls it. */
 function isChild(object: string): string {
-  const names = Object.values(childNames).map((nameOf) => `r.name + '${nameOf("")}'`).join(", ");
+  const names = Object.values({ ...childNames, ...policyChildNames.configMaps })
+    .map((nameOf) => `r.name + '${nameOf("")}'`).join(", ");
   return `${object}.metadata.?ownerReferences.orValue([]).exists(r, ` +
     `r.?controller.orValue(false) && r.kind == '${TRAINJOB.kind}' && ` +
     `r.apiVersion.startsWith('${TRAINJOB.group}/') && ${object}.metadata.name in [${names}])`;

@@ -28,6 +28,8 @@ export interface Draft {
   readonly counts: Map<string, number>;
   /** The trainer's command if an ML policy sets it. */
   trainerCommand?: readonly string[];
+  /** Whether that command has the TrainJob's arguments in it, so that the runtime's stay. */
+  commandHasArgs?: boolean;
 }
 
 /** One step of rendering. */

@@ -1,17 +1,26 @@
 /** ML policies and gangs: the parts of a runtime that one API field each adds to rendering. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { ObjectMeta, PolicyRule } from "../../crds/kubernetes.ts";
+import type { EnvVar, ObjectMeta, PolicyRule } from "../../crds/kubernetes.ts";
+import { LABELS, STEPS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { Child, Progress } from "./child.ts";
-import type { Draft, Stage } from "./draft.ts";
+import { upsertEnv } from "./container_environment.ts";
+import { type Draft, type Stage, stepContainers } from "./draft.ts";
 
 /** The behaviour of one field of `mlPolicy` or `podGroupPolicy`. All of it is pure. */
 export interface Policy {
+  /**
+   * For a policy that upstream's definition of runtimes drops: the value of the framework label of runtimes
+   * that ask for it. Where the definition drops the field, the label still says so.
+   */
+  readonly framework?: string;
   /** Returns every problem of a runtime that sets the field. */
   readonly validateRuntime?: (runtime: TrainingRuntimeSpec) => FieldProblem[];
   /** Returns every problem of a TrainJob with such a runtime. */
   readonly validate?: (draft: Draft) => FieldProblem[];
+  /** Variables of the trainer's containers that `trainer.env` follows, and may refer to or replace. */
+  readonly variables?: (draft: Draft) => EnvVar[];
   /** Changes the draft. It is called only if there is no problem. */
   readonly apply?: (draft: Draft) => void;
   /** Returns the objects beside the JobSet, from the draft after all stages. Nothing is created. */
@@ -80,6 +89,32 @@ export function policiesOf(policies: Policies, runtime: Partial<TrainingRuntimeS
   return [...mlPoliciesOf(policies, runtime), ...gangsOf(policies, runtime)];
 }
 
+/** Returns the ML policies that upstream's definition of runtimes drops. */
+export function ownPolicies({ ml }: Policies): string[] {
+  return Object.keys(ml).filter((field) => ml[field]?.framework !== undefined);
+}
+
+/**
+ * Returns a problem for a runtime whose label asks for a policy that the cluster's definition dropped from it:
+ * it must not run as plain.
+ */
+export function droppedPolicyProblems(
+  policies: Policies,
+  { metadata, spec }: AnyTrainingRuntime,
+  droppedPolicies: readonly string[],
+): FieldProblem[] {
+  if (mlFields(spec ?? {}).length > 0) return [];
+  const framework = metadata.labels?.[LABELS.framework];
+  return droppedPolicies
+    .filter((field) => framework !== undefined && policies.ml[field]?.framework === framework)
+    .map((field) => ({
+      field: `spec.mlPolicy.${field}`,
+      message: `the definition of runtimes in this cluster drops this field, for which the label ` +
+        `${LABELS.framework}: ${framework} asks; install Milepost's definitions (milepost crds) and ` +
+        "apply the runtime again, or remove the label",
+    }));
+}
+
 /** Returns a problem for each policy that the runtime asks for and that has no row in the tables. */
 export function unsupportedPolicies(
   policies: Policies,
@@ -106,6 +141,18 @@ function stage(name: string, select: (runtime: Draft["runtime"]) => Policy[]): S
     validate: (draft) => select(draft.runtime).flatMap((policy) => policy.validate?.(draft) ?? []),
     apply(draft) {
       for (const policy of select(draft.runtime)) policy.apply?.(draft);
+    },
+  };
+}
+
+/** The stage of the ML policy's variables that precede those of the TrainJob. */
+export function policyVariables(policies: Policies): Stage {
+  return {
+    name: "policyVariables",
+    apply(draft) {
+      const variables = mlPoliciesOf(policies, draft.runtime)
+        .flatMap((policy) => policy.variables?.(draft) ?? []);
+      for (const container of stepContainers(draft, STEPS.trainer)) upsertEnv(container, variables);
     },
   };
 }

@@ -13,7 +13,14 @@ import { type Draft, type Executor, jobsOf, type Stage } from "./draft.ts";
 import { execution, podIdentity } from "./identity.ts";
 import { nodeCounts, parallelism } from "./node_counts.ts";
 import { POLICIES } from "./policies/table.ts";
-import { gangStage, mlPolicyStage, type Policies, policiesOf } from "./policy.ts";
+import {
+  droppedPolicyProblems,
+  gangStage,
+  mlPolicyStage,
+  type Policies,
+  policiesOf,
+  policyVariables,
+} from "./policy.ts";
 import { runtimePatches } from "./runtime_patches.ts";
 import {
   initializers,
@@ -36,6 +43,8 @@ export interface RenderInput {
   readonly missingPriorityClasses?: ReadonlyMap<string, string> | undefined;
   /** Default: the policies of this build. */
   readonly policies?: Policies | undefined;
+  /** ML policies that the cluster's definition of runtimes drops. Default: none. */
+  readonly droppedPolicies?: readonly string[] | undefined;
 }
 
 /** Everything that prevents rendering; both lists are empty if nothing does. */
@@ -72,6 +81,7 @@ export function stagesOf(policies: Policies): readonly Stage[] {
     singleReplica,
     resourcesPerNode,
     nodeCounts,
+    policyVariables(policies),
     trainerEnv,
     mlPolicyStage(policies),
     initializers,
@@ -126,7 +136,7 @@ function toJobSet({ trainJob, metadata, spec }: Draft): JobSet {
 
 /** Runs all stages. A stage with problems is not applied; the others are, so that every problem is found. */
 function runStages(input: RenderInput, admission: boolean): { draft: Draft } & RenderProblems {
-  const { trainJob, runtime, executor, policies = POLICIES } = input;
+  const { trainJob, runtime, executor, policies = POLICIES, droppedPolicies = [] } = input;
   const draft = createDraft(input);
   const problems: FieldProblem[] = [];
   for (const stage of stagesOf(policies)) {
@@ -134,9 +144,10 @@ function runStages(input: RenderInput, admission: boolean): { draft: Draft } & R
     problems.push(...found, ...(admission ? stage.admit?.(draft) ?? [] : []));
     if (found.length === 0) stage.apply?.(draft);
   }
-  const unsupported = runtime.spec === undefined
-    ? []
-    : unsupportedFeatures(runtime.spec, { trainJob, executor, policies });
+  const unsupported = runtime.spec === undefined ? [] : [
+    ...unsupportedFeatures(runtime.spec, { trainJob, executor, policies }),
+    ...droppedPolicyProblems(policies, runtime, droppedPolicies),
+  ];
   return { draft, unsupported, problems };
 }
 

@@ -70,7 +70,7 @@ export const trainerOverrides: Stage = {
     for (const container of stepContainers(draft, STEPS.trainer)) {
       if (image) container.image = image;
       if (command) container.command = [...command];
-      if (args) container.args = [...args];
+      if (args && !draft.commandHasArgs) container.args = [...args];
     }
   },
 };

@@ -147,9 +147,8 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
 Deno.test("parts() bind no other rights to the manager's account", () => {
   const bound = objects.filter(({ subjects }) => JSON.stringify(subjects)?.includes(SUBJECT.name));
   assert.deepEqual(bound.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted(), [
-    ...["", "-executor", "-gang-coscheduling", "-gang-volcano", "-progress", "-trials"].map((it) =>
-      `ClusterRoleBinding ${DEFAULTS.name}${it}`
-    ),
+    ...["", "-executor", "-flux", "-gang-coscheduling", "-gang-volcano", "-progress", "-trials"]
+      .map((it) => `ClusterRoleBinding ${DEFAULTS.name}${it}`),
     `RoleBinding ${DEFAULTS.name}`,
   ]);
   assert.deepEqual(find("Role").rules, MANAGER_PARTS.flatMap(namespaceRulesOf));

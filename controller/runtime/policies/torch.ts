@@ -2,16 +2,15 @@
 import { type FieldProblem, invalid } from "../../../crds/field_problem.ts";
 import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
 import { RENDEZVOUS_PORT, STEPS, TORCH_ENV } from "../../../crds/names.ts";
-import { JOB_KEYS } from "../../../crds/job_names.ts";
 import {
   containersOf,
   type Draft,
   hasNamed,
   initContainersOf,
   jobsOf,
-  jobsOfStep,
   stepContainers,
 } from "../draft.ts";
+import { COMPLETION_INDEX, firstNode } from "../endpoints.ts";
 import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";
 import { trainerCount } from "../node_counts.ts";
 import { cpusOf, gpusOf } from "../node_resources.ts";
@@ -34,20 +33,12 @@ function processesPerNode(draft: Draft): number | "auto" {
   return gpusOf(resources) > 0 ? "auto" : cpusOf(resources);
 }
 
-/** Host name of the first trainer pod, with the job's own name and the JobSet's subdomain. */
-function masterAddress(draft: Draft): string {
-  const { name } = draft.trainJob.metadata;
-  const job = jobsOfStep(draft, STEPS.trainer)[0]?.name ?? STEPS.trainer;
-  return `${name}-${job}-0-0.${draft.spec.network?.subdomain ?? name}`;
-}
-
 function variables(draft: Draft): EnvVar[] {
-  const indexPath = `metadata.annotations['${JOB_KEYS.completionIndex}']`;
   return [
     { name: TORCH_ENV.nnodes, value: String(trainerCount(draft)) },
     { name: TORCH_ENV.nprocPerNode, value: String(processesPerNode(draft)) },
-    { name: TORCH_ENV.nodeRank, valueFrom: { fieldRef: { fieldPath: indexPath } } },
-    { name: TORCH_ENV.masterAddr, value: masterAddress(draft) },
+    { name: TORCH_ENV.nodeRank, valueFrom: COMPLETION_INDEX },
+    { name: TORCH_ENV.masterAddr, value: firstNode(draft) },
     { name: TORCH_ENV.masterPort, value: String(RENDEZVOUS_PORT) },
   ];
 }
@@ -79,7 +70,7 @@ function torchtuneFacts(draft: Draft): TorchtuneFacts {
     nodes: trainerCount(draft),
     processes: processesPerNode(draft),
     gpus: gpusOf(node?.resources),
-    masterAddress: masterAddress(draft),
+    masterAddress: firstNode(draft),
     runtimeCommand: node?.command ?? [],
   };
 }

@@ -125,6 +125,7 @@ Deno.test("renderJobSet() has its stages in one order", () => {
     "singleReplica",
     "resourcesPerNode",
     "nodeCounts",
+    "policyVariables",
     "trainerEnv",
     "mlPolicy",
     "initializers",

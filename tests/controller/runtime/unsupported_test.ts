@@ -22,9 +22,14 @@ const EVERYWHERE: Record<string, { spec: TrainingRuntimeSpec; want: string[] }> 
   "nothing of plain": { spec: specOf(), want: [] },
   "nothing of torch": { spec: { ...specOf(), mlPolicy: { torch: {} } }, want: [] },
   "mpi": { spec: { ...specOf(), mlPolicy: { mpi: {} } }, want: ["spec.mlPolicy.mpi"] },
-  "jax": { spec: { ...specOf(), mlPolicy: { jax: {} } }, want: ["spec.mlPolicy.jax"] },
-  "xgboost": { spec: { ...specOf(), mlPolicy: { xgboost: {} } }, want: ["spec.mlPolicy.xgboost"] },
-  "flux": { spec: { ...specOf(), mlPolicy: { flux: {} } }, want: ["spec.mlPolicy.flux"] },
+  "nothing of jax": { spec: { ...specOf(), mlPolicy: { jax: {} } }, want: [] },
+  "nothing of xgboost": { spec: { ...specOf(), mlPolicy: { xgboost: {} } }, want: [] },
+  "nothing of flux": { spec: { ...specOf(), mlPolicy: { flux: {} } }, want: [] },
+  "nothing of tensorflow": { spec: { ...specOf(), mlPolicy: { tensorflow: {} } }, want: [] },
+  "a policy that no table has": {
+    spec: { ...specOf(), mlPolicy: { rings: {} } },
+    want: ["spec.mlPolicy.rings"],
+  },
   "nothing of gang scheduling": {
     spec: { ...specOf(), podGroupPolicy: { coscheduling: {}, volcano: {} } },
     want: [],

@@ -314,11 +314,11 @@ const runtimeCases: Record<string, { runtime: AnyTrainingRuntime; want: string[]
   },
   "refuses every policy that nothing executes": {
     runtime: runtime(runtimeSpec(undefined, {
-      mlPolicy: { flux: {} },
+      mlPolicy: { rings: {} },
       podGroupPolicy: { troupe: {} },
     })),
     want: [
-      "spec.mlPolicy.flux: ML policy flux is not supported yet",
+      "spec.mlPolicy.rings: ML policy rings is not supported yet",
       "spec.podGroupPolicy.troupe: gang scheduling by troupe is not supported yet",
     ],
   },

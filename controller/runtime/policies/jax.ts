@@ -1,0 +1,21 @@
+/** ML policy jax: the variables of `jax.distributed`. */
+import { JAX_ENV, RENDEZVOUS_PORT, STEPS } from "../../../crds/names.ts";
+import { declarePort } from "../container_environment.ts";
+import { stepContainers } from "../draft.ts";
+import { COMPLETION_INDEX, firstNode } from "../endpoints.ts";
+import { trainerCount } from "../node_counts.ts";
+import type { Policy } from "../policy.ts";
+
+/** Every node is one process. The TrainJob's own variables win, as upstream. */
+export const jax: Policy = {
+  variables: (draft) => [
+    { name: JAX_ENV.numProcesses, value: String(trainerCount(draft)) },
+    { name: JAX_ENV.processId, valueFrom: COMPLETION_INDEX },
+    { name: JAX_ENV.coordinatorAddress, value: `${firstNode(draft)}:${RENDEZVOUS_PORT}` },
+  ],
+  apply(draft) {
+    for (const container of stepContainers(draft, STEPS.trainer)) {
+      declarePort(container, RENDEZVOUS_PORT);
+    }
+  },
+};

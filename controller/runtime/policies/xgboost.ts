@@ -1,0 +1,41 @@
+/** ML policy xgboost: the variables by which workers find their tracker. */
+import { type FieldProblem, forbidden } from "../../../crds/field_problem.ts";
+import { RENDEZVOUS_PORT, STEPS, XGBOOST_ENV } from "../../../crds/names.ts";
+import { declarePort } from "../container_environment.ts";
+import { type Draft, stepContainers } from "../draft.ts";
+import { COMPLETION_INDEX, firstNode } from "../endpoints.ts";
+import { trainerCount } from "../node_counts.ts";
+import { gpusOf } from "../node_resources.ts";
+import type { Policy } from "../policy.ts";
+
+const RESERVED: readonly string[] = Object.values(XGBOOST_ENV);
+
+/** Workers of all nodes: one for each GPU, else one for each node. */
+function workers(draft: Draft): number {
+  const gpus = gpusOf(stepContainers(draft, STEPS.trainer)[0]?.resources);
+  return trainerCount(draft) * Math.max(1, gpus);
+}
+
+function envProblems({ trainJob }: Draft): FieldProblem[] {
+  return (trainJob.spec.trainer?.env ?? []).flatMap(({ name }, index) =>
+    RESERVED.includes(name)
+      ? [forbidden(`spec.trainer.env[${index}]`, `${name} is reserved for the XGBoost runtime`)]
+      : []
+  );
+}
+
+/** The tracker runs in node 0; the task of a node is its index. */
+export const xgboost: Policy = {
+  validate: envProblems,
+  variables: (draft) => [
+    { name: XGBOOST_ENV.trackerUri, value: firstNode(draft) },
+    { name: XGBOOST_ENV.trackerPort, value: String(RENDEZVOUS_PORT) },
+    { name: XGBOOST_ENV.taskId, valueFrom: COMPLETION_INDEX },
+    { name: XGBOOST_ENV.numWorker, value: String(workers(draft)) },
+  ],
+  apply(draft) {
+    for (const container of stepContainers(draft, STEPS.trainer)) {
+      declarePort(container, RENDEZVOUS_PORT);
+    }
+  },
+};
