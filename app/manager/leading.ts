@@ -48,7 +48,7 @@ function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
 /** The controllers of one term; a controller runs once. */
 function createControllers({ context, parts }: TermOptions): Controller[] {
   const { client, clock, configuration } = context;
-  const { caches, certificates, events, executor, recording } = parts;
+  const { caches, certificates, events, executor, recording, runtimeDefinitions } = parts;
   const metrics = controllerMetricsOf(context.metrics);
   const informers = { ...caches, jobs: caches.batchJobs };
   const shared = { client, informers, events, clock, workers: WORKERS, metrics };
@@ -61,6 +61,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
       ...shared,
       executor,
       createChildCache: caches.createChildCache,
+      runtimeDefinitions,
       progress: configuration.featureGates.trainJobProgress ? progress : undefined,
       trials: recording?.trials,
     }),

@@ -12,6 +12,7 @@ import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
+import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_definitions.ts";
 import { type Metrics, sinkMetrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
@@ -174,6 +175,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     recording,
     bodyBudget: createFairShare(context.caps.maxBodyBytes),
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
+    runtimeDefinitions: createRuntimeDefinitions({ client, clock }),
     owned: createOwnedState({
       client,
       jobs: caches.byKind,

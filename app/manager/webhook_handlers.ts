@@ -5,6 +5,7 @@ import {
   trainJobProblems,
 } from "../../controller/runtime/validation.ts";
 import { createChildConfigMaps } from "../../controller/trainjob/child_config_maps.ts";
+import type { RuntimeDefinitions } from "../../controller/trainjob/runtime_definitions.ts";
 import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
 import { POLICIES } from "../../controller/runtime/policies/table.ts";
 import { priorityClassesOf } from "../../controller/runtime/policy.ts";
@@ -40,6 +41,7 @@ export interface AdmissionParts {
   /** Base URL of the status endpoint for pods; undefined with the gate off. */
   readonly endpoint: () => string | undefined;
   readonly executor: () => Executor;
+  readonly runtimeDefinitions: RuntimeDefinitions;
   /** The Trials that are watched. Absent: each is read. */
   readonly trials?: Pick<Informer<Trial>, "get">;
 }
@@ -94,7 +96,7 @@ async function missingOf(
 
 /** The handlers of every webhook path. */
 export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
-  const { caches, clock, endpoint, executor } = parts;
+  const { caches, clock, endpoint, executor, runtimeDefinitions } = parts;
   // The names come from whoever can reach the port: others do not take the reads of API servers.
   const lookups = { ofApiServers: createLookups(parts), ofOthers: createLookups(parts) };
   const lookupsFor = ({ isReserved }: ReviewContext) =>
@@ -128,8 +130,15 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
     async trainJobRules(runtime, context) {
       const { priorityClass } = lookupsFor(context);
       const missingPriorityClasses = await missingOf(priorityClass, runtime);
+      const droppedPolicies = await runtimeDefinitions.droppedFor(runtime);
       return (trainJob, runtime, old) => {
-        const input = { trainJob, runtime, executor: executor(), missingPriorityClasses };
+        const input = {
+          trainJob,
+          runtime,
+          executor: executor(),
+          missingPriorityClasses,
+          droppedPolicies,
+        };
         return old === undefined ? trainJobProblems(input) : changedTrainJobProblems(input, old);
       };
     },

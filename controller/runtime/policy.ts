@@ -89,9 +89,14 @@ export function policiesOf(policies: Policies, runtime: Partial<TrainingRuntimeS
   return [...mlPoliciesOf(policies, runtime), ...gangsOf(policies, runtime)];
 }
 
-/** Returns the ML policies that upstream's definition of runtimes drops. */
-export function ownPolicies({ ml }: Policies): string[] {
-  return Object.keys(ml).filter((field) => ml[field]?.framework !== undefined);
+/** Returns the ML policy that only the label of a runtime asks for, since the runtime names none. */
+export function policyOfLabel(
+  { ml }: Policies,
+  { metadata, spec }: AnyTrainingRuntime,
+): string | undefined {
+  const framework = metadata.labels?.[LABELS.framework];
+  if (framework === undefined || mlFields(spec ?? {}).length > 0) return undefined;
+  return Object.keys(ml).find((field) => ml[field]?.framework === framework);
 }
 
 /**
@@ -100,19 +105,17 @@ export function ownPolicies({ ml }: Policies): string[] {
  */
 export function droppedPolicyProblems(
   policies: Policies,
-  { metadata, spec }: AnyTrainingRuntime,
-  droppedPolicies: readonly string[],
+  runtime: AnyTrainingRuntime,
+  dropped: readonly string[],
 ): FieldProblem[] {
-  if (mlFields(spec ?? {}).length > 0) return [];
-  const framework = metadata.labels?.[LABELS.framework];
-  return droppedPolicies
-    .filter((field) => framework !== undefined && policies.ml[field]?.framework === framework)
-    .map((field) => ({
-      field: `spec.mlPolicy.${field}`,
-      message: `the definition of runtimes in this cluster drops this field, for which the label ` +
-        `${LABELS.framework}: ${framework} asks; install Milepost's definitions (milepost crds) and ` +
-        "apply the runtime again, or remove the label",
-    }));
+  const field = policyOfLabel(policies, runtime);
+  if (field === undefined || !dropped.includes(field)) return [];
+  const label = `${LABELS.framework}: ${runtime.metadata.labels?.[LABELS.framework]}`;
+  const message =
+    `the definition of ${runtime.kind}s in this cluster drops this field, which the ` +
+    `label ${label} asks for; install Milepost's definitions (milepost crds) and apply the runtime ` +
+    "again, or change the label";
+  return [{ field: `spec.mlPolicy.${field}`, message }];
 }
 
 /** Returns a problem for each policy that the runtime asks for and that has no row in the tables. */

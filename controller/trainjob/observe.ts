@@ -24,6 +24,7 @@ import type { RunningPods } from "./running_pods.ts";
 import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";
 import type { TrialHooks } from "./trials.ts";
+import type { RuntimeDefinitions } from "./runtime_definitions.ts";
 
 /** The caches of the controller. */
 export interface TrainJobInformers {
@@ -53,6 +54,7 @@ export interface Sources {
   readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;
+  readonly runtimeDefinitions: RuntimeDefinitions;
   readonly caBundle: () => string | undefined;
   readonly trials: Pick<TrialHooks, "trialOf"> | undefined;
   readonly settling: Pick<Settling, "isSettled"> | undefined;
@@ -169,6 +171,7 @@ export async function observe(
     trainJob,
     jobSet,
     runtime,
+    droppedPolicies: await sources.runtimeDefinitions.droppedFor(runtime),
     ...await observeConfigMaps(sources, { trainJob, jobSet, runtime }, { fresh, signal }),
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     pods: runningPods.countsOf(formatKey(key), attempt),

@@ -23,6 +23,8 @@ export interface Observed {
   readonly trainJob: TrainJob;
   /** The live runtime that the TrainJob refers to. */
   readonly runtime: AnyTrainingRuntime | undefined;
+  /** ML policies that the cluster's definition dropped from it. */
+  readonly droppedPolicies: readonly string[];
   /** Its data may be absent while the job runs. */
   readonly snapshot: ChildConfigMap | undefined;
   readonly tlsConfig: ChildConfigMap | undefined;

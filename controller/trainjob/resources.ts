@@ -95,7 +95,10 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
   const { trainJob, executor, trial } = observed;
   const source = sourceOf(observed);
   if ("problem" in source) return { ...NOTHING, ...source };
-  const result = renderJobSet({ trainJob, runtime: source.runtime, executor, trial, policies });
+  const { runtime, snapshot } = source;
+  // A job that has a snapshot has begun, and goes on as it began.
+  const droppedPolicies = runtime === observed.runtime ? observed.droppedPolicies : [];
+  const result = renderJobSet({ trainJob, runtime, executor, trial, policies, droppedPolicies });
   if (!("jobSet" in result)) {
     const { unsupported, problems } = result;
     const problem = unsupported.length > 0
@@ -111,7 +114,6 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
     wasSuspended: isConditionTrue(trainJob.status?.conditions, suspended),
   });
   const children = result.children(progressOf(observed));
-  const { snapshot } = source;
   return jobSet.problem === undefined
     ? { snapshot, children, jobSet }
     : { snapshot, children: [], jobSet, ...fails(jobSet.problem) };

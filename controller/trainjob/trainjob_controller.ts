@@ -30,6 +30,7 @@ import { createFirstFailures, type FirstFailures } from "./first_failures.ts";
 import { createRunningPods, type RunningPods, trainJobKeyOf } from "./running_pods.ts";
 import { createSettling, type Settling } from "./settling.ts";
 import type { TrialHooks } from "./trials.ts";
+import type { RuntimeDefinitions } from "./runtime_definitions.ts";
 
 /** Source of the CA that pods trust. */
 export interface ProgressOptions {
@@ -47,6 +48,7 @@ export interface TrainJobControllerOptions {
   readonly clock: Clock;
   /** Returns the current executor of JobSets. */
   readonly executor: () => Executor;
+  readonly runtimeDefinitions: RuntimeDefinitions;
   /** Undefined if the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
   /** Creates the cache of a kind of children. Default: children are read from the API server. */
@@ -198,6 +200,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     since: clock.now(),
     looks: createBoundedCache<Look>(LOOKS_MAX),
     executor,
+    runtimeDefinitions: options.runtimeDefinitions,
     trials,
     settling,
     caBundle: () => progress?.caBundle(),

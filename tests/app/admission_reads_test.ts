@@ -71,6 +71,7 @@ function bench() {
       caches,
       endpoint: () => "https://status:8082",
       executor: () => "builtin",
+      runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },
     }),
     clock,
     { isReserved: (peer) => peer === API_SERVER },

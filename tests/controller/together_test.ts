@@ -37,8 +37,12 @@ async function together(play: (cluster: MemoryCluster) => Promise<void>): Promis
   const shared = { client: cluster.client(), informers, events, clock };
   const stop = new AbortController();
   const running = Promise.all([
-    createTrainJobController({ ...shared, executor: () => "builtin", progress: undefined })
-      .run(stop.signal),
+    createTrainJobController({
+      ...shared,
+      executor: () => "builtin",
+      runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },
+      progress: undefined,
+    }).run(stop.signal),
     createJobSetController(shared).run(stop.signal),
   ]);
   try {

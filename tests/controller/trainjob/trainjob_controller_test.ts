@@ -45,6 +45,7 @@ async function run(
     events: { record: () => {}, flush: () => Promise.resolve(), run: () => Promise.resolve() },
     clock,
     executor: () => "builtin",
+    runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },
     progress: {
       caBundle: () => ca,
       onCaChange(listener) {

@@ -41,6 +41,8 @@ export class World {
   trial: string | undefined;
   /** Whether what the job's pods pushed is in the log. */
   settled = true;
+  /** ML policies that the definition of runtimes drops. */
+  droppedPolicies: readonly string[] = [];
   readonly options: ReconcilerOptions;
 
   constructor(
@@ -88,6 +90,7 @@ export class World {
       },
       clock: { now: () => this.now },
       executor: () => this.executor,
+      runtimeDefinitions: { droppedFor: () => Promise.resolve(this.droppedPolicies) },
       caBundle: () => this.ca,
       trials: { trialOf: () => Promise.resolve(this.trial) },
       settling: { isSettled: () => this.settled },
