@@ -5,17 +5,23 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { upsert } from "../../kube/upsert.ts";
+import jax from "../../deploy/runtimes/jax-distributed.yaml" with { type: "text" };
 import plain from "../../deploy/runtimes/plain.yaml" with { type: "text" };
+import tensorflow from "../../deploy/runtimes/tensorflow-distributed.yaml" with { type: "text" };
 import torch from "../../deploy/runtimes/torch-distributed.yaml" with { type: "text" };
+import xgboost from "../../deploy/runtimes/xgboost-distributed.yaml" with { type: "text" };
 
 const logger = getLogger(["milepost", "standalone"]);
 
+/** Runtimes whose programs may be on a machine; Flux comes in an image. */
+const RUNTIMES = [jax, plain, tensorflow, torch, xgboost];
+
 /**
- * Creates those of `deploy/runtimes` that are not there; one of the same name stays as it is. The
+ * Creates the runtimes that are not there; one of the same name stays as it is. The
  * manager must run, because it admits them. A failure is logged: the control plane works without them.
  */
 export async function installRuntimes(client: KubeClient): Promise<void> {
-  await Promise.all([plain, torch].map(async (text) => {
+  await Promise.all(RUNTIMES.map(async (text) => {
     const runtime = KINDS.clusterTrainingRuntime.parse(parseYaml(text));
     const { name = "" } = runtime.metadata;
     const create = (stored: unknown) => stored === undefined ? runtime : undefined;

@@ -8,20 +8,27 @@ import { startStandaloneProcess } from "../support/milepost_process.ts";
 import { trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 
-Deno.test("standalone has the runtimes torch-distributed and plain, and leaves changed ones alone", async () => {
+Deno.test("standalone has the runtimes that a machine can run, and leaves changed ones alone", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "milepost-test-" });
+  const all = (nodesOfPlain: number) => [
+    ["jax-distributed", 1],
+    ["plain", nodesOfPlain],
+    ["tensorflow-distributed", 1],
+    ["torch-distributed", 1],
+    ["xgboost-distributed", 1],
+  ];
   const runtimes = async (client: KubeClient) =>
     (await client.list(KINDS.clusterTrainingRuntime)).items
       .map(({ metadata, spec }) => [metadata.name, spec?.mlPolicy?.numNodes]);
   try {
     await withStandalone(async ({ client }) => {
-      assert.deepEqual(await runtimes(client), [["plain", 1], ["torch-distributed", 1]]);
+      assert.deepEqual(await runtimes(client), all(1));
       const body = { spec: { mlPolicy: { numNodes: 3 } } };
       await client.patch(KINDS.clusterTrainingRuntime, { name: "plain" }, { type: "merge", body });
       await client.delete(KINDS.clusterTrainingRuntime, { name: "torch-distributed" });
     }, { dataDir });
     await withStandalone(async ({ client }) => {
-      assert.deepEqual(await runtimes(client), [["plain", 3], ["torch-distributed", 1]]);
+      assert.deepEqual(await runtimes(client), all(3));
     }, { dataDir });
   } finally {
     await Deno.remove(dataDir, { recursive: true });

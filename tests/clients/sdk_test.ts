@@ -16,7 +16,13 @@ Deno.test("the Kubeflow SDK trains, reports, waits, reads logs and deletes", asy
       kubeconfig,
       home,
       bin: python.bin,
-      runtimes: ["plain", "torch-distributed"],
+      runtimes: [
+        "jax-distributed",
+        "plain",
+        "tensorflow-distributed",
+        "torch-distributed",
+        "xgboost-distributed",
+      ],
     })
   );
 });
