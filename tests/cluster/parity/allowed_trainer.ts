@@ -42,26 +42,33 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
   },
   {
     id: "not-executed-yet",
-    why: "the policies mpi, jax, xgboost and flux are refused by name until they are executed",
-    cases: ["the policy mpi", "the policy jax", "the policy xgboost", "the policy flux"],
+    why: "the policy mpi is refused by name until it is executed",
+    cases: ["the policy mpi"],
     path: ANSWER,
   },
   {
     id: "own-variables",
-    why: "a TrainJob without `spec.trainer` gets the variables of torch and their port too (G4)",
-    path: /containers\[node\]\/(env\[PET_\w+\]|ports\[29500\])$/,
+    why:
+      "a TrainJob without `spec.trainer` gets the variables of its policy and their port too (G4)",
+    path: /containers\[node\]\/(env\[(PET|JAX|DMLC)_\w+\]|ports\[29500\])$/,
     when: ({ upstream }) => upstream === undefined,
   },
   {
     id: "master-address",
     why: "the master's address respects a custom subdomain and the name of the trainer's job (G5)",
-    cases: ["torch with a custom subdomain", "torch with a trainer job of another name"],
-    path: /env\[PET_MASTER_ADDR\]\/value$/,
+    cases: ["torch", "jax", "xgboost"].flatMap((policy) => [
+      `${policy} with a custom subdomain`,
+      `${policy} with a trainer job of another name`,
+    ]),
+    path: /env\[(PET_MASTER_ADDR|JAX_COORDINATOR_ADDRESS|DMLC_TRACKER_URI)\]\/value$/,
   },
   {
     id: "unnamed-port",
-    why: "the port of torch does not replace another unnamed port (G6)",
-    cases: ["torch with an unnamed port of another number"],
+    why: "the port of a policy does not replace another unnamed port (G6)",
+    cases: [
+      "torch with an unnamed port of another number",
+      "xgboost with an unnamed port of another number",
+    ],
     path: /ports\[8080\]$/,
   },
   {
@@ -76,8 +83,39 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     cases: [
       "GPUs of the runtime, memory of the TrainJob",
       "GPUs of the runtime, CPUs of the TrainJob",
+      "xgboost with GPUs of the runtime, CPUs of the TrainJob",
     ],
-    path: /env\[PET_NPROC_PER_NODE\]\/value$/,
+    path: /env\[(PET_NPROC_PER_NODE|DMLC_NUM_WORKER)\]\/value$/,
+  },
+  {
+    id: "order-of-variables",
+    why: "variables of xgboost precede those of the TrainJob; upstream's order varies",
+    path: /^\/jobSets\/.*containers\[node\]\/env\[order\]$/,
+    when: ({ upstream }) => String(upstream).includes("DMLC_"),
+    byChance: true,
+  },
+  {
+    id: "flux-scripts",
+    why: "the scripts of flux are Milepost's own; they do the same",
+    path: /^\/configMaps\/tj-flux-entrypoint\/data\/(entrypoint|init)\.sh$/,
+  },
+  {
+    id: "flux-memory",
+    why: "the shared memory of a flux node can be written; upstream mounts it for reading only",
+    path: /containers\[node\]\/volumeMounts\[\/dev\/shm\]\/readOnly$/,
+  },
+  {
+    id: "flux-words",
+    why:
+      "words of a flux program that a shell would split are quoted; upstream loses where they end",
+    cases: ["flux with words that a shell would split"],
+    path: /containers\[node\]\/command$/,
+  },
+  {
+    id: "flux-nodes",
+    why: "a flux job without nodes is refused: its lead broker runs in node 0",
+    cases: ["flux with numNodes 0"],
+    path: ANSWER,
   },
   {
     id: "claims",
@@ -147,6 +185,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
       "reserved variables in trainer.env",
       "one reserved variable among others",
       "env of the trainer's container",
+      "jax with env of the trainer in a patch",
       "a manager with a malformed domain",
       "a trainer without its container",
       "an initializer without its container in a cluster runtime",

@@ -1,6 +1,7 @@
 /** Parity of Milepost with upstream's Trainer. */
 import assert from "node:assert/strict";
 import { ALLOWED_TRAINER } from "./allowed_trainer.ts";
+import { FRAMEWORKS } from "./cases/frameworks.ts";
 import { INITIALIZERS } from "./cases/initializers.ts";
 import { LIFECYCLE } from "./cases/lifecycle.ts";
 import { PATCHES } from "./cases/patches.ts";
@@ -18,6 +19,7 @@ const CASES = {
   ...PLAIN,
   ...TORCH,
   ...TORCHTUNE,
+  ...FRAMEWORKS,
   ...INITIALIZERS,
   ...TEMPLATE,
   ...PATCHES,

@@ -134,12 +134,6 @@ const UPDATES: CaseTable = {
 
 const LATER: CaseTable = {
   "the policy mpi": renders(runtime({ mlPolicy: { mpi: {} } })),
-  "the policy jax": renders(runtime({ mlPolicy: { jax: {} } }), trainJob({ trainer: {} })),
-  "the policy xgboost": renders(runtime({ mlPolicy: { xgboost: {} } }), trainJob({ trainer: {} })),
-  "the policy flux": renders(
-    runtime({ mlPolicy: { flux: {} } }),
-    trainJob({ trainer: { numNodes: 1 } }),
-  ),
 };
 
 /** See above. */
