@@ -2,7 +2,7 @@
 import { JAX_ENV, RENDEZVOUS_PORT, STEPS } from "../../../crds/names.ts";
 import { declarePort } from "../container_environment.ts";
 import { stepContainers } from "../draft.ts";
-import { COMPLETION_INDEX, firstNode } from "../endpoints.ts";
+import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";
 import type { Policy } from "../policy.ts";
 

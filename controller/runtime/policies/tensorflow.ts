@@ -6,7 +6,7 @@ import { NODE, TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
 import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";
 import { containersOf, type Draft, jobsOf } from "../draft.ts";
-import { COMPLETION_INDEX, endpointOf, JOB_INDEX } from "../endpoints.ts";
+import { COMPLETION_INDEX, endpointOf, JOB_INDEX } from "../pod_addresses.ts";
 import type { Policy } from "../policy.ts";
 import {
   type ClusterInput,

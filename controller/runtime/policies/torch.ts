@@ -10,7 +10,7 @@ import {
   jobsOf,
   stepContainers,
 } from "../draft.ts";
-import { COMPLETION_INDEX, firstNode } from "../endpoints.ts";
+import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
 import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";
 import { trainerCount } from "../node_counts.ts";
 import { cpusOf, gpusOf } from "../node_resources.ts";

@@ -3,7 +3,7 @@ import { type FieldProblem, forbidden } from "../../../crds/field_problem.ts";
 import { RENDEZVOUS_PORT, STEPS, XGBOOST_ENV } from "../../../crds/names.ts";
 import { declarePort } from "../container_environment.ts";
 import { type Draft, stepContainers } from "../draft.ts";
-import { COMPLETION_INDEX, firstNode } from "../endpoints.ts";
+import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";
 import { gpusOf } from "../node_resources.ts";
 import type { Policy } from "../policy.ts";

@@ -19,7 +19,7 @@ import {
   podSpecOf,
   stepContainers,
 } from "../../draft.ts";
-import { hostOf, subdomainOf, trainerJobName } from "../../endpoints.ts";
+import { hostOf, subdomainOf, trainerJobName } from "../../pod_addresses.ts";
 import { trainerCount } from "../../node_counts.ts";
 import { gpusOf } from "../../node_resources.ts";
 import type { Policy } from "../../policy.ts";

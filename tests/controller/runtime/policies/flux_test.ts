@@ -1,6 +1,6 @@
 /** Tests of `controller/runtime/policies/flux`: rendering, children, keys. */
 import { deepEqual, equal, match, notEqual, throws } from "node:assert/strict";
-import type { ChildContent } from "../../../../controller/runtime/child.ts";
+import { type ChildContent, NO_PROGRESS } from "../../../../controller/runtime/child.ts";
 import {
   curveCertificate,
   encodeZ85,
@@ -20,7 +20,7 @@ const PAIR = { publicKey: new Uint8Array(32).fill(1), secretKey: new Uint8Array(
 function childrenOf(from: ClusterTrainingRuntime, job: TrainJob = trainJob()) {
   const result = render(from, job);
   if (!("jobSet" in result)) throw new Error(JSON.stringify(result));
-  return result.children();
+  return result.children(NO_PROGRESS);
 }
 
 /** The scripts of a job. */
