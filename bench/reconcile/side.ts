@@ -9,6 +9,7 @@ import {
 import { moduleFolder } from "../../tests/cluster/control_plane/programs.ts";
 import { install as installObjects } from "../../tests/cluster/parity/answers.ts";
 import { readManifests } from "../../tests/cluster/parity/loopback_webhooks.ts";
+import { installPodGroupCrds } from "../../tests/cluster/parity/pod_group_crds.ts";
 import { startUpstreamTrainer } from "../../tests/cluster/parity/upstream_trainer.ts";
 import { install } from "../../tests/cluster/support/installation.ts";
 import { shellRuntime } from "../../tests/support/standalone.ts";
@@ -84,8 +85,15 @@ async function startMilepost(plane: ControlPlane): Promise<Side> {
 /** The name of the runtime that is installed. */
 export const RUNTIME = "bench";
 
-/** Runs `work` with one of the two on a control plane of its own, which is gone afterwards. */
-export async function withSide<T>(name: SideName, work: (side: Side) => Promise<T>): Promise<T> {
+/**
+ * Runs `work` with one of the two on a control plane of its own, which is gone afterwards. With `gang` the runtime
+ * asks for pod groups of coscheduling.
+ */
+export async function withSide<T>(
+  name: SideName,
+  work: (side: Side) => Promise<T>,
+  { gang = false } = {},
+): Promise<T> {
   const plane = await startControlPlane({
     audit: AUDIT,
     scheduler: false,
@@ -96,9 +104,11 @@ export async function withSide<T>(name: SideName, work: (side: Side) => Promise<
   const jobSet = await moduleFolder("trainer", "sigs.k8s.io/jobset");
   const crd = `${jobSet}/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml`;
   await installObjects(plane.client, await readManifests(crd));
+  await installPodGroupCrds(plane);
   const side = name === "upstream" ? await startUpstream(plane) : await startMilepost(plane);
   cleanup.defer(() => side.stop());
   const runtime: AnyTrainingRuntime = shellRuntime(RUNTIME, "true");
+  if (gang && runtime.spec) runtime.spec.podGroupPolicy = { coscheduling: {} };
   await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
   return await work(side);
 }

@@ -272,6 +272,47 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     path: /^\/(trainJobs\/tj\/status|configMaps|events)/,
   },
   {
+    id: "gang-turns",
+    why: "members of a gang that `dependsOn` holds back count when it is their turn (G10)",
+    cases: [
+      "a gang behind an initializer",
+      "a gang of Volcano behind an initializer",
+      "a gang with a launcher that waits for its nodes",
+    ],
+    path: /^\/(coscheduling|volcano)Groups\/tj\/spec\/min(Member|Resources)/,
+  },
+  {
+    id: "gang-limits",
+    why: "a limit counts as the request of a gang's pod, as the API server makes it one (G10)",
+    cases: ["a gang with GPUs as limits alone"],
+    path: /^\/coschedulingGroups\/tj\/spec\/minResources/,
+  },
+  {
+    id: "gang-replicas",
+    why: "every replica of a replicated job counts in a gang (G10)",
+    cases: ["a gang with replicas"],
+    path: /^\/coschedulingGroups\/tj\/spec\/min(Member|Resources)/,
+  },
+  {
+    id: "gang-of-nobody",
+    why:
+      "a gang of no nodes has a pod group of one, because the API server refuses upstream's of none, and then nothing is made",
+    cases: ["a gang of no nodes"],
+    path: /^\/(trainJobs\/tj\/status|jobSets|coschedulingGroups|configMaps|events)/,
+  },
+  {
+    id: "foreign-pod-group",
+    why: "a pod group of that name that is not the TrainJob's is refused; upstream's pods join it",
+    cases: ["a pod group of that name that is nobody's"],
+    path: /^\/(trainJobs\/tj\/status|jobSets|configMaps|events)/,
+  },
+  {
+    id: "written-amounts",
+    why: "the snapshot has amounts as the runtime has them; Go writes them anew",
+    cases: ["a gang whose amounts are written in other ways"],
+    path: /^\/configMaps\/tj-runtime-snapshot\/.*\/requests\/cpu$/,
+  },
+  {
     id: "frozen-jobset",
     why:
       "a change that a paused JobSet cannot take is reported by a condition, too, which says what to do (G14)",

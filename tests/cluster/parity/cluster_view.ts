@@ -39,6 +39,8 @@ const WATCHED = {
   secrets: watched("", "v1", "Secret", "secrets"),
   events: watched("", "v1", "Event", "events"),
   serviceAccounts: watched("", "v1", "ServiceAccount", "serviceaccounts"),
+  coschedulingGroups: watched("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups"),
+  volcanoGroups: watched("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups"),
 } as const;
 /** Kinds of objects in the view. */
 export type WatchedKind = keyof typeof WATCHED;

@@ -119,6 +119,8 @@ export function ofTrainer({ answers, outcome, view }: Observation): unknown {
     trainJobs: byName((view.trainJobs ?? []).map((job) => ({ ...job, status: job.status ?? {} }))),
     jobSets: byName(jobSets),
     configMaps: configMaps(view.configMaps),
+    coschedulingGroups: byName(view.coschedulingGroups),
+    volcanoGroups: byName(view.volcanoGroups),
     events: eventsAbout("TrainJob", view.events),
   };
 }

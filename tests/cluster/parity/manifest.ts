@@ -25,6 +25,8 @@ const PLURALS: Readonly<Record<string, string>> = {
   Service: "services",
   ConfigMap: "configmaps",
   Secret: "secrets",
+  PodGroup: "podgroups",
+  PriorityClass: "priorityclasses",
   Namespace: "namespaces",
   LimitRange: "limitranges",
   CustomResourceDefinition: "customresourcedefinitions",

@@ -99,7 +99,16 @@ function act(cluster: ClusterView, namespace: string, action: Action): Promise<A
   }
 }
 
-const LOOKED_AT = ["trainJobs", "jobSets", "jobs", "services", "configMaps", "events"] as const;
+const LOOKED_AT = [
+  "trainJobs",
+  "jobSets",
+  "jobs",
+  "services",
+  "configMaps",
+  "events",
+  "coschedulingGroups",
+  "volcanoGroups",
+] as const;
 
 async function perform(cluster: ClusterView, namespace: string, step: Step): Promise<Observation> {
   const answers: Answer[] = [];

@@ -2,9 +2,12 @@
 import { type ControlPlane, startControlPlane } from "../control_plane/control_plane.ts";
 import { install } from "../support/installation.ts";
 import { startUpstreamJobSet } from "../support/upstream_jobset.ts";
+import { install as installObjects } from "./answers.ts";
 import type { CaseTable } from "./case.ts";
+import { PRIORITY_CLASSES } from "./cases/gangs.ts";
 import { watchCluster, type WatchedKind } from "./cluster_view.ts";
 import { performAll, type Run } from "./perform.ts";
+import { installPodGroupCrds } from "./pod_group_crds.ts";
 import { startUpstreamTrainer } from "./upstream_trainer.ts";
 
 const OF_JOBSETS: readonly WatchedKind[] = [
@@ -16,7 +19,12 @@ const OF_JOBSETS: readonly WatchedKind[] = [
   "events",
   "serviceAccounts",
 ];
-const OF_TRAINERS: readonly WatchedKind[] = ["trainJobs", ...OF_JOBSETS];
+const OF_TRAINERS: readonly WatchedKind[] = [
+  "trainJobs",
+  "coschedulingGroups",
+  "volcanoGroups",
+  ...OF_JOBSETS,
+];
 
 /** Performs the cases on fresh data, with what `start` puts on the control plane. */
 async function performOn(
@@ -40,9 +48,16 @@ async function performOn(
   }
 }
 
+/** Installs what the cases about gangs need; upstream looks for the CRDs when it starts. */
+async function prepareGangs(plane: ControlPlane): Promise<void> {
+  await installPodGroupCrds(plane);
+  await installObjects(plane.client, PRIORITY_CLASSES);
+}
+
 /** Upstream's Trainer over upstream's JobSet controller. */
 export function performOnUpstreamTrainer(cases: CaseTable, atOnce: number): Promise<Run> {
   return performOn(cases, OF_TRAINERS, atOnce, async (plane, cleanup) => {
+    await prepareGangs(plane);
     const executor = await startUpstreamJobSet(plane);
     cleanup.defer(() => executor.stop());
     const trainer = await startUpstreamTrainer(plane);
@@ -53,6 +68,7 @@ export function performOnUpstreamTrainer(cases: CaseTable, atOnce: number): Prom
 /** Milepost, without progress, over upstream's JobSet controller. */
 export function performOnMilepost(cases: CaseTable, atOnce: number): Promise<Run> {
   return performOn(cases, OF_TRAINERS, atOnce, async (plane, cleanup) => {
+    await prepareGangs(plane);
     const executor = await startUpstreamJobSet(plane);
     cleanup.defer(() => executor.stop());
     const installation = await install(plane, { jobSetCrd: false });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { ALLOWED_TRAINER } from "./allowed_trainer.ts";
 import { FRAMEWORKS } from "./cases/frameworks.ts";
+import { GANGS } from "./cases/gangs.ts";
 import { INITIALIZERS } from "./cases/initializers.ts";
 import { LIFECYCLE } from "./cases/lifecycle.ts";
 import { PATCHES } from "./cases/patches.ts";
@@ -24,6 +25,7 @@ const CASES = {
   ...TEMPLATE,
   ...PATCHES,
   ...LIFECYCLE,
+  ...GANGS,
   ...REFUSALS,
 };
 
