@@ -106,6 +106,19 @@ export function createAddressBook(salt: string): AddressBook {
   };
 }
 
+/** Longest host name: a label of DNS. */
+const LONGEST_HOSTNAME = 63;
+
+/** The host name that a pod's processes see: `spec.hostname`, else as much of its name as Kubernetes takes. */
+export function hostnameOf(
+  pod: { metadata?: { name?: string }; spec?: { hostname?: string } },
+): string {
+  const name = pod.spec?.hostname || (pod.metadata?.name ?? "");
+  return name.length <= LONGEST_HOSTNAME
+    ? name
+    : name.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, "");
+}
+
 /** The identity of a pod: its hostname (else its name) and its subdomain. */
 export function identityOf(
   pod: {

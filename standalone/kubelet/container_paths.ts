@@ -1,6 +1,7 @@
 /** Paths and names of a container as its processes see them: real in a mount namespace, else rewritten. */
 
 import type { Container, Pod } from "../../crds/kubernetes.ts";
+import { hostnameOf } from "./addresses.ts";
 import type { MountNamespaces } from "./mount_namespace.ts";
 import { type MountedPath, mountedPaths, normalizePath, rewritePaths } from "./mount_paths.ts";
 import { type NameTable, replaceNames } from "./name_replacement.ts";
@@ -136,12 +137,13 @@ export async function containerPaths(
   for (const text of texts) replaceNames(text, names);
   const root = `${memoryFolder}/mounts/${container.name}`;
   writePrivateRoot(root, allMounts(context, realPaths, mounts));
+  const place = { folder: root, cwd: mountPath, hostname: hostnameOf(context.pod) };
   const podIPsOnly = { ...names, services: new Map(), subdomains: new Set<string>() };
   return {
     rewrite: (text) => replaceNames(text, podIPsOnly),
     cwd: mountPath,
     onMachine: (path) => rewritePaths(path, mounts),
-    wrap: (command) => realPaths.namespaces.wrap(command, root, mountPath),
+    wrap: (command) => realPaths.namespaces.wrap(command, place),
     startIn: folder,
     messageFile,
   };

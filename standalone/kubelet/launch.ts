@@ -1,5 +1,6 @@
 /** Launch of a container: its environment, command and folders as a program to start. */
 import type { Container } from "../../crds/kubernetes.ts";
+import { hostnameOf } from "./addresses.ts";
 import {
   type ContainerPaths,
   containerPaths,
@@ -86,7 +87,7 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
   const { rewrite, wrap } = paths;
   const own = Object.entries(raw).map(([name, value]) => [name, rewrite(value)] as const);
   const env: Record<string, string> = {
-    HOSTNAME: pod.spec?.hostname || (pod.metadata?.name ?? ""),
+    HOSTNAME: hostnameOf(pod),
     HOME: `${folder}/home`,
     TMPDIR: `${folder}/tmp`,
     ...exceptPods(baseEnv, names),

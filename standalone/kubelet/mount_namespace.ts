@@ -14,10 +14,20 @@ export interface ProcessUser {
   readonly gid: number;
 }
 
+/** Place in which a container's command runs. */
+export interface PrivatePlace {
+  /** The folder to which the private root was written. */
+  readonly folder: string;
+  /** The working folder, as the command sees it. */
+  readonly cwd: string;
+  /** The host name that the command sees. */
+  readonly hostname: string;
+}
+
 /** Mount namespaces that this machine allows. */
 export interface MountNamespaces {
-  /** The command that runs `command` in the private root that was written to `folder`, in the working folder `cwd`. */
-  wrap(command: readonly string[], folder: string, cwd: string): string[];
+  /** The command that runs `command` in that place. */
+  wrap(command: readonly string[], place: PrivatePlace): string[];
   /** Mounts by which a hosts file is where the processes' resolvers look first. */
   hostsMounts(hostsFile: string): MountedPath[];
 }
@@ -43,8 +53,9 @@ const ATTEMPT_MS = 10_000;
 const { tree: TREE, oldRoot: OLD_ROOT, machineTable, mountTable } = PRIVATE_ROOT;
 
 /**
- * Arguments: the search path of the programs here, the folder, the working folder, the command. An entry of
- * the machine that cannot be mounted is left out; the container's own mounts must be there.
+ * Arguments: the search path of the programs here, the folder, the working folder, the host name, the command.
+ * An entry of the machine that cannot be mounted is left out; the container's own mounts must be there. Where
+ * the machine has no program to set the host name, its own stays.
  */
 const SCRIPT = `
 own=$PATH
@@ -55,8 +66,9 @@ mount -a -T "$2/${mountTable}" && cd "$2/${TREE}" && pivot_root . ${OLD_ROOT} &&
   echo "milepost: cannot set up the mounts of this container" >&2
   exit 128
 }
+hostname "$4" 2>/dev/null
 PATH=$own
-shift 3
+shift 4
 exec "$@"
 `;
 
@@ -75,7 +87,7 @@ function fileOf(program: string, searchPath: string): string {
 }
 
 /**
- * The chain of commands. Root needs a mount namespace alone. Another user is root in a user namespace while
+ * The chain of commands. Root needs no user namespace. Another user is root in a user namespace while
  * mounting, and then the same user again in a second one, without any rights of root.
  */
 export function mountingCommand(
@@ -86,9 +98,10 @@ export function mountingCommand(
   const isRoot = uid === 0;
   const asRoot = isRoot ? [] : ["--user", "--map-root-user"];
   const asUser = [unshare, "--user", `--map-user=${uid}`, `--map-group=${gid}`, "--"];
-  return (command, folder, cwd) => [
-    ...[unshare, ...asRoot, "--mount", "--propagation", "slave", "--"],
-    ...[fileOf("sh", searchPath), "-c", SCRIPT, "milepost-mounts", searchPath, folder, cwd],
+  return (command, { folder, cwd, hostname }) => [
+    ...[unshare, ...asRoot, "--uts", "--mount", "--propagation", "slave", "--"],
+    ...[fileOf("sh", searchPath), "-c", SCRIPT, "milepost-mounts", searchPath],
+    ...[folder, cwd, hostname],
     ...isRoot ? [] : asUser,
     ...command,
   ];
@@ -121,7 +134,11 @@ async function tryOut(
     ...namespaces.hostsMounts(`${scratch}/hosts`),
   ]);
   const check = [fileOf("sh", searchPath), "-c", CHECK, "check", `${user.uid}`];
-  const [program = "", ...args] = namespaces.wrap(check, `${scratch}/mounts`, "/");
+  const [program = "", ...args] = namespaces.wrap(check, {
+    folder: `${scratch}/mounts`,
+    cwd: "/",
+    hostname: "milepost-probe",
+  });
   const { success, stderr } = await new Deno.Command(program, {
     args,
     env: { PATH: searchPath, LANG: "C" },

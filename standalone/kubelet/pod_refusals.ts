@@ -45,7 +45,7 @@ const POD_FIELDS: Readonly<Partial<Record<keyof PodSpec, string>>> = {
   ephemeralContainers: "ephemeral containers cannot be started",
   runtimeClassName: "there is no container runtime",
   shareProcessNamespace: NO_NAMESPACES,
-  setHostnameAsFQDN: "processes see the machine's host name",
+  setHostnameAsFQDN: "processes see the short host name",
   readinessGates: "nothing sets their conditions",
   resourceClaims: "there are no devices to claim",
 };

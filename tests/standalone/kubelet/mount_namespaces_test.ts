@@ -250,6 +250,31 @@ Deno.test("`memoryFolder()` is empty, whatever a run that was killed left there"
     }
   }));
 
+realTest(
+  "has the pod's host name, which leads to its address, and leaves the machine's",
+  async (rig) => {
+    const machine = await output(["uname", "-n"]);
+    const long = `${"long-".repeat(12)}ab-name`;
+    const script = `uname -n; getent ahostsv4 "$(uname -n)" | awk '{print $1; exit}'`;
+    rig.create(pod("by-hostname", [shell(script)], { hostname: "node-0", subdomain: "job" }));
+    rig.create(pod("by-name", [shell(script)]));
+    rig.create(pod(long, [shell(`uname -n; echo "$HOSTNAME"`)]));
+    for (const name of ["by-hostname", "by-name", long]) await rig.phase(name, "Succeeded");
+    const loopbackOf = async (name: string) =>
+      (await rig.wait(name, "has an address", ({ status }) => status?.podIP !== undefined))
+        .status?.podIP?.replace(/^100/, "127");
+    assert.deepEqual((await rig.logs("by-hostname")).split("\n"), [
+      ...["node-0", await loopbackOf("by-hostname"), ""],
+    ]);
+    assert.deepEqual((await rig.logs("by-name")).split("\n"), [
+      ...["by-name", await loopbackOf("by-name"), ""],
+    ]);
+    const cut = long.slice(0, 62);
+    assert.equal(await rig.logs(long), `${cut}\n${cut}\n`);
+    assert.deepEqual(await output(["uname", "-n"]), machine);
+  },
+);
+
 /** A user that is not root, for tests that run as root; undefined if it cannot have user namespaces. */
 const NOBODY = { uid: 65534, gid: 65534 };
 const AS_NOBODY = [
@@ -274,13 +299,14 @@ Deno.test({
       await output(["chown", "-R", `${NOBODY.uid}:${NOBODY.gid}`, folder]);
       const script =
         "cat /milepost-data/file /etc/milepost-config/file; echo x > /milepost-data/own; " +
-        "id -u; id -g; grep CapEff /proc/self/status; exit 5";
+        "id -u; id -g; uname -n; grep CapEff /proc/self/status; exit 5";
       const wrap = mountingCommand(NOBODY);
-      const command = wrap(["sh", "-c", script], `${folder}/mounts`, "/milepost-data");
+      const place = { folder: `${folder}/mounts`, cwd: "/milepost-data", hostname: "pod-a" };
+      const command = wrap(["sh", "-c", script], place);
       const { code, stdout, stderr } = await output([...AS_NOBODY, ...command]);
       assert.equal(stderr, "");
       assert.deepEqual(stdout.split("\n"), [
-        ...["hello", "hello", "65534", "65534", "CapEff:\t0000000000000000", ""],
+        ...["hello", "hello", "65534", "65534", "pod-a", "CapEff:\t0000000000000000", ""],
       ]);
       assert.equal(code, 5);
       assert.equal((await Deno.stat(`${folder}/volume/own`)).uid, NOBODY.uid);
