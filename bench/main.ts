@@ -11,6 +11,7 @@ import { katib } from "./katib/early_stopping.ts";
 import { memory } from "./memory/memory.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
+import { render } from "./render.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
 import { slowLoris } from "./soak/slow_loris.ts";
 import { soak } from "./soak/soak.ts";
@@ -26,6 +27,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   idle,
   suite,
   reconcile,
+  render,
   attack,
   tenant: hostileTenant,
   status,
