@@ -6,11 +6,12 @@ import type { ReconcileResult } from "../../kube/controller.ts";
 import {
   isAlreadyExists,
   isConflict,
+  isForbidden,
   isNotFound,
   KubeError,
   messageOf,
 } from "../../kube/errors.ts";
-import { parseKey } from "../../kube/resource.ts";
+import { type KubeObject, parseKey } from "../../kube/resource.ts";
 import type { Child } from "../runtime/child.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
@@ -115,20 +116,40 @@ interface Plans {
   readonly children: readonly ChildPlan[];
 }
 
-/** Reads and plans one child. One of a kind that is not served has a problem, like one of another owner. */
-async function planOneChild(
+/** Returns the message about a child that the manager may not read; it has no text of the object. */
+function unreadableProblem({ kind: { kind, group, plural }, name }: Child): string {
+  const resource = group === "" ? plural : `${plural}.${group}`;
+  return `reading ${kind} "${name}" is forbidden: grant the manager get and create on ${resource}`;
+}
+
+/** Reads a child. Returns a problem if its kind is not served, or may not be read. */
+async function readChild(
   { childCaches }: ReconcilerOptions,
+  child: Child,
+  how: ChildLookup,
+): Promise<{ readonly live: KubeObject | undefined } | { readonly problem: string }> {
+  try {
+    const live = await childCaches.read(child, how);
+    return live === NOT_SERVED ? { problem: notServedProblem(child.kind) } : { live };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { problem: unreadableProblem(child) };
+  }
+}
+
+/** Reads and plans one child. One that cannot be read has a problem, like one of another owner. */
+async function planOneChild(
+  options: ReconcilerOptions,
   observed: Observed,
   child: Child,
   how: Omit<ChildLookup, "namespace">,
 ): Promise<ChildPlan> {
   const { trainJob } = observed;
   const { kind, name } = child;
-  const live = await childCaches.read(child, { ...how, namespace: trainJob.metadata.namespace });
-  if (live === NOT_SERVED) {
-    return { kind, name, write: { kind: "none" }, problem: notServedProblem(kind) };
-  }
-  return planChild(child, { trainJob, live, runs: jobSetRuns(observed) });
+  const read = await readChild(options, child, { ...how, namespace: trainJob.metadata.namespace });
+  return "problem" in read
+    ? { kind, name, write: { kind: "none" }, problem: read.problem }
+    : planChild(child, { trainJob, live: read.live, runs: jobSetRuns(observed) });
 }
 
 /** Reads and plans the children of policies. If one has a problem, nothing is created. */

@@ -263,3 +263,23 @@ Deno.test("a policy without a row in the table is refused by the name of its fie
     /unsupported runtime: spec\.mlPolicy\.rings: ML policy rings is not supported yet; spec\.podGroupPolicy\.troupe: gang scheduling by troupe is not supported yet/,
   );
 });
+
+Deno.test("a child that the manager may not read is named with the right to grant, and nothing is made", async () => {
+  const { world, made } = begin();
+  const refused = new KubeError(`secrets "tj-key" is forbidden: User "m" cannot get resource`, {
+    code: 403,
+    reason: "Forbidden",
+  });
+  world.cluster.faults.push(({ verb, kind }) =>
+    verb === "get" && kind === "Secret" ? refused : undefined
+  );
+  await world.settle();
+  const text = `reading Secret "tj-key" is forbidden: grant the manager get and create on secrets`;
+  deepEqual(world.conditions, [`ResourcesCreated=False/TrainJobResourcesCreationFailed: ${text}`]);
+  deepEqual(world.cluster.writes.filter(({ verb }) => verb === "create"), []);
+  equal(made.keys, 0);
+  world.cluster.faults.length = 0;
+  await world.settle();
+  ok(world.jobSet);
+  deepEqual(world.conditions, []);
+});
