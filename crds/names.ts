@@ -16,6 +16,8 @@ export const TRAINER_API_VERSION = `${TRAINER_GROUP}/${TRAINER_VERSION}`;
 export const TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller";
 /** Another cluster's Kueue runs the job: this controller stays out. */
 export const MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue";
+/** Manager of the runtime patch that Kueue's webhook adds to every TrainJob. */
+export const KUEUE_PATCH_MANAGER = "kueue.x-k8s.io/manager";
 
 /** Audience of tokens that read observations. */
 export const OBSERVATION_AUDIENCE = `observation.${TRAINER_GROUP}`;
@@ -116,6 +118,7 @@ export const EVENT_REASONS = {
   jobSetCreated: "JobSetCreated",
   running: "Running",
   notStarting: "NotStarting",
+  runtimeMissing: "RuntimeMissing",
   suspended: "Suspended",
   resumed: "Resumed",
   completed: "Completed",

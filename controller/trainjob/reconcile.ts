@@ -24,6 +24,7 @@ import {
   recordTransitions,
   reportLongWait,
 } from "./job_events.ts";
+import { missingRuntimeOfKueue } from "./kueue_runtime.ts";
 import { isOurs, jobSetRuns, type Observed, type ResourceProblem } from "./observed.ts";
 import { observe, type Sources } from "./observe.ts";
 import { decideResources, type ResourceDecision, withoutCreation } from "./resources.ts";
@@ -108,6 +109,15 @@ async function actOnTls(
     if (isRefusal(error)) warnOnce(messageOf(error));
     return error;
   }
+}
+
+/** Warns of a runtime that is gone, if Kueue needs it. */
+function warnOfRuntime(options: ReconcilerOptions, observed: Observed): void {
+  const { trainJob } = observed;
+  const message = missingRuntimeOfKueue(observed);
+  if (message === undefined || !options.isNews(trainJob.metadata.uid ?? "", message)) return;
+  const reason = EVENT_REASONS.runtimeMissing;
+  recordEvent(options, trainJob, { type: "Warning", reason, message });
 }
 
 /** The decision, and the plans of the policies' children. */
@@ -217,6 +227,7 @@ async function pass(
     await recordTransitions(options, observed, written);
   }
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
+  warnOfRuntime(options, observed);
   if (outcome.error !== undefined) throw outcome.error;
   const longWaitMs = await reportLongWait(options, observed, written);
   const problem = outcome.problem ?? decision.tls?.problem;

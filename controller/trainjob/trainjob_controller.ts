@@ -23,6 +23,7 @@ import { type ChildCacheFactory, createChildCaches } from "./child_caches.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";
 import type { Look } from "./job_events.ts";
 import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
+import { isSeenByKueue } from "./kueue_runtime.ts";
 import { isFinished, owns } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
 import { reconcileTrainJob } from "./reconcile.ts";
@@ -122,8 +123,10 @@ function watchRuntimes<T extends AnyTrainingRuntime>(
     runtimeRefOf(trainJob).kind === kind && formatKey(refKey(trainJob)) === keyOf(runtime);
   return watch(runtimes, ({ object }) => {
     if (!informers.trainJobs.synced) return [];
-    return informers.trainJobs.list(object.metadata.namespace)
-      .filter((it) => isMeant(it, object) && waitsForRuntime(informers, it)).map(keyOf);
+    const isGone = runtimes.get(keyOf(object)) === undefined;
+    return informers.trainJobs.list(object.metadata.namespace).filter((it) =>
+      isMeant(it, object) && (waitsForRuntime(informers, it) || (isGone && isSeenByKueue(it)))
+    ).map(keyOf);
   });
 }
 

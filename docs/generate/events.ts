@@ -20,6 +20,11 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Warning",
     "no pod of the trainer step runs after five minutes, nor one of the initializers that it waits for, and why: the scheduler's message, an image that cannot be pulled, a ConfigMap that is not there",
   ],
+  runtimeMissing: [
+    "TrainJob",
+    "Warning",
+    "its runtime was deleted while the job ran, and Kueue still needs it ([why](../decisions/0047-runtimes-that-kueue-needs.md))",
+  ],
   suspended: ["TrainJob", "Normal", "the job is suspended"],
   resumed: ["TrainJob", "Normal", "the job is resumed"],
   completed: ["TrainJob", "Normal", "the job has completed; the message of the condition"],

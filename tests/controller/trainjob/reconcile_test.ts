@@ -519,3 +519,35 @@ Deno.test("reconcileTrainJob() resumes a paused JobSet that its executor refused
   await world.settle();
   equal(world.jobSet?.spec?.suspend, false);
 });
+
+/** A job with Kueue's patch, as its webhook adds it to every job. */
+const kueuePatches = () => [{
+  manager: "kueue.x-k8s.io/manager",
+  trainingRuntimeSpec: { template: { spec: {} } },
+}];
+
+Deno.test("reconcileTrainJob() warns once that Kueue needs the runtime that was deleted", async () => {
+  const world = await running({ runtimePatches: kueuePatches() });
+  equal(world.warnings.length, 0);
+  world.cluster.remove(KINDS.clusterTrainingRuntime, "rt");
+  await world.settle();
+  world.report({ replicatedJobsStatus: [{ name: "node", ...COUNTERS, succeeded: 1 }] });
+  await world.settle();
+  deepEqual(world.warnings.map(({ reason }) => reason), ["RuntimeMissing"]);
+  match(
+    world.warnings[0]?.message ?? "",
+    /^ClusterTrainingRuntime "rt" is gone\. .*ConfigMap "tj-runtime-snapshot"/,
+  );
+});
+
+Deno.test("reconcileTrainJob() says nothing of a deleted runtime without Kueue, nor after the end", async () => {
+  const world = await running();
+  world.cluster.remove(KINDS.clusterTrainingRuntime, "rt");
+  await world.settle();
+  const ended = await running({ runtimePatches: kueuePatches() });
+  ended.report({ conditions: [ended.condition("Completed")] });
+  await ended.settle();
+  ended.cluster.remove(KINDS.clusterTrainingRuntime, "rt");
+  await ended.settle();
+  deepEqual([...world.warnings, ...ended.warnings], []);
+});

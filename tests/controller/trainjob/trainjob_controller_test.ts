@@ -214,6 +214,25 @@ Deno.test("createTrainJobController() wakes a paused job that has lost its snaps
   });
 });
 
+Deno.test("createTrainJobController() wakes a running job of Kueue when its runtime is deleted", async () => {
+  const reasons: string[] = [];
+  const events: TrainJobControllerOptions["events"] = {
+    record: (_about, { reason }) => void reasons.push(reason),
+    flush: () => Promise.resolve(),
+    run: () => Promise.resolve(),
+  };
+  await run(async (stage) => {
+    const { cluster } = stage;
+    const trainingRuntimeSpec = { template: { spec: {} } };
+    const runtimePatches = [{ manager: "kueue.x-k8s.io/manager", trainingRuntimeSpec }];
+    cluster.put(KINDS.clusterTrainingRuntime, runtime());
+    cluster.put(KINDS.trainJob, trainJob({ runtimePatches }));
+    await until("the job is created", stateIs(stage, "Created"));
+    cluster.remove(KINDS.clusterTrainingRuntime, "rt");
+    await until("a warning about the runtime", () => reasons.includes("RuntimeMissing"));
+  }, { events });
+});
+
 Deno.test("createTrainJobController() does not wake running jobs for a change of their runtime", async () => {
   await run(async (stage) => {
     const { cluster, clock } = stage;
