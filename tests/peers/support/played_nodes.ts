@@ -7,7 +7,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
-import { isConflict, isNotFound } from "../../../kube/errors.ts";
+import { KubeError } from "../../../kube/errors.ts";
 
 const EVERY_MS = 100;
 
@@ -71,7 +71,8 @@ export function playPods(client: KubeClient): Player {
       try {
         await play(pod);
       } catch (error) {
-        if (!isNotFound(error) && !isConflict(error)) throw error;
+        // The pod has changed or is gone; what is still to do is done in the next round.
+        if (!(error instanceof KubeError)) throw error;
       }
     }
   }
