@@ -151,10 +151,23 @@ export const childNames = {
 export const policyChildNames = {
   configMaps: {
     fluxEntrypoint: (trainJob: string) => `${trainJob}-flux-entrypoint`,
+    mpiHostfile: (trainJob: string) => `${trainJob}-mpi-hostfile`,
   },
   secrets: {
     fluxCurve: (trainJob: string) => `${trainJob}-flux-curve`,
+    mpiSshAuth: (trainJob: string) => `${trainJob}-mpi-ssh-auth`,
   },
+} as const;
+
+/** Files of the ML policy mpi in the pods of its launcher and its nodes. */
+export const MPI = {
+  sshAuth: {
+    volume: "mpi-ssh-auth",
+    /** Type of the Secret. */
+    type: "kubernetes.io/ssh-auth",
+    keys: { privateKey: "ssh-privatekey", publicKey: "ssh-publickey" },
+  },
+  hostfile: { volume: "mpi-hostfile", mountPath: "/etc/mpi", key: "hostfile" },
 } as const;
 /** Key of the runtime snapshot's ConfigMap. */
 export const RUNTIME_SNAPSHOT_KEY = "runtime";

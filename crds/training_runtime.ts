@@ -33,7 +33,9 @@ export const mpiPolicySchema = z.looseObject({
       message: "NumProcPerNode in mpiPolicy must be >= 1",
     }],
   }),
-  mpiImplementation: z.enum(["OpenMPI", ""]).optional().meta({ default: "OpenMPI" }),
+  mpiImplementation: z.enum(["OpenMPI", "Intel", "IntelMPI", "MPICH", ""]).optional().meta({
+    default: "OpenMPI",
+  }),
   sshAuthMountPath: z.string().max(4096).optional().meta({ default: "/root/.ssh" }),
   runLauncherAsNode: z.boolean().optional().meta({ default: false }),
 });

@@ -76,3 +76,18 @@ export function mergeLists<T, P>(
 export function byField<T extends object>(keyOf: (item: T) => string): ListMerge<T, T> {
   return { keyOf, merge: mergeObjects, create: (item) => unshared(item) };
 }
+
+/** Puts each item into the list: one of the same key is replaced in place, any other is appended. */
+export function upserted<T>(
+  list: readonly T[] | undefined,
+  items: readonly T[],
+  key: keyof T,
+): T[] {
+  const result = [...list ?? []];
+  for (const item of items) {
+    const index = result.findIndex((other) => other[key] === item[key]);
+    if (index < 0) result.push(item);
+    else result[index] = item;
+  }
+  return result;
+}

@@ -34,7 +34,8 @@ export const singleReplica: Stage = {
   },
 };
 
-function mergeResources(
+/** Returns the resources of a container with those of a TrainJob, which win key by key. */
+export function mergeResources(
   target: ResourceRequirements | undefined,
   patch: ResourceRequirements,
 ): ResourceRequirements {

@@ -183,11 +183,13 @@ Deno.test("a TrainJob that cannot run is refused at admission, with the field pa
       assert.equal(refusal.code, code, refusal.message);
     });
   }
-  await t.step("a runtime with a policy that nothing executes is refused by name", async () => {
-    const refusal = await refusalOf(
-      client.create(KINDS.clusterTrainingRuntime, withPolicy("mpi", { mpi: {} })),
+  await t.step("a runtime without an implementation of MPI is refused by the field", async () => {
+    const unknown = withPolicy("mpi", { mpi: { mpiImplementation: "" } });
+    const refusal = await refusalOf(client.create(KINDS.clusterTrainingRuntime, unknown));
+    assert.match(
+      refusal.message,
+      /spec\.mlPolicy\.mpi\.mpiImplementation: .* is not supported; known: OpenMPI, Intel/,
     );
-    assert.match(refusal.message, /ML policy mpi is not supported yet/);
   });
 
   await client.create(

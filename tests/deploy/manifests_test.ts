@@ -147,7 +147,16 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
 Deno.test("parts() bind no other rights to the manager's account", () => {
   const bound = objects.filter(({ subjects }) => JSON.stringify(subjects)?.includes(SUBJECT.name));
   assert.deepEqual(bound.map(({ kind, metadata }) => `${kind} ${metadata.name}`).toSorted(), [
-    ...["", "-executor", "-flux", "-gang-coscheduling", "-gang-volcano", "-progress", "-trials"]
+    ...[
+      "",
+      "-executor",
+      "-flux",
+      "-gang-coscheduling",
+      "-gang-volcano",
+      "-mpi",
+      "-progress",
+      "-trials",
+    ]
       .map((it) => `ClusterRoleBinding ${DEFAULTS.name}${it}`),
     `RoleBinding ${DEFAULTS.name}`,
   ]);

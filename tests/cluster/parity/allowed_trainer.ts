@@ -41,12 +41,6 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     when: ({ milepost }) => milepost === undefined,
   },
   {
-    id: "not-executed-yet",
-    why: "the policy mpi is refused by name until it is executed",
-    cases: ["the policy mpi"],
-    path: ANSWER,
-  },
-  {
     id: "own-variables",
     why:
       "a TrainJob without `spec.trainer` gets the variables of its policy and their port too (G4)",

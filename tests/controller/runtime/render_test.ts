@@ -413,8 +413,8 @@ const PROBLEMS: Record<string, { job: TrainJob; from: ClusterTrainingRuntime; wa
   },
   "an unsupported policy": {
     job: trainJob(),
-    from: runtime({ mlPolicy: { mpi: {} } }),
-    want: /^spec\.mlPolicy\.mpi: ML policy mpi is not supported yet$/,
+    from: runtime({ mlPolicy: { rings: {} } }),
+    want: /^spec\.mlPolicy\.rings: ML policy rings is not supported yet$/,
   },
 };
 

@@ -150,11 +150,11 @@ const jobCases: Record<string, JobCase> = {
   "refuses a runtime that asks for what nothing executes": {
     job: trainJob(),
     runtime: runtime(runtimeSpec(undefined, {
-      mlPolicy: { mpi: {} },
+      mlPolicy: { rings: {} },
       podGroupPolicy: { troupe: {} },
     })),
     want: [
-      'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.mlPolicy.mpi: ML policy mpi is not supported yet',
+      'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.mlPolicy.rings: ML policy rings is not supported yet',
       'spec.runtimeRef: ClusterTrainingRuntime "rt" cannot be used: spec.podGroupPolicy.troupe: gang scheduling by troupe is not supported yet',
     ],
   },

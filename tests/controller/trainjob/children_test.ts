@@ -283,3 +283,18 @@ Deno.test("a child that the manager may not read is named with the right to gran
   ok(world.jobSet);
   deepEqual(world.conditions, []);
 });
+
+Deno.test("a right that the manager lacks is named if a child cannot be created", async () => {
+  const { world } = begin();
+  const text =
+    'secrets is forbidden: User "m" cannot create resource "secrets" in API group "" in the namespace "ml"';
+  world.cluster.admission.push((_verb, kind) =>
+    kind === "Secret" ? new KubeError(text, { code: 403, reason: "Forbidden" }) : undefined
+  );
+  await rejects(world.reconcile());
+  deepEqual(world.conditions, [
+    "ResourcesCreated=False/TrainJobResourcesCreationFailed: " +
+    'creating Secret "tj-key" was refused: 403 Forbidden; grant the manager get and create on secrets',
+  ]);
+  equal(world.jobSet, undefined);
+});

@@ -80,7 +80,7 @@ Deno.test("reconcileTrainJob() keeps the whole runtime as YAML in the snapshot",
 
 Deno.test("reconcileTrainJob() keeps to the snapshot when the runtime changes or is deleted", async () => {
   const world = await paused();
-  world.cluster.edit(KINDS.clusterTrainingRuntime, "rt", { spec: { mlPolicy: { mpi: {} } } });
+  world.cluster.edit(KINDS.clusterTrainingRuntime, "rt", { spec: { mlPolicy: { rings: {} } } });
   await world.settle();
   world.cluster.remove(KINDS.clusterTrainingRuntime, "rt");
   world.edit({ suspend: false, runtimePatches: patchOf({ nodeSelector: { a: "b" } }) });
@@ -311,15 +311,15 @@ Deno.test("reconcileTrainJob() refuses a JobSet of another owner (G12) and recov
 });
 
 Deno.test("reconcileTrainJob() fails a job of an unsupported runtime until the cause is gone (G1)", async () => {
-  const world = begin({}, runtime({ mlPolicy: { mpi: {} } }));
+  const world = begin({}, runtime({ mlPolicy: { rings: {} } }));
   await world.settle();
   deepEqual(world.conditions, [
-    "Failed=True/TrainingRuntimeNotSupported: unsupported runtime: spec.mlPolicy.mpi: ML policy mpi is not supported yet",
+    "Failed=True/TrainingRuntimeNotSupported: unsupported runtime: spec.mlPolicy.rings: ML policy rings is not supported yet",
   ]);
   equal(world.trainJob.status?.state, "Failed");
   equal(world.cluster.peek(KINDS.configMap, SNAPSHOT), undefined);
   equal(world.events.length, 1);
-  world.cluster.edit(KINDS.clusterTrainingRuntime, "rt", { spec: { mlPolicy: { mpi: null } } });
+  world.cluster.edit(KINDS.clusterTrainingRuntime, "rt", { spec: { mlPolicy: { rings: null } } });
   await world.settle();
   deepEqual(world.conditions, []);
   equal(world.trainJob.status?.state, "Created");

@@ -19,6 +19,7 @@ import {
   podSpecOf,
   stepContainers,
 } from "../../draft.ts";
+import { upserted } from "../../merge.ts";
 import { hostOf, subdomainOf, trainerJobName } from "../../pod_addresses.ts";
 import { trainerCount } from "../../node_counts.ts";
 import { gpusOf } from "../../node_resources.ts";
@@ -107,17 +108,6 @@ function scriptsMount(trainJob: string): VolumeMount {
 
 function script(name: string): string[] {
   return ["/bin/bash", `${VOLUMES.scripts.mountPath}/${name}`];
-}
-
-/** Puts each item into the list: one of the same key is replaced in place, any other is appended. */
-function upserted<T>(list: readonly T[] | undefined, items: readonly T[], key: keyof T): T[] {
-  const result = [...list ?? []];
-  for (const item of items) {
-    const index = result.findIndex((other) => other[key] === item[key]);
-    if (index < 0) result.push(item);
-    else result[index] = item;
-  }
-  return result;
 }
 
 function installFlux(draft: Draft, pod: PodSpec): void {
