@@ -112,6 +112,39 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     path: ANSWER,
   },
   {
+    id: "mpi-launcher",
+    why: "`mlPolicy.numNodes` counts the nodes of mpi, and there is one launcher (G9)",
+    cases: ["mpi with numNodes of the policy"],
+    path:
+      /^\/(jobSets\/tj\/spec\/replicatedJobs\[\w+\]\/template\/spec\/(completions|parallelism)|configMaps\/tj-mpi-hostfile\/data\/hostfile)$/,
+  },
+  {
+    id: "mpi-image",
+    why:
+      "an image of the trainer replaces that of the nodes of mpi too, if the launcher is a node and has the same (G9)",
+    cases: ["mpi with an image of the trainer"],
+    path: /replicatedJobs\[node\].*containers\[node\]\/image$/,
+  },
+  {
+    id: "mpi-nodes",
+    why: "mpi without nodes to run on, or without an implementation, is refused",
+    cases: [
+      "mpi with numNodes 0",
+      "mpi with a launcher apart and no job of nodes",
+      "mpi without an implementation",
+    ],
+    path: ANSWER,
+  },
+  {
+    id: "mpi-implementations",
+    why: "MPICH and Intel MPI are allowed beside OpenMPI",
+    cases: [
+      "mpi of an implementation that upstream does not have",
+      "mpi of an unknown implementation",
+    ],
+    path: ANSWER,
+  },
+  {
     id: "claims",
     why: "claims of resources are kept and merge by name; upstream loses them",
     cases: ["claims merge by name"],
@@ -178,6 +211,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     cases: [
       "reserved variables in trainer.env",
       "one reserved variable among others",
+      "mpi with reserved variables",
       "env of the trainer's container",
       "jax with env of the trainer in a patch",
       "a manager with a malformed domain",
@@ -205,7 +239,7 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     id: "bounds-of-numbers",
     why:
       "`numNodes` below 0 and `numProcPerNode` below 1 are refused by the schema, as upstream's next version does",
-    cases: ["numNodes below 0", "numProcPerNode below 1"],
+    cases: ["numNodes below 0", "numProcPerNode below 1", "mpi with no processes"],
     path: ANSWER,
   },
   {

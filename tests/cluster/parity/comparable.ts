@@ -94,6 +94,21 @@ function configMaps(objects: readonly AnyObject[] = []): Fields {
   }));
 }
 
+/** Secrets that a controller made, without their values, which are random. */
+function secrets(objects: readonly AnyObject[] = []): Fields {
+  return Object.fromEntries(objects.map((object) => {
+    const { ownerReferences, labels, annotations } = object.metadata;
+    const metadata = plain({ ownerReferences, labels, annotations }, "metadata");
+    const keys = Object.keys(isFields(object.data) ? object.data : {}).sort();
+    return [object.metadata.name, {
+      metadata,
+      keys,
+      type: object.type,
+      immutable: object.immutable,
+    }];
+  }));
+}
+
 /** Texts of events about objects of a kind, by type and reason. Their times and counts vary. */
 export function eventsAbout(kind: string, objects: readonly AnyObject[] = []): Fields {
   const texts = new Map<string, Set<string>>();
@@ -119,6 +134,7 @@ export function ofTrainer({ answers, outcome, view }: Observation): unknown {
     trainJobs: byName((view.trainJobs ?? []).map((job) => ({ ...job, status: job.status ?? {} }))),
     jobSets: byName(jobSets),
     configMaps: configMaps(view.configMaps),
+    secrets: secrets(view.secrets),
     coschedulingGroups: byName(view.coschedulingGroups),
     volcanoGroups: byName(view.volcanoGroups),
     events: eventsAbout("TrainJob", view.events),

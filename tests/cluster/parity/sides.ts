@@ -16,6 +16,7 @@ const OF_JOBSETS: readonly WatchedKind[] = [
   "pods",
   "services",
   "configMaps",
+  "secrets",
   "events",
   "serviceAccounts",
 ];

@@ -5,6 +5,7 @@ import { FRAMEWORKS } from "./cases/frameworks.ts";
 import { GANGS } from "./cases/gangs.ts";
 import { INITIALIZERS } from "./cases/initializers.ts";
 import { LIFECYCLE } from "./cases/lifecycle.ts";
+import { MPI } from "./cases/mpi.ts";
 import { PATCHES } from "./cases/patches.ts";
 import { PLAIN } from "./cases/plain.ts";
 import { REFUSALS } from "./cases/refusals.ts";
@@ -20,6 +21,7 @@ const CASES = {
   ...PLAIN,
   ...TORCH,
   ...TORCHTUNE,
+  ...MPI,
   ...FRAMEWORKS,
   ...INITIALIZERS,
   ...TEMPLATE,
