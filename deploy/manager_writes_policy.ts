@@ -1,7 +1,7 @@
 /**
- * Admission policy for the manager's writes of ConfigMaps and webhook configurations. RBAC can limit neither
- * a creation by name nor a patch by owner, so a role that suffices for the manager allows more than it does.
- * Nobody else is affected.
+ * Admission policy for the manager's writes of ConfigMaps, Secrets and webhook configurations. RBAC can limit
+ * neither a creation by name nor a patch by owner, so a role that suffices for the manager allows more than it
+ * does. Nobody else is affected.
  */
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
 import { childNames, MANAGER, policyChildNames } from "../crds/names.ts";
@@ -21,14 +21,30 @@ const CONFIGURATIONS = [
   { kind: KINDS.validatingWebhookConfiguration, name: MANAGER.validatingConfiguration },
 ];
 
-/** Whether an object has the name of a helper object of the TrainJob that controls it. */
-function isChild(object: string): string {
-  const names = Object.values({ ...childNames, ...policyChildNames.configMaps })
-    .map((nameOf) => `r.name + '${nameOf("")}'`).join(", ");
+/** Names of a TrainJob's objects, by the TrainJob's name. */
+type ChildNames = Readonly<Record<string, (trainJob: string) => string>>;
+
+const CONFIG_MAPS: ChildNames = { ...childNames, ...policyChildNames.configMaps };
+
+/** A Secret of this type would be filled with a token of the service account that it names. */
+const TOKEN_TYPE = "kubernetes.io/service-account-token";
+
+/** Whether an object has one of those names of the TrainJob that controls it. */
+function isChild(object: string, childNames: ChildNames): string {
+  const names = Object.values(childNames).map((nameOf) => `r.name + '${nameOf("")}'`).join(", ");
   return `${object}.metadata.?ownerReferences.orValue([]).exists(r, ` +
     `r.?controller.orValue(false) && r.kind == '${TRAINJOB.kind}' && ` +
     `r.apiVersion.startsWith('${TRAINJOB.group}/') && ${object}.metadata.name in [${names}])`;
 }
+
+/** Whether an object, and the one that it replaces, is such a child. */
+const isAlwaysChild = (childNames: ChildNames) =>
+  `${isChild("object", childNames)} && ` +
+  `(oldObject == null || ${isChild("oldObject", childNames)})`;
+
+/** Whether a Secret is the manager's own one, which is in its own namespace. */
+const IS_CERTIFICATE = "object.metadata.namespace == variables.managerNamespace && " +
+  `object.metadata.name == '${MANAGER.certificateSecret}'`;
 
 /** API groups and resources of all webhooks that the manager has. */
 function intercepted(kinds: JobKinds) {
@@ -53,16 +69,19 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
   const writes = ["CREATE", "UPDATE"];
   return policyManifests(MANAGER.writesPolicy, {
     resourceRules: [
-      resourceRule([""], [KINDS.configMap.plural], writes),
+      resourceRule([""], [KINDS.configMap.plural, KINDS.secret.plural], writes),
       resourceRule([KINDS.mutatingWebhookConfiguration.group], plurals, writes, "Cluster"),
     ],
     variables: {
       ...managerVariables(settings),
-      isChild: `${isChild("object")} && (oldObject == null || ${isChild("oldObject")})`,
+      isChild: isAlwaysChild(CONFIG_MAPS),
+      isOwnSecret: `(${IS_CERTIFICATE}) || (${isAlwaysChild(policyChildNames.secrets)} && ` +
+        `object.?type.orValue('') != '${TOKEN_TYPE}')`,
       isOwnConfiguration: CONFIGURATIONS.map(({ kind, name }) =>
         `${is(kind.plural)} && object.metadata.name == '${name}'`
       ).join(" || "),
-      foreignRules: `${is(KINDS.configMap.plural)} ? [] : object.?webhooks.orValue([])` +
+      isConfiguration: plurals.map(is).join(" || "),
+      foreignRules: "!variables.isConfiguration ? [] : object.?webhooks.orValue([])" +
         ".filter(w, !w.?rules.orValue([]).all(r, " +
         `r.?apiGroups.orValue([]).all(g, g in ${celList(groups)}) && ` +
         `r.?resources.orValue([]).all(it, it in ${celList(resources)}))).map(w, w.name)`,
@@ -74,7 +93,12 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
         "object.metadata.name",
       ),
       validation(
-        `!variables.isManager || ${is(KINDS.configMap.plural)} || variables.isOwnConfiguration`,
+        `!variables.isManager || !(${is(KINDS.secret.plural)}) || variables.isOwnSecret`,
+        "the manager may write only its certificate and Secrets that it makes for a TrainJob",
+        "object.metadata.name",
+      ),
+      validation(
+        "!variables.isManager || !variables.isConfiguration || variables.isOwnConfiguration",
         "the manager may write only its own webhook configurations",
         "object.metadata.name",
       ),

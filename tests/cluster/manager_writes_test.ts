@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { childNames, MANAGER } from "../../crds/names.ts";
+import { childNames, MANAGER, policyChildNames } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts } from "../../deploy/parts.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -32,6 +32,8 @@ const configMap = (name: string, metadata: KubeMeta = {}) => ({
 });
 const patched = (name: string, body: unknown) => (client: KubeClient) =>
   client.patch(KINDS.configMap, inDefault(name), { type: "merge", body });
+const secret = (name: string, metadata: KubeMeta = {}, type = "Opaque") => (client: KubeClient) =>
+  client.create(KINDS.secret, { metadata: { ...inDefault(name), ...metadata }, type });
 const created = (name: string, metadata?: KubeMeta) => (client: KubeClient) =>
   client.create(KINDS.configMap, configMap(name, metadata));
 
@@ -64,6 +66,22 @@ const HOSTILE: Readonly<Record<string, (client: KubeClient) => Promise<unknown>>
   "a new ConfigMap of another kind": created(childNames.tlsConfig("other"), {
     ownerReferences: ownedBy("Deployment", "other"),
   }),
+  "a new Secret without a TrainJob": secret(policyChildNames.secrets.mpiSshAuth("other")),
+  "a new Secret with another name": secret("other", {
+    ownerReferences: ownedBy("TrainJob", "other"),
+  }),
+  "a new Secret of another TrainJob's name": secret(policyChildNames.secrets.mpiSshAuth("other"), {
+    ownerReferences: ownedBy("TrainJob", "mine"),
+  }),
+  "its certificate in another namespace": secret(MANAGER.certificateSecret),
+  "a Secret that would be filled with a token": secret(
+    policyChildNames.secrets.mpiSshAuth("mine"),
+    {
+      ownerReferences: ownedBy("TrainJob", "mine"),
+      annotations: { "kubernetes.io/service-account.name": "default" },
+    },
+    "kubernetes.io/service-account-token",
+  ),
   "another mutating webhook configuration": (client) =>
     client.create(KINDS.mutatingWebhookConfiguration, { metadata: { name: "other" } }),
   "a mutating webhook configuration with a generated name": (client) =>
@@ -92,8 +110,21 @@ async function othersMayWrite({ plane: { client } }: Cluster): Promise<void> {
   await client.create(KINDS.validatingWebhookConfiguration, other);
 }
 
-/** A TrainJob gets its ConfigMaps, and its CA is corrected. */
+/** A TrainJob gets its ConfigMaps, and its CA is corrected; one of MPI gets its keys. */
 async function managerMayWrite({ plane: { client } }: Cluster): Promise<void> {
+  const shell = shellRuntime("mpi", "true");
+  const mpi = {
+    ...shell,
+    spec: { ...shell.spec, mlPolicy: { mpi: { mpiImplementation: "MPICH" } } },
+  };
+  await client.create(
+    KINDS.clusterTrainingRuntime,
+    KINDS.clusterTrainingRuntime.parse(JSON.parse(JSON.stringify(mpi))),
+  );
+  await client.create(KINDS.trainJob, trainJob("keyed", "mpi"));
+  const keys = inDefault(policyChildNames.secrets.mpiSshAuth("keyed"));
+  const { type, immutable } = await until("the keys", () => client.get(KINDS.secret, keys));
+  assert.deepEqual([type, immutable], ["kubernetes.io/ssh-auth", true]);
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
   await client.create(KINDS.trainJob, trainJob("honest", "shell"));
   await until(
@@ -121,7 +152,7 @@ async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
   }
 }
 
-Deno.test("the manager's account can write no ConfigMap and no webhook configuration but its own", (t) =>
+Deno.test("the manager's account can write no ConfigMap, no Secret and no webhook configuration but its own", (t) =>
   withCluster(async (cluster) => {
     const { plane, installation } = cluster;
     for (const name of [STRANGER, TAKEN]) {
