@@ -60,7 +60,7 @@ const contentSchema = z.looseObject({
 });
 const mutationSchema = z.looseObject({
   configuration: z.string(),
-  patch: z.array(z.unknown()).optional(),
+  patch: z.array(z.looseObject({ path: z.string() })).optional(),
 });
 
 /** Patches of the webhooks of a configuration, as the API server notes them in its audit log. */
@@ -69,7 +69,9 @@ function mutationsOf(annotations: Readonly<Record<string, string>>, configuratio
     .filter(([key]) => key.startsWith("patch.webhook.admission.k8s.io/"))
     .map(([, text]) => mutationSchema.parse(JSON.parse(text)))
     .filter((mutation) => mutation.configuration === configuration)
-    .flatMap(({ patch }) => patch ?? []);
+    .flatMap(({ patch }) => patch ?? [])
+    // A webhook in Go lists the fields in any order.
+    .sort((one, other) => one.path.localeCompare(other.path));
 }
 
 /** Returns the creation of a TrainJob, and the writes to it by `user`. */
