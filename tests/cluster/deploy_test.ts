@@ -251,7 +251,9 @@ Deno.test("helm installs and upgrades Milepost; TrainJobs outlive its removal", 
     await helm("upgrade", "milepost", chart, ...values, "--set", "logLevel=debug");
     await assertOwnLeaseIsHeld();
     await kubectl(plane, ["apply", "-k", `${deploy}runtimes`]);
+    const runtimes = () => kubectl(plane, ["get", "clustertrainingruntimes", "-o", "name"]);
+    const shipped = await runtimes();
+    assert.match(shipped, /torch-distributed/);
     await helm("uninstall", "milepost");
-    const left = await kubectl(plane, ["get", "clustertrainingruntimes", "-o", "name"]);
-    assert.equal(left.trim().split("\n").length, 2);
+    assert.equal(await runtimes(), shipped);
   }));
