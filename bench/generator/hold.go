@@ -100,8 +100,12 @@ func (h *holder) run() holdResult {
 	ticker := time.NewTicker(time.Duration(float64(time.Second) / h.Rate))
 	defer ticker.Stop()
 	var running sync.WaitGroup
-	for number := 0; time.Now().Before(h.until); number++ {
+	for number := 0; ; number++ {
 		<-ticker.C
+		// Asked after the wait: at the end all places are free again.
+		if !time.Now().Before(h.until) {
+			break
+		}
 		select {
 		case places <- struct{}{}:
 		default:

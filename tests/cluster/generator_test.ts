@@ -182,12 +182,17 @@ Deno.test("runHolds() opens connections again that the server closes, and counts
   await withServer(ok, async ({ port }) => {
     const common = { address: `127.0.0.1:${port}`, sources: ["127.0.0.7"], rate: 50, tls: true };
     const head = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 10\r\n\r\n";
-    const [held, whole] = await runHolds([
+    const holds = [
       { ...common, name: "one byte short", count: 5, text: head, more: 9 },
       { ...common, name: "whole", count: 5, text: head, more: 10 },
-    ], 2_000);
-    assert.deepEqual([held?.name, held?.opened, held?.most], ["one byte short", 5, 5]);
-    assert.deepEqual(held?.answers, {});
-    assert((whole?.answers["200"] ?? 0) > 5, JSON.stringify(whole));
+    ];
+    // On a busy machine two seconds may be too short for six handshakes.
+    for (const durationMs of [2_000, 8_000, 30_000]) {
+      const [held, whole] = await runHolds(holds, durationMs);
+      assert.deepEqual(held?.answers, {});
+      assert((held?.most ?? 0) <= 5 && held?.opened === 5, JSON.stringify(held));
+      if (held.most === 5 && (whole?.answers["200"] ?? 0) > 5) return;
+    }
+    assert.fail("thirty seconds were too short for a connection to be opened again");
   });
 });
