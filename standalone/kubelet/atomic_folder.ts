@@ -37,9 +37,16 @@ async function writeSet(folder: string, files: VolumeFiles): Promise<void> {
   }
 }
 
+async function isLinkIntoSet(path: string): Promise<boolean> {
+  const target = await Deno.readLink(path).catch(() => ""); // It is no link.
+  return target.startsWith(`${DATA}/`);
+}
+
 /**
- * Makes the files the contents of `folder`: each is a link into a hidden set, and the sets are
- * swapped by one rename, as Kubernetes does it. `version` names the set; take another each time.
+ * Puts the files into `folder` in place of those of an earlier call: each is a link into a hidden set, and
+ * the sets are swapped by one rename, as Kubernetes does it. `version` names the set; take another each
+ * time. What others have put there stays, such as the mount point of another volume: its removal would
+ * unmount that volume in the containers that run.
  */
 export async function replaceFolder(
   folder: string,
@@ -56,7 +63,8 @@ export async function replaceFolder(
   const names = topLevel(files);
   for await (const { name } of Deno.readDir(folder)) {
     if (name === DATA || name === set || names.has(name)) continue;
-    await Deno.remove(`${folder}/${name}`, { recursive: true });
+    const isOwn = name.startsWith("..") || await isLinkIntoSet(`${folder}/${name}`);
+    if (isOwn) await Deno.remove(`${folder}/${name}`, { recursive: true });
   }
   for (const name of names) {
     const there = await Deno.lstat(`${folder}/${name}`).catch(() => undefined);

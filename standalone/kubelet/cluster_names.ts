@@ -1,26 +1,18 @@
 /** Table of the names of a namespace's pods and Services, with their addresses. Pure. */
 import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { hasLabels } from "../../crds/label_selector.ts";
+import { isActive, isReady } from "../jobs/pods.ts";
 import { type AddressBook, identityOf } from "./addresses.ts";
 import type { NamespaceNames } from "./hosts_file.ts";
 import type { NameTable } from "./name_replacement.ts";
-
-function isLive(pod: Pod): boolean {
-  const phase = pod.status?.phase;
-  return phase !== "Succeeded" && phase !== "Failed" && !pod.metadata?.deletionTimestamp;
-}
 
 /** The pod that stands for a Service: ready ones first, then by name. */
 function backendOf(service: Service, pods: readonly Pod[]): Pod | undefined {
   const selector = service.spec?.selector;
   if (!selector || Object.keys(selector).length === 0) return undefined;
-  const isReady = (pod: Pod) =>
-    pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True")
-      ? 0
-      : 1;
   const nameOf = (pod: Pod) => pod.metadata?.name ?? "";
-  return pods.filter((pod) => isLive(pod) && hasLabels(pod.metadata?.labels ?? {}, selector))
-    .sort((a, b) => isReady(a) - isReady(b) || (nameOf(a) < nameOf(b) ? -1 : 1))[0];
+  return pods.filter((pod) => isActive(pod) && hasLabels(pod.metadata?.labels ?? {}, selector))
+    .sort((a, b) => Number(isReady(b)) - Number(isReady(a)) || (nameOf(a) < nameOf(b) ? -1 : 1))[0];
 }
 
 /**

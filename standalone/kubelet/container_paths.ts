@@ -39,8 +39,11 @@ export interface ContainerPaths {
   readonly cwd: string;
   /** The path on this machine of a path that the processes see. */
   readonly onMachine: (path: string) => string;
-  /** The command that starts a program of the container from the folder `startIn` of this machine. */
-  readonly wrap: (command: readonly string[]) => string[];
+  /** The command that starts a program of the container, with `env`, from the folder `startIn` of this machine. */
+  readonly wrap: (
+    command: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ) => string[];
   readonly startIn: string;
   /** File in which the program may leave its last words. */
   readonly messageFile: string;
@@ -143,7 +146,7 @@ export async function containerPaths(
     rewrite: (text) => replaceNames(text, podIPsOnly),
     cwd: mountPath,
     onMachine: (path) => rewritePaths(path, mounts),
-    wrap: (command) => realPaths.namespaces.wrap(command, place),
+    wrap: (command, env) => realPaths.namespaces.wrap(command, place, env),
     startIn: folder,
     messageFile,
   };

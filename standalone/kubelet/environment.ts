@@ -29,9 +29,12 @@ export function referencesOf(container: Container): References {
   return { configMaps, secrets };
 }
 
-/** Replaces `$(NAME)` by the variable's value; `$$` stands for `$`; unknown names stay as they are. */
+/**
+ * Replaces `$(NAME)` by the variable's value; `$$` stands for `$`; unknown names stay as they are. A name is
+ * all up to the next `)`, as in Kubernetes: of `$(a $(B))`, which is for a shell, nothing is replaced.
+ */
 export function expand(text: string, env: Readonly<Record<string, string>>): string {
-  return text.replace(/\$\$|\$\(([^()$]*)\)/g, (match, name?: string) => {
+  return text.replace(/\$\$|\$\(([^)]*)\)/g, (match, name?: string) => {
     if (match === "$$") return "$";
     return name !== undefined && Object.hasOwn(env, name) ? env[name] ?? match : match;
   });

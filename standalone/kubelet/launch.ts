@@ -96,10 +96,10 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
   const searchPath = [env.PATH, baseEnv.PATH].filter(Boolean).join(":");
   const [program = "", ...args] = words.map(rewrite);
   return {
-    command: wrap([await findProgram(program, paths, searchPath), ...args]),
+    command: wrap([await findProgram(program, paths, searchPath), ...args], env),
     cwd: paths.startIn,
     env,
     messageFile: paths.messageFile,
-    adapt: (command) => wrap(command.map(rewrite)),
+    adapt: (command) => wrap(command.map(rewrite), env),
   };
 }

@@ -1,5 +1,6 @@
 /** Container logs: files in CRI format, of bounded size. */
 import { getLogger } from "@logtape/logtape";
+import { createKeyedListeners } from "../../kube/keyed_listeners.ts";
 import { removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -102,9 +103,11 @@ class RotatingFile {
 
   append(data: Uint8Array): void {
     if (this.#size > 0 && this.#size + data.length > this.#mostBytes) {
-      this.#file.close();
       Deno.renameSync(this.#path, `${this.#path}.old`);
-      this.#file = this.#create();
+      // The full file stays open until there is another one, which a full disk may refuse.
+      const next = this.#create();
+      this.#file.close();
+      this.#file = next;
       this.#size = 0;
     }
     for (let at = 0; at < data.length;) at += this.#file.writeSync(data.subarray(at));
@@ -120,15 +123,10 @@ class RotatingFile {
 export function createLogStore(options: LogStoreOptions): LogStore {
   const { folder, now, mostBytes = DEFAULT_MOST_BYTES } = options;
   const encoder = new TextEncoder();
-  const open = new Map<string, Set<() => void>>();
+  const open = new Set<string>();
+  const readers = createKeyedListeners();
   const folderOf = (key: LogKey) => `${folder}/${key.podUid}/${key.container}`;
   const pathOf = (key: LogKey) => `${folderOf(key)}/${key.attempt}.log`;
-
-  function notify(path: string): void {
-    const waiting = open.get(path);
-    for (const wake of waiting ?? []) wake();
-    waiting?.clear();
-  }
 
   return {
     open(key) {
@@ -137,7 +135,7 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       const file = new RotatingFile(path, mostBytes);
       const cutters = { stdout: new LineCutter(), stderr: new LineCutter() };
       let lossy = false;
-      open.set(path, new Set());
+      open.add(path);
       // Kubernetes keeps the last start and the one before it.
       removeIfThere(`${folderOf(key)}/${key.attempt - 2}.log`);
       removeIfThere(`${folderOf(key)}/${key.attempt - 2}.log.old`);
@@ -156,15 +154,15 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       return {
         write(stream, chunk) {
           for (const line of cutters[stream].push(chunk)) append(stream, line);
-          notify(path);
+          readers.notify(path);
         },
         close() {
           for (const stream of ["stdout", "stderr"] as const) {
             for (const line of cutters[stream].flush()) append(stream, line);
           }
           file.close();
-          notify(path);
           open.delete(path);
+          readers.notify(path);
         },
       };
     },
@@ -178,15 +176,14 @@ export function createLogStore(options: LogStoreOptions): LogStore {
     },
     isOpen: (key) => open.has(pathOf(key)),
     changed(key, signal) {
-      const waiting = open.get(pathOf(key));
-      if (!waiting || signal.aborted) return Promise.resolve();
+      if (!open.has(pathOf(key)) || signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const wake = () => {
           signal.removeEventListener("abort", wake);
-          waiting.delete(wake);
+          remove();
           resolve();
         };
-        waiting.add(wake);
+        const remove = readers.add(pathOf(key), wake);
         signal.addEventListener("abort", wake, { once: true });
       });
     },

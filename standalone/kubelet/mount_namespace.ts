@@ -26,8 +26,12 @@ export interface PrivatePlace {
 
 /** Mount namespaces that this machine allows. */
 export interface MountNamespaces {
-  /** The command that runs `command` in that place. */
-  wrap(command: readonly string[], place: PrivatePlace): string[];
+  /** The command that runs `command` in that place; `env` is the environment in which it will be started. */
+  wrap(
+    command: readonly string[],
+    place: PrivatePlace,
+    env?: Readonly<Record<string, string>>,
+  ): string[];
   /** Mounts by which a hosts file is where the processes' resolvers look first. */
   hostsMounts(hostsFile: string): MountedPath[];
 }
@@ -86,6 +90,24 @@ function fileOf(program: string, searchPath: string): string {
     .map((folder) => `${folder}/${program}`).find(isFile) ?? program;
 }
 
+/** A name that shells take for a variable's; some shells drop the others from the environment. */
+const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/**
+ * A command that gives its variables with other names, such as `app.properties`, to `command`. Until the
+ * program starts they are in its arguments.
+ */
+function withEveryName(
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+  searchPath: string,
+): readonly string[] {
+  const dropped = Object.entries(env).filter(([name]) => !SHELL_NAME.test(name));
+  if (dropped.length === 0) return command;
+  const words = dropped.map(([name, value]) => `${name}=${value}`);
+  return [fileOf("env", searchPath), "--", ...words, ...command];
+}
+
 /**
  * The chain of commands. Root needs no user namespace. Another user is root in a user namespace while
  * mounting, and then the same user again in a second one, without any rights of root.
@@ -98,12 +120,12 @@ export function mountingCommand(
   const isRoot = uid === 0;
   const asRoot = isRoot ? [] : ["--user", "--map-root-user"];
   const asUser = [unshare, "--user", `--map-user=${uid}`, `--map-group=${gid}`, "--"];
-  return (command, { folder, cwd, hostname }) => [
+  return (command, { folder, cwd, hostname }, env = {}) => [
     ...[unshare, ...asRoot, "--uts", "--mount", "--propagation", "slave", "--"],
     ...[fileOf("sh", searchPath), "-c", SCRIPT, "milepost-mounts", searchPath],
     ...[folder, cwd, hostname],
     ...isRoot ? [] : asUser,
-    ...command,
+    ...withEveryName(command, env, searchPath),
   ];
 }
 

@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
+import { hasEnded } from "../jobs/pods.ts";
 import type { PodAddress } from "./addresses.ts";
 import { ManagedContainer } from "./managed_container.ts";
 import { type ContainerRole, type Plan, planPod, type RestartPolicy } from "./pod_plan.ts";
@@ -35,10 +36,6 @@ function restartPolicyOf(pod: Pod): RestartPolicy {
   return policy === "Never" || policy === "OnFailure" ? policy : "Always";
 }
 
-function isTerminal(phase: string | undefined): boolean {
-  return phase === "Succeeded" || phase === "Failed";
-}
-
 /** The resource version of an object as a number, if it is one. */
 function versionOf(pod: Pod): number {
   return Number(pod.metadata?.resourceVersion ?? NaN);
@@ -68,7 +65,7 @@ export class PodWorker {
     this.#address = address;
     this.#launcher = new PodLauncher(pod, address.loopback, around);
     this.#writes = new PodWrites(around);
-    this.#over = isTerminal(pod.status?.phase);
+    this.#over = hasEnded(pod);
     const startTime = pod.status?.startTime;
     this.#startedAt = startTime ? Date.parse(startTime) : around.clock.now();
     const refusals = refusalsOf(pod);

@@ -11,6 +11,7 @@ import { findCondition, setCondition } from "../../kube/conditions.ts";
 import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import { createInformer, type Informer } from "../../kube/informer.ts";
 import { keyOf } from "../../kube/resource.ts";
+import { hasEnded } from "../jobs/pods.ts";
 import { extendedRequests } from "./gpus/device_requests.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -160,8 +161,7 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
       if (all.some(({ metadata, spec }) => metadata?.uid === uid && !spec?.nodeName)) continue;
       bound.delete(uid);
     }
-    const live = (pod: Pod) => !["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
-    const mine = all.filter((pod) => pod.spec?.nodeName === node.name && live(pod));
+    const mine = all.filter((pod) => pod.spec?.nodeName === node.name && !hasEnded(pod));
     const onNode = [...mine, ...bound.values()];
     let good = true;
     for (const pod of inOrder(all.filter(({ spec }) => !spec?.nodeName))) {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { createLogStore, type LogStore } from "../../../standalone/kubelet/logs.ts";
 import { type LogOptions, readLog } from "../../../standalone/kubelet/log_reader.ts";
+import { replaceFolder } from "../../../standalone/kubelet/atomic_folder.ts";
 import { createTokenSource } from "../../../standalone/kubelet/tokens.ts";
 import { createVolumes } from "../../../standalone/kubelet/pod_volumes.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -72,6 +73,16 @@ Deno.test("`readLog()` follows until the container ends, over rotations", () =>
     assert.equal((await Deno.stat(`${folder}/u/c/0.log`)).mode! & 0o777, 0o600);
   }));
 
+Deno.test("`createLogStore()` closes a log that could not be put aside", () =>
+  withFolder(async (folder) => {
+    const store = createLogStore({ folder, now: () => START, mostBytes: 100 });
+    const log = store.open(key);
+    await Deno.remove(`${folder}/u`, { recursive: true });
+    for (let at = 0; at < 10; at++) log.write("stdout", encode(`line ${at}\n`));
+    log.close();
+    assert.equal(store.isOpen(key), false);
+  }));
+
 Deno.test("`readLog()` ends when its reader cancels", () =>
   withFolder(async (folder) => {
     const store = createLogStore({ folder, now: () => START });
@@ -81,6 +92,17 @@ Deno.test("`readLog()` ends when its reader cancels", () =>
     await reader.cancel();
     assert.equal((await pending).done, true);
     log.close();
+  }));
+
+Deno.test("`replaceFolder()` keeps the mount point of another volume, and removes files that are gone", () =>
+  withFolder(async (folder) => {
+    const files = (name: string) => new Map([[name, { data: encode(name), mode: 0o644 }]]);
+    await replaceFolder(folder, files("old"), "1");
+    await Deno.mkdir(`${folder}/cache`);
+    await replaceFolder(folder, files("new"), "2");
+    const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+    assert.deepEqual(names, ["..2", "..data", "cache", "new"]);
+    assert.equal(await Deno.readTextFile(`${folder}/new`), "new");
   }));
 
 Deno.test("`createLogStore()` cuts long lines, and joins them again when read", () =>

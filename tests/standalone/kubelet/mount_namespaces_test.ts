@@ -219,6 +219,18 @@ realTest("runs probes and hooks with the same paths", async (rig) => {
   await rig.wait("probed", "ready", ({ status }) => status?.containerStatuses?.[0]?.ready === true);
 });
 
+realTest("has variables whose names shells do not take", async (rig) => {
+  const env = [{ name: "app.properties", value: "a='b c'" }, { name: "-x", value: "$$(y)" }];
+  rig.create(pod("names", [{
+    name: "main",
+    command: ["sh", "-c", "tr '\\0' '\\n' < /proc/$$$$/environ | grep -e '^app' -e '^-x'"],
+    env,
+  }]));
+  await rig.phase("names", "Succeeded");
+  const lines = (await rig.logs("names")).trim().split("\n").sort();
+  assert.deepEqual(lines, ["-x=$(y)", "app.properties=a='b c'"]);
+});
+
 realTest("waits with a reason for a mount that cannot be", async (rig) => {
   rig.create(
     pod("kernel", [shell("true", { volumeMounts: [{ name: "v", mountPath: "/proc/x" }] })], {

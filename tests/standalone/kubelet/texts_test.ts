@@ -39,6 +39,7 @@ const EXPANSIONS: Record<string, [string, string]> = {
   "halves two dollars": ["$$(X)", "$(X)"],
   "leaves one dollar": ["cost $5 and $X", "cost $5 and $X"],
   "leaves what is not closed": ["$(X", "$(X"],
+  "leaves what a shell is to run": ["a=$(id -$(X)) $(X)", "a=$(id -$(X)) 1"],
 };
 for (const [sentence, [text, want]] of Object.entries(EXPANSIONS)) {
   Deno.test(`\`expand()\` ${sentence}`, () => assert.equal(expand(text, { X: "1" }), want));
