@@ -1,4 +1,4 @@
-/** SIGTERM and SIGINT as an AbortSignal. */
+/** SIGTERM, SIGINT and SIGHUP as an AbortSignal. */
 
 /**
  * A Ctrl-C comes to all processes of a terminal, and `deno task` passes it on to its child besides: what
@@ -6,8 +6,23 @@
  */
 const SAME_REQUEST_MS = 1_000;
 
+/** Bit of SIGHUP in the masks of `/proc/self/status`. */
+const HANGUP_BIT = 1n;
+
+/** Whether this process was started to outlive its terminal, by nohup for one; false without `/proc`. */
+function ignoresHangup(): boolean {
+  try {
+    const status = Deno.readTextFileSync("/proc/self/status");
+    const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+    return mask !== undefined && (BigInt(`0x${mask}`) & HANGUP_BIT) !== 0n;
+  } catch {
+    return false;
+  }
+}
+
 /** A signal that aborts on the first request to stop; a second request ends the process at once. */
 export function stopSignal(): AbortSignal {
+  const outlivesTerminal = ignoresHangup();
   const controller = new AbortController();
   let firstMs = 0;
   const onSignal = () => {
@@ -19,5 +34,7 @@ export function stopSignal(): AbortSignal {
   };
   Deno.addSignalListener("SIGTERM", onSignal);
   Deno.addSignalListener("SIGINT", onSignal);
+  // The end of the terminal. With any listener Deno would end at it, even if it was ignored before.
+  Deno.addSignalListener("SIGHUP", outlivesTerminal ? () => {} : onSignal);
   return controller.signal;
 }

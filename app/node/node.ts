@@ -16,6 +16,7 @@ import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { selfSignedCertificate } from "../../standalone/kubelet/self_signed_certificate.ts";
 import { provideCommand } from "../executable.ts";
 import { readFlagFile } from "../flag_file.ts";
+import { KUBELET_FOLDER, takeDataFolder } from "../standalone/data_folder.ts";
 import { exceptThisMachine } from "../standalone/local_requests.ts";
 
 /** How to start. */
@@ -90,6 +91,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const hostIP = hostAddress();
   let kubelet: Kubelet | undefined;
   await using cleanup = new AsyncDisposableStack();
+  const folder = await takeDataFolder(options.dataDir);
+  cleanup.defer(() => folder.release());
   const logs = await serveLogs(options, client, hostIP, () => kubelet);
   cleanup.defer(() => logs.close(0));
   const started = kubelet = await startKubelet({
@@ -104,7 +107,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       ? inheritedEnvironment(Deno.env.toObject())
       : {},
     provideCommand,
-    ...(options.dataDir === undefined ? {} : { dataDir: options.dataDir }),
+    dataDir: folder.isTemporary ? `${folder.path}/${KUBELET_FOLDER}` : folder.path,
   });
   const loops = new AbortController();
   const running = Promise.all([events.run(loops.signal), started.run(loops.signal)]);

@@ -22,7 +22,7 @@ import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";
 import { installPrerequisites } from "./prerequisites.ts";
-import { takeDataFolder } from "./data_folder.ts";
+import { KUBELET_FOLDER, takeDataFolder } from "./data_folder.ts";
 import { addToKubeconfig } from "./kubeconfig_file.ts";
 import { exceptThisMachine } from "./local_requests.ts";
 
@@ -190,7 +190,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     kubelet = await startKubelet({
       client: kubeletClient,
       nodeName: NODE_NAME,
-      dataDir: `${folder.path}/kubelet`,
+      dataDir: `${folder.path}/${KUBELET_FOLDER}`,
       events,
       gpus: await findGpus(),
       mountNamespaces: options.mountNamespaces,

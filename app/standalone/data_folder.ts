@@ -1,6 +1,18 @@
 /** Data folder of a standalone: for its user alone, and for one process at a time. */
 import { resolve } from "node:path";
+import { getLogger } from "@logtape/logtape";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { endAbandoned } from "../../standalone/kubelet/abandoned.ts";
+import { removeIfThere } from "../../standalone/kubelet/removal.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** Beginning of the names of temporary folders. */
+const PREFIX = "milepost-";
+/** File in a temporary folder that says that it is one. */
+const TEMPORARY = "temporary";
+/** Folder of a kubelet in a data folder. */
+export const KUBELET_FOLDER = "kubelet";
 
 /** A folder that is ours until it is released. */
 export interface DataFolder {
@@ -9,6 +21,36 @@ export interface DataFolder {
   readonly isTemporary: boolean;
   /** Releases it for another process; removes a temporary one. */
   release(): Promise<void>;
+}
+
+/** Removes a temporary folder that nobody has locked, after it ended the processes of its pods. */
+async function removeAbandoned(path: string): Promise<void> {
+  const { uid } = await Deno.lstat(path);
+  if (uid !== Deno.uid() || !(await Deno.lstat(`${path}/${TEMPORARY}`)).isFile) return;
+  using lock = await Deno.open(`${path}/lock`, { write: true });
+  if (!await lock.tryLock(true)) return;
+  const processes = await endAbandoned(`${path}/${KUBELET_FOLDER}`);
+  await removeIfThere(path, { recursive: true });
+  logger.warn("Removed what a run that was killed had left", { folder: path, processes });
+}
+
+/** Removes the temporary folders of runs that were killed. Never throws. */
+async function removeAllAbandoned(): Promise<void> {
+  const parent = Deno.env.get("TMPDIR") || "/tmp";
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(parent)) {
+      if (!isDirectory || !name.startsWith(PREFIX)) continue;
+      await removeAbandoned(`${parent}/${name}`).catch((error) => {
+        if (error instanceof Deno.errors.NotFound) return; // It is not one of those folders.
+        logger.warn("Cannot remove what a run that was killed had left", {
+          folder: `${parent}/${name}`,
+          error: messageOf(error),
+        });
+      });
+    }
+  } catch (error) {
+    logger.warn("Cannot look for what killed runs had left", { parent, error: messageOf(error) });
+  }
 }
 
 async function open(path: string): Promise<Deno.FsFile> {
@@ -23,23 +65,26 @@ async function open(path: string): Promise<Deno.FsFile> {
 }
 
 /**
- * Takes a folder, or makes a temporary one. Throws a ConfigurationError if it cannot be used or
+ * Takes a folder, or makes a temporary one, and removes the temporary ones of runs that were killed. Throws a ConfigurationError if it cannot be used or
  * another process has it; the lock goes with the process, however that ends.
  */
 export async function takeDataFolder(dataDir: string | undefined): Promise<DataFolder> {
   const isTemporary = dataDir === undefined;
-  const path = isTemporary ? await Deno.makeTempDir({ prefix: "milepost-" }) : resolve(dataDir);
+  const path = isTemporary ? await Deno.makeTempDir({ prefix: PREFIX }) : resolve(dataDir);
   const lock = await open(path);
   if (!await lock.tryLock(true)) {
     lock.close();
-    throw new ConfigurationError(`--data-dir ${path} is in use by another standalone`);
+    throw new ConfigurationError(`--data-dir ${path} is in use by another standalone or node`);
   }
+  if (isTemporary) await Deno.writeTextFile(`${path}/${TEMPORARY}`, "");
+  else await removeIfThere(`${path}/${TEMPORARY}`); // It is kept from now on.
+  await removeAllAbandoned();
   return {
     path,
     isTemporary,
     async release() {
       lock.close();
-      if (isTemporary) await Deno.remove(path, { recursive: true });
+      if (isTemporary) await removeIfThere(path, { recursive: true });
     },
   };
 }

@@ -57,6 +57,8 @@ class RunningKubelet implements Kubelet {
   readonly #hosts: HostsFiles;
   readonly #workers: PodWorkers;
   readonly #stopped = new AbortController();
+  /** Ends the pods if this process ends without `close()`, such as at a second Ctrl-C. */
+  readonly #onExit = () => this.#processes.killAll();
 
   constructor(
     options: KubeletOptions,
@@ -149,6 +151,7 @@ class RunningKubelet implements Kubelet {
     const reason = this.rewritingReason;
     if (reason === undefined) logger.info("Pods run in mount namespaces");
     else logger.info("Mount paths and Service names of pods are rewritten", { reason });
+    globalThis.addEventListener("unload", this.#onExit);
     const count = await this.#processes.endLeftovers();
     if (count > 0) logger.warn("Killed leftover processes of an earlier kubelet", { count });
     await this.#keeper.register();
@@ -197,7 +200,7 @@ class RunningKubelet implements Kubelet {
     const live = new Set(this.#pods.list().map(({ metadata }) => metadata?.uid));
     for (const folder of [this.#folders.pods, this.#folders.logs]) {
       for await (const { name } of Deno.readDir(folder)) {
-        if (!live.has(name)) await Deno.remove(`${folder}/${name}`, { recursive: true });
+        if (!live.has(name)) await removeIfThere(`${folder}/${name}`, { recursive: true });
       }
     }
   }
@@ -221,6 +224,7 @@ class RunningKubelet implements Kubelet {
     this.#stopped.abort();
     await this.#processes.close(this.#options.closeGraceMs ?? 2000);
     await this.#workers.settled();
+    globalThis.removeEventListener("unload", this.#onExit);
     await removeIfThere(this.#memoryFolder, { recursive: true });
     if (this.#options.dataDir === undefined) {
       await removeIfThere(this.#folders.root, { recursive: true });

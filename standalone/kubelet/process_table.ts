@@ -39,11 +39,28 @@ function markOf(pid: number): string | undefined {
   return environ?.split("\0").find((entry) => entry.startsWith(start))?.slice(start.length);
 }
 
-/** Ids of the living processes that belong to the session or bear a mark that `isMine` knows. */
-export function findProcesses(
-  sessions: ReadonlySet<number>,
-  isMine: (mark: string) => boolean,
-): number[] {
+/** The pipes to which a process writes its output and errors; none if it is gone or another user's. */
+export function outputPipes(pid: number): string[] {
+  return [1, 2].flatMap((fd) => {
+    try {
+      const target = Deno.readLinkSync(`/proc/${pid}/fd/${fd}`);
+      return target.startsWith("pipe:") ? [target] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** What tells the processes of a container from all others; one of them is enough. */
+export interface ProcessTraits {
+  readonly sessions: ReadonlySet<number>;
+  readonly isMine: (mark: string) => boolean;
+  /** {@link outputPipes} of its program: a daemon may have left the session, and overwritten its mark. */
+  readonly pipes: ReadonlySet<string>;
+}
+
+/** Ids of the living processes that have one of the traits. */
+export function findProcesses({ sessions, isMine, pipes }: ProcessTraits): number[] {
   const found: number[] = [];
   for (const { name } of Deno.readDirSync("/proc")) {
     const pid = Number(name);
@@ -53,7 +70,9 @@ export function findProcesses(
     if (sessions.has(facts.session)) found.push(pid);
     else {
       const mark = markOf(pid);
-      if (mark !== undefined && isMine(mark)) found.push(pid);
+      const isFound = (mark !== undefined && isMine(mark)) ||
+        (pipes.size > 0 && outputPipes(pid).some((pipe) => pipes.has(pipe)));
+      if (isFound) found.push(pid);
     }
   }
   return found;

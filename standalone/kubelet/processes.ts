@@ -2,7 +2,13 @@
 import { getLogger } from "@logtape/logtape";
 import { CONTAINER_MARK_ENV } from "../../crds/pod_names.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { findProcesses, processFacts, signal } from "./process_table.ts";
+import {
+  findProcesses,
+  outputPipes,
+  processFacts,
+  type ProcessTraits,
+  signal,
+} from "./process_table.ts";
 import { removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -41,6 +47,8 @@ export interface Processes {
   endLeftovers(): Promise<number>;
   /** Ends all that runs: SIGTERM, and after `graceMs` SIGKILL. */
   close(graceMs: number): Promise<void>;
+  /** Sends SIGKILL to all that runs, and does not wait. */
+  killAll(): void;
 }
 
 /** Options of {@link createProcesses}. */
@@ -50,29 +58,36 @@ export interface ProcessesOptions {
   readonly bookFolder: string;
   /** Prefix of every mark of this kubelet, unique to it. */
   readonly markPrefix: string;
+  /** Looks processes up. Default: {@link findProcesses}. */
+  readonly find?: (traits: ProcessTraits) => number[];
 }
 
-/** How often descendants are looked for before it is given up, 20 ms apart. */
-const MOST_SWEEPS = 100;
+/** Rounds in which processes are expected to end, 20 ms apart, and the pause between later ones. */
+const SWEEP = { rounds: 100, everyMs: 20, laterMs: 500 } as const;
 
-/** Kills what belongs to the sessions or bears one of the marks, until nothing is left. */
+/**
+ * Kills the processes with these traits until none is left. A process that releases a GPU's memory may take
+ * longer than expected; `mayGiveUp` says whether those that survive are left alone then.
+ */
 async function sweep(
-  clock: Clock,
-  sessions: ReadonlySet<number>,
-  isMine: (mark: string) => boolean,
+  { clock, find = findProcesses }: Pick<ProcessesOptions, "clock" | "find">,
+  traits: ProcessTraits,
+  mayGiveUp: () => boolean,
 ): Promise<number> {
   const killed = new Set<number>();
-  for (let round = 0; round < MOST_SWEEPS; round++) {
-    const pids = findProcesses(sessions, isMine);
+  for (let round = 0;; round++) {
+    const pids = find(traits);
     if (pids.length === 0) return killed.size;
+    if (round === SWEEP.rounds) {
+      logger.error("Processes survive SIGKILL", { pids: pids.join(" ") });
+    }
+    if (round >= SWEEP.rounds && mayGiveUp()) return killed.size;
     for (const pid of pids) {
       signal(pid, "SIGKILL");
       killed.add(pid);
     }
-    await clock.sleep(20);
+    await clock.sleep(round < SWEEP.rounds ? SWEEP.everyMs : SWEEP.laterMs);
   }
-  logger.error("Processes survive SIGKILL", { pids: [...killed].join(" ") });
-  return killed.size;
 }
 
 /** Matches the mark of a container and of the commands run in it: `<mark>/…`. */
@@ -140,16 +155,21 @@ function leftoverSessions(bookFolder: string): Set<number> {
 
 /** Programs of one kubelet. */
 export function createProcesses(options: ProcessesOptions): Processes {
-  const { clock, bookFolder, markPrefix } = options;
+  const { clock, bookFolder, markPrefix, find = findProcesses } = options;
   const running = new Set<RunningProcess>();
+  let closing = false;
 
-  async function finish(child: Deno.ChildProcess, spec: ProcessSpec): Promise<number> {
+  async function finish(
+    child: Deno.ChildProcess,
+    spec: ProcessSpec,
+    traits: ProcessTraits,
+  ): Promise<number> {
     const output = Promise.all([
       deliver(child.stdout, (chunk) => spec.onOutput("stdout", chunk)),
       deliver(child.stderr, (chunk) => spec.onOutput("stderr", chunk)),
     ]);
     const status = await child.status;
-    await sweep(clock, new Set([child.pid]), isOf(spec.mark));
+    await sweep(options, traits, () => closing);
     await output;
     await removeIfThere(`${bookFolder}/${child.pid}`);
     return status.code;
@@ -159,8 +179,13 @@ export function createProcesses(options: ProcessesOptions): Processes {
     const child = spawn(spec);
     const startTicks = processFacts(child.pid)?.startTicks ?? "";
     writeEntry(`${bookFolder}/${child.pid}`, `${child.pid} ${startTicks}`);
+    const traits = {
+      sessions: new Set([child.pid]),
+      isMine: isOf(spec.mark),
+      pipes: new Set(outputPipes(child.pid)),
+    };
     let over = false;
-    const ended = finish(child, spec).finally(() => {
+    const ended = finish(child, spec, traits).finally(() => {
       over = true;
       running.delete(process);
     });
@@ -173,7 +198,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
         const done = new AbortController();
         ended.finally(() => done.abort());
         await clock.sleep(graceMs, done.signal);
-        if (!over) await sweep(clock, new Set([child.pid]), isOf(spec.mark));
+        if (!over) await sweep(options, traits, () => closing);
         await ended;
       },
     };
@@ -181,18 +206,24 @@ export function createProcesses(options: ProcessesOptions): Processes {
     return process;
   }
 
+  const isMine = (mark: string) => mark.startsWith(markPrefix);
   return {
     start,
     async endLeftovers() {
       const sessions = leftoverSessions(bookFolder);
-      const count = await sweep(clock, sessions, (mark) => mark.startsWith(markPrefix));
+      const count = await sweep(options, { sessions, isMine, pipes: new Set() }, () => true);
       for (const { name } of Deno.readDirSync(bookFolder)) {
         await removeIfThere(`${bookFolder}/${name}`);
       }
       return count;
     },
     async close(graceMs) {
+      closing = true;
       await Promise.all([...running].map((process) => process.stop(graceMs)));
+    },
+    killAll() {
+      const sessions = new Set([...running].map(({ pid }) => pid));
+      for (const pid of find({ sessions, isMine, pipes: new Set() })) signal(pid, "SIGKILL");
     },
   };
 }

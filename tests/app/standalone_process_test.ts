@@ -1,5 +1,6 @@
 /** Tests of `standalone` as a process: start, end, and another start on the same folder. */
 import assert from "node:assert/strict";
+import { dirname } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";
 import { createClient } from "../../kube/client.ts";
@@ -123,6 +124,58 @@ Deno.test("standalone killed with -9 keeps every acknowledged write, and its job
     assert.deepEqual(left, { apiVersion: "v1", ...others });
     assert.deepEqual(await processesThatMention(data), new Map());
   });
+});
+
+/** Runs a job whose pod ignores SIGTERM; returns the job's processes, found by their argument. */
+async function startStubbornJob(process: StandaloneProcess) {
+  const seconds = `300.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
+  using client = disposable(clientOf(process));
+  const script = `trap "" TERM; sleep ${seconds} & sleep ${seconds}`;
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("stubborn", script));
+  await client.create(KINDS.trainJob, trainJob("stubborn", "stubborn"));
+  const processes = async () =>
+    [...(await processesThatMention(seconds)).entries()].filter(([, it]) => it.startsWith("sleep"));
+  await until("the pod's processes", async () => (await processes()).length === 2);
+  return processes;
+}
+
+Deno.test("standalone ends its pods' processes at a second Ctrl-C too", async () => {
+  const process = await startStandaloneProcess([]);
+  const processes = await startStubbornJob(process);
+  // A second request counts after a second; the pod is given two to end.
+  const again = setInterval(() => Deno.kill(process.pid, "SIGINT"), 400);
+  try {
+    assert.equal(await process.stop("SIGINT"), 1, process.log());
+  } finally {
+    clearInterval(again);
+  }
+  await until("they are gone", async () => (await processes()).length === 0);
+});
+
+Deno.test("standalone ends what an earlier one left in a temporary folder when it was killed", async () => {
+  await inFolder(async (folder) => {
+    const env = { TMPDIR: folder };
+    const kept = `${folder}/milepost-kept`;
+    const first = await startStandaloneProcess([], env);
+    const processes = await startStubbornJob(first);
+    await first.stop("SIGKILL");
+    const left = dirname(first.ready.kubeconfig);
+    assert.equal((await processes()).length, 2);
+    assert.ok((await Deno.stat(left)).isDirectory);
+    assert.equal(await (await startStandaloneProcess(["--data-dir", kept], env)).stop(), 0);
+    assert.deepEqual(await processes(), []);
+    assert.equal(await (await startStandaloneProcess([], env)).stop(), 0);
+    const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+    assert.deepEqual(names, ["milepost-kept"]);
+  });
+});
+
+Deno.test("standalone stops when its terminal is closed", async () => {
+  const process = await startStandaloneProcess([]);
+  const processes = await startStubbornJob(process);
+  assert.equal(await process.stop("SIGHUP"), 0, process.log());
+  assert.deepEqual(await processes(), []);
+  await assert.rejects(Deno.stat(dirname(process.ready.kubeconfig)), Deno.errors.NotFound);
 });
 
 Deno.test("standalone reports a folder in use, and names the flag of a port that is taken", async () => {
