@@ -9,7 +9,7 @@ export interface PodVolumes {
   folderOf(name: string): string;
   /**
    * Updates all volumes; writes only what changed. Throws a `ConfigProblem` if a source is missing, and
-   * errors of the client.
+   * errors of the client, when the others are up to date.
    */
   refresh(pod: Pod): Promise<void>;
 }
@@ -37,18 +37,25 @@ export function createVolumes(
     if (!link) await Deno.symlink(place, folderOf(name));
   }
 
+  async function refreshOne(volume: Volume, pod: Pod): Promise<void> {
+    const files = await volumeFiles(volume, { ...context, pod });
+    if (files === undefined) {
+      await makeEmptyDir(volume);
+    } else if (!sameFiles(written.get(volume.name), files)) {
+      await replaceFolder(folderOf(volume.name), files, String(++version));
+      written.set(volume.name, files);
+    }
+  }
+
   return {
     folderOf,
     async refresh(pod) {
+      const failures: unknown[] = [];
       for (const volume of pod.spec?.volumes ?? []) {
-        const files = await volumeFiles(volume, { ...context, pod });
-        if (files === undefined) {
-          await makeEmptyDir(volume);
-        } else if (!sameFiles(written.get(volume.name), files)) {
-          await replaceFolder(folderOf(volume.name), files, String(++version));
-          written.set(volume.name, files);
-        }
+        // A ConfigMap that was deleted must not keep the tokens of another volume from being renewed.
+        await refreshOne(volume, pod).catch((error) => failures.push(error));
       }
+      if (failures.length > 0) throw failures[0];
     },
   };
 }

@@ -233,4 +233,11 @@ Deno.test("`createVolumes()` writes keys, items, labels and tokens, and swaps th
     data.delete("cm");
     await assert.rejects(volumes.refresh(withVolumes), /configmap "cm" not found/);
     assert.equal(await text("cm/sub/a.txt"), "new");
+    const late = [{ name: "cm", configMap: { name: "cm" } }, {
+      name: "late",
+      projected: { sources: [{ serviceAccountToken: { path: "token" } }] },
+    }];
+    const withLate = { ...pod, spec: { containers: [], volumes: late } };
+    await assert.rejects(volumes.refresh(withLate), /configmap "cm" not found/);
+    assert.equal(await text("late/token"), "token-1");
   }));
