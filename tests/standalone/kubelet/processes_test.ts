@@ -1,6 +1,6 @@
 /** Tests of the end of programs and their descendants, with real processes. */
 import assert from "node:assert/strict";
-import { systemClock } from "../../../kube/clock.ts";
+import { type Clock, systemClock } from "../../../kube/clock.ts";
 import { findProcesses } from "../../../standalone/kubelet/process_table.ts";
 import {
   createProcesses,
@@ -51,9 +51,10 @@ Deno.test("`ended` comes when the last process is gone, however long that takes"
 
 Deno.test("`close()` gives up a process that survives SIGKILL", async () => {
   const find = () => [2 ** 30];
-  const clock = { ...systemClock, sleep: () => Promise.resolve() };
+  const clock: Clock = { ...systemClock, sleep: (_ms, signal) => systemClock.sleep(0, signal) };
   await withProcesses({ clock, find }, async (processes) => {
-    const { process } = startScript(processes, "exit 3");
+    const { process, text } = startScript(processes, "echo $$; exit 3");
+    await until("it has ended itself", () => text() !== "" && !lives(Number(text())));
     await processes.close(0);
     assert.equal(await process.ended, 3);
   });
