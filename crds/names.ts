@@ -159,6 +159,9 @@ export const policyChildNames = {
   },
 } as const;
 
+/** The right to the Secrets of policies: the suffix of its ClusterRole, and the value of the Helm chart that binds it. */
+export const POLICY_SECRETS = { role: "policy-secrets", helmValue: "policySecrets" } as const;
+
 /** Files of the ML policy mpi in the pods of its launcher and its nodes. */
 export const MPI = {
   sshAuth: {

@@ -5,7 +5,7 @@
 import { stringify } from "yaml";
 import { VERSION } from "../app/version.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER } from "../crds/names.ts";
+import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, POLICY_SECRETS } from "../crds/names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
@@ -90,6 +90,7 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   // Helm refuses to take over an object that it did not create, such as a Lease by a manager.
   lease: `or (not ${LEASE_FOUND}) ` +
     `(dig "metadata" "annotations" "meta.helm.sh/release-name" "" ${LEASE_FOUND})`,
+  policy_secrets_binding: `ne (toString .Values.${POLICY_SECRETS.helmValue}) "false"`,
   executor_role: `ne (${JOBSET}) "external"`,
   progress_role: HAS_PROGRESS,
   trials_role: `and ${HAS_PROGRESS} (ne (toString .Values.katib) "false")`,
@@ -150,6 +151,10 @@ crds:
 
 # Whether the manager may read Katib's Trials and write their status.
 katib: true
+
+# Whether the manager may get and create Secrets in every namespace, for the keys of the policies mpi and flux. Without
+# it their TrainJobs wait, except where a RoleBinding grants the ClusterRole <name>-${POLICY_SECRETS.role}.
+${POLICY_SECRETS.helmValue}: true
 
 # Whether the chart makes the namespace, with Pod Security labels. Not together with --create-namespace.
 createNamespace: false

@@ -1,7 +1,7 @@
 /** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
-import { MANAGER } from "../crds/names.ts";
+import { MANAGER, POLICY_SECRETS } from "../crds/names.ts";
 import { jobsetArgument, managerArguments } from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
@@ -20,6 +20,7 @@ const BASE = [
   "lease",
   "manager",
   "access",
+  "policy_secrets_binding",
   "progress_role",
   "trials_role",
   "network_policy",
@@ -162,6 +163,10 @@ function components(all: Parts, settings: Settings): Files {
       { resources: ["executor_role.yaml"], patches: [executorPatch()] },
     ),
     [`${EXECUTOR_COMPONENT}/executor_role.yaml`]: GENERATED + toYaml(all.executor_role),
+    [`components/no-${POLICY_SECRETS.role}/kustomization.yaml`]: component(
+      "Without the right to Secrets in every namespace: TrainJobs of the policies mpi and flux wait for a RoleBinding.",
+      { patches: all.policy_secrets_binding.map(deletion) },
+    ),
     [`${log}/kustomization.yaml`]: component(
       "The log of observations as a service of its own, and the manager that writes to it.",
       { resources: ["observation_log.yaml"], patches: [observationLogPatch(settings)] },

@@ -2,6 +2,7 @@
 import { crdManifests } from "../crds/manifests.ts";
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { KINDS } from "../crds/kinds.ts";
+import { POLICY_SECRETS } from "../crds/names.ts";
 import { managerRoles, partRoles, publicConfiguration, userRoles } from "./roles.ts";
 import { ownershipPolicy } from "./ownership_policy.ts";
 import {
@@ -28,6 +29,8 @@ export interface Parts {
   readonly lease: readonly Manifest[];
   readonly manager: readonly Manifest[];
   readonly access: readonly Manifest[];
+  /** Grants the role for the Secrets of policies, which can be bound in single namespaces instead. */
+  readonly policy_secrets_binding: readonly Manifest[];
   /** Rights of the parts of the manager that do not always run (`app/manager/rights.ts`). */
   readonly executor_role: readonly Manifest[];
   readonly progress_role: readonly Manifest[];
@@ -49,6 +52,8 @@ function definitions(): Manifest[] {
 /** Every object of an installation. */
 export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
   const crds = definitions();
+  const policySecrets = partRoles(POLICY_SECRETS.role, settings, { kinds });
+  const isBinding = ({ kind }: Manifest) => kind === "ClusterRoleBinding";
   const isJobSet = ({ metadata: { name } }: Manifest) => name.startsWith(KINDS.jobSet.plural);
   return {
     namespace: [namespace(settings)],
@@ -61,7 +66,12 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
       deployment(settings),
       disruptionBudget(settings),
     ],
-    access: [...managerRoles(settings, { kinds }), ...userRoles(settings, kinds)],
+    access: [
+      ...managerRoles(settings, { kinds }),
+      ...policySecrets.filter((it) => !isBinding(it)),
+      ...userRoles(settings, kinds),
+    ],
+    policy_secrets_binding: policySecrets.filter(isBinding),
     executor_role: partRoles("executor", settings, { kinds }),
     progress_role: partRoles("progress", settings, { kinds }),
     trials_role: partRoles("trials", settings, { kinds }),

@@ -59,6 +59,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
   return [
     createTrainJobController({
       ...shared,
+      managerName: configuration.serviceName,
       executor,
       createChildCache: caches.createChildCache,
       runtimeDefinitions,

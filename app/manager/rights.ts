@@ -9,14 +9,24 @@ import { JOBSET_GROUP } from "../../crds/jobset_names.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../crds/kubernetes.ts";
-import { MANAGER, TRAINER_GROUP } from "../../crds/names.ts";
+import { MANAGER, POLICY_SECRETS, TRAINER_GROUP } from "../../crds/names.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 
 /** The settings that decide which parts a manager runs. */
 export type PartSettings = Pick<ManagerConfiguration, "jobset" | "featureGates" | "leaderElect">;
 
-/** The parts of the manager that have rights of their own; only the first one always runs. */
-export const MANAGER_PARTS = ["controller", "executor", "progress", "trials", "election"] as const;
+/**
+ * The parts of the manager that have rights of their own. The first one always has them; the Secrets of policies are
+ * always made, if an installation grants the right to it.
+ */
+export const MANAGER_PARTS = [
+  "controller",
+  POLICY_SECRETS.role,
+  "executor",
+  "progress",
+  "trials",
+  "election",
+] as const;
 export type ManagerPart = typeof MANAGER_PARTS[number];
 
 /** Rights of one part. */
@@ -103,6 +113,11 @@ const CERTIFICATE_RULES: readonly PolicyRule[] = [
   },
 ];
 
+/** Keys of policies such as mpi, in the namespaces of their jobs: made once, and looked for by name. */
+const policySecretRules = (): PolicyRule[] => [
+  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
+];
+
 /** The built-in executor: it makes Jobs and a headless Service of each JobSet, and writes its status. */
 const executorRules = (): PolicyRule[] => [
   { apiGroups: [JOBSET_GROUP], resources: ["jobsets/status"], verbs: ["update"] },
@@ -165,6 +180,7 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
     clusterRules: controllerRules,
     namespaceRules: CERTIFICATE_RULES,
   },
+  [POLICY_SECRETS.role]: { runs: () => true, clusterRules: policySecretRules },
   executor: { runs: ({ jobset }) => jobset !== "external", clusterRules: executorRules },
   progress: { runs: hasProgress, clusterRules: progressRules },
   trials: { runs: hasProgress, clusterRules: trialRules },

@@ -25,7 +25,10 @@ export interface Policy {
   readonly apply?: (draft: Draft) => void;
   /** Returns the objects beside the JobSet, from the draft after all stages. Nothing is created. */
   readonly children?: (draft: Draft, progress: Progress) => Child[];
-  /** Access to the children that the manager needs beyond its own rules, in any namespace. */
+  /**
+   * Access to the children that the manager needs beyond its own rules, in any namespace; Secrets have a role for
+   * all policies (`app/manager/rights.ts`).
+   */
   readonly rules?: readonly PolicyRule[];
 }
 

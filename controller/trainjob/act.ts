@@ -4,19 +4,17 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isNotFound, KubeError } from "../../kube/errors.ts";
-import {
-  formatKey,
-  type KubeObject,
-  type ObjectKey,
-  type ResourceKind,
-} from "../../kube/resource.ts";
+import { formatKey, type KubeObject, type ObjectKey } from "../../kube/resource.ts";
 import type { ChildCaches } from "./child_caches.ts";
 import type { ChildPlan, ChildWrite } from "./children.ts";
+import { lacksRight, rightToGrant } from "./missing_right.ts";
 
 /** The TrainJob to write for, and the client. */
 export interface Writer {
   readonly client: KubeClient;
   readonly key: ObjectKey;
+  /** The name of the manager, with which the names of its roles begin. */
+  readonly managerName: string;
   readonly signal: AbortSignal;
   /** Runs the creation or the change of a child, to remember the response. Default: nothing is remembered. */
   readonly track?: ChildCaches["track"];
@@ -31,22 +29,12 @@ export function isRefusal(error: unknown): error is KubeError {
     !isNotFound(error) && error.code !== 401;
 }
 
-/** The API server's words if RBAC refuses a request; an admission's refusal reads differently. */
-const RBAC_REFUSAL = /^\S+( "[^"]*")? is forbidden: User "[^"]*" cannot \w+ resource /;
-
-/** Returns what to do about a right that the manager does not have; empty if it has it. */
-function missingRight(error: KubeError, { group, plural }: ResourceKind<unknown>): string {
-  if (error.code !== 403 || !RBAC_REFUSAL.test(error.message)) return "";
-  const resource = group === "" ? plural : `${plural}.${group}`;
-  return `; grant the manager get and create on ${resource}`;
-}
-
 /**
  * Creates a secret object. An error passes on the code and the reason of a refusal, and no text, which may quote
  * the object. If the manager lacks the right, the message names it.
  */
 async function createOnce(
-  { client, signal }: Writer,
+  { client, managerName, signal }: Writer,
   { kind, name }: ChildPlan,
   make: () => Promise<KubeObject>,
 ): Promise<void> {
@@ -56,8 +44,8 @@ async function createOnce(
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
     const { code, reason } = error;
-    const message = `creating ${kind.kind} "${name}" was refused: ${code} ${reason}` +
-      missingRight(error, kind);
+    const advice = lacksRight(error) ? `; ${rightToGrant(kind, managerName)}` : "";
+    const message = `creating ${kind.kind} "${name}" was refused: ${code} ${reason}${advice}`;
     throw new KubeError(message, { code, reason });
   }
 }

@@ -27,6 +27,8 @@ export interface ChildPlan {
   readonly name: string;
   readonly write: ChildWrite;
   readonly problem?: string;
+  /** Delay until the next look at the problem, in milliseconds. Default: that of every problem. */
+  readonly retryMs?: number;
 }
 
 const NONE: ChildWrite = { kind: "none" };

@@ -109,4 +109,6 @@ export interface ResourceProblem {
   readonly message: string;
   /** The runtime asks for a feature that nothing executes. */
   readonly unsupported: boolean;
+  /** Delay until the next look, in milliseconds. Default: that of every problem. */
+  readonly retryMs?: number | undefined;
 }

@@ -28,6 +28,7 @@ import { missingRuntimeOfKueue } from "./kueue_runtime.ts";
 import { isOurs, jobSetRuns, type Observed, type ResourceProblem } from "./observed.ts";
 import { observe, type Sources } from "./observe.ts";
 import { decideResources, type ResourceDecision, withoutCreation } from "./resources.ts";
+import { rightToGrant } from "./missing_right.ts";
 import { shorten } from "./shorten.ts";
 import { decideStatus } from "./status.ts";
 
@@ -40,10 +41,14 @@ const CONTENDED_MS = 1000;
  * the JobSet executor, or a ConfigMap of another owner that has no label of ours.
  */
 const PROBLEM_RETRY_MS = 300_000;
+/** Delay after a child that the manager may not read, in milliseconds: no role or binding is watched. */
+const RIGHT_RETRY_MS = 60_000;
 
 /** Options of {@link reconcileTrainJob}. */
 export interface ReconcilerOptions
   extends Sources, Omit<JobEventOptions, "client" | "runningPods"> {
+  /** The name of the manager, with which the names of its roles begin. */
+  readonly managerName: string;
   /** Reports whether this warning about this TrainJob was not given recently. */
   readonly isNews: (uid: string, message: string) => boolean;
 }
@@ -127,23 +132,27 @@ interface Plans {
 }
 
 /** Returns the message about a child that the manager may not read; it has no text of the object. */
-function unreadableProblem({ kind: { kind, group, plural }, name }: Child): string {
-  const resource = group === "" ? plural : `${plural}.${group}`;
-  return `reading ${kind} "${name}" is forbidden: grant the manager get and create on ${resource}`;
+function unreadableProblem({ kind, name }: Child, managerName: string): string {
+  return `reading ${kind.kind} "${name}" is forbidden: ${rightToGrant(kind, managerName)}`;
 }
+
+/** A child that was read, or why it cannot be. */
+type ReadChild =
+  | { readonly live: KubeObject | undefined }
+  | Required<Pick<ChildPlan, "problem">> & Pick<ChildPlan, "retryMs">;
 
 /** Reads a child. Returns a problem if its kind is not served, or may not be read. */
 async function readChild(
-  { childCaches }: ReconcilerOptions,
+  { childCaches, managerName }: ReconcilerOptions,
   child: Child,
   how: ChildLookup,
-): Promise<{ readonly live: KubeObject | undefined } | { readonly problem: string }> {
+): Promise<ReadChild> {
   try {
     const live = await childCaches.read(child, how);
     return live === NOT_SERVED ? { problem: notServedProblem(child.kind) } : { live };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    return { problem: unreadableProblem(child) };
+    return { problem: unreadableProblem(child, managerName), retryMs: RIGHT_RETRY_MS };
   }
 }
 
@@ -158,7 +167,7 @@ async function planOneChild(
   const { kind, name } = child;
   const read = await readChild(options, child, { ...how, namespace: trainJob.metadata.namespace });
   return "problem" in read
-    ? { kind, name, write: { kind: "none" }, problem: read.problem }
+    ? { kind, name, write: { kind: "none" }, ...read }
     : planChild(child, { trainJob, live: read.live, runs: jobSetRuns(observed) });
 }
 
@@ -172,8 +181,9 @@ async function planChildren(
   const children: ChildPlan[] = [];
   for (const child of decision.children) {
     const plan = await planOneChild(options, observed, child, how);
-    if (plan.problem !== undefined) {
-      return { decision: withoutCreation(decision, observed, plan.problem), children: [] };
+    const { problem, retryMs } = plan;
+    if (problem !== undefined) {
+      return { decision: withoutCreation(decision, observed, { problem, retryMs }), children: [] };
     }
     children.push(plan);
   }
@@ -231,7 +241,7 @@ async function pass(
   if (outcome.error !== undefined) throw outcome.error;
   const longWaitMs = await reportLongWait(options, observed, written);
   const problem = outcome.problem ?? decision.tls?.problem;
-  const retryMs = problem ? PROBLEM_RETRY_MS : Infinity;
+  const retryMs = problem ? outcome.problem?.retryMs ?? PROBLEM_RETRY_MS : Infinity;
   const soonest = Math.min(status.requeueAfterMs ?? Infinity, longWaitMs ?? Infinity, retryMs);
   return { requeueAfterMs: Number.isFinite(soonest) ? soonest : undefined };
 }
@@ -245,7 +255,8 @@ export async function reconcileTrainJob(
   key: string,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const writer = { client: options.client, key: parseKey(key), signal };
+  const { client, managerName } = options;
+  const writer = { client, key: parseKey(key), managerName, signal };
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const fresh = attempt > 0;
     const observed = await observe(options, writer.key, { fresh, signal });

@@ -186,7 +186,7 @@ function withSuspension(decision: ResourceDecision, observed: Observed): Resourc
 export function withoutCreation(
   decision: ResourceDecision,
   observed: Observed,
-  message: string,
+  { problem: message, retryMs }: { readonly problem: string; readonly retryMs?: number },
 ): ResourceDecision {
   const { jobSet, tls } = decision;
   const suspends = observed.trainJob.spec.suspend === true && jobSet.plan.kind === "patch";
@@ -194,6 +194,6 @@ export function withoutCreation(
     ...NOTHING,
     tls: ownJobSet(observed) && tls,
     jobSet: suspends ? jobSet : NOTHING.jobSet,
-    ...fails(message),
+    problem: { message, unsupported: false, retryMs },
   };
 }

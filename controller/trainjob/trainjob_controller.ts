@@ -45,6 +45,8 @@ export interface ProgressOptions {
 export interface TrainJobControllerOptions {
   readonly client: KubeClient;
   readonly informers: TrainJobInformers;
+  /** The name of the manager, with which the names of its roles begin. */
+  readonly managerName: string;
   readonly events: EventRecorder;
   readonly clock: Clock;
   /** Returns the current executor of JobSets. */
@@ -193,6 +195,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
   const reconciler = {
     client,
     informers,
+    managerName: options.managerName,
     configMaps: createChildConfigMaps({ client, cache: informers.configMaps }),
     childCaches,
     runningPods,

@@ -1,5 +1,6 @@
 /** Tests of the shipped manifests on a real API server: kustomize and Helm install the same objects. */
 import assert from "node:assert/strict";
+import { relative } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { readConfiguration } from "../../app/configuration/configuration.ts";
@@ -8,7 +9,7 @@ import { SETTINGS } from "../../app/configuration/settings.ts";
 import { managerRbac } from "../../app/manager/manager_roles.ts";
 import { type ManagerPart, partsOf } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER } from "../../crds/names.ts";
+import { MANAGER, POLICY_SECRETS } from "../../crds/names.ts";
 import { RENAMED } from "../../deploy/kustomize.ts";
 import { run } from "../support/command.ts";
 import { until } from "../support/until.ts";
@@ -142,6 +143,38 @@ for (const values of PART_CHOICES) {
     assert.deepEqual(names(bound), names(wanted));
   });
 }
+
+Deno.test("without policySecrets the role stays, and nothing binds it: Helm and kustomize", async () => {
+  const { kubectl = "" } = await programs("kubernetes", ["kubectl"]);
+  const { helm = "" } = await programs("helm");
+  const name = `${MANAGER.name}-${POLICY_SECRETS.role}`;
+  const folder = await Deno.makeTempDir();
+  // Kustomize takes folders by relative paths alone.
+  const shipped = relative(await Deno.realPath(folder), `${deploy}kustomize`);
+  try {
+    const kustomization = {
+      apiVersion: "kustomize.config.k8s.io/v1beta1",
+      kind: "Kustomization",
+      resources: [`${shipped}/overlays/standalone-jobset`],
+      components: [`${shipped}/components/no-${POLICY_SECRETS.role}`],
+    };
+    await Deno.writeTextFile(`${folder}/kustomization.yaml`, JSON.stringify(kustomization));
+    const args = ["template", "milepost", chart, "--kube-version", "1.36"];
+    const outputs = [
+      await mustRun(kubectl, ["kustomize", folder]),
+      await mustRun(helm, [...args, "--set", `${POLICY_SECRETS.helmValue}=false`]),
+      await mustRun(helm, [...args, "--set-string", `${POLICY_SECRETS.helmValue}=false`]),
+    ];
+    for (const output of outputs) {
+      const rendered = [...objectsOf(output).values()];
+      const kinds = rendered.filter(({ metadata }) => metadata.name === name);
+      assert.deepEqual(kinds.map(({ kind }) => kind), ["ClusterRole"]);
+      assert.ok(rendered.some(({ kind }) => kind === "ClusterRoleBinding"));
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
 
 Deno.test("Helm finds nothing wrong with the chart", async () => {
   const { helm = "" } = await programs("helm");

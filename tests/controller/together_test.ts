@@ -38,6 +38,7 @@ async function together(play: (cluster: MemoryCluster) => Promise<void>): Promis
   const stop = new AbortController();
   const running = Promise.all([
     createTrainJobController({
+      managerName: "milepost",
       ...shared,
       executor: () => "builtin",
       runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },

@@ -126,12 +126,14 @@ Deno.test("parts() have the documented Service", () => {
   });
 });
 
+const POLICY_SECRETS = `${DEFAULTS.name}-policy-secrets`;
 /** The manager's account, as a binding names it. */
 const SUBJECT = { kind: "ServiceAccount", name: DEFAULTS.name, namespace: DEFAULTS.namespace };
 
 Deno.test("parts() give each part of the manager the rights of app/manager/rights.ts", () => {
   assert.deepEqual(find("ClusterRole").rules, clusterRulesOf("controller"));
   const ofPart: Partial<Record<ManagerPart, readonly Manifest[]>> = {
+    "policy-secrets": [find("ClusterRole", POLICY_SECRETS), ...all.policy_secrets_binding],
     executor: all.executor_role,
     progress: all.progress_role,
     trials: all.trials_role,
@@ -154,6 +156,7 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
       "-gang-coscheduling",
       "-gang-volcano",
       "-mpi",
+      "-policy-secrets",
       "-progress",
       "-trials",
     ]
@@ -162,6 +165,19 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
   ]);
   assert.deepEqual(find("Role").rules, MANAGER_PARTS.flatMap(namespaceRulesOf));
   assert.deepEqual(find("RoleBinding").subjects, [SUBJECT]);
+});
+
+Deno.test("parts() grant Secrets outside of the manager's namespace by one role, without list and watch", () => {
+  const rulesSchema = z.array(z.looseObject({
+    resources: z.array(z.string()).default([]),
+    verbs: z.array(z.string()),
+  })).default([]);
+  const granting = objects.filter(({ kind }) => kind === "ClusterRole").flatMap((role) =>
+    rulesSchema.parse(role.rules)
+      .filter(({ resources }) => resources.some((it) => it === "secrets" || it === "*"))
+      .map(({ verbs }) => ({ name: role.metadata.name, verbs }))
+  );
+  assert.deepEqual(granting, [{ name: POLICY_SECRETS, verbs: ["get", "create"] }]);
 });
 
 Deno.test("managerRoles() give each policy with children a ClusterRole of its own", () => {

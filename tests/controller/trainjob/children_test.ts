@@ -264,6 +264,10 @@ Deno.test("a policy without a row in the table is refused by the name of its fie
   );
 });
 
+const GRANT =
+  "bind the ClusterRole kubeflow-trainer-controller-manager-policy-secrets to the manager's service account " +
+  "(Helm: policySecrets=true)";
+
 Deno.test("a child that the manager may not read is named with the right to grant, and nothing is made", async () => {
   const { world, made } = begin();
   const refused = new KubeError(`secrets "tj-key" is forbidden: User "m" cannot get resource`, {
@@ -273,8 +277,10 @@ Deno.test("a child that the manager may not read is named with the right to gran
   world.cluster.faults.push(({ verb, kind }) =>
     verb === "get" && kind === "Secret" ? refused : undefined
   );
+  const { requeueAfterMs } = await world.reconcile() ?? {};
+  equal(requeueAfterMs, 60_000, "no role or binding is watched");
   await world.settle();
-  const text = `reading Secret "tj-key" is forbidden: grant the manager get and create on secrets`;
+  const text = `reading Secret "tj-key" is forbidden: ${GRANT}`;
   deepEqual(world.conditions, [`ResourcesCreated=False/TrainJobResourcesCreationFailed: ${text}`]);
   deepEqual(world.cluster.writes.filter(({ verb }) => verb === "create"), []);
   equal(made.keys, 0);
@@ -294,7 +300,7 @@ Deno.test("a right that the manager lacks is named if a child cannot be created"
   await rejects(world.reconcile());
   deepEqual(world.conditions, [
     "ResourcesCreated=False/TrainJobResourcesCreationFailed: " +
-    'creating Secret "tj-key" was refused: 403 Forbidden; grant the manager get and create on secrets',
+    `creating Secret "tj-key" was refused: 403 Forbidden; ${GRANT}`,
   ]);
   equal(world.jobSet, undefined);
 });

@@ -33,6 +33,7 @@ async function run(
   let ca = "ONE";
   const listeners = new Set<() => void>();
   const controller = createTrainJobController({
+    managerName: "milepost",
     client: cluster.client(),
     informers: {
       trainJobs: cluster.informer(KINDS.trainJob),

@@ -11,7 +11,7 @@ import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.t
 import { createFirstFailures } from "../../../controller/trainjob/first_failures.ts";
 import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { LABELS } from "../../../crds/names.ts";
+import { LABELS, MANAGER } from "../../../crds/names.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { ReconcileResult } from "../../../kube/controller.ts";
@@ -62,6 +62,7 @@ export class World {
     cluster.informer(WATCHED.jobSet).onChange(endedJobSets.seen);
     this.options = {
       client: cluster.client(),
+      managerName: MANAGER.name,
       informers: {
         trainJobs: cluster.informer(KINDS.trainJob),
         trainingRuntimes: cluster.informer(KINDS.trainingRuntime),

@@ -24,7 +24,7 @@ import { hostOf, subdomainOf, trainerJobName } from "../../pod_addresses.ts";
 import { trainerCount } from "../../node_counts.ts";
 import { gpusOf } from "../../node_resources.ts";
 import type { Policy } from "../../policy.ts";
-import { CONFIG_MAP_RULES, SECRET_RULES } from "../child_rules.ts";
+import { CONFIG_MAP_RULES } from "../child_rules.ts";
 import { curveCertificate, generateCurveKeys } from "./curve.ts";
 import { entrypointScript, type FluxInstance, initScript } from "./scripts.ts";
 
@@ -224,5 +224,5 @@ export const flux: Policy = {
     }
   },
   children,
-  rules: [...SECRET_RULES, ...CONFIG_MAP_RULES],
+  rules: CONFIG_MAP_RULES,
 };

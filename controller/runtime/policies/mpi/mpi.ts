@@ -13,7 +13,7 @@ import { gpusOf } from "../../node_resources.ts";
 import { endpointOf } from "../../pod_addresses.ts";
 import type { Policy } from "../../policy.ts";
 import { mergeResources } from "../../trainer_stages.ts";
-import { CONFIG_MAP_RULES, SECRET_RULES } from "../child_rules.ts";
+import { CONFIG_MAP_RULES } from "../child_rules.ts";
 import { MPI_IMPLEMENTATIONS, type MpiImplementation } from "./implementations.ts";
 import { generateSshKeys } from "./ssh_keys.ts";
 
@@ -253,5 +253,5 @@ export const mpi: Policy = {
     }
   },
   children,
-  rules: [...SECRET_RULES, ...CONFIG_MAP_RULES],
+  rules: CONFIG_MAP_RULES,
 };
