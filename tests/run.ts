@@ -1,5 +1,5 @@
 /**
- * Runner of the tests that need neither a real control plane nor a peer: the quick ones, which cannot
+ * Runner of the tests that need neither a real control plane, nor a peer or a framework: the quick ones, which cannot
  * touch the machine, and then those that start servers and processes. With `quick` it runs only the
  * former. Further arguments are flags of `deno test`.
  */
@@ -10,7 +10,9 @@ const root = new URL("../", import.meta.url);
 const { all, pure } = findTests();
 const quick = new Set(pure);
 // Deno begins with the deepest folders; of one depth those that wait for clients and processes go first.
-const others = all.filter((path) => !quick.has(path) && !/^tests\/(cluster|peers)\//.test(path))
+const others = all.filter((path) =>
+  !quick.has(path) && !/^tests\/(cluster|peers|training)\//.test(path)
+)
   .reverse();
 
 /** Runs files in one process, so many at a time. Returns its exit code. */

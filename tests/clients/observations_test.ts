@@ -14,7 +14,7 @@ import {
   type ReadRow,
   ROWS,
 } from "./observations.ts";
-import { pythonEnvironment } from "./python_environment.ts";
+import { pythonEnvironment } from "../support/python_environment.ts";
 
 const SCRIPT = new URL("db_manager.py", import.meta.url).pathname;
 const MAIN = new URL("../../main.ts", import.meta.url).pathname;

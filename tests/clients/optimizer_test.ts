@@ -11,7 +11,7 @@ import type { ResourceKind } from "../../kube/resource.ts";
 import { run } from "../support/command.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { pythonEnvironment } from "./python_environment.ts";
+import { pythonEnvironment } from "../support/python_environment.ts";
 
 const session = new URL("./optimizer_session.py", import.meta.url).pathname;
 

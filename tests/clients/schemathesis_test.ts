@@ -17,7 +17,7 @@ import {
   withStandalone,
 } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { pythonEnvironment } from "./python_environment.ts";
+import { pythonEnvironment } from "../support/python_environment.ts";
 
 /** Of each run; what is drawn is the same every time. */
 const EXAMPLES = 60;

@@ -1,6 +1,6 @@
 /** Tests of the real Kubeflow SDK against `standalone`. */
 import { withStandalone } from "../support/standalone.ts";
-import { pythonEnvironment } from "./python_environment.ts";
+import { pythonEnvironment } from "../support/python_environment.ts";
 import { checkSdkSession } from "./sdk_session.ts";
 
 Deno.test("the Kubeflow SDK trains, reports, waits, reads logs and deletes", async () => {

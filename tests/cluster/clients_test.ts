@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { pythonEnvironment, type PythonPackage } from "../clients/python_environment.ts";
+import { pythonEnvironment, type PythonPackage } from "../support/python_environment.ts";
 import { checkSdkSession } from "../clients/sdk_session.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

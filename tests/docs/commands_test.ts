@@ -1,7 +1,7 @@
 /** Tests of the commands of README and docs/, run as they are written against one standalone. */
 import assert from "node:assert/strict";
 import { program } from "../../main.ts";
-import { pythonEnvironment } from "../clients/python_environment.ts";
+import { pythonEnvironment } from "../support/python_environment.ts";
 import { isInstalled, run } from "../support/command.ts";
 import { startStandaloneProcess } from "../support/milepost_process.ts";
 import {

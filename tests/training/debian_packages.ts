@@ -1,0 +1,76 @@
+/** Debian's packages, unpacked into the user's cache: nothing is installed on the machine. */
+import { isInstalled, run } from "../support/command.ts";
+import { cached } from "../support/python_environment.ts";
+
+/** Downloads what the machine lacks of a package and of all that it needs; returns why it could not. */
+async function download(name: string, archives: string): Promise<string | undefined> {
+  await Deno.mkdir(`${archives}/partial`, { recursive: true });
+  const { code, stderr } = await run("apt-get", {
+    args: [
+      ...["install", "--yes", "--quiet", "--no-install-recommends", "--download-only"],
+      ...["-o", `Dir::Cache::archives=${archives}`, "-o", "Debug::NoLocking=1", name],
+    ],
+    timeoutMs: 600_000,
+  });
+  return code === 0 ? undefined : `apt-get cannot bring ${name}: ${stderr.trim()}`;
+}
+
+const UNPACK = `
+mkdir -p "$2"
+for archive in "$1"/*.deb; do
+  [ ! -e "$archive" ] || dpkg-deb --extract "$archive" "$2" || exit 1
+done
+`;
+
+/** Unpacks a package, and what the machine lacks for it, to `root` in a folder; returns why it could not. */
+async function unpack(name: string, folder: string): Promise<string | undefined> {
+  const archives = `${folder}/archives`;
+  const failure = await download(name, archives);
+  if (failure !== undefined) return failure;
+  const { code, stderr } = await run("sh", {
+    args: ["-c", UNPACK, "unpack", archives, `${folder}/root`],
+    timeoutMs: 600_000,
+  });
+  if (code !== 0) return `dpkg-deb failed: ${stderr.trim()}`;
+  await Deno.remove(archives, { recursive: true });
+}
+
+/** The folders of libraries below a root, as the loader's search path. */
+export async function librariesOf(root: string): Promise<string> {
+  const multiarch = await run("gcc", { args: ["-print-multiarch"] })
+    .then(({ stdout }) => stdout.trim(), () => "") || `${Deno.build.arch}-linux-gnu`;
+  const own = `${root}/usr/lib/${multiarch}`;
+  return [own, `${root}/lib/${multiarch}`, `${own}/blas`, `${own}/lapack`, `${root}/usr/lib`]
+    .join(":");
+}
+
+/** Writes an executable script. */
+export async function writeScript(path: string, text: string): Promise<void> {
+  await Deno.writeTextFile(path, text, { mode: 0o755 });
+}
+
+/** An unpacked package: its root, and a folder `bin` for scripts that start its programs. */
+export type Unpacked =
+  | { readonly root: string; readonly bin: string }
+  | { readonly missing: string };
+
+/**
+ * Returns an unpacked package, or why there is none. `finish` writes the scripts, once; what it returns is the
+ * reason why the programs cannot be used.
+ */
+export async function debianPackage(
+  name: string,
+  finish: (place: { root: string; bin: string }) => Promise<string | undefined>,
+): Promise<Unpacked> {
+  if (!await isInstalled("apt-get") || !await isInstalled("dpkg-deb")) {
+    return { missing: "Debian's package tools are not installed" };
+  }
+  const made = await cached(`debian/${name}`, async (folder) => {
+    const failure = await unpack(name, folder);
+    if (failure !== undefined) return failure;
+    await Deno.mkdir(`${folder}/bin`);
+    return await finish({ root: `${folder}/root`, bin: `${folder}/bin` });
+  });
+  if ("missing" in made) return made;
+  return { root: `${made.folder}/root`, bin: `${made.folder}/bin` };
+}
