@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import type { ConfigMap, EnvVar } from "../../crds/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Environment } from "../support/python_environment.ts";
 import { withStandalone } from "../support/standalone.ts";
@@ -34,8 +34,8 @@ export interface Training {
   readonly accuracy: number;
   /** More variables of the trainer. */
   readonly env?: readonly EnvVar[];
-  /** The trainer's command, if it is not the job's. */
-  readonly command?: readonly string[];
+  /** Changes the job. */
+  readonly adapt?: (spec: TrainJobSpec) => TrainJobSpec;
   /** Creates what the job needs beside its program. */
   readonly prepare?: (client: KubeClient) => Promise<unknown>;
 }
@@ -61,15 +61,14 @@ async function configMapOf({ files }: Program, name: string): Promise<ConfigMap>
 
 /** The job of a program, which finds the programs of the environment first. */
 async function jobOf(
-  { program, env: more = [], command }: Training,
+  { program, env: more = [], adapt = (spec) => spec }: Training,
   bin: string,
 ): Promise<TrainJob> {
   const job = KINDS.trainJob.parse(parseYaml(await textOf(program.job)));
   const searchPath = { name: "PATH", value: `${bin}:${SYSTEM_PATH}` };
   const env = [...job.spec.trainer?.env ?? [], searchPath, ...more];
-  const trainer = { ...job.spec.trainer, env, ...command ? { command: [...command] } : {} };
   const metadata = { ...job.metadata, namespace: NAMESPACE };
-  return { ...job, metadata, spec: { ...job.spec, trainer } };
+  return { ...job, metadata, spec: adapt({ ...job.spec, trainer: { ...job.spec.trainer, env } }) };
 }
 
 /** The logs of the job's pods. */

