@@ -1,5 +1,5 @@
 /** Python virtual environments for tests, each made once and kept outside the checkout. */
-import { isInstalled, run } from "./command.ts";
+import { type CommandResult, isInstalled, run } from "./command.ts";
 
 /** Packages at the versions that are supported (docs/reference/support.md), or that examples were tried with. */
 export type PythonPackage =
@@ -24,9 +24,15 @@ function cacheFolder(name: string): string {
   return `${cache}/milepost/${name}`;
 }
 
+/** Why a program failed, in one line: the last that it wrote. */
+export function failureOf(program: string, { code, stdout, stderr }: CommandResult): string {
+  const last = `${stdout}\n${stderr}`.trim().split("\n").at(-1)?.trim();
+  return `${program} failed: ${last || `exit code ${code}`}`;
+}
+
 /**
- * Returns a folder of the user's cache. If it is not complete, `fill` does it from the start; what
- * that returns is the reason why it cannot be.
+ * Returns a folder of the user's cache. One that is not complete is removed, and `fill` makes it; what
+ * that returns is the reason why it could not.
  */
 export async function cached(
   name: string,
@@ -58,12 +64,12 @@ export async function pythonEnvironment(...packages: PythonPackage[]): Promise<E
 /** Makes an environment; returns why it could not. */
 async function install(target: string, packages: readonly string[]): Promise<string | undefined> {
   const made = await run("python3", { args: ["-m", "venv", target], timeoutMs: 120_000 });
-  if (made.code !== 0) return `python3 -m venv failed: ${made.stdout}${made.stderr}`;
+  if (made.code !== 0) return failureOf("python3 -m venv", made);
   const installed = await run(`${target}/bin/pip`, {
     args: ["install", "--quiet", "--disable-pip-version-check", ...packages],
     timeoutMs: 600_000,
   });
-  return installed.code === 0 ? undefined : `pip failed: ${installed.stderr}`;
+  return installed.code === 0 ? undefined : failureOf("pip", installed);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,18 +1,18 @@
 /** Debian's packages, unpacked into the user's cache: nothing is installed on the machine. */
 import { isInstalled, run } from "../support/command.ts";
-import { cached } from "../support/python_environment.ts";
+import { cached, failureOf } from "../support/python_environment.ts";
 
 /** Downloads what the machine lacks of a package and of all that it needs; returns why it could not. */
 async function download(name: string, archives: string): Promise<string | undefined> {
   await Deno.mkdir(`${archives}/partial`, { recursive: true });
-  const { code, stderr } = await run("apt-get", {
+  const result = await run("apt-get", {
     args: [
       ...["install", "--yes", "--quiet", "--no-install-recommends", "--download-only"],
       ...["-o", `Dir::Cache::archives=${archives}`, "-o", "Debug::NoLocking=1", name],
     ],
     timeoutMs: 600_000,
   });
-  return code === 0 ? undefined : `apt-get cannot bring ${name}: ${stderr.trim()}`;
+  return result.code === 0 ? undefined : failureOf("apt-get", result);
 }
 
 const UNPACK = `
@@ -27,11 +27,11 @@ async function unpack(name: string, folder: string): Promise<string | undefined>
   const archives = `${folder}/archives`;
   const failure = await download(name, archives);
   if (failure !== undefined) return failure;
-  const { code, stderr } = await run("sh", {
+  const result = await run("sh", {
     args: ["-c", UNPACK, "unpack", archives, `${folder}/root`],
     timeoutMs: 600_000,
   });
-  if (code !== 0) return `dpkg-deb failed: ${stderr.trim()}`;
+  if (result.code !== 0) return failureOf("dpkg-deb", result);
   await Deno.remove(archives, { recursive: true });
 }
 

@@ -8,7 +8,7 @@ export const SSH_FOLDER = "/home/mpiuser/.ssh";
 const PORT = 2222;
 
 /** Variables of a node's container that sessions have too, whatever the user's shell sets. */
-const VARIABLES = "PATH|TMPDIR";
+const VARIABLES = "PATH|TMPDIR|KUBEFLOW_TRAINER_STATUS_[A-Z_]+";
 
 /** Runs the server at the pod's own address, with a host key of its own. */
 const server = (root: string, libraries: string) =>

@@ -3,7 +3,7 @@
  * two gigabytes of CUDA.
  */
 import { run } from "../support/command.ts";
-import type { Environment } from "../support/python_environment.ts";
+import { type Environment, failureOf } from "../support/python_environment.ts";
 import { debianPackage, librariesOf, writeScript } from "./debian_packages.ts";
 
 /** The system's Python, for which Debian builds its packages, with the unpacked libraries and modules. */
@@ -31,6 +31,6 @@ export async function debianTorch(): Promise<Environment> {
     await writeScript(`${bin}/torchrun`, torchrun(bin));
     const question = "import torch.distributed as d; assert d.is_gloo_available()";
     const answer = await run(`${bin}/python3`, { args: ["-c", question], timeoutMs: 300_000 });
-    return answer.code === 0 ? undefined : `torch cannot be loaded: ${answer.stderr.trim()}`;
+    return answer.code === 0 ? undefined : failureOf("import torch", answer);
   });
 }

@@ -2,11 +2,10 @@
  * Test of Flux with a stand-in for it: everything that the policy renders is there and runs, and the program trains.
  * Debian has no package of Flux, and its image cannot be had.
  */
-import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";
 import { isInstalled } from "../support/command.ts";
 import { writeScript } from "./debian_packages.ts";
-import { seeTraining } from "./seen_training.ts";
+import { seeTraining, shippedRuntime } from "./seen_training.ts";
 
 /** Runs what `flux start … flux run -N n -n m PROGRAM` runs; a follower has nothing to serve. */
 const FLUX = `#!/bin/bash
@@ -36,15 +35,22 @@ done
 exec /bin/cp "\${arguments[@]}"
 `;
 
-const folder = await Deno.makeTempDir({ prefix: "milepost-flux-" });
-await Deno.mkdir(`${folder}/image/view/bin`, { recursive: true });
-await Deno.mkdir(`${folder}/image/software`);
-await Deno.mkdir(`${folder}/bin`);
-await writeScript(`${folder}/image/view/bin/flux`, FLUX);
-await writeScript(`${folder}/bin/cp`, copy(`${folder}/image`));
+/** Makes the files of the installer's image, and a folder of programs. */
+async function makeImage(folder: string): Promise<void> {
+  await Deno.mkdir(`${folder}/image/view/bin`, { recursive: true });
+  await Deno.mkdir(`${folder}/image/software`);
+  await Deno.mkdir(`${folder}/bin`);
+  await writeScript(`${folder}/image/view/bin/flux`, FLUX);
+  await writeScript(`${folder}/bin/cp`, copy(`${folder}/image`));
+}
 
 const searchPath = Deno.env.get("PATH") ?? "";
-Deno.test.beforeAll(() => Deno.env.set("PATH", `${folder}/bin:${searchPath}`));
+let folder = "";
+Deno.test.beforeAll(async () => {
+  folder = await Deno.makeTempDir({ prefix: "milepost-flux-" });
+  await makeImage(folder);
+  Deno.env.set("PATH", `${folder}/bin:${searchPath}`);
+});
 Deno.test.afterAll(async () => {
   Deno.env.set("PATH", searchPath);
   await Deno.remove(folder, { recursive: true });
@@ -65,9 +71,6 @@ seeTraining({
   },
   prints: /^stand-in of Flux: .* flux run -N 2 -n 2 python3 \/workspace\/training\/train\.py$/,
   accuracy: 0.5,
-  prepare: async (client) => {
-    const path = new URL("../../deploy/runtimes/flux-distributed.yaml", import.meta.url);
-    const runtime = KINDS.clusterTrainingRuntime.parse(parseYaml(await Deno.readTextFile(path)));
-    await client.create(KINDS.clusterTrainingRuntime, runtime);
-  },
+  prepare: async (client) =>
+    client.create(KINDS.clusterTrainingRuntime, await shippedRuntime("flux-distributed")),
 });

@@ -2,7 +2,6 @@
  * Tests of MPI over two nodes: mpirun, of Open MPI and of MPICH, reaches the other pod by OpenSSH with the keys of the
  * job's Secret. The runtimes are those that are shipped, without the users that processes of a machine cannot have.
  */
-import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PodSpec } from "../../crds/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
@@ -13,7 +12,7 @@ import {
   type PythonPackage,
 } from "../support/python_environment.ts";
 import { debianSshd } from "./debian_sshd.ts";
-import { example, seeTraining } from "./seen_training.ts";
+import { example, seeTraining, shippedRuntime } from "./seen_training.ts";
 
 /** An implementation on a runtime, with what its processes print. */
 interface Implementation {
@@ -21,7 +20,7 @@ interface Implementation {
   readonly runtime: "deepspeed-distributed" | "mlx-distributed";
   readonly packages: PythonPackage[];
   readonly prints: RegExp;
-  /** Variables that keep its connections on this machine. */
+  /** Variables that keep its connections on this machine, and name the program that reaches the other pods. */
   readonly env: Readonly<Record<string, string>>;
   readonly command?: readonly string[];
 }
@@ -33,6 +32,7 @@ const OPEN_MPI: Implementation = {
   prints: /^Open MPI v5\S*, 2 processes on \S+-node-0-0, \S+-launcher-0-0: accuracy 0\.9/,
   env: {
     OMPI_MCA_btl_tcp_if_include: "lo",
+    PRTE_MCA_plm_ssh_agent: "ssh",
     OMPI_ALLOW_RUN_AS_ROOT: "1",
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
     PRTE_ALLOW_RUN_AS_ROOT: "1",
@@ -44,7 +44,12 @@ const MPICH: Implementation = {
   runtime: "deepspeed-distributed",
   packages: ["mpich==5.0.2", "mpi4py==4.1.2", "numpy==2.4.6"],
   prints: /^MPICH Version:\s*5\S*, 2 processes on \S+-node-0-0, \S+-launcher-0-0: accuracy 0\.9/,
-  env: { MPIR_CVAR_CH4_NETMOD: "ofi", FI_PROVIDER: "tcp", FI_TCP_IFACE: "lo" },
+  env: {
+    MPIR_CVAR_CH4_NETMOD: "ofi",
+    FI_PROVIDER: "tcp",
+    FI_TCP_IFACE: "lo",
+    HYDRA_LAUNCHER_EXEC: "ssh",
+  },
   command: ["mpirun", "python3", "/workspace/training/train.py"],
 };
 
@@ -79,8 +84,7 @@ function adaptPod(pod: PodSpec, isNode: boolean): void {
 
 /** The shipped runtime, for this machine and an implementation. */
 async function runtimeOf(implementation: Implementation): Promise<ClusterTrainingRuntime> {
-  const path = new URL(`../../deploy/runtimes/${implementation.runtime}.yaml`, import.meta.url);
-  const runtime = KINDS.clusterTrainingRuntime.parse(parseYaml(await Deno.readTextFile(path)));
+  const runtime = await shippedRuntime(implementation.runtime);
   const { mlPolicy, template } = runtime.spec ?? {};
   if (mlPolicy?.mpi) mlPolicy.mpi.mpiImplementation = implementation.name;
   for (const job of template?.spec?.replicatedJobs ?? []) {

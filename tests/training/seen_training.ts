@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import type { ConfigMap, EnvVar } from "../../crds/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Environment } from "../support/python_environment.ts";
@@ -11,7 +12,8 @@ import { until } from "../support/until.ts";
 
 const root = new URL("../../", import.meta.url);
 const NAMESPACE = "default";
-const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
+/** Where a machine's own programs are. */
+export const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 /** How long a job may take: a busy machine needs minutes to load the libraries. */
 const TRAINING_MS = 480_000;
 
@@ -22,20 +24,26 @@ export interface Program {
   readonly files: readonly string[];
 }
 
-/** A training run that is to be seen. */
-export interface Training {
-  /** What the test says that it does. */
-  readonly name: string;
-  readonly environment: Environment;
-  readonly program: Program;
+/** What a job has to reach. */
+export interface Goal {
   /** A line that the reporting node prints. */
   readonly prints: RegExp;
   /** Least value of the metric `accuracy`. */
   readonly accuracy: number;
+}
+
+/** A training run that is to be seen. */
+export interface Training extends Goal {
+  /** What the test says that it does. */
+  readonly name: string;
+  readonly environment: Environment;
+  readonly program: Program;
   /** More variables of the trainer. */
   readonly env?: readonly EnvVar[];
   /** Changes the job. */
   readonly adapt?: (spec: TrainJobSpec) => TrainJobSpec;
+  /** Makes of the job another one that runs at the same time. */
+  readonly beside?: (spec: TrainJobSpec) => TrainJobSpec;
   /** Creates what the job needs beside its program. */
   readonly prepare?: (client: KubeClient) => Promise<unknown>;
 }
@@ -53,9 +61,22 @@ async function textOf(path: string): Promise<string> {
   return await Deno.readTextFile(new URL(path, root));
 }
 
+/** A runtime of `deploy/runtimes/`. */
+export async function shippedRuntime(name: string): Promise<ClusterTrainingRuntime> {
+  return KINDS.clusterTrainingRuntime.parse(
+    parseYaml(await textOf(`deploy/runtimes/${name}.yaml`)),
+  );
+}
+
+/** The texts of files by their names, without folders. */
+export async function textsOf(files: readonly string[]): Promise<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const path of files) texts[path.replace(/^.*\//, "")] = await textOf(path);
+  return texts;
+}
+
 async function configMapOf({ files }: Program, name: string): Promise<ConfigMap> {
-  const data: Record<string, string> = {};
-  for (const path of files) data[path.replace(/^.*\//, "")] = await textOf(path);
+  const data = await textsOf(files);
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: NAMESPACE }, data };
 }
 
@@ -104,17 +125,12 @@ async function completes(client: KubeClient, name: string): Promise<TrainJob> {
   }
 }
 
-/** Creates the job and what it needs, and sees it train. */
-async function train(client: KubeClient, training: Training, bin: string): Promise<void> {
-  const { program, prepare, prints } = training;
-  const job = await jobOf(training, bin);
-  const { name = "" } = job.metadata;
-  await client.create(KINDS.configMap, await configMapOf(program, name));
-  await prepare?.(client);
-  await client.create(KINDS.trainJob, job);
+/** Waits until a job has reached its goal. */
+export async function trains(client: KubeClient, name: string, goal: Goal): Promise<void> {
+  const { prints } = goal;
   const { status } = await completes(client, name);
   const accuracy = status?.trainerStatus?.metrics?.find((it) => it.name === "accuracy");
-  assert.ok(Number(accuracy?.value) > training.accuracy, JSON.stringify(status));
+  assert.ok(Number(accuracy?.value) > goal.accuracy, JSON.stringify(status));
   const logs = await logsOf(client, name);
   const line = logs.split("\n").find((it) => prints.test(it));
   assert.ok(line !== undefined, logs);
@@ -122,14 +138,40 @@ async function train(client: KubeClient, training: Training, bin: string): Promi
   console.log(line);
 }
 
-/** Registers a test that trains; it is skipped, with the reason in its name, if the environment is missing. */
-export function seeTraining(training: Training): void {
-  const { name, environment } = training;
+/** Creates the job and what it needs, and sees it train. */
+async function train(client: KubeClient, training: Training, bin: string): Promise<void> {
+  const { program, prepare, beside } = training;
+  const job = await jobOf(training, bin);
+  const { name = "" } = job.metadata;
+  await client.create(KINDS.configMap, await configMapOf(program, name));
+  await prepare?.(client);
+  const other = { ...job.metadata, name: `second-${name}` };
+  const jobs = [job, ...beside ? [{ ...job, metadata: other, spec: beside(job.spec) }] : []];
+  for (const one of jobs) await client.create(KINDS.trainJob, one);
+  await Promise.all(jobs.map(({ metadata }) => trains(client, metadata.name ?? "", training)));
+}
+
+/** Registers a test that needs an environment: without it, it is skipped, with the reason in its name. */
+export function testWith(
+  environment: Environment,
+  name: string,
+  test: (bin: string) => Promise<void>,
+): void {
   const missing = "missing" in environment ? environment.missing : undefined;
   const bin = "bin" in environment ? environment.bin : "";
   Deno.test({
     name: `${name}${missing === undefined ? "" : ` (skipped: ${missing})`}`,
     ignore: missing !== undefined,
-    fn: () => withStandalone(({ client }) => train(client, training, bin)),
+    fn: () => test(bin),
   });
+}
+
+/** Registers a test that trains. */
+export function seeTraining(training: Training): void {
+  const { environment, name } = training;
+  testWith(
+    environment,
+    name,
+    (bin) => withStandalone(({ client }) => train(client, training, bin)),
+  );
 }
