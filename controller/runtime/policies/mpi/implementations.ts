@@ -8,6 +8,8 @@ export interface MpiImplementation {
   readonly hostLine: (host: string, slots: number) => string;
   /** Returns the variables of the launcher, which a TrainJob must not set itself. */
   readonly variables: (slots: number) => EnvVar[];
+  /** Further variables of the launcher, each unless the launcher has a value for it. */
+  readonly defaults?: readonly EnvVar[];
 }
 
 const HOSTFILE = `${MPI.hostfile.mountPath}/${MPI.hostfile.key}`;
@@ -21,6 +23,12 @@ const openMpi: MpiImplementation = {
     { name: "OMPI_MCA_orte_keep_fqdn_hostnames", value: "true" },
     { name: "OMPI_MCA_orte_set_default_slots", value: String(slots) },
     { name: "OMPI_MCA_plm_rsh_args", value: SSH_ARGUMENTS },
+  ],
+  // mpirun of Open MPI 5 is PRRTE's, which ignores the variables of Open MPI 4: without its own for the hostfile it
+  // starts every process in the launcher. Upstream has none, so TrainJobs may set them.
+  defaults: [
+    { name: "PRTE_MCA_prte_default_hostfile", value: HOSTFILE },
+    { name: "PRTE_MCA_plm_ssh_args", value: SSH_ARGUMENTS },
   ],
 };
 

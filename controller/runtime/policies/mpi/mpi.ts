@@ -64,6 +64,14 @@ function variablesOf(draft: Draft): EnvVar[] {
   return implementationOf(draft.runtime)?.variables(slotsOf(draft)) ?? [];
 }
 
+/** Gives the launcher what its mpirun reads. */
+function setVariables(draft: Draft, launcher: Container): void {
+  upsertEnv(launcher, variablesOf(draft));
+  const known = new Set(launcher.env?.map(({ name }) => name));
+  const { defaults = [] } = implementationOf(draft.runtime) ?? {};
+  upsertEnv(launcher, defaults.filter(({ name }) => !known.has(name)));
+}
+
 /**
  * Counts the pods of the job `node`: by the TrainJob's numNodes, else by the parallelism that the job states, else by
  * the policy's numNodes (G9). A launcher that is a node itself counts as one of them, beside one other at least.
@@ -246,7 +254,7 @@ export const mpi: Policy = {
     setCounts(draft);
     equipNodes(draft);
     const launcher = containerOf(jobNamed(draft, LAUNCHER));
-    if (launcher) upsertEnv(launcher, variablesOf(draft));
+    if (launcher) setVariables(draft, launcher);
     for (const name of [NODE, LAUNCHER]) {
       const job = jobNamed(draft, name);
       if (job) mountFiles(draft, job);

@@ -130,6 +130,12 @@ const FILES: CaseTable = {
       ],
     },
   ),
+  "mpi with the variables of Open MPI 5": on({
+    env: [
+      { name: "PRTE_MCA_prte_default_hostfile", value: "/data/hosts" },
+      { name: "PRTE_MCA_plm_ssh_args", value: "-p 2222" },
+    ],
+  }),
   "mpi with volumes of the runtime": renders(mpi({}, {
     jobs: [
       nodes({ volumeMounts: [{ name: "data", mountPath: "/data" }] }),

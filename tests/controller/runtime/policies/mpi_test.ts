@@ -139,6 +139,12 @@ const VARIABLES = {
     HYDRA_LAUNCHER_EXTRA_ARGS: ARGUMENTS,
   },
 } as const;
+const DEFAULTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  OpenMPI: {
+    PRTE_MCA_prte_default_hostfile: "/etc/mpi/hostfile",
+    PRTE_MCA_plm_ssh_args: ARGUMENTS,
+  },
+};
 
 for (const mpiImplementation of ["OpenMPI", "Intel", "MPICH"] as const) {
   const want = VARIABLES[mpiImplementation];
@@ -146,7 +152,7 @@ for (const mpiImplementation of ["OpenMPI", "Intel", "MPICH"] as const) {
   Deno.test(`mpi() gives the launcher the variables of ${mpiImplementation}, before the TrainJob's`, () => {
     const sketch = { mpi, trainer: { env: [{ name: "LOG", value: "debug" }] } };
     const { env = [] } = jobOf(sketch, "launcher").container ?? {};
-    const all = Object.entries({ ...want, LOG: "debug" });
+    const all = Object.entries({ ...want, LOG: "debug", ...DEFAULTS[mpiImplementation] });
     deepEqual(env.map(({ name, value }) => [name, value]), all);
     deepEqual(jobOf(sketch, "node").container?.env, [{ name: "LOG", value: "debug" }]);
   });
@@ -160,6 +166,14 @@ for (const mpiImplementation of ["OpenMPI", "Intel", "MPICH"] as const) {
     );
   });
 }
+
+Deno.test("mpi() leaves the launcher its own variables for PRRTE", () => {
+  const hosts = { name: "PRTE_MCA_prte_default_hostfile", value: "/data/hosts" };
+  const args = { name: "PRTE_MCA_plm_ssh_args", value: "-p 2222" };
+  const jobs = [nodes(), launcher({ env: [args] })];
+  const { env = [] } = jobOf({ trainer: { env: [hosts] }, jobs }, "launcher").container ?? {};
+  deepEqual(env.filter(({ name }) => name.startsWith("PRTE_")), [args, hosts]);
+});
 
 Deno.test("mpi() mounts the keys everywhere, and the hostfile in the launcher", () => {
   const sketch = { mpi: { sshAuthMountPath: "/home/mpiuser/.ssh" } };
