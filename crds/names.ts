@@ -162,6 +162,12 @@ export const policyChildNames = {
 /** The right to the Secrets of policies: the suffix of its ClusterRole, and the value of the Helm chart that binds it. */
 export const POLICY_SECRETS = { role: "policy-secrets", helmValue: "policySecrets" } as const;
 
+/** Ends of the names of a TrainJob's ConfigMaps. */
+export const CHILD_CONFIG_MAP_SUFFIXES: readonly string[] = [
+  ...Object.values(childNames),
+  ...Object.values(policyChildNames.configMaps),
+].map((nameOf) => nameOf(""));
+
 /** Files of the ML policy mpi in the pods of its launcher and its nodes. */
 export const MPI = {
   sshAuth: {

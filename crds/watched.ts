@@ -7,7 +7,13 @@ import { z } from "zod";
 import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { type Kind, KINDS } from "./kinds.ts";
 import { type ConfigMap, schemas } from "./kubernetes.ts";
-import { CA_KEY, childNames, LABELS, LAST_APPLIED, RUNTIME_SNAPSHOT_KEY } from "./names.ts";
+import {
+  CA_KEY,
+  CHILD_CONFIG_MAP_SUFFIXES,
+  LABELS,
+  LAST_APPLIED,
+  RUNTIME_SNAPSHOT_KEY,
+} from "./names.ts";
 import { COSCHEDULING, VOLCANO } from "./gang_names.ts";
 import { type PodFailure, podFailure } from "./failure_of_pod.ts";
 import { JOB_KEYS } from "./job_names.ts";
@@ -237,10 +243,8 @@ export const WATCHED = {
 /** Child ConfigMaps with their entries, which are read by name: no cache holds what any tenant may write. */
 export const CHILD_CONFIG_MAP = watched(KINDS.configMap, childConfigMap);
 
-const CHILD_SUFFIXES = Object.values(childNames).map((nameOf) => nameOf(""));
-
-/** Whether a ConfigMap may be one of the two children of every TrainJob, by its name. */
+/** Whether a ConfigMap may be a child of a TrainJob, by its name. */
 export function mayBeChild({ metadata }: Pick<ConfigMap | ChildConfigMap, "metadata">): boolean {
   const name = metadata?.name ?? "";
-  return CHILD_SUFFIXES.some((suffix) => name.endsWith(suffix));
+  return CHILD_CONFIG_MAP_SUFFIXES.some((suffix) => name.endsWith(suffix));
 }

@@ -1,7 +1,7 @@
 /** TrainJob controller: its sources and its loop. */
 import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
-import { childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { CHILD_CONFIG_MAP_SUFFIXES, childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -70,14 +70,12 @@ const WARNINGS_MAX = 1000;
 /** Time after which a warning is repeated, in milliseconds. */
 const REPEAT_WARNING_MS = 3_600_000;
 
-const CHILD_SUFFIXES = [childNames.runtimeSnapshot(""), childNames.tlsConfig("")];
-
 /** Returns the keys of the TrainJob that controls the object, and of the one whose child has that name. */
 function parentKeys(object: KubeObject): string[] {
   const { namespace, name = "" } = object.metadata ?? {};
   const owner = controllerOf(object.metadata);
   const owned = owner?.kind === "TrainJob" ? [owner.name] : [];
-  const suffix = CHILD_SUFFIXES.find((candidate) => name.endsWith(candidate));
+  const suffix = CHILD_CONFIG_MAP_SUFFIXES.find((candidate) => name.endsWith(candidate));
   const named = suffix === undefined ? name : name.slice(0, -suffix.length);
   return [...new Set([...owned, named])].map((parent) => formatKey({ namespace, name: parent }));
 }

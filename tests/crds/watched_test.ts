@@ -371,6 +371,8 @@ for (
   const [name, is] of Object.entries({
     "j-runtime-snapshot": true,
     "j-tls-config": true,
+    "j-mpi-hostfile": true,
+    "j-flux-entrypoint": true,
     "kube-root-ca.crt": false,
     "tls-config-of-mine": false,
   })
