@@ -230,6 +230,8 @@ async function pass(
   const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
   if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
   const outcome = await actOnResources(options, writer, observed, plans);
+  // An admission may refuse a second creation before the API server sees that there is such an object.
+  if (outcome.problem && !fresh) return OUTDATED;
   const status = decideStatus(observed, outcome.problem, options.clock.now());
   const written = { next: status.next, signal: writer.signal };
   if (status.changes) {

@@ -444,6 +444,19 @@ Deno.test("reconcileTrainJob() reports a refusal of the API server in 950 charac
   deepEqual(world.conditions, []);
 });
 
+Deno.test("reconcileTrainJob() reports no refusal of a JobSet that it has created already", async () => {
+  const world = begin();
+  world.cluster.hold();
+  await world.reconcile();
+  // As upstream's webhook does when the JobSet's claims exist: it does not see that the JobSet does, too.
+  world.cluster.admission.push((verb, kind) =>
+    verb === "create" && kind === "JobSet" ? invalid("its claim exists") : undefined
+  );
+  await world.reconcile();
+  deepEqual(world.conditions, []);
+  deepEqual(world.warnings, []);
+});
+
 Deno.test("reconcileTrainJob() leaves the status alone when the API server is not well", async () => {
   const world = begin();
   const error = new KubeError("failed calling webhook", { code: 500, reason: "InternalError" });
