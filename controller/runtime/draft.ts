@@ -37,7 +37,7 @@ export interface Stage {
   readonly name: string;
   /** Returns every problem that prevents rendering; the stage is then not applied. */
   readonly validate?: (draft: Draft) => FieldProblem[];
-  /** Returns the problems for which admission refuses a TrainJob that could be rendered. */
+  /** Returns every problem for which admission refuses a TrainJob, in upstream's order. Default: as `validate`. */
   readonly admit?: (draft: Draft) => FieldProblem[];
   /** Changes the draft. */
   readonly apply?: (draft: Draft) => void;
@@ -77,6 +77,12 @@ export function initContainersOf(job: ReplicatedJob): Container[] {
 /** Reports whether a list has an item of that name. */
 export function hasNamed(items: readonly { readonly name: string }[], name: string): boolean {
   return items.some((item) => item.name === name);
+}
+
+/** Returns the container of the first trainer job, which is the one that ML policies equip. */
+export function trainerContainer(draft: Draft): Container | undefined {
+  const job = jobsOfStep(draft, STEPS.trainer)[0];
+  return job && containersOf(job).find(({ name }) => name === STEP_CONTAINERS[STEPS.trainer]);
 }
 
 /** Returns the containers that a step addresses. */

@@ -2,9 +2,12 @@
 import { isObject } from "../../crds/json.ts";
 import { unshared } from "./copy.ts";
 
+/** A patch cannot delete, as upstream. */
+const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
+
 function mergeInto(target: object, patch: object): void {
   for (const [name, value] of Object.entries(patch)) {
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || isEmptyList(value)) continue;
     const old: unknown = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
     if (isObject(old) && isObject(value)) mergeInto(old, value);
     else Object.defineProperty(target, name, defined(unshared(value)));
@@ -17,7 +20,7 @@ function defined(value: unknown): PropertyDescriptor {
 }
 
 /**
- * Merges objects recursively: lists and scalars are replaced, absent and null fields change nothing.
+ * Merges objects recursively: lists and scalars are replaced; absent and null fields and empty lists change nothing.
  * Neither input is changed or shared with the result.
  */
 export function mergeObjects<T extends object>(target: T | undefined, patch: T): T {

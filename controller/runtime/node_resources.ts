@@ -7,13 +7,12 @@ function gpuIn(resources: Record<string, string> | undefined): number | undefine
   return gpu && roundUp(gpu[1]);
 }
 
-/** Returns the GPUs of a node: the first resource with "gpu" in its name, from requests, else limits; else 0. */
+/** Returns the GPUs of a node: the first resource with "gpu" in its name, of requests, else of limits; else 0. */
 export function gpusOf(resources: ResourceRequirements | undefined): number {
-  return gpuIn(resources?.requests) ?? gpuIn(resources?.limits) ?? 0;
+  return gpuIn(resources?.requests) || gpuIn(resources?.limits) || 0;
 }
 
 /** Returns the CPUs of a node, rounded up, from requests, else limits; at least 1. */
 export function cpusOf(resources: ResourceRequirements | undefined): number {
-  const cpu = resources?.requests?.cpu ?? resources?.limits?.cpu;
-  return Math.max(1, roundUp(cpu) ?? 1);
+  return roundUp(resources?.requests?.cpu) || roundUp(resources?.limits?.cpu) || 1;
 }

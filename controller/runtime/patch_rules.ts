@@ -4,7 +4,6 @@ import type { ObjectMeta } from "../../crds/kubernetes.ts";
 import { IDENTITY_VOLUME, LABELS, RESERVED_STATUS_ENV } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { PodSpecPatch, ReplicatedJobPatch, RuntimePatch } from "../../crds/runtime_patch.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
 import { domainPathProblems } from "./domain_path.ts";
 
 const PATCHES = "spec.runtimePatches";
@@ -25,8 +24,8 @@ const RESERVED_LABELS: readonly string[] = [
 const METADATA_FIELDS: readonly string[] = ["labels", "annotations", "creationTimestamp"];
 
 function managerProblems(patch: RuntimePatch): FieldProblem[] {
-  const problems = domainPathProblems(patch.manager);
-  return problems.map((text) => invalid(`${PATCHES}.manager`, patch.manager, text));
+  return domainPathProblems(patch.manager)
+    .map(({ value, message }) => invalid(`${PATCHES}.manager`, value, message));
 }
 
 function metadataProblems(metadata: ObjectMeta | undefined, field: string): FieldProblem[] {
@@ -80,17 +79,15 @@ function jobPatchProblems(patch: ReplicatedJobPatch, field: string): FieldProble
   ];
 }
 
-/** Returns the problems of the patches themselves. */
-export function patchRules(trainJob: TrainJob): FieldProblem[] {
-  return (trainJob.spec.runtimePatches ?? []).flatMap((patch, index) => {
-    const template = `${PATCHES}[${index}].trainingRuntimeSpec.template`;
-    const { metadata, spec } = patch.trainingRuntimeSpec?.template ?? {};
-    return [
-      ...managerProblems(patch),
-      ...metadataProblems(metadata, `${template}.metadata`),
-      ...(spec?.replicatedJobs ?? []).flatMap((jobPatch, at) =>
-        jobPatchProblems(jobPatch, `${template}.spec.replicatedJobs[${at}]`)
-      ),
-    ];
-  });
+/** Returns the problems of the patch itself, which is the one of that index. */
+export function patchRules(patch: RuntimePatch, index: number): FieldProblem[] {
+  const template = `${PATCHES}[${index}].trainingRuntimeSpec.template`;
+  const { metadata, spec } = patch.trainingRuntimeSpec?.template ?? {};
+  return [
+    ...managerProblems(patch),
+    ...metadataProblems(metadata, `${template}.metadata`),
+    ...(spec?.replicatedJobs ?? []).flatMap((jobPatch, at) =>
+      jobPatchProblems(jobPatch, `${template}.spec.replicatedJobs[${at}]`)
+    ),
+  ];
 }

@@ -2,11 +2,11 @@
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { EnvVar, ObjectMeta, PolicyRule } from "../../crds/kubernetes.ts";
-import { LABELS, STEPS } from "../../crds/names.ts";
+import { LABELS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { Child, Progress } from "./child.ts";
 import { upsertEnv } from "./container_environment.ts";
-import { type Draft, type Stage, stepContainers } from "./draft.ts";
+import { type Draft, type Stage, trainerContainer } from "./draft.ts";
 
 /** The behaviour of one field of `mlPolicy` or `podGroupPolicy`. All of it is pure. */
 export interface Policy {
@@ -19,7 +19,7 @@ export interface Policy {
   readonly validateRuntime?: (runtime: TrainingRuntimeSpec) => FieldProblem[];
   /** Returns every problem of a TrainJob with such a runtime. */
   readonly validate?: (draft: Draft) => FieldProblem[];
-  /** Variables of the trainer's containers that `trainer.env` follows, and may refer to or replace. */
+  /** Variables of the trainer's container that `trainer.env` follows, and may refer to or replace. */
   readonly variables?: (draft: Draft) => EnvVar[];
   /** Changes the draft. It is called only if there is no problem. */
   readonly apply?: (draft: Draft) => void;
@@ -158,7 +158,8 @@ export function policyVariables(policies: Policies): Stage {
     apply(draft) {
       const variables = mlPoliciesOf(policies, draft.runtime)
         .flatMap((policy) => policy.variables?.(draft) ?? []);
-      for (const container of stepContainers(draft, STEPS.trainer)) upsertEnv(container, variables);
+      const container = trainerContainer(draft);
+      if (container) upsertEnv(container, variables);
     },
   };
 }

@@ -141,7 +141,7 @@ function runStages(input: RenderInput, admission: boolean): { draft: Draft } & R
   const problems: FieldProblem[] = [];
   for (const stage of stagesOf(policies)) {
     const found = stage.validate?.(draft) ?? [];
-    problems.push(...found, ...(admission ? stage.admit?.(draft) ?? [] : []));
+    problems.push(...(admission && stage.admit ? stage.admit(draft) : found));
     if (found.length === 0) stage.apply?.(draft);
   }
   const unsupported = runtime.spec === undefined ? [] : [

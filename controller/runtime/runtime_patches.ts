@@ -3,7 +3,12 @@ import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
 import type { Container, EnvVar, ObjectMeta, PodSpec, Volume } from "../../crds/kubernetes.ts";
 import { STEP_CONTAINERS } from "../../crds/names.ts";
-import type { ContainerPatch, PodSpecPatch, ReplicatedJobPatch } from "../../crds/runtime_patch.ts";
+import type {
+  ContainerPatch,
+  PodSpecPatch,
+  ReplicatedJobPatch,
+  RuntimePatch,
+} from "../../crds/runtime_patch.ts";
 import { unshared } from "./copy.ts";
 import {
   containersOf,
@@ -127,7 +132,7 @@ function containerProblems({ job, patch }: PatchedJob): FieldProblem[] {
 }
 
 function envProblems({ patch }: PatchedJob): FieldProblem[] {
-  return [...patch.initContainers ?? [], ...patch.containers ?? []]
+  return (patch.containers ?? [])
     .filter(({ name, env }) => (env ?? []).length > 0 && STEP_CONTAINER_NAMES.includes(name))
     .map(({ name }) =>
       invalid(
@@ -182,9 +187,38 @@ function jobPatchProblems(
   return [...containerProblems(patched), ...envProblems(patched), ...volumeProblems(patched)];
 }
 
-function jobPatchesOf({ trainJob }: Draft): ReplicatedJobPatch[] {
-  return (trainJob.spec.runtimePatches ?? []).flatMap(({ trainingRuntimeSpec }) =>
-    trainingRuntimeSpec?.template?.spec?.replicatedJobs ?? []
+function jobPatchesOf({ trainingRuntimeSpec }: RuntimePatch): ReplicatedJobPatch[] {
+  return trainingRuntimeSpec?.template?.spec?.replicatedJobs ?? [];
+}
+
+function patchesOf({ trainJob }: Draft): RuntimePatch[] {
+  return trainJob.spec.runtimePatches ?? [];
+}
+
+/** Returns the problems with those of one rule about all patches as one, which has every name that breaks it. */
+function byRule(problems: readonly FieldProblem[]): FieldProblem[] {
+  return problems.flatMap((problem, index) => {
+    const same = problems.filter(({ field, message }) =>
+      field === PATCHES && message === problem.message
+    );
+    if (same.length < 2) return [problem];
+    const value = [...new Set(same.flatMap((one) => one.value))];
+    return problems.indexOf(same[0] ?? problem) === index ? [{ ...problem, value }] : [];
+  });
+}
+
+/** Returns the problems of the patches with the runtime, patch by patch; the rules of each come first. */
+function patchProblems(draft: Draft, rulesOf: typeof patchRules): FieldProblem[] {
+  const earlier: ReplicatedJobPatch[] = [];
+  return byRule(
+    patchesOf(draft).flatMap((patch, index) => [
+      ...rulesOf(patch, index),
+      ...jobPatchesOf(patch).flatMap((jobPatch) => {
+        const problems = jobPatchProblems(draft, jobPatch, earlier);
+        earlier.push(jobPatch);
+        return problems;
+      }),
+    ]),
   );
 }
 
@@ -201,20 +235,15 @@ function patchJob(job: ReplicatedJob, patch: ReplicatedJobPatch): void {
 /** Merges the patches if all of them fit the runtime. */
 export const runtimePatches: Stage = {
   name: "runtimePatches",
-  validate(draft) {
-    const patches = jobPatchesOf(draft);
-    return patches.flatMap((patch, index) =>
-      jobPatchProblems(draft, patch, patches.slice(0, index))
-    );
-  },
-  admit: ({ trainJob }) => patchRules(trainJob),
+  validate: (draft) => patchProblems(draft, () => []),
+  admit: (draft) => patchProblems(draft, patchRules),
   apply(draft) {
-    for (const { trainingRuntimeSpec } of draft.trainJob.spec.runtimePatches ?? []) {
+    for (const { trainingRuntimeSpec } of patchesOf(draft)) {
       const { labels, annotations } = trainingRuntimeSpec?.template?.metadata ?? {};
       Object.assign(draft.metadata.labels, labels);
       Object.assign(draft.metadata.annotations, annotations);
     }
-    for (const patch of jobPatchesOf(draft)) {
+    for (const patch of patchesOf(draft).flatMap(jobPatchesOf)) {
       const job = jobsOf(draft).find(({ name }) => name === patch.name);
       if (job) patchJob(job, patch);
     }

@@ -194,5 +194,11 @@ export const stepsExist: Stage = {
     ...initializersOf(draft).flatMap((one) => initializerProblems(draft, one)),
     ...trainerProblems(draft),
   ],
-  admit: (draft) => initializersOf(draft).flatMap((one) => mountProblems(draft, one)),
+  admit: (draft) => [
+    ...initializersOf(draft).flatMap((one) => [
+      ...initializerProblems(draft, one),
+      ...mountProblems(draft, one),
+    ]),
+    ...trainerProblems(draft),
+  ],
 };

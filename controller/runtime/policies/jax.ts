@@ -1,7 +1,7 @@
 /** ML policy jax: the variables of `jax.distributed`. */
-import { JAX_ENV, RENDEZVOUS_PORT, STEPS } from "../../../crds/names.ts";
+import { JAX_ENV, RENDEZVOUS_PORT } from "../../../crds/names.ts";
 import { declarePort } from "../container_environment.ts";
-import { stepContainers } from "../draft.ts";
+import { trainerContainer } from "../draft.ts";
 import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";
 import type { Policy } from "../policy.ts";
@@ -14,8 +14,7 @@ export const jax: Policy = {
     { name: JAX_ENV.coordinatorAddress, value: `${firstNode(draft)}:${RENDEZVOUS_PORT}` },
   ],
   apply(draft) {
-    for (const container of stepContainers(draft, STEPS.trainer)) {
-      declarePort(container, RENDEZVOUS_PORT);
-    }
+    const container = trainerContainer(draft);
+    if (container) declarePort(container, RENDEZVOUS_PORT);
   },
 };

@@ -9,6 +9,7 @@ import {
   initContainersOf,
   jobsOf,
   stepContainers,
+  trainerContainer,
 } from "../draft.ts";
 import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
 import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";
@@ -29,7 +30,7 @@ const MASTER: readonly string[] = [TORCH_ENV.masterAddr, TORCH_ENV.masterPort];
 function processesPerNode(draft: Draft): number | "auto" {
   const wanted = draft.trainJob.spec.trainer?.numProcPerNode;
   if (wanted !== undefined) return wanted;
-  const resources = stepContainers(draft, STEPS.trainer)[0]?.resources;
+  const resources = trainerContainer(draft)?.resources;
   return gpusOf(resources) > 0 ? "auto" : cpusOf(resources);
 }
 
@@ -65,32 +66,32 @@ function targetProblems(draft: Draft): FieldProblem[] {
 }
 
 function torchtuneFacts(draft: Draft): TorchtuneFacts {
-  const node = stepContainers(draft, STEPS.trainer)[0];
   return {
     nodes: trainerCount(draft),
     processes: processesPerNode(draft),
-    gpus: gpusOf(node?.resources),
+    gpus: gpusOf(trainerContainer(draft)?.resources),
     masterAddress: firstNode(draft),
-    runtimeCommand: node?.command ?? [],
+    runtimeCommand: stepContainers(draft, STEPS.trainer).flatMap(({ command = [] }) => command),
   };
 }
 
-/** Gives every trainer its rank among the nodes, even if the TrainJob has no `trainer`. */
+/** Gives the trainer its rank among the nodes, even if the TrainJob has no `trainer`. */
 export const torch: Policy = {
   validate(draft) {
     const { trainer } = draft.trainJob.spec;
     return [
-      ...reservedEnvProblems(trainer?.env, RESERVED, "spec.trainer.env"),
       ...targetProblems(draft),
+      ...reservedEnvProblems(trainer?.env, RESERVED, "spec.trainer.env"),
       ...(isTorchtune(trainer) ? torchtuneProblems(draft, torchtuneFacts(draft)) : []),
     ];
   },
   apply(draft) {
     const all = variables(draft);
     const tunes = isTorchtune(draft.trainJob.spec.trainer);
-    for (const container of stepContainers(draft, STEPS.trainer)) {
-      upsertEnv(container, tunes ? all.filter(({ name }) => !MASTER.includes(name)) : all);
-      declarePort(container, RENDEZVOUS_PORT);
+    const trainer = trainerContainer(draft);
+    if (trainer) {
+      upsertEnv(trainer, tunes ? all.filter(({ name }) => !MASTER.includes(name)) : all);
+      declarePort(trainer, RENDEZVOUS_PORT);
     }
     for (const { target, containers } of targetsOf(draft)) {
       for (const container of containers) {

@@ -1,8 +1,8 @@
 /** ML policy xgboost: the variables by which workers find their tracker. */
 import { type FieldProblem, forbidden } from "../../../crds/field_problem.ts";
-import { RENDEZVOUS_PORT, STEPS, XGBOOST_ENV } from "../../../crds/names.ts";
+import { RENDEZVOUS_PORT, XGBOOST_ENV } from "../../../crds/names.ts";
 import { declarePort } from "../container_environment.ts";
-import { type Draft, stepContainers } from "../draft.ts";
+import { type Draft, trainerContainer } from "../draft.ts";
 import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";
 import { gpusOf } from "../node_resources.ts";
@@ -12,7 +12,7 @@ const RESERVED: readonly string[] = Object.values(XGBOOST_ENV);
 
 /** Workers of all nodes: one for each GPU, else one for each node. */
 function workers(draft: Draft): number {
-  const gpus = gpusOf(stepContainers(draft, STEPS.trainer)[0]?.resources);
+  const gpus = gpusOf(trainerContainer(draft)?.resources);
   return trainerCount(draft) * Math.max(1, gpus);
 }
 
@@ -34,8 +34,7 @@ export const xgboost: Policy = {
     { name: XGBOOST_ENV.numWorker, value: String(workers(draft)) },
   ],
   apply(draft) {
-    for (const container of stepContainers(draft, STEPS.trainer)) {
-      declarePort(container, RENDEZVOUS_PORT);
-    }
+    const container = trainerContainer(draft);
+    if (container) declarePort(container, RENDEZVOUS_PORT);
   },
 };

@@ -303,6 +303,13 @@ const TORCH: Record<string, { job: TrainJob; from: ClusterTrainingRuntime; want:
     from: torchRuntime(),
     want: "2",
   },
+  "is the CPUs of the limits if the requests say 0": {
+    job: trainJob({
+      trainer: { resourcesPerNode: { requests: { cpu: "0" }, limits: { cpu: "8" } } },
+    }),
+    from: torchRuntime(),
+    want: "8",
+  },
   "is the CPUs of the limits, rounded up": {
     job: trainJob({ trainer: { resourcesPerNode: { limits: { cpu: "3.1" } } } }),
     from: torchRuntime(),

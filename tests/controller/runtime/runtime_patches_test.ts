@@ -68,6 +68,18 @@ const SURFACE: Record<
       securityContext: { runAsUser: 1, fsGroup: 2, seLinuxOptions: { role: "r", user: "v" } },
     },
   },
+  "leaves lists inside securityContext if the patch's are empty": {
+    pod: { securityContext: { supplementalGroups: [1], sysctls: [{ name: "a", value: "1" }] } },
+    patch: { securityContext: { supplementalGroups: [], sysctls: [{ name: "b", value: "2" }] } },
+    want: {
+      securityContext: { supplementalGroups: [1], sysctls: [{ name: "b", value: "2" }] },
+    },
+  },
+  "sets variables of an init container that is called like a step's container": {
+    pod: { initContainers: [{ name: "dataset-initializer" }] },
+    patch: { initContainers: [{ name: "dataset-initializer", env: [{ name: "A", value: "1" }] }] },
+    want: { initContainers: [{ name: "dataset-initializer", env: [{ name: "A", value: "1" }] }] },
+  },
   "replaces lists inside affinity": {
     pod: {
       affinity: {

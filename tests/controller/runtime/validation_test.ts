@@ -207,13 +207,13 @@ const jobCases: Record<string, JobCase> = {
     }, { name: "a".repeat(60) }),
     want: [
       "spec.runtimeRef: must have dataset-initializer job when trainJob is configured with input datasetConfig",
+      'spec.runtimePatches.manager: must be a domain-prefixed path (such as "acme.io/foo")',
       "spec.runtimePatches: must not have container that doesn't exist in the runtime job node",
       "spec.runtimePatches: must not have replicated job that doesn't exist in the runtime job template",
-      'spec.runtimePatches.manager: must be a domain-prefixed path (such as "acme.io/foo")',
       "spec.trainer.env: must not have reserved envs, invalid envs configured: [KUBEFLOW_TRAINER_SERVER_URL]",
       "spec.trainer.env: must not have reserved envs, invalid envs configured: [PET_NNODES]",
-      "spec.runtimeRef.name: must have a supported pretrained model, invalid model configured: rt",
-      "spec.trainer.numNodes: must be 1 for rt model",
+      "spec.runtimeRef.name: must have a supported pretrained model, invalid model configured: ",
+      "spec.trainer.numNodes: must be 1 for  model",
       'spec.trainer.args[0]: must not set immutable config "output_dir" in trainer args; it is managed by the runtime',
       'spec.trainer.args[1]: must not set immutable config "tokenizer.path" in trainer args; it is managed by the runtime',
       `metadata.name: yields an invalid child: pod name "${
@@ -222,6 +222,18 @@ const jobCases: Record<string, JobCase> = {
     ],
   },
 };
+
+Deno.test("trainJobProblems() names a rule about all patches once, with all that breaks it", () => {
+  const env = [{ name: "A", value: "1" }];
+  const patches = ["acme.io/one", "acme.io/two", "three"]
+    .map((manager) => patchOf({ containers: [{ name: "node", env }] }, { manager }));
+  const input = { trainJob: trainJob({ runtimePatches: patches }), runtime: runtime() };
+  const problems = trainJobProblems(deepFreeze({ ...input, executor: "builtin" as const }));
+  deepEqual(problems.map(({ field, value }) => [field, value]), [
+    ["spec.runtimePatches", ["node"]],
+    ["spec.runtimePatches.manager", "three"],
+  ]);
+});
 
 const texts = (problems: readonly { field: string; message: string }[]) =>
   problems.map((problem) => `${problem.field}: ${problem.message}`);

@@ -17,7 +17,7 @@ import {
   initContainersOf,
   jobsOfStep,
   podSpecOf,
-  stepContainers,
+  trainerContainer,
 } from "../../draft.ts";
 import { upserted } from "../../merge.ts";
 import { hostOf, subdomainOf, trainerJobName } from "../../pod_addresses.ts";
@@ -39,7 +39,7 @@ const DEFAULTS: Readonly<Record<string, string>> = {
 
 /** A setting: the value of that variable of the trainer, which has the TrainJob's. */
 function setting(draft: Draft, name: string): string {
-  const env = stepContainers(draft, STEPS.trainer)[0]?.env ?? [];
+  const env = trainerContainer(draft)?.env ?? [];
   return env.find((variable) => variable.name === name)?.value || (DEFAULTS[name] ?? "");
 }
 
@@ -54,7 +54,7 @@ function instanceOf(draft: Draft): FluxInstance {
     domain: `${subdomainOf(draft)}.${namespace}.svc`,
     nodes: trainerCount(draft),
     tasks: tasksPerNode(draft),
-    gpus: gpusOf(stepContainers(draft, STEPS.trainer)[0]?.resources),
+    gpus: gpusOf(trainerContainer(draft)?.resources),
     networkDevice: setting(draft, SETTINGS.networkDevice),
     queuePolicy: setting(draft, SETTINGS.queuePolicy),
   };
@@ -212,10 +212,9 @@ export const flux: Policy = {
     ...jobProblems(draft),
   ],
   apply(draft) {
-    const container = stepContainers(draft, STEPS.trainer)[0];
     draft.trainerCommand = [
       ...script(FLUX.scripts.entrypoint),
-      programLine(draft, container),
+      programLine(draft, trainerContainer(draft)),
     ];
     draft.commandHasArgs = true;
     for (const job of jobsOfStep(draft, STEPS.trainer)) {

@@ -43,13 +43,14 @@ function containerOf(job: ReplicatedJob | undefined): Container | undefined {
   return job && containersOf(job).find(({ name }) => name === NODE);
 }
 
+/** The GPUs of the first job that trains, as upstream; every host has as many slots. */
 function gpusOfNode(draft: Draft): number {
-  const wanted = gpusOf(draft.trainJob.spec.trainer?.resourcesPerNode);
-  if (wanted > 0) return wanted;
-  const nodes = jobsOf(draft)
+  const first = jobsOf(draft)
     .filter((job) => job.name === NODE || stepOf(job) === STEPS.trainer)
-    .map((job) => gpusOf(containerOf(job)?.resources));
-  return nodes.find((gpus) => gpus > 0) ?? 0;
+    .map(containerOf).find((container) => container !== undefined);
+  return gpusOf(
+    mergeResources(first?.resources, draft.trainJob.spec.trainer?.resourcesPerNode ?? {}),
+  );
 }
 
 /** Processes of a node: the TrainJob's number, else the runtime's; of a runtime that says 1, the GPUs. */
@@ -73,11 +74,13 @@ function setVariables(draft: Draft, launcher: Container): void {
 }
 
 /**
- * Counts the pods of the job `node`: by the TrainJob's numNodes, else by the parallelism that the job states, else by
- * the policy's numNodes (G9). A launcher that is a node itself counts as one of them, beside one other at least.
+ * Counts the pods of the job `node`: by the TrainJob's numNodes, else by the parallelism that the job states unless it
+ * is the trainer, else by the policy's numNodes (G9). A launcher that is a node itself counts as one of them, beside
+ * one other at least.
  */
 function nodeCount(draft: Draft, node: ReplicatedJob): number {
-  const parallelism = node.template.spec?.parallelism;
+  const isTrainer = stepOf(node) === STEPS.trainer;
+  const parallelism = isTrainer ? undefined : node.template.spec?.parallelism;
   const wanted = draft.trainJob.spec.trainer?.numNodes ??
     (parallelism === undefined ? draft.runtime.mlPolicy?.numNodes : undefined);
   if (wanted === undefined) return Math.max(1, parallelism ?? 1);

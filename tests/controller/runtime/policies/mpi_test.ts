@@ -104,6 +104,17 @@ const HOSTS: Record<string, { sketch: Sketch; want: string[] }> = {
     sketch: { jobs: [nodes(gpus("8")), launcher()] },
     want: ["tj-node-0-0.tj slots=8", "tj-launcher-0-0.tj slots=8"],
   },
+  "processes by the GPUs of the runtime's first job that trains": {
+    sketch: { jobs: [nodes(), launcher(gpus("8"))] },
+    want: ["tj-node-0-0.tj slots=1", "tj-launcher-0-0.tj slots=1"],
+  },
+  "processes without the GPUs that the TrainJob takes away": {
+    sketch: {
+      trainer: { resourcesPerNode: { limits: { "nvidia.com/gpu": "0" } } },
+      jobs: [nodes(gpus("8")), launcher(gpus("8"))],
+    },
+    want: ["tj-node-0-0.tj slots=1", "tj-launcher-0-0.tj slots=1"],
+  },
   "MPICH": {
     sketch: { mpi: { mpiImplementation: "MPICH", numProcPerNode: 2 } },
     want: ["tj-node-0-0.tj:2", "tj-launcher-0-0.tj:2"],

@@ -50,6 +50,18 @@ const COMMANDS: Record<string, { trainer: Trainer; name?: string; want: string[]
     trainer: gpus(2),
     want: [RENDEZVOUS, "full_finetune_distributed", "--config", "llama3_2/1B_full"],
   },
+  "quantization that is on in one of two arguments": {
+    trainer: { ...gpus(1), args: ["model.quantize_base=False", "model.quantize_base= TRUE "] },
+    want: ["lora_finetune_single_device", "--config", "llama3_2/1B_qlora_single_device"],
+  },
+  "DoRA of a section of its own": {
+    trainer: { ...gpus(1), args: [LORA, QUANTIZED, "my.model.use_dora=true"] },
+    want: ["lora_finetune_single_device", "--config", "llama3_2/1B_lora_single_device"],
+  },
+  "no nodes in full": {
+    trainer: { numNodes: 0, args: [LORA] },
+    want: ["full_finetune_distributed", "--config", "llama3_2/1B_full"],
+  },
   "several processes with LoRA": {
     trainer: { numProcPerNode: 2, args: [LORA] },
     want: [RENDEZVOUS, "lora_finetune_distributed", "--config", "llama3_2/1B_lora"],
@@ -79,7 +91,7 @@ const REFUSED: Record<string, { trainer: Trainer; name?: string; want: string }>
     trainer: {},
     name: "tuner",
     want:
-      "spec.runtimeRef.name: must have a supported pretrained model, invalid model configured: tuner",
+      "spec.runtimeRef.name: must have a supported pretrained model, invalid model configured: ",
   },
   "several nodes of a small model": {
     trainer: { numNodes: 2 },
@@ -93,6 +105,11 @@ const REFUSED: Record<string, { trainer: Trainer; name?: string; want: string }>
   "distributed QLoRA by processes": {
     trainer: { numProcPerNode: 2, args: [QUANTIZED] },
     want: "spec.trainer.numProcPerNode: must be auto or 1 for llama3_2/1B model when using QLoRA",
+  },
+  "QLoRA on a CPU": {
+    trainer: { args: [QUANTIZED] },
+    want:
+      "spec.trainer.resourcesPerNode: must have gpu resource with value 1 for llama3_2/1B model when using QLoRA",
   },
   "distributed QLoRA by GPUs": {
     trainer: { ...gpus(2), args: [QUANTIZED] },
@@ -116,6 +133,20 @@ for (const [what, { trainer, name, want }] of Object.entries(REFUSED)) {
   Deno.test(`torchtune() refuses ${what}`, () => equal(commandOf(trainer, name), want));
 }
 
+Deno.test("torchtune() shows the number of nodes of the policy, and of another model no more than that it is not known", () => {
+  const runtime = torchRuntime();
+  runtime.metadata = { name: "torchtune-qwen3-8b" };
+  if (runtime.spec?.mlPolicy) runtime.spec.mlPolicy.numNodes = 2;
+  const trainer = { command: ["tune", "run"], args: [QUANTIZED] };
+  const job = trainJob({ runtimeRef: { name: "torchtune-qwen3-8b" }, trainer });
+  const rendered = renderJobSet(deepFreeze({ trainJob: job, runtime, executor: "external" }));
+  deepEqual("problems" in rendered && rendered.problems.map(({ field, value }) => [field, value]), [
+    ["spec.runtimeRef.name", "torchtune-qwen3-8b"],
+    ["spec.trainer.numNodes", 2],
+    ["spec.trainer.numNodes", 2],
+  ]);
+});
+
 Deno.test("torchtune() omits the master's variables and declares the port", () => {
   const container = jobSetOf(tune({ args: ["epochs=1"] })).spec?.replicatedJobs?.[0]?.template.spec
     ?.template.spec
@@ -132,6 +163,6 @@ Deno.test("torchtune() omits the master's variables and declares the port", () =
 Deno.test("modelOf() reads the model out of a runtime's name", () => {
   equal(modelOf("torchtune-llama3.2-1b"), "llama3_2/1B");
   equal(modelOf("torchtune-qwen2.5-1.5b"), "qwen2_5/1.5B");
-  equal(modelOf("torch-distributed"), undefined);
-  equal(modelOf("a-b-c-d"), undefined);
+  equal(modelOf("torch-distributed"), "");
+  equal(modelOf("a-b-c-d"), "");
 });
