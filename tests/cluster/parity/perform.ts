@@ -105,6 +105,7 @@ const LOOKED_AT = [
   "jobs",
   "services",
   "configMaps",
+  "secrets",
   "events",
   "coschedulingGroups",
   "volcanoGroups",

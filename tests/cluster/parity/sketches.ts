@@ -68,6 +68,39 @@ export function job(name: string, sketch: JobSketch = {}): Fields {
 /** The trainer's job of a runtime. */
 export const node = (sketch: JobSketch = {}): Fields => job("node", { step: "trainer", ...sketch });
 
+/** A mount of the volume that initializers fill. */
+export const INITIALIZER_MOUNT: Fields = {
+  volumeMounts: [{ name: "initializer", mountPath: "/workspace" }],
+};
+
+/** The job of an initializer, as its step wants it. */
+export function initializerJob(
+  step: "dataset-initializer" | "model-initializer",
+  own: Fields = {},
+  more: JobSketch = {},
+): Fields {
+  return job(step, {
+    step,
+    containers: [container(step, { ...INITIALIZER_MOUNT, ...own })],
+    pod: { volumes: [{ name: "initializer", emptyDir: {} }] },
+    ...more,
+  });
+}
+
+/** The one job of a runtime, with such a container of the trainer. */
+export const onNode = (own: Fields): RuntimeSketch => ({
+  jobs: [node({ containers: [container("node", own)] })],
+});
+
+/** Variables by their names. */
+export const env = (values: Readonly<Record<string, string>>): readonly Fields[] =>
+  Object.entries(values).map(([name, value]) => ({ name, value }));
+
+/** The field of a trainer that asks for so many GPUs. */
+export const gpusPerNode = (count: string): Fields => ({
+  resourcesPerNode: { limits: { "nvidia.com/gpu": count } },
+});
+
 /** Options of a runtime. */
 export interface RuntimeSketch {
   readonly mlPolicy?: Fields;
@@ -154,7 +187,7 @@ export function jobPatch(
 const COUNTERS = ["active", "ready", "succeeded", "failed", "suspended"];
 
 /** Whether the TrainJob counts what its JobSet does. */
-function counts(view: NamespaceView): boolean {
+export function counts(view: NamespaceView): boolean {
   const all = view.get("trainJobs", "tj")?.status?.jobsStatus;
   return Array.isArray(all) && all.some((one) => COUNTERS.some((counter) => one[counter] > 0));
 }

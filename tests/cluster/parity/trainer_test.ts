@@ -1,14 +1,21 @@
 /** Parity of Milepost with upstream's Trainer. */
 import assert from "node:assert/strict";
 import { ALLOWED_TRAINER } from "./allowed_trainer.ts";
+import { CHANGES } from "./cases/changes.ts";
+import { FLUX } from "./cases/flux.ts";
+import { FOREIGN } from "./cases/foreign.ts";
 import { FRAMEWORKS } from "./cases/frameworks.ts";
 import { GANGS } from "./cases/gangs.ts";
 import { INITIALIZERS } from "./cases/initializers.ts";
 import { LIFECYCLE } from "./cases/lifecycle.ts";
 import { MPI } from "./cases/mpi.ts";
+import { MPI_COMBINATIONS } from "./cases/mpi_combinations.ts";
+import { PATCH_DETAILS } from "./cases/patch_details.ts";
 import { PATCHES } from "./cases/patches.ts";
 import { PLAIN } from "./cases/plain.ts";
 import { REFUSALS } from "./cases/refusals.ts";
+import { SEVERAL_PROBLEMS } from "./cases/several_problems.ts";
+import { SHIPPED } from "./cases/shipped.ts";
 import { TEMPLATE } from "./cases/template.ts";
 import { TORCH } from "./cases/torch.ts";
 import { TORCHTUNE } from "./cases/torchtune.ts";
@@ -22,13 +29,20 @@ const CASES = {
   ...TORCH,
   ...TORCHTUNE,
   ...MPI,
+  ...MPI_COMBINATIONS,
   ...FRAMEWORKS,
+  ...FLUX,
+  ...SHIPPED,
   ...INITIALIZERS,
   ...TEMPLATE,
   ...PATCHES,
+  ...PATCH_DETAILS,
   ...LIFECYCLE,
+  ...CHANGES,
+  ...FOREIGN,
   ...GANGS,
   ...REFUSALS,
+  ...SEVERAL_PROBLEMS,
 };
 
 Deno.test(`Milepost does what upstream's Trainer does, except for the listed differences (${Object.keys(CASES).length} cases)`, async () => {

@@ -1,12 +1,16 @@
-/** TrainJobs on runtimes of jax, xgboost and flux: variables, volumes, children and refusals. */
+/** TrainJobs on runtimes of jax and xgboost: their variables, and refusals. */
 import type { CaseTable } from "../case.ts";
 import {
   container,
   create,
+  env,
   type Fields,
+  gpusPerNode,
+  initializerJob,
   job,
   jobPatch,
   node,
+  onNode,
   renders,
   runtime,
   runtimePatch,
@@ -18,29 +22,15 @@ const on = (framework: string, policy: Fields = {}) => (sketch: RuntimeSketch = 
   runtime({ mlPolicy: { numNodes: 1, [framework]: policy }, ...sketch });
 const jax = on("jax");
 const xgboost = on("xgboost");
-const flux = on("flux");
 const aRuntime = (sketch: RuntimeSketch) => [{ actions: [create(runtime(sketch))] }];
 
-const env = (values: Readonly<Record<string, string>>) =>
-  Object.entries(values).map(([name, value]) => ({ name, value }));
-const gpus = (count: string) => ({ resourcesPerNode: { limits: { "nvidia.com/gpu": count } } });
-const withEnv = (values: Readonly<Record<string, string>>) => ({
-  jobs: [node({ containers: [container("node", { env: env(values) })] })],
-});
-const withResources = (resources: Fields) => ({
-  jobs: [node({ containers: [container("node", { resources })] })],
-});
+const withEnv = (values: Readonly<Record<string, string>>) => onNode({ env: env(values) });
+const withResources = (resources: Fields) => onNode({ resources });
 const patched = (podSpec: Fields, podMetadata?: Fields) =>
   runtimePatch("example.com/me", [jobPatch("node", podSpec, podMetadata)]);
 const initialized = {
   jobs: [
-    job("dataset-initializer", {
-      step: "dataset-initializer",
-      containers: [container("dataset-initializer", {
-        volumeMounts: [{ name: "initializer", mountPath: "/workspace" }],
-      })],
-      pod: { volumes: [{ name: "initializer", emptyDir: {} }] },
-    }),
+    initializerJob("dataset-initializer"),
     { ...node(), dependsOn: [{ name: "dataset-initializer", status: "Complete" }] },
   ],
 };
@@ -48,6 +38,18 @@ const initialized = {
 const JAX: CaseTable = {
   "jax on three nodes": renders(jax(), trainJob({ trainer: { numNodes: 3 } })),
   "a bare TrainJob on a jax runtime": renders(jax()),
+  "jax with two jobs of the trainer": renders(
+    jax({ jobs: [node(), job("more", { step: "trainer" })] }),
+    trainJob({ trainer: { numNodes: 2, env: env({ A: "1" }) } }),
+  ),
+  "jax with two unnamed ports of the runtime": renders(
+    jax(onNode({ ports: [{ containerPort: 8080 }, { containerPort: 8081 }] })),
+    trainJob({ trainer: {} }),
+  ),
+  "jax in a gang, suspended": renders(
+    jax({ podGroupPolicy: { volcano: {} }, ...withResources({ requests: { cpu: "1" } }) }),
+    trainJob({ suspend: true, trainer: { numNodes: 4, ...gpusPerNode("8") } }),
+  ),
   "jax with numNodes of the policy": renders(
     jax({ mlPolicy: { numNodes: 4, jax: {} } }),
     trainJob({ trainer: {} }),
@@ -77,7 +79,7 @@ const JAX: CaseTable = {
         command: ["python"],
         args: ["train.py"],
         numProcPerNode: 2,
-        ...gpus("8"),
+        ...gpusPerNode("8"),
       },
     }),
   ),
@@ -114,9 +116,21 @@ const JAX: CaseTable = {
 const XGBOOST: CaseTable = {
   "xgboost on two nodes": renders(xgboost(), trainJob({ trainer: { numNodes: 2 } })),
   "a bare TrainJob on an xgboost runtime": renders(xgboost()),
+  "xgboost with two jobs of the trainer": renders(
+    xgboost({ jobs: [node(), job("more", { step: "trainer" })] }),
+    trainJob({ trainer: { numNodes: 2 } }),
+  ),
+  "xgboost with GPUs, a patch and a deadline": renders(
+    xgboost(),
+    trainJob({
+      trainer: { numNodes: 2, numProcPerNode: 4, ...gpusPerNode("2") },
+      activeDeadlineSeconds: 3600,
+      runtimePatches: [patched({ nodeSelector: { pool: "a" } })],
+    }),
+  ),
   "xgboost with GPUs of the TrainJob": renders(
     xgboost(),
-    trainJob({ trainer: { numNodes: 2, ...gpus("4") } }),
+    trainJob({ trainer: { numNodes: 2, ...gpusPerNode("4") } }),
   ),
   "xgboost with GPUs of the runtime": renders(
     xgboost(withResources({ limits: { "nvidia.com/gpu": "2" } })),
@@ -126,7 +140,7 @@ const XGBOOST: CaseTable = {
     xgboost(withResources({ limits: { "nvidia.com/gpu": "2" } })),
     trainJob({ trainer: { resourcesPerNode: { requests: { cpu: "4" } } } }),
   ),
-  "xgboost with no GPU by number 0": renders(xgboost(), trainJob({ trainer: gpus("0") })),
+  "xgboost with no GPU by number 0": renders(xgboost(), trainJob({ trainer: gpusPerNode("0") })),
   "xgboost with numNodes 0": renders(xgboost(), trainJob({ trainer: { numNodes: 0 } })),
   "xgboost with env of the TrainJob": renders(
     xgboost(withEnv({ A: "1", DMLC_NUM_WORKER: "9" })),
@@ -156,72 +170,6 @@ const XGBOOST: CaseTable = {
   ),
 };
 
-const lammps = { command: ["lmp", "-v", "x", "2"], args: ["-nocite"] };
-const FLUX: CaseTable = {
-  "flux on two nodes": renders(flux(), trainJob({ trainer: { numNodes: 2, ...lammps } })),
-  "flux with processes and GPUs": renders(
-    on("flux", { numProcPerNode: 2 })(),
-    trainJob({ trainer: { numNodes: 2, ...gpus("2"), ...lammps } }),
-  ),
-  "flux with command and args of the runtime": renders(
-    flux({ jobs: [node({ containers: [container("node", lammps)] })] }),
-    trainJob({ trainer: { numNodes: 1 } }),
-  ),
-  "flux with args of both": renders(
-    flux({ jobs: [node({ containers: [container("node", lammps)] })] }),
-    trainJob({ trainer: { numNodes: 1, args: ["-in", "in.reaxc"] } }),
-  ),
-  "flux with a whole line in one word": renders(
-    flux(),
-    trainJob({ trainer: { numNodes: 1, command: ["lmp -v x 2"] } }),
-  ),
-  "flux with words that a shell would split": renders(
-    flux(),
-    trainJob({ trainer: { numNodes: 1, command: ["bash", "-c", "echo a; echo b"] } }),
-  ),
-  "flux without a program": renders(flux(), trainJob({ trainer: { numNodes: 1 } })),
-  "flux with its settings in the runtime and the TrainJob": renders(
-    flux(withEnv({ FLUX_VIEW_IMAGE: "example.com/view:1", FLUX_QUEUE_POLICY: "easy" })),
-    trainJob({
-      trainer: { numNodes: 1, env: env({ FLUX_VIEW_IMAGE: "example.com/view:2", A: "1" }) },
-    }),
-  ),
-  "flux with volumes and init containers of the runtime": renders(
-    flux({
-      jobs: [node({
-        containers: [
-          container("node", { volumeMounts: [{ name: "data", mountPath: "/data" }] }),
-          container("side"),
-        ],
-        pod: {
-          volumes: [{ name: "data", emptyDir: {} }],
-          initContainers: [container("prepare")],
-        },
-      })],
-    }),
-    trainJob({ trainer: { numNodes: 2 } }),
-  ),
-  "flux with an init container of its name": renders(
-    flux({ jobs: [node({ pod: { initContainers: [container("flux-installer")] } })] }),
-    trainJob({ trainer: { numNodes: 1 } }),
-  ),
-  "flux with numNodes 0": renders(flux(), trainJob({ trainer: { numNodes: 0 } })),
-  "a flux runtime with less than one process": aRuntime({
-    mlPolicy: { flux: { numProcPerNode: 0 } },
-  }),
-  "flux with an initializer": renders(
-    flux(initialized),
-    trainJob({
-      initializer: { dataset: { storageUri: "hf://a/b" } },
-      trainer: { numNodes: 1 },
-    }),
-  ),
-  "flux with a suspended TrainJob": renders(
-    flux(),
-    trainJob({ suspend: true, trainer: { numNodes: 2 } }),
-  ),
-};
-
 const RUNTIMES: CaseTable = {
   "a runtime with jax and xgboost": aRuntime({ mlPolicy: { jax: {}, xgboost: {} } }),
   "a runtime with flux and torch": aRuntime({ mlPolicy: { flux: {}, torch: {} } }),
@@ -229,4 +177,4 @@ const RUNTIMES: CaseTable = {
 };
 
 /** See above. */
-export const FRAMEWORKS: CaseTable = { ...JAX, ...XGBOOST, ...FLUX, ...RUNTIMES };
+export const FRAMEWORKS: CaseTable = { ...JAX, ...XGBOOST, ...RUNTIMES };

@@ -131,6 +131,20 @@ const RESOURCES: CaseTable = {
     gang({ jobs: [nodeOf({ resources: { limits: { "nvidia.com/gpu": "2" } } })] }),
     nodes(2),
   ),
+  "a gang without time": renders(
+    gang({ podGroupPolicy: { coscheduling: { scheduleTimeoutSeconds: 0 } } }),
+  ),
+  "a gang without an mlPolicy": renders(
+    gang({ mlPolicy: undefined }),
+    nodes(3, { resourcesPerNode: { requests: { cpu: "2" } } }),
+  ),
+  "a gang of two jobs of the trainer": renders(
+    gang({
+      mlPolicy: { numNodes: 2 },
+      jobs: [SMALL, { ...SMALL, name: "more" }],
+    }),
+    nodes(4, { resourcesPerNode: { requests: { cpu: "1" } } }),
+  ),
   "a gang of jobs that wait for none": renders(
     gang({ jobs: [initializer(), job("extra", { job: { parallelism: 2 } }), SMALL] }),
     nodes(100),
@@ -237,6 +251,14 @@ const OF_VOLCANO: CaseTable = {
   ),
   "a gang of Volcano with a topology and its defaults": renders(
     volcano({ podGroupPolicy: { volcano: { networkTopology: {} } } }),
+  ),
+  "a gang of Volcano with a topology, a queue, GPUs and a class": renders(
+    volcano({
+      podGroupPolicy: { volcano: { networkTopology: { highestTierAllowed: 0 } } },
+      jobSetMetadata: { labels: { a: "1" }, annotations: { [QUEUE]: "q", "other.io/b": "2" } },
+      jobs: [withClass("parity-low")],
+    }),
+    nodes(2, { resourcesPerNode: { requests: { cpu: "1", "nvidia.com/gpu": "4" } } }),
   ),
   "a gang of Volcano with a priority class": renders(
     volcano({ jobs: [withClass("parity-high")] }),

@@ -1,24 +1,21 @@
 /** Initializers of datasets and models. */
 import type { CaseTable } from "../case.ts";
-import { container, type Fields, job, node, renders, torch, trainJob } from "../sketches.ts";
+import {
+  container,
+  type Fields,
+  INITIALIZER_MOUNT,
+  initializerJob,
+  job,
+  jobPatch,
+  node,
+  renders,
+  runtimePatch,
+  torch,
+  trainJob,
+} from "../sketches.ts";
 
-const mount = { volumeMounts: [{ name: "initializer", mountPath: "/workspace" }] };
-
-function initializer(
-  step: "dataset-initializer" | "model-initializer",
-  own: Fields = {},
-  more: Fields = {},
-): Fields {
-  return job(step, {
-    step,
-    containers: [container(step, { ...mount, ...own })],
-    pod: { volumes: [{ name: "initializer", emptyDir: {} }] },
-    ...more,
-  });
-}
-
-const dataset = (own: Fields = {}) => initializer("dataset-initializer", own);
-const model = (own: Fields = {}) => initializer("model-initializer", own);
+const dataset = (own: Fields = {}) => initializerJob("dataset-initializer", own);
+const model = (own: Fields = {}) => initializerJob("model-initializer", own);
 const complete = (name: string) => ({ name, status: "Complete" });
 const waiting = node({
   more: { dependsOn: [complete("dataset-initializer"), complete("model-initializer")] },
@@ -65,7 +62,9 @@ export const INITIALIZERS: CaseTable = {
     { dataset: { storageUri: "hf://a/b", secretRef: { name: "token" } } },
   ),
   "replicas of an initializer become 1": renders(
-    torch({ jobs: [initializer("dataset-initializer", {}, { job: { parallelism: 2 } }), node()] }),
+    torch({
+      jobs: [initializerJob("dataset-initializer", {}, { job: { parallelism: 2 } }), node()],
+    }),
   ),
   "a dataset if the runtime has no initializer": on([node()], {
     dataset: { storageUri: "hf://a/b" },
@@ -74,12 +73,72 @@ export const INITIALIZERS: CaseTable = {
     model: { storageUri: "hf://a/b" },
   }),
   "an initializer's job without its container": on(
-    [job("dataset-initializer", { containers: [container("other", mount)] }), node()],
+    [job("dataset-initializer", { containers: [container("other", INITIALIZER_MOUNT)] }), node()],
     { dataset: { storageUri: "hf://a/b" } },
   ),
   "an initializer's container without its mount": on(
     [job("dataset-initializer", { step: "dataset-initializer" }), node()],
     { dataset: { storageUri: "hf://a/b" } },
+  ),
+  "an initializer's job of another name": on(
+    [{ ...dataset(), name: "prepare" }, node()],
+    { dataset: { storageUri: "hf://a/b" } },
+  ),
+  "an initializer's job without its label": on(
+    [
+      job("dataset-initializer", {
+        containers: [container("dataset-initializer", INITIALIZER_MOUNT)],
+        pod: { volumes: [{ name: "initializer", emptyDir: {} }] },
+      }),
+      node(),
+    ],
+    { dataset: { storageUri: "hf://a/b" } },
+  ),
+  "two jobs of the dataset initializer": on(
+    [dataset(), { ...dataset({ env: [{ name: "A", value: "1" }] }), name: "more-data" }, node()],
+    { dataset: { storageUri: "hf://a/b", secretRef: { name: "token" } } },
+  ),
+  "a container beside that of an initializer": on(
+    [
+      initializerJob("dataset-initializer", {}, {
+        containers: [container("side"), container("dataset-initializer", INITIALIZER_MOUNT)],
+      }),
+      node(),
+    ],
+    { dataset: { storageUri: "hf://a/b" } },
+  ),
+  "an initializer whose mount a patch adds": renders(
+    torch({
+      jobs: [
+        initializerJob("dataset-initializer", {}, {
+          containers: [container("dataset-initializer")],
+        }),
+        node(),
+      ],
+    }),
+    trainJob({
+      initializer: { dataset: { storageUri: "hf://a/b" } },
+      runtimePatches: [runtimePatch("example.com/me", [
+        jobPatch("dataset-initializer", {
+          containers: [{ name: "dataset-initializer", ...INITIALIZER_MOUNT }],
+        }),
+      ])],
+    }),
+  ),
+  "a secret that envFrom of the runtime has already": on(
+    [dataset({ envFrom: [{ secretRef: { name: "token" } }] }), node()],
+    { dataset: { secretRef: { name: "token" } } },
+  ),
+  "steps and jobs that are none, in a chain": on(
+    [
+      model(),
+      dataset(),
+      job("check", { more: { dependsOn: [complete("model-initializer")] } }),
+      node({ more: { dependsOn: [complete("check"), complete("dataset-initializer")] } }),
+      job("evaluate", { more: { dependsOn: [{ name: "node", status: "Ready" }] } }),
+    ],
+    { dataset: { storageUri: "hf://a/b" }, model: { storageUri: "hf://c/d" } },
+    { numNodes: 3, image: "example.com/mine:2", args: ["x"] },
   ),
   "an invalid URI": on(both, { dataset: { storageUri: "alpaca" } }),
 };

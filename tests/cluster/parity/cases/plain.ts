@@ -21,6 +21,7 @@ const PROGRAM: CaseTable = {
   "a bare TrainJob on a plain runtime": renders(plain()),
   "an empty trainer": on({}),
   "an image": on({ image: "example.com/mine:2" }),
+  "an empty image": on({ image: "" }),
   "a command": on({ command: ["python", "train.py"] }),
   "args": on({ args: ["--epochs", "3"] }),
   "image, command and args together": on({ image: "a:1", command: ["sh", "-c"], args: ["true"] }),
@@ -72,6 +73,12 @@ const ENV: CaseTable = {
       valueFrom: { resourceFieldRef: { resource: "limits.memory", divisor: "1Mi" } },
     }],
   }),
+  "a variable from a file": on({
+    env: [{
+      name: "F",
+      valueFrom: { fileKeyRef: { volumeName: "v", path: "p", key: "k", optional: true } },
+    }],
+  }),
   "a variable without a value": on({ env: [{ name: "EMPTY" }] }),
   "a variable that refers to another": on({
     env: [{ name: "A", value: "1" }, { name: "B", value: "$(A)2" }],
@@ -87,6 +94,9 @@ const RESOURCES: CaseTable = {
     { resourcesPerNode: { requests: { cpu: "4" }, limits: { memory: "8Gi" } } },
   ),
   "quantities as numbers": on({ resourcesPerNode: { limits: { "nvidia.com/gpu": 4, cpu: 2 } } }),
+  "quantities written in other ways": on({
+    resourcesPerNode: { requests: { cpu: "0.5", memory: "1024Mi" }, limits: { cpu: 1.5 } },
+  }),
   "claims merge by name": renders(
     plain({
       jobs: [node({
@@ -141,6 +151,10 @@ const NODES: CaseTable = {
   "the trainer's job has another name": renders(
     plain({ jobs: [job("workers", { step: "trainer" })] }),
     trainJob({ trainer: { numNodes: 2, image: "a:2" } }),
+  ),
+  "two unnamed ports of a container": onContainer(
+    { ports: [{ containerPort: 8080 }, { containerPort: 8081 }] },
+    {},
   ),
   "containers beside the trainer's": renders(
     plain({

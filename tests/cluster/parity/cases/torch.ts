@@ -1,6 +1,15 @@
 /** TrainJobs on torch runtimes: the variables of torchrun, and where they go. */
 import type { CaseTable } from "../case.ts";
-import { container, type Fields, job, node, renders, torch, trainJob } from "../sketches.ts";
+import {
+  container,
+  type Fields,
+  job,
+  node,
+  onNode,
+  renders,
+  torch,
+  trainJob,
+} from "../sketches.ts";
 
 const on = (trainer: Fields) => renders(torch(), trainJob({ trainer }));
 const withResources = (resources: Fields, trainer: Fields = {}) =>
@@ -9,6 +18,7 @@ const withResources = (resources: Fields, trainer: Fields = {}) =>
     trainJob({ trainer }),
   );
 const limits = (of: Fields) => ({ resourcesPerNode: { limits: of } });
+const gpuContainer = { resources: { limits: { "nvidia.com/gpu": "2" } } };
 const requests = (of: Fields) => ({ resourcesPerNode: { requests: of } });
 
 const VARIABLES: CaseTable = {
@@ -63,6 +73,24 @@ const VARIABLES: CaseTable = {
     torch({ jobs: [job("workers", { step: "trainer" })] }),
     trainJob({ trainer: { numNodes: 2 } }),
   ),
+  "torch with two unnamed ports of the runtime": renders(
+    torch(onNode({ ports: [{ containerPort: 8080 }, { containerPort: 8081, protocol: "UDP" }] })),
+    trainJob({ trainer: {} }),
+  ),
+  "torch with one port of both protocols": renders(
+    torch(onNode({
+      ports: [{ name: "t", containerPort: 29500 }, {
+        name: "u",
+        containerPort: 29500,
+        protocol: "UDP",
+      }],
+    })),
+    trainJob({ trainer: {} }),
+  ),
+  "torch with two jobs of the trainer": renders(
+    torch({ jobs: [node(), job("more", { step: "trainer" })] }),
+    trainJob({ trainer: { numNodes: 2, env: [{ name: "A", value: "1" }] } }),
+  ),
   "torch with containers beside the trainer's": renders(
     torch({ jobs: [node({ containers: [container("node"), container("side")] })] }),
     trainJob({ trainer: {} }),
@@ -88,6 +116,27 @@ const PROCESSES: CaseTable = {
   "memory alone is one process": on(limits({ memory: "4Gi" })),
   "GPUs of the runtime": withResources({ limits: { "nvidia.com/gpu": "2" } }),
   "CPUs of the runtime": withResources({ requests: { cpu: "3" } }),
+  "no CPUs by requests, some by limits": withResources({
+    requests: { cpu: "0" },
+    limits: { cpu: "4" },
+  }),
+  "no GPUs by requests, some by limits": withResources({
+    requests: { "nvidia.com/gpu": "0" },
+    limits: { "nvidia.com/gpu": "2" },
+  }),
+  "CPUs of the runtime as limits, of the TrainJob as requests": withResources(
+    { limits: { cpu: "8" } },
+    requests({ cpu: "3" }),
+  ),
+  "GPUs of a job that is not the trainer, before it": renders(
+    torch({
+      jobs: [
+        job("node", { containers: [container("node", gpuContainer)] }),
+        job("workers", { step: "trainer" }),
+      ],
+    }),
+    trainJob({ trainer: {} }),
+  ),
   "GPUs of the runtime, memory of the TrainJob": withResources(
     { limits: { "nvidia.com/gpu": "2" } },
     limits({ memory: "8Gi" }),
