@@ -191,6 +191,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       client: kubeletClient,
       nodeName: NODE_NAME,
       dataDir: `${folder.path}/${KUBELET_FOLDER}`,
+      claimsAreFolders: true,
       events,
       gpus: await findGpus(),
       mountNamespaces: options.mountNamespaces,

@@ -55,13 +55,15 @@ async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-/** Makes the folders of subPaths in emptyDirs. */
+/** Makes the folders of subPaths in emptyDirs and claims, whose files are the containers' own. */
 async function makeSubPaths({ pod, container, volumes }: ContainerPathsContext): Promise<void> {
-  const empty = new Set(
-    (pod.spec?.volumes ?? []).filter(({ emptyDir }) => emptyDir).map(({ name }) => name),
+  const own = new Set(
+    (pod.spec?.volumes ?? [])
+      .filter(({ emptyDir, persistentVolumeClaim }) => emptyDir ?? persistentVolumeClaim)
+      .map(({ name }) => name),
   );
   for (const { name, subPath } of container.volumeMounts ?? []) {
-    if (!subPath || !empty.has(name)) continue;
+    if (!subPath || !own.has(name)) continue;
     await Deno.mkdir(`${volumes.folderOf(name)}/${subPath}`, { recursive: true, mode: 0o700 });
   }
 }

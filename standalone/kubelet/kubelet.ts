@@ -9,6 +9,7 @@ import { createGpuPool } from "./gpus/gpu_pool.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import { type AddressBook, createAddressBook, identityKey, identityOf } from "./addresses.ts";
 import { namesByNamespace, nameTable } from "./cluster_names.ts";
+import { type ClaimFolders, createClaimFolders } from "./claim_folders.ts";
 import { HostsFiles, machineFile } from "./hosts_file.ts";
 import type { Kubelet, KubeletOptions, PodRef } from "./kubelet_options.ts";
 import { baseEnvironment, dataFolders, hostAddress, kubeletId, memoryFolder } from "./machine.ts";
@@ -55,6 +56,7 @@ class RunningKubelet implements Kubelet {
   readonly #memoryFolder: string;
   readonly #services;
   readonly #hosts: HostsFiles;
+  readonly #claims: ClaimFolders | undefined;
   readonly #workers: PodWorkers;
   readonly #stopped = new AbortController();
   /** Ends the pods if this process ends without `close()`, such as at a second Ctrl-C. */
@@ -112,6 +114,9 @@ class RunningKubelet implements Kubelet {
       names: () => namesByNamespace(this.#services.list(), this.#book, namesFor),
       machineHosts: () => machineFile("/etc/hosts"),
     });
+    this.#claims = options.claimsAreFolders
+      ? createClaimFolders({ client, clock, folder: folders.claims, signal: this.#stopped.signal })
+      : undefined;
     this.rewritingReason = "reason" in mounting ? mounting.reason : undefined;
     const around: PodSurroundings = {
       client,
@@ -123,6 +128,7 @@ class RunningKubelet implements Kubelet {
       node: { hostIP, nodeName, allocatable: { cpu, memory } },
       baseEnv: { ...baseEnvironment(folders, options.provideCommand), ...options.environment },
       gpus: options.gpus && createGpuPool(options.gpus),
+      claims: this.#claims,
       backOff: options.backOff ?? CRASH_BACK_OFF,
       refreshMs: options.refreshMs ?? 10_000,
       markPrefix,
@@ -179,6 +185,7 @@ class RunningKubelet implements Kubelet {
     const loops = [
       this.#keeper.run(ended),
       this.#services.run(ended),
+      this.#claims?.run(ended),
       this.#pods.run(ended),
     ];
     await this.#services.whenSynced(ended);

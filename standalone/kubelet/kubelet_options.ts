@@ -37,6 +37,11 @@ export interface KubeletOptions {
    * containers is not touched.
    */
   readonly gpus?: readonly Gpu[];
+  /**
+   * Whether PersistentVolumeClaims are folders of this machine, which only holds where it is the one node.
+   * Default false: pods with claims are refused.
+   */
+  readonly claimsAreFolders?: boolean;
   /** Restarts of containers. Default 10 s, doubling to 5 minutes. */
   readonly backOff?: Backoff;
   /** How often mounted ConfigMaps and Secrets are read again, in milliseconds. Default 10000. */

@@ -6,6 +6,8 @@ export interface DataFolders {
   readonly root: string;
   readonly pods: string;
   readonly logs: string;
+  /** Folders of PersistentVolumeClaims. */
+  readonly claims: string;
   /** Hosts files of the namespaces. */
   readonly hosts: string;
   /** Book of the processes that run. */
@@ -24,6 +26,7 @@ export function dataFolders(dataDir: string | undefined): DataFolders {
     root,
     pods: `${root}/pods`,
     logs: `${root}/logs`,
+    claims: `${root}/claims`,
     hosts: `${root}/hosts`,
     book: `${root}/processes`,
     bin: `${root}/bin`,

@@ -33,6 +33,7 @@ function objectSource(
 export class PodLauncher {
   readonly #around: PodSurroundings;
   readonly #facts: PodFacts;
+  readonly #uid: string;
   readonly #folder: string;
   readonly #memoryFolder: string;
   readonly #specs: ReadonlyMap<string, Container>;
@@ -43,8 +44,9 @@ export class PodLauncher {
 
   constructor(pod: Pod, podIP: string, around: PodSurroundings) {
     this.#around = around;
-    this.#folder = `${around.podsFolder}/${pod.metadata?.uid ?? ""}`;
-    this.#memoryFolder = `${around.memoryFolder}/${pod.metadata?.uid ?? ""}`;
+    this.#uid = pod.metadata?.uid ?? "";
+    this.#folder = `${around.podsFolder}/${this.#uid}`;
+    this.#memoryFolder = `${around.memoryFolder}/${this.#uid}`;
     this.#facts = { ...around.node, podIP };
     this.#objects = objectSource(around, pod.metadata?.namespace ?? "");
     this.#tokens = createTokenSource({ ...around, pod });
@@ -52,6 +54,7 @@ export class PodLauncher {
       facts: this.#facts,
       objects: this.#objects,
       tokens: this.#tokens,
+      claims: around.claims,
       memoryFolder: `${this.#memoryFolder}/volumes`,
     });
     const specs = [...pod.spec?.initContainers ?? [], ...pod.spec?.containers ?? []];
@@ -67,6 +70,7 @@ export class PodLauncher {
   async removeFolder(): Promise<void> {
     await removeIfThere(this.#memoryFolder, { recursive: true });
     await removeIfThere(this.#folder, { recursive: true });
+    this.#around.claims?.release(this.#uid);
   }
 
   /**

@@ -3,7 +3,9 @@ import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts"
 import type { Container, Pod, PodSpec, Volume } from "../../crds/kubernetes.ts";
 
 /** Volume sources that become files in the pod's folder. */
-const VOLUME_SOURCES = new Set(["configMap", "secret", "emptyDir", "projected", "downwardAPI"]);
+const VOLUME_SOURCES = ["configMap", "secret", "emptyDir", "projected", "downwardAPI"];
+/** The source that is a folder of the machine if the kubelet has folders for claims. */
+const CLAIM_SOURCE = "persistentVolumeClaim";
 /** Parts of a projected volume. */
 const PROJECTIONS = new Set(["serviceAccountToken", "configMap", "secret", "downwardAPI"]);
 /** Pod security fields that change nothing for a plain process of the same user. */
@@ -69,11 +71,12 @@ function podRefusals(spec: PodSpec): FieldProblem[] {
 }
 
 /** Refusals of one volume. */
-function volumeRefusals(volume: Volume, path: string): FieldProblem[] {
+function volumeRefusals(volume: Volume, path: string, claims: boolean): FieldProblem[] {
+  const known = claims ? [...VOLUME_SOURCES, CLAIM_SOURCE] : VOLUME_SOURCES;
   const sources = present(volume).filter((key) => key !== "name");
-  const found = sources.filter((source) => !VOLUME_SOURCES.has(source)).map((source) => ({
+  const found = sources.filter((source) => !known.includes(source)).map((source) => ({
     field: `${path}.${source}`,
-    message: `volumes can be ${[...VOLUME_SOURCES].join(", ")}`,
+    message: `volumes can be ${known.join(", ")}`,
   }));
   for (const [index, part] of (volume.projected?.sources ?? []).entries()) {
     for (const source of present(part).filter((key) => !PROJECTIONS.has(key))) {
@@ -168,14 +171,14 @@ function containerRefusals(container: Container, volumes: ReadonlySet<string>, p
   ];
 }
 
-/** All unsupported fields of the pod; empty if it can run. */
-export function refusalsOf(pod: Pod): FieldProblem[] {
+/** All unsupported fields of the pod; empty if it can run. `claims`: whether claims are folders here. */
+export function refusalsOf(pod: Pod, { claims = false } = {}): FieldProblem[] {
   const spec = pod.spec;
   if (!spec) return [{ field: "spec", message: "is missing" }];
   const found = podRefusals(spec);
   const volumes = new Set((spec.volumes ?? []).map((volume) => volume.name));
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
-    found.push(...volumeRefusals(volume, `spec.volumes[${index}]`));
+    found.push(...volumeRefusals(volume, `spec.volumes[${index}]`, claims));
   }
   for (const [index, container] of (spec.initContainers ?? []).entries()) {
     const path = `spec.initContainers[${index}]`;

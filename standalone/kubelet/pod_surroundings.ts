@@ -3,6 +3,7 @@ import type { Pod } from "../../crds/kubernetes.ts";
 import type { Backoff } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { ClaimFolders } from "./claim_folders.ts";
 import type { GpuPool } from "./gpus/gpu_pool.ts";
 import type { RealPaths } from "./container_paths.ts";
 import type { PodFacts } from "./field_refs.ts";
@@ -26,6 +27,8 @@ export interface PodSurroundings {
   readonly realPaths: RealPaths | undefined;
   /** GPUs of the node; undefined if pods see what the machine has. */
   readonly gpus: GpuPool | undefined;
+  /** Folders of claims; undefined if pods with claims are refused. */
+  readonly claims: ClaimFolders | undefined;
   readonly backOff: Backoff;
   /** How often ConfigMaps and Secrets that are mounted are read again, in milliseconds. */
   readonly refreshMs: number;

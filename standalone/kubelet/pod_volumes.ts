@@ -1,6 +1,8 @@
 /** Volumes of one pod: folders on this machine, updated from their sources in the API server. */
 import type { Pod, Volume } from "../../crds/kubernetes.ts";
 import { replaceFolder, sameFiles } from "./atomic_folder.ts";
+import type { ClaimFolders } from "./claim_folders.ts";
+import { removeIfThere } from "./removal.ts";
 import { type VolumeContext, type VolumeFiles, volumeFiles } from "./volume_files.ts";
 
 /** The volumes of one pod. */
@@ -20,9 +22,12 @@ export function createVolumes(
   context: Omit<VolumeContext, "pod"> & {
     /** Folder in memory for volumes that want it. */
     readonly memoryFolder: string;
+    /** Folders of claims; without them no pod with a claim comes here. */
+    readonly claims?: Pick<ClaimFolders, "open">;
   },
 ): PodVolumes {
   const written = new Map<string, VolumeFiles>();
+  const linked = new Set<string>();
   let version = 0;
   const folderOf = (name: string) => `${folder}/${name}`;
 
@@ -37,7 +42,22 @@ export function createVolumes(
     if (!link) await Deno.symlink(place, folderOf(name));
   }
 
+  /** Links a volume to the folder of its claim, once. */
+  async function linkClaim(volume: string, claimName: string, { metadata }: Pod): Promise<void> {
+    if (linked.has(volume) || context.claims === undefined) return;
+    const { namespace = "", uid = "" } = metadata ?? {};
+    const claim = await context.claims.open(namespace, claimName, uid);
+    // An earlier kubelet may have linked it, perhaps to a claim that had this name.
+    await removeIfThere(folderOf(volume));
+    await Deno.symlink(claim, folderOf(volume));
+    linked.add(volume);
+  }
+
   async function refreshOne(volume: Volume, pod: Pod): Promise<void> {
+    const { persistentVolumeClaim } = volume;
+    if (persistentVolumeClaim) {
+      return await linkClaim(volume.name, persistentVolumeClaim.claimName, pod);
+    }
     const files = await volumeFiles(volume, { ...context, pod });
     if (files === undefined) {
       await makeEmptyDir(volume);

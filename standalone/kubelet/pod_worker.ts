@@ -68,7 +68,7 @@ export class PodWorker {
     this.#over = hasEnded(pod);
     const startTime = pod.status?.startTime;
     this.#startedAt = startTime ? Date.parse(startTime) : around.clock.now();
-    const refusals = refusalsOf(pod);
+    const refusals = refusalsOf(pod, { claims: around.claims !== undefined });
     this.#refusal = refusals.length > 0 ? refusalMessage(refusals) : undefined;
     const init = pod.spec?.initContainers ?? [];
     const main = pod.spec?.containers ?? [];

@@ -6,7 +6,9 @@ export function unenforcedFields(pod: Pod): string[] {
   const found = new Set<string>();
   const volumes = pod.spec?.volumes ?? [];
   // The kubelet rewrites the files of the other volumes: only here a write would last.
-  const lasting = new Set(volumes.filter((one) => one.emptyDir).map((one) => one.name));
+  const lasting = new Set(
+    volumes.filter((one) => one.emptyDir ?? one.persistentVolumeClaim).map((one) => one.name),
+  );
   const containers = [
     ...(pod.spec?.initContainers ?? []).map((one) => ["initContainers", one] as const),
     ...(pod.spec?.containers ?? []).map((one) => ["containers", one] as const),
@@ -28,6 +30,9 @@ export function unenforcedFields(pod: Pod): string[] {
     const { sizeLimit, medium } = volume.emptyDir ?? {};
     if (sizeLimit || (medium && medium !== "Memory")) {
       found.add(`spec.volumes[${volume.name}].emptyDir`);
+    }
+    if (volume.persistentVolumeClaim?.readOnly) {
+      found.add(`spec.volumes[${volume.name}].persistentVolumeClaim.readOnly`);
     }
   }
   return [...found];

@@ -102,7 +102,11 @@ const NODE: Rule[] = [
   on("", ["services", "pods", "nodes", "namespaces"], READ),
   on("", ["configmaps", "secrets", "serviceaccounts", "persistentvolumeclaims"], ["get"]),
   on("", ["nodes"], ["create", "patch", "update"]),
-  on("", ["nodes/status", "pods/status"], ["get", "patch", "update"]),
+  on("", ["nodes/status", "pods/status", "persistentvolumeclaims/status"], [
+    "get",
+    "patch",
+    "update",
+  ]),
   on("", ["pods"], ["create", "delete"]),
   on("", ["serviceaccounts/token"], ["create"]),
   on(COORDINATION, ["leases"], ["get", "create", "update", "patch", "delete"]),

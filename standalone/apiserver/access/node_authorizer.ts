@@ -1,5 +1,5 @@
 /** Node authorizer: a kubelet may use its node, the pods on it, and what those pods refer to. */
-import { textAt } from "../../../crds/json.ts";
+import { objectsAt, textAt } from "../../../crds/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
@@ -63,6 +63,13 @@ function own(
     case "/pods/status":
       return ["update", "patch", "get"].includes(verb) &&
         runsHere(store.get(KEYS.pods, namespace, name ?? ""), node);
+    case "/persistentvolumeclaims/status":
+      return ["update", "patch", "get"].includes(verb) &&
+        podsHere(store, namespace, node).some((pod) =>
+          objectsAt(pod.spec, "volumes").some((volume) =>
+            textAt(volume, "persistentVolumeClaim", "claimName") === name
+          )
+        );
     case "/configmaps/":
     case "/secrets/":
       return READ.includes(verb) && podsHere(store, namespace, node).length > 0;

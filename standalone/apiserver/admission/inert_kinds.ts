@@ -5,7 +5,6 @@ const UNSERVED: Readonly<Record<string, string>> = {
   "/replicationcontrollers": "no controller creates its pods",
   "/resourcequotas": "quotas are not enforced",
   "/limitranges": "limits are not applied",
-  "/persistentvolumeclaims": "volumes are not bound",
   "admissionregistration.k8s.io/validatingadmissionpolicies": "policies are not evaluated",
   "admissionregistration.k8s.io/validatingadmissionpolicybindings": "policies are not evaluated",
   "apps/daemonsets": "no controller creates its pods",

@@ -45,7 +45,7 @@ interface Rule {
   readonly optionalOldSelf: boolean;
 }
 
-/** Reserved words of CEL, which are written `__name__` as properties in rules. */
+/** Reserved words of CEL, which are written `__name__` as properties in rules, or after a point as they are. */
 const RESERVED = new Set(
   ("true false null in as break const continue else for function if import let loop package " +
     "namespace return var void while").split(" "),
@@ -61,10 +61,13 @@ function escapedName(name: string): string {
 export function toCel(value: unknown, structure?: Structure): CelInput {
   if (Array.isArray(value)) return value.map((item) => toCel(item, structure?.items()));
   if (isObject(value)) {
-    const entries = Object.entries(value).map(([key, item]): [string, CelInput] => {
+    const entries = Object.entries(value).flatMap(([key, item]): [string, CelInput][] => {
       const property = structure?.property(key);
-      if (property !== undefined) return [escapedName(key), toCel(item, property)];
-      return [key, toCel(item, structure?.additional())];
+      if (property === undefined) return [[key, toCel(item, structure?.additional())]];
+      const input = toCel(item, property);
+      return RESERVED.has(key)
+        ? [[escapedName(key), input], [key, input]]
+        : [[escapedName(key), input]];
     });
     return new Map(entries);
   }

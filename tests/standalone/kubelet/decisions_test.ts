@@ -183,6 +183,17 @@ const REFUSALS: Record<string, [Partial<PodSpec>, string]> = {
     "spec.containers[0].lifecycle.postStart",
   ],
 };
+Deno.test("`refusalsOf()` refuses claims unless they are folders here", () => {
+  const pod = {
+    spec: {
+      volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }],
+      containers: [{ name: "a", command: ["x"] }],
+    },
+  };
+  const fields = (claims: boolean) => refusalsOf(pod, { claims }).map(({ field }) => field);
+  assert.deepEqual(fields(false), ["spec.volumes[0].persistentVolumeClaim"]);
+  assert.deepEqual(fields(true), []);
+});
 for (const [sentence, [spec, field]] of Object.entries(REFUSALS)) {
   Deno.test(`\`refusalsOf()\` refuses ${sentence}`, () => {
     const containers = [{ name: "a", command: ["x"] }];

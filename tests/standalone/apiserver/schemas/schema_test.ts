@@ -220,6 +220,17 @@ const REFUSED: Record<
     spec: { low: 3, high: 2 },
     want: ["spec.low: Forbidden: low 3 is over 2"],
   },
+  "what rules over a field with a reserved name refuse, escaped or not": {
+    properties: { namespace: { type: "string" } },
+    more: {
+      "x-kubernetes-validations": [
+        { rule: "!has(self.namespace) || size(self.namespace) == 0", message: "plain" },
+        { rule: "!has(self.__namespace__)", message: "escaped" },
+      ],
+    },
+    spec: { namespace: "x" },
+    want: ['spec: Invalid value: "object": plain', 'spec: Invalid value: "object": escaped'],
+  },
   "a rule without message, by the rule itself": {
     properties: {
       x: { type: "string", "x-kubernetes-validations": [{ rule: "self.startsWith('a')" }] },

@@ -1,0 +1,116 @@
+/** PersistentVolumeClaims as folders of this machine: one for each claim, until it and its pods are gone. */
+import { getLogger } from "@logtape/logtape";
+import { KINDS } from "../../crds/kinds.ts";
+import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { createInformer } from "../../kube/informer.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+import { ConfigProblem } from "./field_refs.ts";
+import { removeIfThere } from "./removal.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** Deadline of one call, in milliseconds. */
+const CALL_MS = 10_000;
+
+/** The folders of claims. */
+export interface ClaimFolders {
+  /**
+   * Returns the folder of a claim for the pod of that UID, and makes it at its first use, from when on the
+   * claim is Bound. Throws a `ConfigProblem` if there is no such claim, and errors of the client.
+   */
+  open(namespace: string, name: string, podUid: string): Promise<string>;
+  /** Ends the use by a pod. */
+  release(podUid: string): void;
+  /** Removes the folders of claims that are gone and that no pod uses, until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Options of {@link createClaimFolders}. */
+export interface ClaimFolderOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  /** Folder of the claims' folders, which are named by the UIDs of the claims. */
+  readonly folder: string;
+  /** Aborts when the kubelet stops: calls end with it. */
+  readonly signal: AbortSignal;
+}
+
+/** The status of a claim that has all that it asks for; a folder has no size. */
+function boundStatus({ spec }: PersistentVolumeClaim) {
+  const { accessModes, resources } = spec ?? {};
+  return {
+    phase: "Bound",
+    ...(accessModes && { accessModes }),
+    ...(resources?.requests && { capacity: resources.requests }),
+  };
+}
+
+/** The folders of claims below one folder. */
+export function createClaimFolders(
+  { client, clock, folder, signal }: ClaimFolderOptions,
+): ClaimFolders {
+  const kind = KINDS.persistentVolumeClaim;
+  const claims = createInformer({ client, clock, kind });
+  /** UIDs of pods by the UIDs of the claims that they use. */
+  const users = new Map<string, Set<string>>();
+
+  async function bind(claim: PersistentVolumeClaim): Promise<void> {
+    if (claim.status?.phase === "Bound") return;
+    const { namespace, name = "", uid } = claim.metadata ?? {};
+    const body = { metadata: { uid }, status: boundStatus(claim) };
+    const options = { subresource: "status", deadlineMs: CALL_MS, signal } as const;
+    await client.patch(kind, { namespace, name }, { type: "merge", body }, options);
+  }
+
+  async function sweep(): Promise<void> {
+    const live = new Set(claims.list().map(({ metadata }) => metadata?.uid));
+    for await (const { name } of Deno.readDir(folder)) {
+      if (live.has(name) || users.has(name)) continue;
+      await removeIfThere(`${folder}/${name}`, { recursive: true });
+    }
+  }
+
+  /** One sweep at a time. */
+  let sweeping = Promise.resolve();
+  function sweepSoon(): void {
+    if (!claims.synced || signal.aborted) return;
+    sweeping = sweeping.then(sweep).catch((error) =>
+      logger.warn("Cannot remove the folders of deleted claims", { error: messageOf(error) })
+    );
+  }
+
+  return {
+    async open(namespace, name, podUid) {
+      const options = { deadlineMs: CALL_MS, signal };
+      const claim = await getOrUndefined(client, kind, { namespace, name }, options);
+      const uid = claim?.metadata?.uid;
+      if (claim === undefined || uid === undefined) {
+        throw new ConfigProblem(`persistentvolumeclaim "${name}" not found`);
+      }
+      const pods = users.get(uid) ?? new Set();
+      users.set(uid, pods.add(podUid));
+      await Deno.mkdir(`${folder}/${uid}`, { recursive: true, mode: 0o700 });
+      await bind(claim);
+      return `${folder}/${uid}`;
+    },
+    release(podUid) {
+      for (const [claim, pods] of users) {
+        if (pods.delete(podUid) && pods.size === 0) users.delete(claim);
+      }
+      sweepSoon();
+    },
+    async run(signal) {
+      const stop = claims.onChange(({ type }) => {
+        if (type === "deleted") sweepSoon();
+      });
+      const ended = claims.run(signal);
+      if (await claims.whenSynced(signal)) sweepSoon();
+      await ended;
+      stop();
+      await sweeping;
+    },
+  };
+}
