@@ -75,7 +75,13 @@ export const volumeClaimPolicySchema = z.looseObject({
   retentionPolicy: z.looseObject({
     whenDeleted: z.enum(["Delete", "Retain"]).optional().meta({ default: "Delete" }),
   }).optional(),
+}).meta({
+  "x-kubernetes-validations": [{
+    rule: "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
+    message: "namespace cannot be set for VolumeClaimPolicies templates",
+  }],
 });
+export type VolumeClaimPolicy = z.infer<typeof volumeClaimPolicySchema>;
 
 export const jobSetSpecSchema = z.looseObject({
   replicatedJobs: listMap(replicatedJobSchema, ["name"]).optional(),
@@ -106,6 +112,8 @@ export const replicatedJobStatusSchema = z.looseObject({
   failed: int32(),
   active: int32(),
   suspended: int32(),
+  jobRestarts: atomicList(int32()).max(1024).optional(),
+  jobRestartsCountTowardsMax: atomicList(int32()).max(1024).optional(),
 });
 export type ReplicatedJobStatus = z.infer<typeof replicatedJobStatusSchema>;
 

@@ -29,9 +29,19 @@ export const JOBSET_KEYS = {
   jobKey: "jobset.sigs.k8s.io/job-key",
   restartAttempt: "jobset.sigs.k8s.io/restart-attempt",
   coordinator: "jobset.sigs.k8s.io/coordinator",
-  /** Annotations of exclusive placement, which the built-in executor refuses by name. */
+  /** Restarts of the one Job; only in JobSets whose failure policy restarts single Jobs. */
+  jobRestartAttempt: "jobset.sigs.k8s.io/job-restart-attempt",
+  /** Annotations of exclusive placement; the built-in executor refuses the first without the second. */
   exclusiveTopology: "alpha.jobset.sigs.k8s.io/exclusive-topology",
   nodeSelectorStrategy: "alpha.jobset.sigs.k8s.io/node-selector",
+} as const;
+
+/** Nodes that are reserved for one Job by exclusive placement. */
+export const RESERVED_NODES = {
+  /** Label of the node: the namespace and the name of the Job. */
+  label: "alpha.jobset.sigs.k8s.io/namespaced-job",
+  /** Taint that keeps all other pods away. */
+  taint: "alpha.jobset.sigs.k8s.io/no-schedule",
 } as const;
 
 /** Conditions of a JobSet (kubernetes-sigs/jobset: api/jobset/v1alpha2/jobset_types.go). */
@@ -64,6 +74,7 @@ export const JOBSET_REASONS = {
   restartEndedBySuspension: "JobSetSuspended",
   jobCreationFailed: "JobCreationFailed",
   serviceCreationFailed: "HeadlessServiceCreationFailed",
+  claimCreationFailed: "PVCCreationFailed",
   /** Of the built-in executor: a message pattern that does not compile, and so matches nothing. */
   invalidPattern: "InvalidFailurePolicyPattern",
   notSupported: "NotSupported",

@@ -90,6 +90,11 @@ export const KINDS = {
   secret: builtIn<k.Secret>("", "Secret", "secrets"),
   serviceAccount: builtIn<k.ServiceAccount>("", "ServiceAccount", "serviceaccounts"),
   event: builtIn<k.CoreEvent>("", "Event", "events"),
+  persistentVolumeClaim: builtIn<k.PersistentVolumeClaim>(
+    "",
+    "PersistentVolumeClaim",
+    "persistentvolumeclaims",
+  ),
   namespace: builtIn<k.Namespace>("", "Namespace", "namespaces", false),
   node: builtIn<k.Node>("", "Node", "nodes", false),
   lease: builtIn<k.Lease>("coordination.k8s.io", "Lease", "leases"),

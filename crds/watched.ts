@@ -95,7 +95,11 @@ const count = z.number().optional();
 const watchedJob = z.object({
   metadata: z.object({
     ...identity,
-    labels: entriesOf([JOBSET_KEYS.replicatedJobName, JOBSET_KEYS.restartAttempt]),
+    labels: entriesOf([
+      JOBSET_KEYS.replicatedJobName,
+      JOBSET_KEYS.restartAttempt,
+      JOBSET_KEYS.jobRestartAttempt,
+    ]),
   }),
   spec: z.object({
     suspend: z.boolean().optional(),

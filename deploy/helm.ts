@@ -82,6 +82,9 @@ const HAS_PROGRESS = `(regexMatch "(^|,) *(${
   GATE_NAMES.join("|")
 }) *= *true *(,|$)" .Values.featureGates)`;
 
+/** Whether the built-in executor may run. */
+const HAS_EXECUTOR = `ne (${JOBSET}) "external"`;
+
 /** Conditions of parts, most of them values; the roles follow the settings that run their parts. */
 const SWITCHES: Partial<Record<keyof Parts, string>> = {
   namespace: ".Values.createNamespace",
@@ -91,7 +94,8 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   lease: `or (not ${LEASE_FOUND}) ` +
     `(dig "metadata" "annotations" "meta.helm.sh/release-name" "" ${LEASE_FOUND})`,
   policy_secrets_binding: `ne (toString .Values.${POLICY_SECRETS.helmValue}) "false"`,
-  executor_role: `ne (${JOBSET}) "external"`,
+  executor_role: HAS_EXECUTOR,
+  volume_claims_role: HAS_EXECUTOR,
   progress_role: HAS_PROGRESS,
   trials_role: `and ${HAS_PROGRESS} (ne (toString .Values.katib) "false")`,
   network_policy: ".Values.networkPolicy.enabled",

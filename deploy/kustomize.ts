@@ -160,9 +160,10 @@ function components(all: Parts, settings: Settings): Files {
   return {
     [`${EXECUTOR_COMPONENT}/kustomization.yaml`]: component(
       "The built-in executor of JobSets, which rests where upstream's controller runs: its rights, and the setting.",
-      { resources: ["executor_role.yaml"], patches: [executorPatch()] },
+      { resources: ["executor_role.yaml", "volume_claims_role.yaml"], patches: [executorPatch()] },
     ),
     [`${EXECUTOR_COMPONENT}/executor_role.yaml`]: GENERATED + toYaml(all.executor_role),
+    [`${EXECUTOR_COMPONENT}/volume_claims_role.yaml`]: GENERATED + toYaml(all.volume_claims_role),
     [`components/no-${POLICY_SECRETS.role}/kustomization.yaml`]: component(
       "Without the right to Secrets in every namespace: TrainJobs of the policies mpi and flux wait for a RoleBinding.",
       { patches: all.policy_secrets_binding.map(deletion) },

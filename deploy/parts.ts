@@ -33,6 +33,7 @@ export interface Parts {
   readonly policy_secrets_binding: readonly Manifest[];
   /** Rights of the parts of the manager that do not always run (`app/manager/rights.ts`). */
   readonly executor_role: readonly Manifest[];
+  readonly volume_claims_role: readonly Manifest[];
   readonly progress_role: readonly Manifest[];
   readonly trials_role: readonly Manifest[];
   readonly network_policy: readonly Manifest[];
@@ -73,6 +74,7 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     ],
     policy_secrets_binding: policySecrets.filter(isBinding),
     executor_role: partRoles("executor", settings, { kinds }),
+    volume_claims_role: partRoles("volume-claims", settings, { kinds }),
     progress_role: partRoles("progress", settings, { kinds }),
     trials_role: partRoles("trials", settings, { kinds }),
     network_policy: [networkPolicy(settings)],

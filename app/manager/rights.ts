@@ -23,6 +23,7 @@ export const MANAGER_PARTS = [
   "controller",
   POLICY_SECRETS.role,
   "executor",
+  "volume-claims",
   "progress",
   "trials",
   "election",
@@ -128,6 +129,11 @@ const executorRules = (): PolicyRule[] => [
   { apiGroups: [""], resources: ["services"], verbs: ["list", "watch", "create"] },
 ];
 
+/** Claims of JobSets with volume claim policies: read by name, and never changed. */
+const volumeClaimRules = (): PolicyRule[] => [
+  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "create"] },
+];
+
 /** Rules for the kinds whose progress an annotation shows. */
 function annotationRules({ all }: JobKinds): PolicyRule[] {
   const annotated = all.filter(({ progress }) => progress?.at === "annotation");
@@ -172,6 +178,7 @@ const ELECTION_RULES: readonly PolicyRule[] = [
   },
 ];
 
+const hasExecutor = ({ jobset }: PartSettings) => jobset !== "external";
 const hasProgress = ({ featureGates }: PartSettings) => featureGates.trainJobProgress;
 
 const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
@@ -181,7 +188,8 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
     namespaceRules: CERTIFICATE_RULES,
   },
   [POLICY_SECRETS.role]: { runs: () => true, clusterRules: policySecretRules },
-  executor: { runs: ({ jobset }) => jobset !== "external", clusterRules: executorRules },
+  executor: { runs: hasExecutor, clusterRules: executorRules },
+  "volume-claims": { runs: hasExecutor, clusterRules: volumeClaimRules },
   progress: { runs: hasProgress, clusterRules: progressRules },
   trials: { runs: hasProgress, clusterRules: trialRules },
   election: { runs: ({ leaderElect }) => leaderElect, namespaceRules: ELECTION_RULES },

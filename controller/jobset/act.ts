@@ -1,4 +1,5 @@
 /** Writes of the JobSet executor: the execution of a plan. */
+import { isDeepStrictEqual } from "node:util";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../crds/kubernetes.ts";
@@ -7,13 +8,15 @@ import type { WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { isAlreadyExists, isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
-import type { EventRecorder, EventText } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events.ts";
 import { controllerOf, isControlledBy } from "../../kube/owner_references.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
+import { createClaims } from "./claim_calls.ts";
 import type { Plan } from "./decide.ts";
+import { recordEvent } from "./jobset_events.ts";
 import type { JobPatch } from "./policy/suspension.ts";
 
 /** Concurrent calls to the API server in one pass. */
@@ -39,11 +42,6 @@ interface Pass extends Actor {
 
 function nameOf(object: { metadata?: { namespace?: string; name?: string } }) {
   return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? "" };
-}
-
-function tell({ events, jobSet }: Pass, event: EventText): void {
-  const { name = "", namespace, uid } = jobSet.metadata;
-  events.record({ apiVersion: JOBSET_API_VERSION, kind: "JobSet", namespace, name, uid }, event);
 }
 
 /** Runs the calls, waits for all, and throws the first error. */
@@ -105,7 +103,7 @@ async function createJobs(pass: Pass, lists: Plan["createJobs"]): Promise<void> 
         await createJob(pass, job);
       } catch (error) {
         if (!pass.signal.aborted) {
-          tell(pass, {
+          recordEvent(pass, {
             type: "Warning",
             reason: JOBSET_REASONS.jobCreationFailed,
             message: `job "${job.metadata?.name}" creation failed with error: ${messageOf(error)}`,
@@ -123,7 +121,7 @@ async function createService(pass: Pass, service: Plan["createService"]): Promis
     await pass.client.create(KINDS.service, service, { signal: pass.signal });
   } catch (error) {
     if (isAlreadyExists(error)) return;
-    tell(pass, {
+    recordEvent(pass, {
       type: "Warning",
       reason: JOBSET_REASONS.serviceCreationFailed,
       message: messageOf(error),
@@ -155,6 +153,10 @@ async function patchJob({ client, jobWrites, signal }: Pass, patch: JobPatch): P
   }
 }
 
+function jobRestartsOf({ status }: JobSet) {
+  return status?.replicatedJobsStatus?.map(({ name, jobRestarts = [] }) => [name, jobRestarts]);
+}
+
 /**
  * Reports whether the JobSet is still the one that was planned for. An outdated cache must not lead to
  * new Jobs for a JobSet that is being deleted or has restarted.
@@ -165,6 +167,7 @@ async function isUpToDate({ client, jobSet, signal }: Pass): Promise<boolean> {
   return live.metadata.uid === jobSet.metadata.uid &&
     live.metadata.deletionTimestamp === undefined &&
     (live.status?.restarts ?? 0) === (jobSet.status?.restarts ?? 0) &&
+    isDeepStrictEqual(jobRestartsOf(live), jobRestartsOf(jobSet)) &&
     live.status?.terminalState === jobSet.status?.terminalState &&
     (live.spec?.suspend ?? false) === (jobSet.spec?.suspend ?? false);
 }
@@ -209,15 +212,17 @@ export async function act(
 ): Promise<ActResult> {
   const pass: Pass = { ...actor, jobSet, signal, now };
   await callAll(plan.deleteJobs, (job) => deleteJob(pass, job), signal);
-  const creates = plan.createJobs.length > 0 || plan.createService !== undefined;
+  const creates = plan.createJobs.length > 0 || plan.createService !== undefined ||
+    plan.createClaims.length > 0;
   // The first pass of a new JobSet has no earlier state that could be outdated.
   if (creates && jobSet.status !== undefined && !(await isUpToDate(pass))) return "outdated";
   await createService(pass, plan.createService);
+  if (!(await createClaims(pass, plan.createClaims))) return "outdated";
   await createJobs(pass, plan.createJobs);
   await callAll(plan.patchJobs, (patch) => patchJob(pass, patch), signal);
   signal.throwIfAborted();
   await writeStatus(pass, plan.status);
-  for (const event of plan.events) tell(pass, event);
+  for (const event of plan.events) recordEvent(pass, event);
   if (plan.deleteJobSet) await deleteJobSet(pass);
   return "done";
 }

@@ -1,9 +1,10 @@
 /** Classification of the Jobs of a JobSet by their state, and counters of them. Pure. */
-import type { ReplicatedJobStatus } from "../../crds/jobset.ts";
+import type { JobSetStatus, ReplicatedJobStatus } from "../../crds/jobset.ts";
 import { JOB_CONDITIONS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { ResolvedSpec } from "./defaults.ts";
+import { indexOf, jobRestarts, keptRestarts } from "./job_restarts.ts";
 
 /** The Jobs of a JobSet. The `previous` ones belong to an earlier attempt and are deleted. */
 export interface Buckets {
@@ -13,15 +14,26 @@ export interface Buckets {
   readonly failed: readonly WatchedJob[];
 }
 
-/** Returns the attempt that a Job belongs to. Throws if its label is missing or not a number. */
-function attemptOf(job: WatchedJob): number {
-  const label = job.metadata?.labels?.[JOBSET_KEYS.restartAttempt];
+/** Returns the number in a label of the Job. Throws if the label is missing or not a number. */
+function numberIn(job: WatchedJob, key: string): number {
+  const label = job.metadata?.labels?.[key];
   if (label === undefined || !/^\d{1,10}$/.test(label)) {
     throw new Error(
-      `Job ${job.metadata?.name}: label ${JOBSET_KEYS.restartAttempt} must be a number, is ${label}; delete the Job, and it is created again`,
+      `Job ${job.metadata?.name}: label ${key} must be a number, is ${label}; delete the Job, and it is created again`,
     );
   }
   return Number(label);
+}
+
+/** Reports whether the Job belongs to an earlier attempt, of the JobSet or of this one Job. */
+function isPrevious(
+  job: WatchedJob,
+  { restarts = 0, replicatedJobsStatus }: JobSetStatus,
+): boolean {
+  if (numberIn(job, JOBSET_KEYS.restartAttempt) < restarts) return true;
+  if (job.metadata?.labels?.[JOBSET_KEYS.jobRestartAttempt] === undefined) return false;
+  const own = jobRestarts(replicatedJobsStatus, replicatedJobOf(job))[indexOf(job)] ?? 0;
+  return numberIn(job, JOBSET_KEYS.jobRestartAttempt) < own;
 }
 
 function finishOf(job: WatchedJob): string | undefined {
@@ -30,8 +42,8 @@ function finishOf(job: WatchedJob): string | undefined {
   )?.type;
 }
 
-/** Returns the Jobs by state; `restarts` is the JobSet's `status.restarts`. */
-export function bucketJobs(jobs: readonly WatchedJob[], restarts: number): Buckets {
+/** Returns the Jobs by state; `status` is the JobSet's. */
+export function bucketJobs(jobs: readonly WatchedJob[], status: JobSetStatus = {}): Buckets {
   const buckets = {
     previous: new Array<WatchedJob>(),
     active: new Array<WatchedJob>(),
@@ -40,7 +52,7 @@ export function bucketJobs(jobs: readonly WatchedJob[], restarts: number): Bucke
   };
   for (const job of jobs) {
     const finish = finishOf(job);
-    if (attemptOf(job) < restarts) buckets.previous.push(job);
+    if (isPrevious(job, status)) buckets.previous.push(job);
     else if (finish === JOB_CONDITIONS.complete) buckets.succeeded.push(job);
     else if (finish === JOB_CONDITIONS.failed) buckets.failed.push(job);
     else buckets.active.push(job);
@@ -60,8 +72,15 @@ export function isJobReady(job: WatchedJob): boolean {
   return (job.status?.succeeded ?? 0) + (job.status?.ready ?? 0) >= wanted;
 }
 
-/** Returns the counters of every replicated job of the spec, by name from Z to A. */
-export function countJobs(spec: ResolvedSpec, buckets: Buckets): ReplicatedJobStatus[] {
+/**
+ * Returns the counters of every replicated job of the spec, by name from Z to A, with the restarts of
+ * single Jobs of the counters `before`.
+ */
+export function countJobs(
+  spec: ResolvedSpec,
+  buckets: Buckets,
+  before?: readonly ReplicatedJobStatus[],
+): ReplicatedJobStatus[] {
   const counters = spec.replicatedJobs.map(({ name }): ReplicatedJobStatus => {
     const count = (jobs: readonly WatchedJob[], holds: (job: WatchedJob) => boolean = () => true) =>
       jobs.filter((job) => replicatedJobOf(job) === name && holds(job)).length;
@@ -72,6 +91,7 @@ export function countJobs(spec: ResolvedSpec, buckets: Buckets): ReplicatedJobSt
       failed: count(buckets.failed),
       active: count(buckets.active, (job) => (job.status?.active ?? 0) > 0),
       suspended: count(buckets.active, (job) => job.spec?.suspend === true),
+      ...(spec.restartsSingleJobs && keptRestarts(before, name)),
     };
   });
   return counters.sort((a, b) => a.name < b.name ? 1 : a.name > b.name ? -1 : 0);

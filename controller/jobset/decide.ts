@@ -2,7 +2,7 @@
 import { problemsSummary } from "../../crds/field_problem.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
-import type { Job, Service } from "../../crds/kubernetes.ts";
+import type { Job, PersistentVolumeClaim, Service } from "../../crds/kubernetes.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../kube/events.ts";
@@ -16,8 +16,9 @@ import { isSuccessful } from "./policy/success.ts";
 import { type JobPatch, resumeJobs, suspendJobs } from "./policy/suspension.ts";
 import { terminalCondition, timeToDeletion } from "./policy/ttl.ts";
 import { invalidParts } from "./problems.ts";
-import { renderService } from "./render.ts";
+import { renderClaim, renderService } from "./render.ts";
 import { unsupportedParts } from "./unsupported.ts";
+import { type ClaimState, claimState, type ExistingClaims } from "./volume_claims.ts";
 
 /** A JobSet and its children, as read at one moment. */
 export interface Observed {
@@ -26,6 +27,8 @@ export interface Observed {
   readonly jobs: readonly WatchedJob[];
   /** Whether a Service of the wanted name exists, whoever owns it. */
   readonly hasService: boolean;
+  /** The claims that exist of those that the JobSet names; absent if they were not read. */
+  readonly claims?: ExistingClaims;
 }
 
 /** The work of one pass, in the order of the fields; after an error the status is not written. */
@@ -33,6 +36,7 @@ export interface Plan {
   readonly deleteJobSet: boolean;
   readonly deleteJobs: readonly WatchedJob[];
   readonly createService?: Service;
+  readonly createClaims: readonly PersistentVolumeClaim[];
   /** One list for each replicated job; after an error in one list the later ones are not created. */
   readonly createJobs: readonly (readonly Job[])[];
   readonly patchJobs: readonly JobPatch[];
@@ -43,12 +47,19 @@ export interface Plan {
   readonly requeueAfterMs?: number;
 }
 
+/** Delay of the next look at a claim that is being deleted, in milliseconds. */
+const CLAIM_RETRY_MS = 1_000;
+/** Delay of the next look at a claim that is not for the JobSet, in milliseconds. */
+const REFUSED_RETRY_MS = 15_000;
+const NO_CLAIMS: ClaimState = { missing: [], isWaiting: false, problems: [] };
+
 type Work = Partial<Omit<Plan, "status" | "events">>;
 
 interface Context {
   readonly jobSet: JobSet;
   readonly spec: ResolvedSpec;
   readonly buckets: Buckets;
+  readonly claims: ClaimState;
   readonly now: number;
 }
 
@@ -57,6 +68,7 @@ function conclude(before: JobSetStatus | undefined, draft: StatusDraft, work: Wo
   return {
     deleteJobSet: false,
     deleteJobs: [],
+    createClaims: [],
     createJobs: [],
     patchJobs: [],
     ...work,
@@ -71,12 +83,12 @@ function living(jobs: readonly WatchedJob[]): WatchedJob[] {
 
 /** Sets the condition that refuses the JobSet, or ends an earlier refusal. */
 function withRefusal(
-  { jobSet, now }: Context,
+  { jobSet, claims, now }: Context,
   draft: StatusDraft,
 ): { draft: StatusDraft; refused: boolean } {
   const metadata = jobSet.metadata;
   const spec = jobSet.spec ?? {};
-  const invalid = invalidParts(spec, metadata);
+  const invalid = [...invalidParts(spec, metadata), ...claims.problems];
   const problems = [...invalid, ...unsupportedParts(spec, metadata)];
   if (problems.length === 0) {
     return { draft: withCondition(draft, CHANGES.accepted, now), refused: false };
@@ -92,15 +104,19 @@ function withWork(
   draft: StatusDraft,
   hasService: boolean,
 ): { draft: StatusDraft; work: Work } {
-  const { jobSet, spec, buckets, now } = context;
+  const { jobSet, spec, buckets, claims, now } = context;
   const counters = draft.status.replicatedJobsStatus ?? [];
-  const restarts = draft.status.restarts ?? 0;
+  const { status } = draft;
   const { replicatedJobs, order } = startable(spec, counters);
   const work: Work = {
     deleteJobs: living(buckets.previous),
     ...(spec.network.enableDNSHostnames && !hasService &&
       { createService: renderService(jobSet, spec) }),
-    createJobs: missingJobs({ jobSet, spec, buckets, startable: replicatedJobs, restarts }),
+    createClaims: claims.missing.map((claim) => renderClaim(jobSet, claim)),
+    // Pods that mount a claim which is being deleted would wait for it, and then for the next one.
+    ...(claims.isWaiting
+      ? { requeueAfterMs: CLAIM_RETRY_MS }
+      : { createJobs: missingJobs({ jobSet, spec, buckets, startable: replicatedJobs, status }) }),
   };
   let next = draft;
   if (order === "in_progress") next = withCondition(next, CHANGES.startupInProgress, now);
@@ -141,18 +157,32 @@ function withReadiness({ spec, now }: Context, draft: StatusDraft): StatusDraft 
  * Returns the plan for a JobSet that this executor manages and that is not being deleted. Throws if the
  * labels of a Job cannot be read. The inputs are not changed.
  */
-export function decide({ jobSet, jobs, hasService }: Observed, now: number): Plan {
+export function decide({ jobSet, jobs, hasService, claims }: Observed, now: number): Plan {
   const spec = resolveSpec(jobSet);
   const restarts = jobSet.status?.restarts ?? 0;
-  const buckets = bucketJobs(jobs, restarts);
-  const context: Context = { jobSet, spec, buckets, now };
+  const buckets = bucketJobs(jobs, jobSet.status);
+  const context: Context = {
+    jobSet,
+    spec,
+    buckets,
+    claims: claims === undefined ? NO_CLAIMS : claimState(jobSet, spec.volumeClaims, {
+      existing: claims,
+      isStart: jobs.length === 0 && restarts === 0,
+    }),
+    now,
+  };
+  const replicatedJobsStatus = countJobs(spec, buckets, jobSet.status?.replicatedJobsStatus);
   const counted: StatusDraft = {
-    status: { ...jobSet.status, restarts, replicatedJobsStatus: countJobs(spec, buckets) },
+    status: { ...jobSet.status, restarts, replicatedJobsStatus },
     events: [],
   };
   if (terminalCondition(jobSet.status)) return afterTheEnd(context, counted);
   const { draft: judged, refused } = withRefusal(context, counted);
-  if (refused) return conclude(jobSet.status, judged, {});
+  if (refused) {
+    // Nothing tells when a claim in the way is gone.
+    const work = context.claims.problems.length > 0 ? { requeueAfterMs: REFUSED_RETRY_MS } : {};
+    return conclude(jobSet.status, judged, work);
+  }
   const deleteJobs = living(buckets.previous);
   const draft = withReadiness(context, judged);
   if (buckets.failed.length > 0) {

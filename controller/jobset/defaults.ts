@@ -1,6 +1,7 @@
 /** Defaults of a JobSet's spec, applied in memory only, whether or not a webhook set them. */
 import type { FailurePolicyRule, JobSet, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
-import type { JobTemplateSpec } from "../../crds/kubernetes.ts";
+import type { JobTemplateSpec, PersistentVolumeClaim } from "../../crds/kubernetes.ts";
+import { restartsOneJob } from "./job_restarts.ts";
 
 /** A replicated job with every default. */
 export interface ResolvedReplicatedJob {
@@ -18,6 +19,19 @@ export interface ResolvedFailurePolicy {
   readonly rules: readonly FailurePolicyRule[];
 }
 
+/** A claim that the JobSet makes for its pods. */
+export interface ResolvedVolumeClaim {
+  /** Name of the claim: that of the template and of the JobSet. */
+  readonly claimName: string;
+  /** Name of the template, which is that of the volume. */
+  readonly volumeName: string;
+  readonly template: PersistentVolumeClaim;
+  readonly whenDeleted: "Delete" | "Retain";
+  /** Where the template and its policy are in the JobSet. */
+  readonly path: string;
+  readonly policyPath: string;
+}
+
 /** A JobSet's spec with every default. */
 export interface ResolvedSpec {
   readonly replicatedJobs: readonly ResolvedReplicatedJob[];
@@ -31,6 +45,8 @@ export interface ResolvedSpec {
     readonly targetReplicatedJobs: readonly string[];
   };
   readonly failurePolicy?: ResolvedFailurePolicy;
+  /** Whether a rule of the failure policy restarts single Jobs, which then have counters of their own. */
+  readonly restartsSingleJobs: boolean;
   readonly inOrder: boolean;
   readonly suspend: boolean;
   readonly coordinator?: {
@@ -39,6 +55,7 @@ export interface ResolvedSpec {
     readonly podIndex: number;
   };
   readonly ttlSecondsAfterFinished?: number;
+  readonly volumeClaims: readonly ResolvedVolumeClaim[];
 }
 
 function resolveTemplate(template: JobTemplateSpec): JobTemplateSpec {
@@ -83,6 +100,24 @@ function resolveFailurePolicy(
   };
 }
 
+/** Returns the claims of a JobSet of that name, in their order. */
+export function resolveVolumeClaims(
+  policies: JobSetSpec["volumeClaimPolicies"] = [],
+  jobSet: string,
+): ResolvedVolumeClaim[] {
+  return policies.flatMap(({ templates, retentionPolicy }, policy) => {
+    const policyPath = `spec.volumeClaimPolicies[${policy}]`;
+    return templates.map((template, index): ResolvedVolumeClaim => ({
+      claimName: `${template.metadata?.name}-${jobSet}`,
+      volumeName: template.metadata?.name ?? "",
+      template,
+      whenDeleted: retentionPolicy?.whenDeleted ?? "Delete",
+      path: `${policyPath}.templates[${index}]`,
+      policyPath,
+    }));
+  });
+}
+
 /** Returns the spec with every default. The input is not changed. */
 export function resolveSpec(jobSet: JobSet): ResolvedSpec {
   const spec: JobSetSpec = jobSet.spec ?? {};
@@ -99,6 +134,7 @@ export function resolveSpec(jobSet: JobSet): ResolvedSpec {
       targetReplicatedJobs: successPolicy?.targetReplicatedJobs ?? [],
     },
     ...(failurePolicy && { failurePolicy: resolveFailurePolicy(failurePolicy) }),
+    restartsSingleJobs: (failurePolicy?.rules ?? []).some(({ action }) => restartsOneJob(action)),
     inOrder: spec.startupPolicy?.startupPolicyOrder === "InOrder",
     suspend: spec.suspend ?? false,
     ...(coordinator && {
@@ -108,6 +144,7 @@ export function resolveSpec(jobSet: JobSet): ResolvedSpec {
         podIndex: coordinator.podIndex ?? 0,
       },
     }),
+    volumeClaims: resolveVolumeClaims(spec.volumeClaimPolicies, jobSet.metadata.name ?? ""),
     ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,
   };
 }

@@ -4,9 +4,13 @@ import type { FieldProblem } from "../../crds/field_problem.ts";
 import { dnsLabel1035, labelValue } from "../../crds/name_syntax.ts";
 import { DNS_LABEL_MAX, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
 import { coordinatorEndpoint, jobName } from "./render.ts";
+import { restartsOneJob } from "./job_restarts.ts";
 import { type JobSetMetadata, unsupportedParts } from "./unsupported.ts";
+import { volumeClaimProblems } from "./volume_claim_problems.ts";
 
 const INT32_MAX = 2 ** 31 - 1;
+/** Jobs of a replicated job whose restarts the status can count one by one. */
+const MAX_COUNTED_REPLICAS = 1024;
 /** Characters that the API server and the Job controller append to a name. */
 const RANDOM_SUFFIX = "xxxxx";
 /** Longest prefix that the API server keeps of generateName. */
@@ -67,11 +71,12 @@ function dependencyProblems(jobs: readonly ReplicatedJob[], index: number): Fiel
 }
 
 function replicatedJobProblems(
-  jobs: readonly ReplicatedJob[],
+  { replicatedJobs: jobs = [], failurePolicy }: JobSetSpec,
   index: number,
   jobSet: string | undefined,
 ): FieldProblem[] {
   const job = jobs[index];
+  const restartsSingleJobs = failurePolicy?.rules?.some(({ action }) => restartsOneJob(action));
   if (job === undefined) return [];
   const path = `spec.replicatedJobs[${index}]`;
   const problems = dependencyProblems(jobs, index);
@@ -84,6 +89,11 @@ function replicatedJobProblems(
   }
   if ((job.template.spec?.parallelism ?? 1) * replicas > INT32_MAX) {
     const message = `times parallelism must be at most ${INT32_MAX}`;
+    problems.push({ field: `${path}.replicas`, message });
+  }
+  if (replicas > MAX_COUNTED_REPLICAS && restartsSingleJobs) {
+    const message =
+      `must be at most ${MAX_COUNTED_REPLICAS} when a rule restarts single Jobs, is ${replicas}`;
     problems.push({ field: `${path}.replicas`, message });
   }
   if (!isDns1035(groupName)) {
@@ -212,10 +222,11 @@ export function invalidParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): F
   const jobSet = expectedName(metadata);
   const names = new Set(jobs.map(({ name }) => name));
   return [
-    ...jobs.flatMap((_, index) => replicatedJobProblems(jobs, index, jobSet)),
+    ...jobs.flatMap((_, index) => replicatedJobProblems(spec, index, jobSet)),
     ...fieldProblems(spec),
     ...policyProblems(spec, names),
     ...coordinatorProblems(spec, jobSet),
+    ...volumeClaimProblems(spec, jobSet),
   ];
 }
 

@@ -14,8 +14,10 @@ import { keyOf, parseKey } from "../../kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../kube/sources.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { act, type Actor } from "./act.ts";
+import { readClaims } from "./claim_calls.ts";
 import { decide } from "./decide.ts";
-import { resolveSpec } from "./defaults.ts";
+import { type ResolvedSpec, resolveSpec } from "./defaults.ts";
+import { terminalCondition } from "./policy/ttl.ts";
 
 /** Name of the index of Jobs by the uid of their controller. */
 const JOBS_BY_CONTROLLER = "controllerUid";
@@ -55,6 +57,16 @@ export interface JobSetReconciler {
 const UNSEEN_AFTER_MS = 10_000;
 /** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
+
+/** Reports whether a Job is missing, before which the claims of its pods have to exist. */
+function lacksJobs(
+  { status }: JobSet,
+  { replicatedJobs }: ResolvedSpec,
+  jobs: readonly WatchedJob[],
+): boolean {
+  return terminalCondition(status) === undefined &&
+    jobs.length < replicatedJobs.reduce((sum, { replicas }) => sum + replicas, 0);
+}
 
 function isOurs(jobSet: JobSet): boolean {
   return jobSet.spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
@@ -97,10 +109,14 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     const { namespace, uid = "" } = jobSet.metadata;
     await dropGone(actor, uid, signal);
     const jobs = jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
-    const subdomain = resolveSpec(jobSet).network.subdomain;
-    const hasService = informers.services.get({ namespace, name: subdomain }) !== undefined;
+    const spec = resolveSpec(jobSet);
+    const name = spec.network.subdomain;
+    const hasService = informers.services.get({ namespace, name }) !== undefined;
+    const claims = lacksJobs(jobSet, spec, jobs)
+      ? await readClaims({ client, events, jobSet, signal }, spec.volumeClaims)
+      : undefined;
     const now = clock.now();
-    const plan = decide({ jobSet, jobs, hasService }, now);
+    const plan = decide({ jobSet, jobs, hasService, claims }, now);
     const result = await act(actor, { jobSet, plan, signal, now });
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     if (plan.requeueAfterMs !== undefined) return { requeueAfterMs: plan.requeueAfterMs };

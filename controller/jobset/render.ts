@@ -1,10 +1,19 @@
-/** Rendering of the Jobs and the Service of a JobSet. Pure. */
+/** Rendering of the Jobs, the Service and the volume claims of a JobSet. Pure. */
 import { createHash } from "node:crypto";
-import type { JobSet } from "../../crds/jobset.ts";
-import type { Job, ObjectMeta, PodTemplateSpec, Service } from "../../crds/kubernetes.ts";
+import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
+import type {
+  Job,
+  ObjectMeta,
+  PersistentVolumeClaim,
+  PodTemplateSpec,
+  Service,
+} from "../../crds/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { controllerReference } from "../../kube/owner_references.ts";
-import type { ResolvedReplicatedJob, ResolvedSpec } from "./defaults.ts";
+import type { ResolvedReplicatedJob, ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
+import { jobRestarts } from "./job_restarts.ts";
+import { isReserved, placementAnnotations, withReservedNodes } from "./placement.ts";
+import { withClaimVolumes } from "./volume_claims.ts";
 
 /** Returns the name of a Job: `<jobset>-<replicated job>-<index>`. */
 export function jobName(jobSet: string, replicatedJob: string, index: number): string {
@@ -32,7 +41,7 @@ function replicasOf(jobs: readonly ResolvedReplicatedJob[]): number {
 
 /** Returns the labels, which are also annotations, that place a Job and its pods in the JobSet. */
 function placeKeys(
-  { jobSet, spec, replicatedJob, index, restarts }: JobRequest,
+  { jobSet, spec, replicatedJob, index, status }: JobRequest,
 ): Record<string, string> {
   const { name = "", namespace = "", uid = "" } = jobSet.metadata;
   const position = spec.replicatedJobs.findIndex((job) => job.name === replicatedJob.name);
@@ -50,7 +59,12 @@ function placeKeys(
     [JOBSET_KEYS.groupReplicas]: `${replicasOf(spec.replicatedJobs.filter(inGroup))}`,
     [JOBSET_KEYS.jobGroupIndex]: `${replicasOf(earlier.filter(inGroup)) + index}`,
     [JOBSET_KEYS.jobKey]: jobKey(namespace, jobName(name, replicatedJob.name, index)),
-    [JOBSET_KEYS.restartAttempt]: `${restarts}`,
+    [JOBSET_KEYS.restartAttempt]: `${status.restarts ?? 0}`,
+    ...(spec.restartsSingleJobs && {
+      [JOBSET_KEYS.jobRestartAttempt]: `${
+        jobRestarts(status.replicatedJobsStatus, replicatedJob.name)[index] ?? 0
+      }`,
+    }),
     ...(spec.coordinator && {
       [JOBSET_KEYS.coordinator]: coordinatorEndpoint(
         name,
@@ -68,15 +82,19 @@ export interface JobRequest {
   readonly replicatedJob: ResolvedReplicatedJob;
   /** From 0 up to replicas - 1. */
   readonly index: number;
-  /** Current value of `status.restarts`. */
-  readonly restarts: number;
+  /** The JobSet's current status, which counts the restarts. */
+  readonly status: JobSetStatus;
 }
 
-function withKeys(metadata: ObjectMeta | undefined, keys: Record<string, string>): ObjectMeta {
+function withKeys(
+  metadata: ObjectMeta | undefined,
+  keys: Record<string, string>,
+  placement: Record<string, string>,
+): ObjectMeta {
   return {
     ...metadata,
     labels: { ...metadata?.labels, ...keys },
-    annotations: { ...metadata?.annotations, ...keys },
+    annotations: { ...metadata?.annotations, ...keys, ...placement },
   };
 }
 
@@ -92,15 +110,23 @@ export function renderJob(request: JobRequest): Job {
   const keys = placeKeys(request);
   const { metadata, spec: jobSpec } = replicatedJob.template;
   const podTemplate: PodTemplateSpec = jobSpec?.template ?? {};
-  const podSpec = podTemplate.spec && spec.network.enableDNSHostnames
-    ? { ...podTemplate.spec, subdomain: spec.network.subdomain }
-    : podTemplate.spec;
-  const { labels, annotations } = withKeys(metadata, keys);
+  const placement = placementAnnotations(jobSet.metadata, metadata);
+  const { labels, annotations } = withKeys(metadata, keys, placement);
+  const job = jobName(name, replicatedJob.name, index);
+  const podSpec = podTemplate.spec && {
+    ...withClaimVolumes(
+      isReserved(annotations)
+        ? withReservedNodes(podTemplate.spec, { namespace, job })
+        : podTemplate.spec,
+      spec.volumeClaims,
+    ),
+    ...(spec.network.enableDNSHostnames && { subdomain: spec.network.subdomain }),
+  };
   return {
     apiVersion: "batch/v1",
     kind: "Job",
     metadata: {
-      name: jobName(name, replicatedJob.name, index),
+      name: job,
       namespace,
       labels,
       annotations,
@@ -111,7 +137,7 @@ export function renderJob(request: JobRequest): Job {
       suspend: spec.suspend,
       template: {
         ...podTemplate,
-        metadata: withKeys(podTemplate.metadata, keys),
+        metadata: withKeys(podTemplate.metadata, keys, placement),
         ...(podSpec && { spec: podSpec }),
       },
     },
@@ -134,5 +160,26 @@ export function renderService(jobSet: JobSet, spec: ResolvedSpec): Service {
       selector: { [JOBSET_KEYS.jobSetName]: name },
       publishNotReadyAddresses: spec.network.publishNotReadyAddresses,
     },
+  };
+}
+
+/** Returns a claim of the JobSet; one that is deleted with it is owned by it. */
+export function renderClaim(
+  jobSet: JobSet,
+  { claimName, template, whenDeleted }: ResolvedVolumeClaim,
+): PersistentVolumeClaim {
+  const { name = "", namespace } = jobSet.metadata;
+  const { labels, annotations } = template.metadata ?? {};
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: {
+      name: claimName,
+      namespace,
+      labels: { ...labels, [JOBSET_KEYS.jobSetName]: name },
+      ...(annotations && { annotations }),
+      ...(whenDeleted === "Delete" && { ownerReferences: ownedBy(jobSet) }),
+    },
+    spec: template.spec,
   };
 }

@@ -2,6 +2,7 @@
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec } from "../../crds/jobset.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
+import { isReserved, placementAnnotations } from "./placement.ts";
 
 /** The part of the metadata that the rules read. */
 export interface JobSetMetadata {
@@ -10,32 +11,36 @@ export interface JobSetMetadata {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-const PLACEMENT = [JOBSET_KEYS.exclusiveTopology, JOBSET_KEYS.nodeSelectorStrategy];
+type Annotations = Readonly<Record<string, string>> | undefined;
 
-/** Returns a problem for each annotation of exclusive placement; `path` is that of the annotations. */
-export function unsupportedPlacement(
-  annotations: Readonly<Record<string, string>> | undefined,
-  path: string,
-): FieldProblem[] {
-  return PLACEMENT.filter((key) => annotations?.[key] !== undefined).map((key) => ({
-    field: `${path}[${key}]`,
-    message: "exclusive placement is not supported by the built-in JobSet executor; remove it",
-  }));
+const { exclusiveTopology, nodeSelectorStrategy } = JOBSET_KEYS;
+
+/** Returns a problem for exclusive placement without reserved nodes; `path` is that of the annotations. */
+export function unsupportedPlacement(annotations: Annotations, path: string): FieldProblem[] {
+  if (annotations?.[exclusiveTopology] === undefined || isReserved(annotations)) return [];
+  const message =
+    `is supported by the built-in JobSet executor only beside ${nodeSelectorStrategy}, ` +
+    "for nodes that are reserved for each Job by a label; set that too, or remove it";
+  return [{ field: `${path}[${exclusiveTopology}]`, message }];
+}
+
+/** Returns a problem for each place that asks for an exclusive placement which nothing carries out. */
+function placementProblems(spec: JobSetSpec, metadata: JobSetMetadata): FieldProblem[] {
+  const problems = (spec.replicatedJobs ?? []).flatMap(({ template }, index) => {
+    const own = template.metadata?.annotations;
+    const isOwn = own?.[exclusiveTopology] !== undefined;
+    const path = isOwn
+      ? `spec.replicatedJobs[${index}].template.metadata.annotations`
+      : "metadata.annotations";
+    const all = { ...own, ...placementAnnotations(metadata, template.metadata) };
+    return unsupportedPlacement(all, path);
+  });
+  return [...new Map(problems.map((problem) => [problem.field, problem])).values()];
 }
 
 /** Returns a problem for every part of a JobSet that the built-in executor does not execute. */
 export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}): FieldProblem[] {
-  const problems = unsupportedPlacement(metadata.annotations, "metadata.annotations");
-  spec.replicatedJobs?.forEach(({ template }, index) => {
-    const path = `spec.replicatedJobs[${index}].template.metadata.annotations`;
-    problems.push(...unsupportedPlacement(template.metadata?.annotations, path));
-  });
-  if (spec.volumeClaimPolicies?.length) {
-    problems.push({
-      field: "spec.volumeClaimPolicies",
-      message: "is not supported by the built-in JobSet executor; mount an existing claim instead",
-    });
-  }
+  const problems = placementProblems(spec, metadata);
   if (spec.failurePolicy?.restartStrategy === "InPlaceRestart") {
     problems.push({
       field: "spec.failurePolicy.restartStrategy",
@@ -43,13 +48,5 @@ export function unsupportedParts(spec: JobSetSpec, metadata: JobSetMetadata = {}
         "InPlaceRestart is not supported by the built-in JobSet executor; use Recreate or BlockingRecreate",
     });
   }
-  spec.failurePolicy?.rules?.forEach(({ action }, index) => {
-    if (action !== "RestartJob" && action !== "RestartJobAndIgnoreMaxRestarts") return;
-    problems.push({
-      field: `spec.failurePolicy.rules[${index}].action`,
-      message: `${action} is not supported by the built-in JobSet executor; use RestartJobSet or ` +
-        "RestartJobSetAndIgnoreMaxRestarts",
-    });
-  });
   return problems;
 }

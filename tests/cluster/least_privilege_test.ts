@@ -35,7 +35,7 @@ const RUNS: Readonly<Record<string, Run>> = {
   "with every part": {
     // Where Trials are, the log is Katib's unless somebody says otherwise; there is no Katib here.
     flags: { observationSink: "memory" },
-    parts: ["controller", "executor", "progress", "trials", "election"],
+    parts: ["controller", "executor", "volume-claims", "progress", "trials", "election"],
   },
   "beside upstream's JobSet": {
     flags: { jobset: "external", observationSink: "memory" },
@@ -49,7 +49,7 @@ const RUNS: Readonly<Record<string, Run>> = {
   },
   "without progress and without leader election": {
     flags: { featureGates: OFF, leaderElect: "false" },
-    parts: ["controller", "executor"],
+    parts: ["controller", "executor", "volume-claims"],
   },
 };
 

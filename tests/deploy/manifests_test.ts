@@ -135,6 +135,7 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
   const ofPart: Partial<Record<ManagerPart, readonly Manifest[]>> = {
     "policy-secrets": [find("ClusterRole", POLICY_SECRETS), ...all.policy_secrets_binding],
     executor: all.executor_role,
+    "volume-claims": all.volume_claims_role,
     progress: all.progress_role,
     trials: all.trials_role,
   };
@@ -159,8 +160,8 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
       "-policy-secrets",
       "-progress",
       "-trials",
-    ]
-      .map((it) => `ClusterRoleBinding ${DEFAULTS.name}${it}`),
+      "-volume-claims",
+    ].map((it) => `ClusterRoleBinding ${DEFAULTS.name}${it}`),
     `RoleBinding ${DEFAULTS.name}`,
   ]);
   assert.deepEqual(find("Role").rules, MANAGER_PARTS.flatMap(namespaceRulesOf));

@@ -1,5 +1,5 @@
 /** Creation of the Jobs that are missing. Pure. */
-import type { JobSet } from "../../../crds/jobset.ts";
+import type { JobSet, JobSetStatus } from "../../../crds/jobset.ts";
 import type { Job } from "../../../crds/kubernetes.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
 import type { Buckets } from "../buckets.ts";
@@ -12,7 +12,8 @@ export interface CreationInput {
   readonly spec: ResolvedSpec;
   readonly buckets: Buckets;
   readonly startable: readonly ResolvedReplicatedJob[];
-  readonly restarts: number;
+  /** The JobSet's status of this pass, which counts the restarts. */
+  readonly status: JobSetStatus;
 }
 
 /**
@@ -20,7 +21,7 @@ export interface CreationInput {
  * was deleted; BlockingRecreate waits until all old Jobs are.
  */
 export function missingJobs(input: CreationInput): Job[][] {
-  const { jobSet, spec, buckets, restarts } = input;
+  const { jobSet, spec, buckets, status } = input;
   const blocking = spec.failurePolicy?.restartStrategy === "BlockingRecreate";
   if (blocking && buckets.previous.length > 0) return [];
   const taken = new Set(
@@ -29,6 +30,6 @@ export function missingJobs(input: CreationInput): Job[][] {
   return input.startable.map((replicatedJob) =>
     Array.from({ length: replicatedJob.replicas }, (_, index) => index)
       .filter((index) => !taken.has(jobName(jobSet.metadata.name ?? "", replicatedJob.name, index)))
-      .map((index) => renderJob({ jobSet, spec, replicatedJob, index, restarts }))
+      .map((index) => renderJob({ jobSet, spec, replicatedJob, index, status }))
   ).filter((jobs) => jobs.length > 0);
 }

@@ -6,6 +6,7 @@ import { JOBSET_REASONS as REASONS } from "../../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { findCondition } from "../../../kube/conditions.ts";
 import { replicatedJobOf } from "../buckets.ts";
+import { countedJobRestarts, indexOf, restartsOneJob, withJobRestart } from "../job_restarts.ts";
 import { CHANGES, type StatusDraft, withCondition, withFailure } from "../jobset_conditions.ts";
 import type { ResolvedSpec } from "../defaults.ts";
 
@@ -92,27 +93,58 @@ export function chooseAction(
   return { action: "RestartJobSet", job: firstFailed(failed)?.metadata?.name ?? "" };
 }
 
+/** The actions that count towards the maximum of restarts. */
+const COUNTED: readonly FailurePolicyRule["action"][] = ["RestartJobSet", "RestartJob"];
+
+function restartEvent({ action, job }: FailureDecision) {
+  return {
+    type: "Warning",
+    reason: `${action}FailurePolicyAction`,
+    message: `applying ${action} failure policy action (first failed job: ${job})`,
+  } as const;
+}
+
 function restarted(draft: StatusDraft, decision: FailureDecision, now: number): StatusDraft {
-  const { action, rule, job } = decision;
-  const message = `applying ${action} failure policy action (first failed job: ${job})`;
+  const { action, rule } = decision;
+  const { message } = restartEvent(decision);
   const reason = rule === undefined
     ? REASONS.defaultFailurePolicy
     : `${REASONS.failurePolicyRulePrefix}${rule}`;
   const restarting = withCondition(draft, CHANGES.restarting(reason, message), now);
   const { restarts = 0, restartsCountTowardsMax = 0 } = draft.status;
-  const counted = action === "RestartJobSet" ? 1 : 0;
+  const counted = COUNTED.includes(action) ? 1 : 0;
   const status: JobSetStatus = {
     ...restarting.status,
     restarts: restarts + 1,
     ...(restartsCountTowardsMax + counted > 0 &&
       { restartsCountTowardsMax: restartsCountTowardsMax + counted }),
   };
-  const event = {
-    type: "Warning",
-    reason: `${action}FailurePolicyAction`,
-    message,
-  } as const;
-  return { status, events: [...restarting.events, event] };
+  return { status, events: [...restarting.events, restartEvent(decision)] };
+}
+
+/** Counts a restart of the one Job; the next pass deletes it. */
+function jobRestarted(
+  draft: StatusDraft,
+  spec: ResolvedSpec,
+  decision: FailureDecision,
+  failed: readonly WatchedJob[],
+): StatusDraft {
+  const job = failed.find(({ metadata }) => metadata?.name === decision.job);
+  const name = job && replicatedJobOf(job);
+  const replicatedJob = spec.replicatedJobs.find((each) => each.name === name);
+  if (job === undefined || replicatedJob === undefined) {
+    throw new Error(`Job ${decision.job} failed and belongs to no replicated job; delete it`);
+  }
+  const replicatedJobsStatus = withJobRestart(draft.status.replicatedJobsStatus, {
+    name: replicatedJob.name,
+    index: indexOf(job),
+    replicas: replicatedJob.replicas,
+    isCounted: COUNTED.includes(decision.action),
+  });
+  return {
+    status: { ...draft.status, replicatedJobsStatus },
+    events: [...draft.events, restartEvent(decision)],
+  };
 }
 
 /** Returns the draft after the failure policy: failed, or with one more restart. `failed` is not empty. */
@@ -122,6 +154,7 @@ export function applyFailurePolicy(
   { failed, now }: { failed: readonly WatchedJob[]; now: number },
 ): StatusDraft {
   const policy = spec.failurePolicy;
+  const counters = before.status.replicatedJobsStatus;
   const draft = withPatternWarnings(before, policy?.rules ?? []);
   const fail = (reason: string, text: string, job: string | undefined) =>
     withFailure(draft, { reason, message: `${text} (first failed job: ${job})` }, now);
@@ -134,10 +167,12 @@ export function applyFailurePolicy(
     const text = "applying FailJobSet failure policy action";
     return fail(REASONS.failJobSetAction, text, decision.job);
   }
-  const counted = draft.status.restartsCountTowardsMax ?? 0;
-  if (decision.action === "RestartJobSet" && counted >= policy.maxRestarts) {
+  const counted = (draft.status.restartsCountTowardsMax ?? 0) + countedJobRestarts(counters);
+  if (COUNTED.includes(decision.action) && counted >= policy.maxRestarts) {
     const text = "jobset failed due to reaching max number of restarts";
     return fail(REASONS.reachedMaxRestarts, text, decision.job);
   }
-  return restarted(draft, decision, now);
+  return restartsOneJob(decision.action)
+    ? jobRestarted(draft, spec, decision, failed)
+    : restarted(draft, decision, now);
 }

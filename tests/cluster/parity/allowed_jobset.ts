@@ -1,9 +1,18 @@
 /** Differences from upstream's JobSet controller that stay: `docs/internals/parity.md` says the same. */
+import { isDeepStrictEqual } from "node:util";
 import type { Allowed } from "./compare.ts";
 
 /** Fields that upstream's webhook fills in. */
 const DEFAULTS =
   /\/spec\/(network(\/\w+)?|startupPolicy|successPolicy|replicatedJobs\[\w+\]\/template\/spec\/(completionMode|template\/spec\/restartPolicy))$/;
+
+/** Policies of volume claims with the retention that upstream's webhook fills in. */
+function withRetention(policies: unknown): unknown {
+  const retentionPolicy = { whenDeleted: "Delete" };
+  return Array.isArray(policies)
+    ? policies.map((policy: unknown) => Object.assign({ retentionPolicy }, policy))
+    : policies;
+}
 
 /** Every entry must happen, and nothing else may. */
 export const ALLOWED_JOBSET: readonly Allowed[] = [
@@ -13,6 +22,12 @@ export const ALLOWED_JOBSET: readonly Allowed[] = [
       "the defaults of a JobSet are applied on every pass, with or without a webhook, and not written into its spec",
     path: DEFAULTS,
     when: ({ milepost }) => milepost === undefined,
+  },
+  {
+    id: "retention-in-memory",
+    why: "so is the retention policy of volume claims, which is Delete",
+    path: /\/spec\/volumeClaimPolicies$/,
+    when: ({ upstream, milepost }) => isDeepStrictEqual(upstream, withRetention(milepost)),
   },
   {
     id: "rule-names",

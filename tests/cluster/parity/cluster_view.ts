@@ -36,6 +36,12 @@ const WATCHED = {
   pods: watched("", "v1", "Pod", "pods"),
   services: watched("", "v1", "Service", "services"),
   configMaps: watched("", "v1", "ConfigMap", "configmaps"),
+  persistentVolumeClaims: watched(
+    "",
+    "v1",
+    "PersistentVolumeClaim",
+    "persistentvolumeclaims",
+  ),
   secrets: watched("", "v1", "Secret", "secrets"),
   events: watched("", "v1", "Event", "events"),
   serviceAccounts: watched("", "v1", "ServiceAccount", "serviceaccounts"),

@@ -46,7 +46,8 @@ function plainMetadata(metadata: Fields): Fields {
 
 /** Fields that Go writes although they say nothing. */
 function isGoZero(name: string, value: unknown): boolean {
-  return (name === "resources" && isFields(value) && Object.keys(value).length === 0) ||
+  return (["resources", "status"].includes(name) && isFields(value) &&
+    Object.keys(value).length === 0) ||
     (name === "creationTimestamp" && value === null);
 }
 

@@ -27,6 +27,7 @@ const PLURALS: Readonly<Record<string, string>> = {
   Secret: "secrets",
   PodGroup: "podgroups",
   PriorityClass: "priorityclasses",
+  PersistentVolumeClaim: "persistentvolumeclaims",
   Namespace: "namespaces",
   LimitRange: "limitranges",
   CustomResourceDefinition: "customresourcedefinitions",

@@ -106,6 +106,7 @@ const LOOKED_AT = [
   "services",
   "configMaps",
   "secrets",
+  "persistentVolumeClaims",
   "events",
   "coschedulingGroups",
   "volcanoGroups",

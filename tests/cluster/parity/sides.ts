@@ -19,6 +19,7 @@ const OF_JOBSETS: readonly WatchedKind[] = [
   "secrets",
   "events",
   "serviceAccounts",
+  "persistentVolumeClaims",
 ];
 const OF_TRAINERS: readonly WatchedKind[] = [
   "trainJobs",
@@ -78,10 +79,14 @@ export function performOnMilepost(cases: CaseTable, atOnce: number): Promise<Run
   });
 }
 
-/** Upstream's JobSet controller alone. */
-export function performOnUpstreamJobSet(cases: CaseTable, atOnce: number): Promise<Run> {
+/** Upstream's JobSet controller alone, with those feature gates on. */
+export function performOnUpstreamJobSet(
+  cases: CaseTable,
+  atOnce: number,
+  gates: readonly string[] = [],
+): Promise<Run> {
   return performOn(cases, OF_JOBSETS, atOnce, async (plane, cleanup) => {
-    const executor = await startUpstreamJobSet(plane);
+    const executor = await startUpstreamJobSet(plane, gates);
     cleanup.defer(() => executor.stop());
   });
 }

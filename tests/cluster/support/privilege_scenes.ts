@@ -4,6 +4,7 @@ import type { ManagerPart } from "../../../app/manager/rights.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { childNames, LABELS, MANAGER } from "../../../crds/names.ts";
 import { isForbidden, isInvalid, isNotFound } from "../../../kube/errors.ts";
+import { controllerOf } from "../../../kube/owner_references.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
 import type { Cluster } from "./installation.ts";
@@ -287,6 +288,39 @@ async function leaseIsKept({ plane: { client } }: Cluster): Promise<void> {
   await until("the Lease to be there again", () => client.get(KINDS.lease, lease));
 }
 
+/** A job whose pods mount a claim, which goes with it. */
+async function jobClaims({ plane: { client } }: Cluster): Promise<void> {
+  await client.create(KINDS.trainJob, trainJob("claims", "claims"));
+  const key = inDefault("data-claims");
+  const claim = await until("the claim", () => client.get(KINDS.persistentVolumeClaim, key));
+  assert.equal(controllerOf(claim.metadata)?.kind, "JobSet");
+  await client.delete(KINDS.trainJob, inDefault("claims"), { propagationPolicy: "Background" });
+}
+
+/** A runtime whose pods mount a claim. */
+function claimingRuntime() {
+  const runtime = shellRuntime("claims", "sleep 600");
+  const [node] = runtime.spec?.template.spec?.replicatedJobs ?? [];
+  const pod = node?.template.spec?.template.spec;
+  for (const container of pod?.containers ?? []) {
+    container.volumeMounts = [{ name: "data", mountPath: "/data" }];
+  }
+  const template = runtime.spec?.template ?? {};
+  const volumeClaimPolicies = [{
+    templates: [{
+      metadata: { name: "data" },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    }],
+  }];
+  return KINDS.clusterTrainingRuntime.parse({
+    ...runtime,
+    spec: {
+      ...runtime.spec,
+      template: { ...template, spec: { ...template.spec, volumeClaimPolicies } },
+    },
+  });
+}
+
 /** A failed Job is tried once more, as a whole. */
 function failingRuntime() {
   const runtime = shellRuntime("fails", "exit 1");
@@ -312,6 +346,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   "a pod of others pushes": { needs: ["progress"], run: strangerPushes },
   "a job rests for a moment": { needs: ["executor"], run: jobBlinks },
   "a job fails after a second attempt": { needs: ["executor"], run: jobFails },
+  "a job claims a volume": { needs: ["volume-claims"], run: jobClaims },
   "a deadline passes": { needs: [], run: deadlinePasses },
   "the name of a JobSet is taken": { needs: [], run: jobSetIsTaken },
   "the name of a Job is taken": { needs: ["executor"], run: jobIsTaken },
@@ -335,4 +370,5 @@ export function scenesOf(parts: readonly ManagerPart[]): [string, Scene["run"]][
 export async function createRuntimes({ plane: { client } }: Cluster): Promise<void> {
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("long", "sleep 600"));
   await client.create(KINDS.clusterTrainingRuntime, failingRuntime());
+  await client.create(KINDS.clusterTrainingRuntime, claimingRuntime());
 }

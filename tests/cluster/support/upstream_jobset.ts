@@ -66,6 +66,7 @@ async function put(plane: ControlPlane, objects: readonly Manifest[]): Promise<v
 async function writeConfiguration(
   plane: ControlPlane,
   ports: { readonly webhook: number; readonly health: number },
+  gates: readonly string[],
 ): Promise<string> {
   const folder = `${plane.folder}/upstream-jobset`;
   await Deno.mkdir(folder, { recursive: true });
@@ -79,6 +80,7 @@ async function writeConfiguration(
       apiVersion: "config.jobset.x-k8s.io/v1alpha1",
       kind: "Configuration",
       leaderElection: { leaderElect: false },
+      featureGates: Object.fromEntries(gates.map((gate) => [gate, true])),
       internalCertManagement: { enable: false },
       webhook: { host: "127.0.0.1", port: ports.webhook, certDir: folder },
       health: { healthProbeBindAddress: `127.0.0.1:${ports.health}` },
@@ -91,9 +93,12 @@ async function writeConfiguration(
 /**
  * Installs CRD, rights and webhooks, and starts the controller under its own service account. The
  * webhook configurations come last, as in a cluster whose Deployment is there. Stop it before the
- * control plane.
+ * control plane. The gates are those of its features that are to be on.
  */
-export async function startUpstreamJobSet(plane: ControlPlane): Promise<Daemon> {
+export async function startUpstreamJobSet(
+  plane: ControlPlane,
+  gates: readonly string[] = [],
+): Promise<Daemon> {
   const { jobset: program = "jobset" } = await programs("jobset");
   const ports = { webhook: freePort(), health: freePort() };
   const all = await manifests(plane);
@@ -104,7 +109,10 @@ export async function startUpstreamJobSet(plane: ControlPlane): Promise<Daemon> 
   const daemon = createDaemon({
     name: "upstream's JobSet controller",
     program,
-    args: [`--kubeconfig=${kubeconfig}`, `--config=${await writeConfiguration(plane, ports)}`],
+    args: [
+      `--kubeconfig=${kubeconfig}`,
+      `--config=${await writeConfiguration(plane, ports, gates)}`,
+    ],
     logFile: `${plane.folder}/upstream-jobset.log`,
     isReady: async () => {
       const url = `http://127.0.0.1:${ports.health}/readyz`;

@@ -238,7 +238,7 @@ Deno.test("`missingJobs()` case 31: a name in any bucket is taken", () => {
       spec,
       buckets,
       startable: spec.replicatedJobs,
-      restarts: 0,
+      status: {},
     });
     deepEqual(missing.flat().map(({ metadata }) => metadata?.name), ["t-a-1"], bucket);
   }
@@ -250,15 +250,21 @@ Deno.test("`isSuccessful()` needs a succeeded Job, also without a success policy
 });
 
 Deno.test("`bucketJobs()` refuses a Job without a readable restart attempt, by name", () => {
-  throws(() => bucketJobs([{ metadata: { name: "j" } }], 0), /Job j: label .*restart-attempt/);
+  throws(() => bucketJobs([{ metadata: { name: "j" } }]), /Job j: label .*restart-attempt/);
 });
 
 Deno.test("`bucketJobs()` does not mistake interim conditions for the end", () => {
   const conditions = ["FailureTarget", "SuccessCriteriaMet", "Suspended"]
     .map((type) => ({ type, status: "True" }));
   const labels = { [JOBSET_KEYS.restartAttempt]: "1" };
-  equal(bucketJobs([{ metadata: { labels }, status: { conditions } }], 1).active.length, 1);
-  equal(bucketJobs([{ metadata: { labels }, status: { conditions } }], 2).previous.length, 1);
+  equal(
+    bucketJobs([{ metadata: { labels }, status: { conditions } }], { restarts: 1 }).active.length,
+    1,
+  );
+  equal(
+    bucketJobs([{ metadata: { labels }, status: { conditions } }], { restarts: 2 }).previous.length,
+    1,
+  );
 });
 
 Deno.test("`jobKey()` is the SHA-1 of namespace and Job", () => {
@@ -277,7 +283,8 @@ Deno.test("`renderJob()` case 36: global and group indexes", () => {
   const labels = (rj: number, index: number) => {
     const replicatedJob = spec.replicatedJobs[rj];
     if (!replicatedJob) throw new Error(`no replicated job ${rj}`);
-    return renderJob({ jobSet: object, spec, replicatedJob, index, restarts: 7 }).spec?.template
+    return renderJob({ jobSet: object, spec, replicatedJob, index, status: { restarts: 7 } }).spec
+      ?.template
       .metadata?.labels;
   };
   equal(labels(1, 3)?.[JOBSET_KEYS.jobGlobalIndex], "5");
@@ -293,7 +300,7 @@ Deno.test("`renderJob()` applies the webhook's defaults and keeps what is set", 
   const spec = resolveSpec(object);
   const [replicatedJob] = spec.replicatedJobs;
   if (!replicatedJob) throw new Error("no replicated job");
-  const job = renderJob({ jobSet: object, spec, replicatedJob, index: 0, restarts: 0 });
+  const job = renderJob({ jobSet: object, spec, replicatedJob, index: 0, status: {} });
   equal(job.spec?.completionMode, "Indexed");
   equal(job.spec?.template.spec?.restartPolicy, "OnFailure");
   equal(job.spec?.suspend, false);

@@ -1,6 +1,7 @@
 /** Tests of `controller/jobset/problems.ts`, and of the condition that refuses a JobSet. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { JobSetSpec, ReplicatedJob } from "../../../crds/jobset.ts";
+import type { Volume } from "../../../crds/kubernetes.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { jobSetProblems } from "../../../controller/jobset/problems.ts";
 import { jobSet, replicated, World } from "./world.ts";
@@ -16,6 +17,19 @@ function sized(name: string, completions: number): ReplicatedJob {
 function single(name: string): ReplicatedJob {
   const { replicas: _, ...job } = sized(name, 1);
   return job;
+}
+
+/** A policy of claims of those names. */
+const claims = (...names: string[]) => ({
+  templates: names.map((name) => ({ metadata: { name } })),
+});
+
+/** A job whose container mounts a volume of that name. */
+function mounting(name: string, volumes: Volume[] = []): JobSetSpec {
+  const volumeMounts = [{ name, mountPath: "/v" }];
+  const containers = [{ name: "main", image: "image", volumeMounts }];
+  const template = { spec: { template: { spec: { containers, volumes } } } };
+  return { replicatedJobs: [replicated("a", { template })] };
 }
 
 const REFUSED: Record<string, { spec: JobSetSpec; path: string; name?: string }> = {
@@ -115,17 +129,50 @@ const REFUSED: Record<string, { spec: JobSetSpec; path: string; name?: string }>
   },
   "a subdomain": { spec: { network: { subdomain: "A.b" } }, path: "spec.network.subdomain" },
   "a manager without a domain": { spec: { managedBy: "me" }, path: "spec.managedBy" },
-  "volumeClaimPolicies: not executed here": {
-    spec: { volumeClaimPolicies: [{ templates: [] }] },
-    path: "spec.volumeClaimPolicies",
+  "a claim's name twice": {
+    spec: { ...mounting("v"), volumeClaimPolicies: [claims("v", "v")] },
+    path: "spec.volumeClaimPolicies[0].templates[1].metadata.name",
+  },
+  "a claim's name twice, in two policies": {
+    spec: { ...mounting("v"), volumeClaimPolicies: [claims("v"), claims("v")] },
+    path: "spec.volumeClaimPolicies[1].templates[0].metadata.name",
+  },
+  "a claim's name that is no DNS name": {
+    spec: { ...mounting("V_"), volumeClaimPolicies: [claims("V_")] },
+    path: "spec.volumeClaimPolicies[0].templates[0].metadata.name",
+  },
+  "a claim's name that is too long": {
+    spec: { ...mounting("v".repeat(62)), volumeClaimPolicies: [claims("v".repeat(62))] },
+    path: "spec.volumeClaimPolicies[0].templates[0].metadata.name",
+  },
+  "a claim in another namespace": {
+    spec: {
+      ...mounting("v"),
+      volumeClaimPolicies: [{ templates: [{ metadata: { name: "v", namespace: "x" } }] }],
+    },
+    path: "spec.volumeClaimPolicies[0].templates[0].metadata.namespace",
+  },
+  "a claim that no container mounts": {
+    spec: { volumeClaimPolicies: [claims("v")] },
+    path: "spec.replicatedJobs",
+  },
+  "a claim beside a volume of its name": {
+    spec: {
+      ...mounting("v", [{ name: "v", emptyDir: {} }]),
+      volumeClaimPolicies: [claims("v")],
+    },
+    path: "spec.replicatedJobs[0].template.spec.template.spec.volumes[0].name",
   },
   "InPlaceRestart: not executed here": {
     spec: { failurePolicy: { restartStrategy: "InPlaceRestart" } },
     path: "spec.failurePolicy.restartStrategy",
   },
-  "RestartJob: not executed here": {
-    spec: { failurePolicy: { rules: [{ name: "x", action: "RestartJob" }] } },
-    path: "spec.failurePolicy.rules[0].action",
+  "RestartJob with more Jobs than can be counted": {
+    spec: {
+      replicatedJobs: [replicated("a", { replicas: 1025 })],
+      failurePolicy: { rules: [{ name: "x", action: "RestartJob" }] },
+    },
+    path: "spec.replicatedJobs[0].replicas",
   },
   "exclusive placement: not executed here": {
     spec: {
@@ -161,7 +208,7 @@ Deno.test("`createJobSetReconciler()` refuses by condition and event, and contin
   await world.create(jobSet({}, { annotations: { [key]: "zone" } }));
   deepEqual(world.jobs, []);
   deepEqual(world.conditions, ["Refused=True/NotSupported"]);
-  match(world.events.join(), /^NotSupported: metadata.annotations\[.*exclusive placement is not/);
+  match(world.events.join(), /^NotSupported: metadata.annotations\[.*is supported .* only beside/);
   deepEqual(world.warnings, ["NotSupported"]);
   world.cluster.edit(KINDS.jobSet, "default/t", { metadata: { annotations: null } });
   await world.settle();

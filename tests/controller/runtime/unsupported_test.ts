@@ -51,17 +51,9 @@ const exclusiveJob = nodeJob();
 exclusiveJob.template.metadata = { annotations: { [EXCLUSIVE]: "zone" } };
 
 const BUILTIN: Record<string, { spec: TrainingRuntimeSpec; want: string }> = {
-  "volumeClaimPolicies": {
-    spec: specOf({ volumeClaimPolicies: [{ templates: [] }] }),
-    want: "spec.template.spec.volumeClaimPolicies",
-  },
   "InPlaceRestart": {
     spec: specOf({ failurePolicy: { restartStrategy: "InPlaceRestart" } }),
     want: "spec.template.spec.failurePolicy.restartStrategy",
-  },
-  "RestartJob": {
-    spec: specOf({ failurePolicy: { rules: [{ name: "a", action: "RestartJob" }] } }),
-    want: "spec.template.spec.failurePolicy.rules[0].action",
   },
   "another executor": {
     spec: specOf({ managedBy: "acme.io/executor" }),

@@ -327,7 +327,10 @@ Deno.test("reconcileTrainJob() fails a job of an unsupported runtime until the c
 });
 
 Deno.test("reconcileTrainJob() checks an object in the way periodically, since not every cause is watched", async () => {
-  const jobs = { replicatedJobs: [nodeJob()], volumeClaimPolicies: [{ templates: [] }] };
+  const jobs = {
+    replicatedJobs: [nodeJob()],
+    failurePolicy: { restartStrategy: "InPlaceRestart" as const },
+  };
   const world = begin({}, runtime({}, jobs));
   await world.settle();
   match(world.conditions.join(), /^Failed=True\/TrainingRuntimeNotSupported/);

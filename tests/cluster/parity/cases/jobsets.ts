@@ -1,7 +1,17 @@
 /** JobSets and the fates of their pods (kubernetes-sigs/jobset: test/integration/controller/jobset_controller_test.go). */
 import type { Action, CaseTable, Step } from "../case.ts";
 import type { NamespaceView } from "../cluster_view.ts";
-import { create, type Fields, hasCondition, job, JS, patch, pods, remove } from "../sketches.ts";
+import {
+  container,
+  create,
+  type Fields,
+  hasCondition,
+  job,
+  JS,
+  patch,
+  pods,
+  remove,
+} from "../sketches.ts";
 
 const MANAGED_BY = "trainer.kubeflow.org/milepost";
 const ATTEMPT = "jobset.sigs.k8s.io/restart-attempt";
@@ -314,8 +324,180 @@ const OBJECTS: CaseTable = {
   "no jobs": [{ actions: [jobSet({}, [])] }],
 };
 
+/** A job whose pods mount a claim. */
+const mounting = (name: string, volume: string, more: Fields = {}): Fields =>
+  job(name, {
+    containers: [container("main", { volumeMounts: [{ name: volume, mountPath: "/v" }] })],
+    job: { backoffLimit: 0 },
+    pod: { restartPolicy: "Never" },
+    more,
+  });
+
+const CLAIM = {
+  accessModes: ["ReadWriteOnce"],
+  resources: { requests: { storage: "1Gi" } },
+  volumeMode: "Filesystem",
+};
+
+const template = (name: string, metadata: Fields = {}): Fields => ({
+  metadata: { name, ...metadata },
+  spec: CLAIM,
+});
+
+const claims = (...policies: Fields[]): Fields => ({ volumeClaimPolicies: policies });
+const RETAIN = { retentionPolicy: { whenDeleted: "Retain" } };
+const CLAIM_THERE = create({
+  apiVersion: "v1",
+  kind: "PersistentVolumeClaim",
+  metadata: { name: "v-tj" },
+  spec: CLAIM,
+});
+
+const CLAIMS: CaseTable = {
+  "a claim that goes with the JobSet": [
+    started(claims({ templates: [template("v")] }), [mounting("a", "v"), once("b")], active(2)),
+    { actions: all("Succeeded", ["tj-a-0", "tj-b-0"]), until: completed },
+  ],
+  "claims that stay, with labels and annotations": [
+    started(
+      claims({
+        templates: [
+          template("v", { labels: { l: "1" }, annotations: { "a.io/a": "1" } }),
+          template("w"),
+        ],
+        ...RETAIN,
+      }),
+      [mounting("a", "v"), mounting("b", "w")],
+      active(2),
+    ),
+  ],
+  "a claim beside another volume, in an init container": [
+    started(claims({ templates: [template("v")] }), [
+      job("a", {
+        pod: {
+          volumes: [{ name: "other", emptyDir: {} }],
+          initContainers: [
+            container("init", { volumeMounts: [{ name: "v", mountPath: "/v", subPath: "s" }] }),
+          ],
+        },
+      }),
+    ], active(1)),
+  ],
+  "the claim of a suspended JobSet": [{
+    actions: [jobSet({ suspend: true, ...claims({ templates: [template("v")] }) }, [
+      mounting("a", "v"),
+    ])],
+    until: hasCondition("jobSets", "Suspended"),
+  }],
+  "the claim of a JobSet that restarts": [
+    started(
+      { ...claims({ templates: [template("v")] }), failurePolicy: { maxRestarts: 1 } },
+      [mounting("a", "v")],
+      active(1),
+    ),
+    { actions: [pods("tj-a-0", "Failed")], until: attempt(1, 1) },
+  ],
+  "a claim that is there, and is to stay": [{
+    actions: [
+      CLAIM_THERE,
+      jobSet(claims({ templates: [template("v")], ...RETAIN }), [
+        mounting("a", "v"),
+      ]),
+    ],
+    until: active(1),
+  }],
+  "a claim of a class that is not there": [
+    started(
+      claims({
+        templates: [{ metadata: { name: "v" }, spec: { ...CLAIM, storageClassName: "x" } }],
+      }),
+      [mounting("a", "v")],
+      active(1),
+    ),
+  ],
+  "a claim in another namespace": [{
+    actions: [jobSet(claims({ templates: [template("v", { namespace: "x" })] }), [
+      mounting("a", "v"),
+    ])],
+  }],
+  "a claim that the server refuses": [{
+    actions: [
+      jobSet(claims({ templates: [{ metadata: { name: "v" }, spec: { accessModes: [] } }] }), [
+        mounting("a", "v"),
+      ]),
+    ],
+    until: (view) => view.list("events").some(({ reason }) => reason === "PVCCreationFailed"),
+  }],
+};
+
+const RESERVED = {
+  "alpha.jobset.sigs.k8s.io/exclusive-topology": "rack",
+  "alpha.jobset.sigs.k8s.io/node-selector": "true",
+};
+
+const PLACEMENT: CaseTable = {
+  "Jobs on nodes that are reserved for each": [{
+    actions: [create({
+      apiVersion: JS.apiVersion,
+      kind: JS.kind,
+      metadata: { name: "tj", annotations: RESERVED },
+      spec: { replicatedJobs: [once("a"), once("b", {}, 2)] },
+    })],
+    until: active(3),
+  }],
+  "one Job on nodes that are reserved for it": [
+    started({}, [
+      job("a", {
+        metadata: { annotations: RESERVED },
+        pod: { nodeSelector: { zone: "a" }, tolerations: [{ key: "t", operator: "Exists" }] },
+      }),
+      once("b"),
+    ], active(2)),
+  ],
+};
+
+const jobAttempt = (name: string, number: number) => (view: NamespaceView) =>
+  view.get("jobs", name)?.metadata.labels?.["jobset.sigs.k8s.io/job-restart-attempt"] ===
+    String(number) &&
+  active(4)(view);
+const restartJob = (maxRestarts: number, action: string, more: Fields = {}): Fields => ({
+  failurePolicy: { maxRestarts, rules: [{ name: "one", action, ...more }] },
+});
+
+/** Cases of upstream's feature gate RestartJob, whose actions Milepost's executor has without a gate. */
+export const SINGLE_RESTARTS: CaseTable = {
+  "one Job restarts, and all complete": [
+    started(restartJob(1, "RestartJob")),
+    { actions: [pods("tj-b-1", "Failed")], until: jobAttempt("tj-b-1", 1) },
+    { actions: all("Succeeded"), until: completed },
+  ],
+  "a Job restarts once too often": [
+    started(restartJob(1, "RestartJob")),
+    { actions: [pods("tj-b-1", "Failed")], until: jobAttempt("tj-b-1", 1) },
+    { actions: [pods("tj-a-0", "Failed")], until: failed },
+  ],
+  "restarts of one Job that do not count": [
+    started(restartJob(0, "RestartJobAndIgnoreMaxRestarts")),
+    { actions: [pods("tj-a-0", "Failed")], until: jobAttempt("tj-a-0", 1) },
+    { actions: [pods("tj-a-0", "Failed")], until: jobAttempt("tj-a-0", 2) },
+  ],
+  "one Job restarts, then the JobSet": [
+    started(restartJob(3, "RestartJob", { targetReplicatedJobs: ["a"] })),
+    { actions: [pods("tj-a-0", "Failed")], until: jobAttempt("tj-a-0", 1) },
+    { actions: [pods("tj-b-0", "Failed")], until: attempt(1, 4) },
+  ],
+};
+
 /** See above. */
-export const JOBSETS: CaseTable = { ...ENDS, ...RESTARTS, ...ORDER, ...SUSPENSION, ...OBJECTS };
+export const JOBSETS: CaseTable = {
+  ...ENDS,
+  ...RESTARTS,
+  ...ORDER,
+  ...SUSPENSION,
+  ...OBJECTS,
+  ...CLAIMS,
+  ...PLACEMENT,
+};
 
 /** The same cases for the built-in executor, which touches only what is managed by it. */
 export function managedByMilepost(cases: CaseTable): CaseTable {

@@ -1,0 +1,68 @@
+/** Calls about the PersistentVolumeClaims of a JobSet: reads by name, and creations. */
+import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isAlreadyExists, messageOf } from "../../kube/errors.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+import type { ResolvedVolumeClaim } from "./defaults.ts";
+import { type EventAbout, recordEvent } from "./jobset_events.ts";
+import type { ExistingClaims } from "./volume_claims.ts";
+
+/** Context of the calls. */
+export interface ClaimCalls extends EventAbout {
+  readonly client: KubeClient;
+  readonly signal: AbortSignal;
+}
+
+const KIND = KINDS.persistentVolumeClaim;
+
+/** Reports an error by an event, and returns it. */
+function reported(calls: ClaimCalls, error: unknown): unknown {
+  if (!calls.signal.aborted) {
+    recordEvent(calls, {
+      type: "Warning",
+      reason: JOBSET_REASONS.claimCreationFailed,
+      message: messageOf(error),
+    });
+  }
+  return error;
+}
+
+/**
+ * Returns those of the claims that exist. They are few, and only needed before Jobs are created, so that
+ * no cache of the claims of the cluster is kept.
+ */
+export async function readClaims(
+  calls: ClaimCalls,
+  claims: readonly ResolvedVolumeClaim[],
+): Promise<ExistingClaims> {
+  const { client, jobSet: { metadata: { namespace } }, signal } = calls;
+  const existing = new Map<string, PersistentVolumeClaim>();
+  for (const { claimName: name } of claims) {
+    try {
+      const claim = await getOrUndefined(client, KIND, { namespace, name }, { signal });
+      if (claim !== undefined) existing.set(name, claim);
+    } catch (error) {
+      throw reported(calls, error);
+    }
+  }
+  return existing;
+}
+
+/** Creates the claims. Returns false if one exists after all: it was made since they were read. */
+export async function createClaims(
+  calls: ClaimCalls,
+  claims: readonly PersistentVolumeClaim[],
+): Promise<boolean> {
+  let isCurrent = true;
+  for (const claim of claims) {
+    try {
+      await calls.client.create(KIND, claim, { signal: calls.signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw reported(calls, error);
+      isCurrent = false;
+    }
+  }
+  return isCurrent;
+}

@@ -1,0 +1,112 @@
+/** PersistentVolumeClaims of a JobSet: the volumes of their pods, and the claims in their way. Pure. */
+import { isDeepStrictEqual } from "node:util";
+import type { FieldProblem } from "../../crds/field_problem.ts";
+import type { JobSet } from "../../crds/jobset.ts";
+import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
+import type { PersistentVolumeClaim, PodSpec } from "../../crds/kubernetes.ts";
+import { compareQuantities, parseQuantity } from "../../crds/quantity.ts";
+import { controllerOf } from "../../kube/owner_references.ts";
+import type { ResolvedVolumeClaim } from "./defaults.ts";
+
+/** Reports whether a container or an init container of the pod mounts a volume of that name. */
+export function mountsVolume(pod: PodSpec | undefined, volume: string): boolean {
+  return [...pod?.containers ?? [], ...pod?.initContainers ?? []]
+    .some(({ volumeMounts }) => volumeMounts?.some(({ name }) => name === volume));
+}
+
+/** Returns the pod with a volume for each claim that its containers mount. */
+export function withClaimVolumes(pod: PodSpec, claims: readonly ResolvedVolumeClaim[]): PodSpec {
+  const volumes = claims.filter(({ volumeName }) => mountsVolume(pod, volumeName))
+    .map(({ volumeName, claimName }) => ({
+      name: volumeName,
+      persistentVolumeClaim: { claimName },
+    }));
+  return volumes.length === 0 ? pod : { ...pod, volumes: [...pod.volumes ?? [], ...volumes] };
+}
+
+/** The claims that exist, by name. */
+export type ExistingClaims = ReadonlyMap<string, PersistentVolumeClaim>;
+
+/** State of the claims of a JobSet. */
+export interface ClaimState {
+  /** The claims that do not exist yet. */
+  readonly missing: readonly ResolvedVolumeClaim[];
+  /** Whether a claim is being deleted, so that its name becomes free. */
+  readonly isWaiting: boolean;
+  /** A problem for each claim that exists and is not for this JobSet. */
+  readonly problems: readonly FieldProblem[];
+}
+
+/** Reports whether the claim goes away by itself: it is being deleted, or its JobSet was. */
+function isLeaving(
+  { metadata }: PersistentVolumeClaim,
+  { metadata: { name, uid } }: JobSet,
+): boolean {
+  const owner = controllerOf(metadata);
+  return metadata?.deletionTimestamp !== undefined ||
+    (owner?.kind === "JobSet" && owner.apiVersion === JOBSET_API_VERSION && owner.name === name &&
+      owner.uid !== uid);
+}
+
+function isAtLeast(one: string | undefined, other: string): boolean {
+  const has = parseQuantity(one ?? "");
+  const wants = parseQuantity(other);
+  return has !== undefined && wants !== undefined && compareQuantities(has, wants) >= 0;
+}
+
+/** Reports whether the claim has all that the template asks for; storage may have been expanded. */
+function satisfies(claim: PersistentVolumeClaim, template: PersistentVolumeClaim): boolean {
+  const { resources: wantedResources, ...wanted } = template.spec ?? {};
+  const { resources, ...present } = claim.spec ?? {};
+  const values = new Map<string, unknown>(Object.entries(present));
+  const holds = Object.entries(wanted).every(([key, value]) =>
+    value === undefined || isDeepStrictEqual(values.get(key), value)
+  );
+  return holds &&
+    Object.entries(wantedResources?.requests ?? {}).every(([name, quantity]) =>
+      isAtLeast(resources?.requests?.[name], quantity)
+    );
+}
+
+function problemOf(
+  { claimName, template, whenDeleted, path, policyPath }: ResolvedVolumeClaim,
+  claim: PersistentVolumeClaim,
+  { metadata: { namespace, uid } }: JobSet,
+): FieldProblem[] {
+  const owner = controllerOf(claim.metadata);
+  if (owner !== undefined && owner.uid === uid) return [];
+  if (owner !== undefined) {
+    const message = `PVC ${claimName} is controlled by ${owner.kind} ${owner.name}; ` +
+      "delete that, or use another name";
+    return [{ field: `${path}.metadata.name`, message }];
+  }
+  if (whenDeleted !== "Retain") {
+    const message = `retentionPolicy must be retain when PVC exists: ${claimName} was not made ` +
+      "for this JobSet";
+    return [{ field: `${policyPath}.retentionPolicy.whenDeleted`, message }];
+  }
+  if (satisfies(claim, template)) return [];
+  const message = `spec does not match existing PVC ${claimName} in namespace ${namespace}`;
+  return [{ field: `${path}.spec`, message }];
+}
+
+/**
+ * Returns what is to be done about the claims of a JobSet. Whose a claim is matters at the start of the
+ * JobSet alone: what its pods have used is theirs, also if somebody takes the owner away to keep the files.
+ */
+export function claimState(
+  jobSet: JobSet,
+  claims: readonly ResolvedVolumeClaim[],
+  { existing, isStart }: { readonly existing: ExistingClaims; readonly isStart: boolean },
+): ClaimState {
+  const missing: ResolvedVolumeClaim[] = [];
+  const problems: FieldProblem[] = [];
+  let isWaiting = false;
+  for (const claim of claims) {
+    const found = existing.get(claim.claimName);
+    if (found === undefined) missing.push(claim);
+    else if (isLeaving(found, jobSet)) isWaiting = true;
+    else if (isStart) problems.push(...problemOf(claim, found, jobSet));
+  }
+  return { missing, isWaiting, problems };
+}
