@@ -13,7 +13,7 @@ import xgboost from "../../deploy/runtimes/xgboost-distributed.yaml" with { type
 
 const logger = getLogger(["milepost", "standalone"]);
 
-/** Runtimes whose programs may be on a machine; Flux comes in an image. */
+/** Runtimes whose programs may be on a machine; Flux and torchtune's initializers come in images. */
 const RUNTIMES = [jax, plain, tensorflow, torch, xgboost];
 
 /**
