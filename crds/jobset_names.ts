@@ -44,6 +44,9 @@ export const RESERVED_NODES = {
   taint: "alpha.jobset.sigs.k8s.io/no-schedule",
 } as const;
 
+/** The part of the manager that has the rights to volume claims, and the end of the name of its ClusterRole. */
+export const VOLUME_CLAIMS_PART = "volume-claims";
+
 /** Conditions of a JobSet (kubernetes-sigs/jobset: api/jobset/v1alpha2/jobset_types.go). */
 export const JOBSET_CONDITIONS = {
   completed: "Completed",
@@ -75,6 +78,8 @@ export const JOBSET_REASONS = {
   jobCreationFailed: "JobCreationFailed",
   serviceCreationFailed: "HeadlessServiceCreationFailed",
   claimCreationFailed: "PVCCreationFailed",
+  /** Of the built-in executor: a claim is being deleted, for some time already. */
+  claimBeingDeleted: "PVCBeingDeleted",
   /** Of the built-in executor: a message pattern that does not compile, and so matches nothing. */
   invalidPattern: "InvalidFailurePolicyPattern",
   notSupported: "NotSupported",

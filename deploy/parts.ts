@@ -1,6 +1,7 @@
 /** An installation by its parts, each of which can be left out or added as a whole. */
 import { crdManifests } from "../crds/manifests.ts";
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
+import { VOLUME_CLAIMS_PART } from "../crds/jobset_names.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { POLICY_SECRETS } from "../crds/names.ts";
 import { managerRoles, partRoles, publicConfiguration, userRoles } from "./roles.ts";
@@ -74,7 +75,7 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     ],
     policy_secrets_binding: policySecrets.filter(isBinding),
     executor_role: partRoles("executor", settings, { kinds }),
-    volume_claims_role: partRoles("volume-claims", settings, { kinds }),
+    volume_claims_role: partRoles(VOLUME_CLAIMS_PART, settings, { kinds }),
     progress_role: partRoles("progress", settings, { kinds }),
     trials_role: partRoles("trials", settings, { kinds }),
     network_policy: [networkPolicy(settings)],

@@ -97,6 +97,14 @@ export function isForbidden(error: unknown): boolean {
   return hasCode(error, 403);
 }
 
+/** The API server's words if RBAC refuses a request; an admission's refusal reads differently. */
+const RBAC_REFUSAL = /^\S+( "[^"]*")? is forbidden: User "[^"]*" cannot \w+ resource /;
+
+/** The caller lacks the right, by RBAC and not by an admission's decision about this object. */
+export function lacksRight(error: unknown): error is KubeError {
+  return hasCode(error, 403) && RBAC_REFUSAL.test(error.message);
+}
+
 /** The message of anything thrown, on one line. */
 export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);

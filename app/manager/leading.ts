@@ -51,7 +51,8 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
   const { caches, certificates, events, executor, recording, runtimeDefinitions } = parts;
   const metrics = controllerMetricsOf(context.metrics);
   const informers = { ...caches, jobs: caches.batchJobs };
-  const shared = { client, informers, events, clock, workers: WORKERS, metrics };
+  const managerName = configuration.serviceName;
+  const shared = { client, managerName, informers, events, clock, workers: WORKERS, metrics };
   const progress = {
     caBundle: () => certificates.current().caBundle,
     onCaChange: (listener: () => void) => certificates.onChange(listener),
@@ -59,7 +60,6 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
   return [
     createTrainJobController({
       ...shared,
-      managerName: configuration.serviceName,
       executor,
       createChildCache: caches.createChildCache,
       runtimeDefinitions,

@@ -5,7 +5,7 @@
  */
 import type { JobKind } from "../../crds/job_kind.ts";
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
-import { JOBSET_GROUP } from "../../crds/jobset_names.ts";
+import { JOBSET_GROUP, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../crds/kubernetes.ts";
@@ -23,7 +23,7 @@ export const MANAGER_PARTS = [
   "controller",
   POLICY_SECRETS.role,
   "executor",
-  "volume-claims",
+  VOLUME_CLAIMS_PART,
   "progress",
   "trials",
   "election",
@@ -189,7 +189,7 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
   },
   [POLICY_SECRETS.role]: { runs: () => true, clusterRules: policySecretRules },
   executor: { runs: hasExecutor, clusterRules: executorRules },
-  "volume-claims": { runs: hasExecutor, clusterRules: volumeClaimRules },
+  [VOLUME_CLAIMS_PART]: { runs: hasExecutor, clusterRules: volumeClaimRules },
   progress: { runs: hasProgress, clusterRules: progressRules },
   trials: { runs: hasProgress, clusterRules: trialRules },
   election: { runs: ({ leaderElect }) => leaderElect, namespaceRules: ELECTION_RULES },

@@ -25,6 +25,7 @@ const MAX_CALLS = 50;
 /** Dependencies of {@link act}. */
 export interface Actor {
   readonly client: KubeClient;
+  readonly managerName: string;
   readonly events: Pick<EventRecorder, "record">;
   readonly jobWrites: OwnWrites<WatchedJob>;
   readonly jobSetWrites: OwnWrites<JobSet>;

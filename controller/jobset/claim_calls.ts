@@ -1,9 +1,9 @@
 /** Calls about the PersistentVolumeClaims of a JobSet: reads by name, and creations. */
-import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
+import { JOBSET_REASONS, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isAlreadyExists, messageOf } from "../../kube/errors.ts";
+import { isAlreadyExists, lacksRight, messageOf } from "../../kube/errors.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import type { ResolvedVolumeClaim } from "./defaults.ts";
 import { type EventAbout, recordEvent } from "./jobset_events.ts";
@@ -12,10 +12,18 @@ import type { ExistingClaims } from "./volume_claims.ts";
 /** Context of the calls. */
 export interface ClaimCalls extends EventAbout {
   readonly client: KubeClient;
+  /** The name of the manager, with which the names of its roles begin. */
+  readonly managerName: string;
   readonly signal: AbortSignal;
 }
 
 const KIND = KINDS.persistentVolumeClaim;
+
+/** Returns what to do about a right that the manager does not have; empty if it has it. */
+function missingRight({ managerName }: ClaimCalls, error: unknown): string {
+  if (!lacksRight(error)) return "";
+  return `; bind the ClusterRole ${managerName}-${VOLUME_CLAIMS_PART} to the manager's service account`;
+}
 
 /** Reports an error by an event, and returns it. */
 function reported(calls: ClaimCalls, error: unknown): unknown {
@@ -23,7 +31,7 @@ function reported(calls: ClaimCalls, error: unknown): unknown {
     recordEvent(calls, {
       type: "Warning",
       reason: JOBSET_REASONS.claimCreationFailed,
-      message: messageOf(error),
+      message: messageOf(error) + missingRight(calls, error),
     });
   }
   return error;

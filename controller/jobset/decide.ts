@@ -44,14 +44,18 @@ export interface Plan {
   readonly status?: JobSetStatus;
   /** Sent after the status is written. */
   readonly events: readonly EventText[];
+  /** Sent once, however many passes have it. */
+  readonly notice?: EventText;
   readonly requeueAfterMs?: number;
 }
 
 /** Delay of the next look at a claim that is being deleted, in milliseconds. */
 const CLAIM_RETRY_MS = 1_000;
+/** Time after which a deletion takes long: something holds the claim back. */
+const LONG_DELETION_MS = 10_000;
 /** Delay of the next look at a claim that is not for the JobSet, in milliseconds. */
 const REFUSED_RETRY_MS = 15_000;
-const NO_CLAIMS: ClaimState = { missing: [], isWaiting: false, problems: [] };
+const NO_CLAIMS: ClaimState = { missing: [], leaving: [], problems: [] };
 
 type Work = Partial<Omit<Plan, "status" | "events">>;
 
@@ -98,6 +102,25 @@ function withRefusal(
   return { draft: withCondition(draft, CHANGES.refused(reason, message), now), refused: true };
 }
 
+/**
+ * Returns the work while claims are being deleted, during which no pods start: they would wait for the
+ * claim that goes, and then for the next one.
+ */
+function waitForClaims({ claims: { leaving }, now }: Context): Work {
+  const held = leaving.filter(({ metadata }) =>
+    now - Date.parse(metadata?.deletionTimestamp ?? "") >= LONG_DELETION_MS
+  );
+  const names = held.map(({ metadata }) => metadata?.name).join(", ");
+  const message =
+    `PVC ${names} is being deleted, and pods or a finalizer hold it back: the JobSet ` +
+    "starts its pods when it is gone";
+  return {
+    requeueAfterMs: CLAIM_RETRY_MS,
+    ...(held.length > 0 &&
+      { notice: { type: "Warning", reason: JOBSET_REASONS.claimBeingDeleted, message } }),
+  };
+}
+
 /** Adds the Service, the missing Jobs, and what is suspended or resumed. */
 function withWork(
   context: Context,
@@ -107,15 +130,15 @@ function withWork(
   const { jobSet, spec, buckets, claims, now } = context;
   const counters = draft.status.replicatedJobsStatus ?? [];
   const { status } = draft;
+  const isWaiting = claims.leaving.length > 0;
   const { replicatedJobs, order } = startable(spec, counters);
   const work: Work = {
     deleteJobs: living(buckets.previous),
     ...(spec.network.enableDNSHostnames && !hasService &&
       { createService: renderService(jobSet, spec) }),
     createClaims: claims.missing.map((claim) => renderClaim(jobSet, claim)),
-    // Pods that mount a claim which is being deleted would wait for it, and then for the next one.
-    ...(claims.isWaiting
-      ? { requeueAfterMs: CLAIM_RETRY_MS }
+    ...(isWaiting
+      ? waitForClaims(context)
       : { createJobs: missingJobs({ jobSet, spec, buckets, startable: replicatedJobs, status }) }),
   };
   let next = draft;
@@ -126,6 +149,7 @@ function withWork(
     next = withCondition(next, CHANGES.restartEndedBySuspension, now);
     return { draft: next, work: { ...work, patchJobs: suspendJobs(living(buckets.active)) } };
   }
+  if (isWaiting) return { draft: next, work };
   const { patches, inProgress } = resumeJobs(
     spec,
     { ...buckets, active: living(buckets.active) },

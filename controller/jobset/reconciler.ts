@@ -6,9 +6,10 @@ import type { WatchedIdentity, WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder, EventText } from "../../kube/events.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { controllerOf } from "../../kube/owner_references.ts";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { keyOf, parseKey } from "../../kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../kube/sources.ts";
@@ -16,8 +17,9 @@ import { getOrUndefined } from "../../kube/upsert.ts";
 import { act, type Actor } from "./act.ts";
 import { readClaims } from "./claim_calls.ts";
 import { decide } from "./decide.ts";
-import { type ResolvedSpec, resolveSpec } from "./defaults.ts";
-import { terminalCondition } from "./policy/ttl.ts";
+import { resolveSpec } from "./defaults.ts";
+import { recordEvent } from "./jobset_events.ts";
+import { needsClaims } from "./volume_claims.ts";
 
 /** Name of the index of Jobs by the uid of their controller. */
 const JOBS_BY_CONTROLLER = "controllerUid";
@@ -36,6 +38,8 @@ export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenS
 /** Options of {@link createJobSetReconciler}. */
 export interface ReconcilerOptions {
   readonly client: KubeClient;
+  /** The name of the manager, with which the names of its roles begin. */
+  readonly managerName: string;
   readonly informers: {
     readonly jobSets: Cache<JobSet>;
     /** With {@link jobSetJobIndexes}. */
@@ -57,16 +61,8 @@ export interface JobSetReconciler {
 const UNSEEN_AFTER_MS = 10_000;
 /** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
-
-/** Reports whether a Job is missing, before which the claims of its pods have to exist. */
-function lacksJobs(
-  { status }: JobSet,
-  { replicatedJobs }: ResolvedSpec,
-  jobs: readonly WatchedJob[],
-): boolean {
-  return terminalCondition(status) === undefined &&
-    jobs.length < replicatedJobs.reduce((sum, { replicas }) => sum + replicas, 0);
-}
+/** Notices that are remembered. */
+const NOTICES = 1000;
 
 function isOurs(jobSet: JobSet): boolean {
   return jobSet.spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
@@ -86,13 +82,21 @@ async function dropGone(
 
 /** Creates a reconciler with its memory of own writes. */
 export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconciler {
-  const { client, informers, events, clock } = options;
+  const { client, managerName, informers, events, clock } = options;
   const jobWrites = createOwnWrites<WatchedJob>({
     clock,
     groupOf: (job) => controllerOf(job.metadata)?.uid ?? "",
   });
   const jobSetWrites = createOwnWrites<JobSet>({ clock, groupOf: keyOf });
-  const actor: Actor = { client, events, jobWrites, jobSetWrites };
+  const actor: Actor = { client, events, managerName, jobWrites, jobSetWrites };
+  const given = createBoundedCache<true>(NOTICES);
+
+  function giveNotice(jobSet: JobSet, notice: EventText): void {
+    const key = `${jobSet.metadata.uid} ${notice.message}`;
+    if (given.has(key)) return;
+    given.set(key, true);
+    recordEvent({ events, jobSet }, notice);
+  }
 
   function observeJobSet(key: string): JobSet | undefined {
     const cached = informers.jobSets.get(key);
@@ -112,11 +116,12 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     const spec = resolveSpec(jobSet);
     const name = spec.network.subdomain;
     const hasService = informers.services.get({ namespace, name }) !== undefined;
-    const claims = lacksJobs(jobSet, spec, jobs)
-      ? await readClaims({ client, events, jobSet, signal }, spec.volumeClaims)
+    const claims = needsClaims(jobSet, spec, jobs)
+      ? await readClaims({ client, events, managerName, jobSet, signal }, spec.volumeClaims)
       : undefined;
     const now = clock.now();
     const plan = decide({ jobSet, jobs, hasService, claims }, now);
+    if (plan.notice !== undefined) giveNotice(jobSet, plan.notice);
     const result = await act(actor, { jobSet, plan, signal, now });
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     if (plan.requeueAfterMs !== undefined) return { requeueAfterMs: plan.requeueAfterMs };

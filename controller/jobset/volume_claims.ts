@@ -1,12 +1,16 @@
-/** PersistentVolumeClaims of a JobSet: the volumes of their pods, and the claims in their way. Pure. */
+/** PersistentVolumeClaims of a JobSet: the volumes of their pods, and claims of other owners. Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { PersistentVolumeClaim, PodSpec } from "../../crds/kubernetes.ts";
 import { compareQuantities, parseQuantity } from "../../crds/quantity.ts";
+import type { WatchedJob } from "../../crds/watched.ts";
 import { controllerOf } from "../../kube/owner_references.ts";
-import type { ResolvedVolumeClaim } from "./defaults.ts";
+import { bucketJobs, isJobReady } from "./buckets.ts";
+import type { ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
+import { isSuccessful } from "./policy/success.ts";
+import { terminalCondition } from "./policy/ttl.ts";
 
 /** Reports whether a container or an init container of the pod mounts a volume of that name. */
 export function mountsVolume(pod: PodSpec | undefined, volume: string): boolean {
@@ -24,6 +28,22 @@ export function withClaimVolumes(pod: PodSpec, claims: readonly ResolvedVolumeCl
   return volumes.length === 0 ? pod : { ...pod, volumes: [...pod.volumes ?? [], ...volumes] };
 }
 
+/**
+ * Reports whether pods of the JobSet may start, which need its claims: one of its Jobs is missing, suspended or
+ * not ready. Throws if the labels of a Job cannot be read.
+ */
+export function needsClaims(
+  { status }: JobSet,
+  spec: ResolvedSpec,
+  jobs: readonly WatchedJob[],
+): boolean {
+  if (spec.volumeClaims.length === 0 || terminalCondition(status) !== undefined) return false;
+  const { active, succeeded, failed } = bucketJobs(jobs, status);
+  if (failed.length > 0 || isSuccessful(spec, succeeded)) return false;
+  const wanted = spec.replicatedJobs.reduce((sum, { replicas }) => sum + replicas, 0);
+  return succeeded.length + active.filter(isJobReady).length < wanted;
+}
+
 /** The claims that exist, by name. */
 export type ExistingClaims = ReadonlyMap<string, PersistentVolumeClaim>;
 
@@ -31,8 +51,8 @@ export type ExistingClaims = ReadonlyMap<string, PersistentVolumeClaim>;
 export interface ClaimState {
   /** The claims that do not exist yet. */
   readonly missing: readonly ResolvedVolumeClaim[];
-  /** Whether a claim is being deleted, so that its name becomes free. */
-  readonly isWaiting: boolean;
+  /** The claims that are being deleted, so that their names become free. */
+  readonly leaving: readonly PersistentVolumeClaim[];
   /** A problem for each claim that exists and is not for this JobSet. */
   readonly problems: readonly FieldProblem[];
 }
@@ -91,8 +111,8 @@ function problemOf(
 }
 
 /**
- * Returns what is to be done about the claims of a JobSet. Whose a claim is matters at the start of the
- * JobSet alone: what its pods have used is theirs, also if somebody takes the owner away to keep the files.
+ * Returns what is to be done about the claims of a JobSet. The owner of a claim matters at the start of the
+ * JobSet alone: a claim that its pods have used stays theirs, also if somebody removes the owner to keep the files.
  */
 export function claimState(
   jobSet: JobSet,
@@ -101,12 +121,12 @@ export function claimState(
 ): ClaimState {
   const missing: ResolvedVolumeClaim[] = [];
   const problems: FieldProblem[] = [];
-  let isWaiting = false;
+  const leaving: PersistentVolumeClaim[] = [];
   for (const claim of claims) {
     const found = existing.get(claim.claimName);
     if (found === undefined) missing.push(claim);
-    else if (isLeaving(found, jobSet)) isWaiting = true;
+    else if (isLeaving(found, jobSet)) leaving.push(found);
     else if (isStart) problems.push(...problemOf(claim, found, jobSet));
   }
-  return { missing, isWaiting, problems };
+  return { missing, leaving, problems };
 }

@@ -3,11 +3,11 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isNotFound, KubeError } from "../../kube/errors.ts";
+import { isNotFound, KubeError, lacksRight } from "../../kube/errors.ts";
 import { formatKey, type KubeObject, type ObjectKey } from "../../kube/resource.ts";
 import type { ChildCaches } from "./child_caches.ts";
 import type { ChildPlan, ChildWrite } from "./children.ts";
-import { lacksRight, rightToGrant } from "./missing_right.ts";
+import { rightToGrant } from "./missing_right.ts";
 
 /** The TrainJob to write for, and the client. */
 export interface Writer {

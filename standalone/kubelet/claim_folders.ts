@@ -2,13 +2,15 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
+import { POD_REASONS } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { createInformer } from "../../kube/informer.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { ConfigProblem } from "./field_refs.ts";
-import { removeIfThere } from "./removal.ts";
+import type { KubeletEvent } from "./kubelet_events.ts";
+import { removeAllBut } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -19,7 +21,8 @@ const CALL_MS = 10_000;
 export interface ClaimFolders {
   /**
    * Returns the folder of a claim for the pod of that UID, and makes it at its first use, from when on the
-   * claim is Bound. Throws a `ConfigProblem` if there is no such claim, and errors of the client.
+   * claim is Bound. Throws a `ConfigProblem` if there is no such claim or if it asks for more than an empty folder,
+   * and errors of the client.
    */
   open(namespace: string, name: string, podUid: string): Promise<string>;
   /** Ends the use by a pod. */
@@ -36,6 +39,21 @@ export interface ClaimFolderOptions {
   readonly folder: string;
   /** Aborts when the kubelet stops: calls end with it. */
   readonly signal: AbortSignal;
+  /** Records an event about a claim. */
+  readonly recordEvent: (claim: PersistentVolumeClaim, event: KubeletEvent) => void;
+}
+
+/** Returns the fields of a claim that an empty folder cannot fulfil. */
+function unsupportedFields({ spec = {} }: PersistentVolumeClaim): string[] {
+  const { volumeMode, volumeName, selector, dataSource, dataSourceRef } = spec;
+  const fields = {
+    "spec.volumeMode: Block": volumeMode === "Block",
+    "spec.volumeName": Boolean(volumeName),
+    "spec.selector": selector !== undefined,
+    "spec.dataSource": dataSource !== undefined,
+    "spec.dataSourceRef": dataSourceRef !== undefined,
+  };
+  return Object.entries(fields).filter(([, isSet]) => isSet).map(([field]) => field);
 }
 
 /** The status of a claim that has all that it asks for; a folder has no size. */
@@ -50,12 +68,14 @@ function boundStatus({ spec }: PersistentVolumeClaim) {
 
 /** The folders of claims below one folder. */
 export function createClaimFolders(
-  { client, clock, folder, signal }: ClaimFolderOptions,
+  { client, clock, folder, signal, recordEvent }: ClaimFolderOptions,
 ): ClaimFolders {
   const kind = KINDS.persistentVolumeClaim;
   const claims = createInformer({ client, clock, kind });
   /** UIDs of pods by the UIDs of the claims that they use. */
   const users = new Map<string, Set<string>>();
+  /** UIDs of claims that were opened before the informer saw them. */
+  const unseen = new Set<string>();
 
   async function bind(claim: PersistentVolumeClaim): Promise<void> {
     if (claim.status?.phase === "Bound") return;
@@ -63,14 +83,18 @@ export function createClaimFolders(
     const body = { metadata: { uid }, status: boundStatus(claim) };
     const options = { subresource: "status", deadlineMs: CALL_MS, signal } as const;
     await client.patch(kind, { namespace, name }, { type: "merge", body }, options);
+    recordEvent(claim, {
+      type: "Normal",
+      reason: POD_REASONS.notEnforced,
+      message:
+        "the claim is a folder of this machine: its size, access modes and storage class are " +
+        "not enforced",
+    });
   }
 
   async function sweep(): Promise<void> {
     const live = new Set(claims.list().map(({ metadata }) => metadata?.uid));
-    for await (const { name } of Deno.readDir(folder)) {
-      if (live.has(name) || users.has(name)) continue;
-      await removeIfThere(`${folder}/${name}`, { recursive: true });
-    }
+    await removeAllBut(folder, (uid) => live.has(uid) || users.has(uid) || unseen.has(uid));
   }
 
   /** One sweep at a time. */
@@ -90,6 +114,16 @@ export function createClaimFolders(
       if (claim === undefined || uid === undefined) {
         throw new ConfigProblem(`persistentvolumeclaim "${name}" not found`);
       }
+      const unsupported = unsupportedFields(claim);
+      if (unsupported.length > 0) {
+        throw new ConfigProblem(
+          `persistentvolumeclaim "${name}": ${
+            unsupported.join(", ")
+          } cannot be fulfilled, because ` +
+            "a claim is an empty folder of this machine; remove it from the claim",
+        );
+      }
+      if (claims.get({ namespace, name })?.metadata?.uid !== uid) unseen.add(uid);
       const pods = users.get(uid) ?? new Set();
       users.set(uid, pods.add(podUid));
       await Deno.mkdir(`${folder}/${uid}`, { recursive: true, mode: 0o700 });
@@ -103,7 +137,8 @@ export function createClaimFolders(
       sweepSoon();
     },
     async run(signal) {
-      const stop = claims.onChange(({ type }) => {
+      const stop = claims.onChange(({ type, object }) => {
+        unseen.delete(object.metadata?.uid ?? "");
         if (type === "deleted") sweepSoon();
       });
       const ended = claims.run(signal);

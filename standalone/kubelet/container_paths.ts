@@ -2,11 +2,12 @@
 
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { hostnameOf } from "./addresses.ts";
+import { ConfigProblem } from "./field_refs.ts";
 import type { MountNamespaces } from "./mount_namespace.ts";
 import { type MountedPath, mountedPaths, normalizePath, rewritePaths } from "./mount_paths.ts";
 import { type NameTable, replaceNames } from "./name_replacement.ts";
 import type { PodVolumes } from "./pod_volumes.ts";
-import { writePrivateRoot } from "./private_root.ts";
+import { isBelow, withoutLinks, writePrivateRoot } from "./private_root.ts";
 
 /** Mount namespaces with the hosts files that go into them. */
 export interface RealPaths {
@@ -55,16 +56,27 @@ async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-/** Makes the folders of subPaths in emptyDirs and claims, whose files are the containers' own. */
+/**
+ * Makes the folders of subPaths in emptyDirs and claims, whose files are the containers' own. Throws a
+ * `ConfigProblem` for one that a symbolic link in the volume leads out of it.
+ */
 async function makeSubPaths({ pod, container, volumes }: ContainerPathsContext): Promise<void> {
   const own = new Set(
     (pod.spec?.volumes ?? [])
       .filter(({ emptyDir, persistentVolumeClaim }) => emptyDir ?? persistentVolumeClaim)
       .map(({ name }) => name),
   );
-  for (const { name, subPath } of container.volumeMounts ?? []) {
+  for (const { name, mountPath, subPath } of container.volumeMounts ?? []) {
     if (!subPath || !own.has(name)) continue;
-    await Deno.mkdir(`${volumes.folderOf(name)}/${subPath}`, { recursive: true, mode: 0o700 });
+    const place = `${volumes.folderOf(name)}/${subPath}`;
+    const target = withoutLinks(place);
+    const root = withoutLinks(volumes.folderOf(name));
+    if (target !== root && !isBelow(target, root)) {
+      throw new ConfigProblem(
+        `cannot mount "${mountPath}": subPath "${subPath}" leads out of the volume`,
+      );
+    }
+    await Deno.mkdir(place, { recursive: true, mode: 0o700 });
   }
 }
 

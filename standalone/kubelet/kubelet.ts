@@ -3,16 +3,21 @@ import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
 import { createInformer, type Informer } from "../../kube/informer.ts";
 import { createGpuPool } from "./gpus/gpu_pool.ts";
-import { NODES } from "../../crds/pod_names.ts";
 import { type AddressBook, createAddressBook, identityKey, identityOf } from "./addresses.ts";
 import { namesByNamespace, nameTable } from "./cluster_names.ts";
 import { type ClaimFolders, createClaimFolders } from "./claim_folders.ts";
 import { HostsFiles, machineFile } from "./hosts_file.ts";
+import { recordAbout } from "./kubelet_events.ts";
 import type { Kubelet, KubeletOptions, PodRef } from "./kubelet_options.ts";
-import { baseEnvironment, dataFolders, hostAddress, kubeletId, memoryFolder } from "./machine.ts";
+import {
+  baseEnvironment,
+  dataFolders,
+  kubeletId,
+  memoryFolder,
+  refuseOtherSystems,
+} from "./machine.ts";
 import { type LogOptions, readLog } from "./log_reader.ts";
 import { logKeyOf, LogProblem } from "./log_keys.ts";
 import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
@@ -21,26 +26,18 @@ import {
   type NoMountNamespaces,
   openMountNamespaces,
 } from "./mount_namespace.ts";
-import { createNodeKeeper, type NodeKeeper, nodeLabels } from "./node_status.ts";
+import { machineFacts, nodeOffer } from "./node_facts.ts";
+import { createNodeKeeper, type NodeKeeper } from "./node_status.ts";
 import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorkers } from "./pod_workers.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
-import { removeIfThere } from "./removal.ts";
+import { removeAllBut, removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
 export { LogProblem } from "./log_keys.ts";
-
-/** Throws a `ConfigurationError` for an operating system that pods cannot run on. */
-export function refuseOtherSystems(os: string): void {
-  if (os === "linux") return;
-  throw new ConfigurationError(
-    `the kubelet runs on Linux only (it needs /proc and the 127.0.0.0/8 network), and this is ` +
-      `${os}: run Milepost in a Linux container or machine`,
-  );
-}
 
 class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;
@@ -81,24 +78,10 @@ class RunningKubelet implements Kubelet {
       mostBytes: options.mostLogBytes,
     });
     this.#book = createAddressBook(folders.root);
-    const hostIP = options.hostIP ?? hostAddress();
-    const cpu = navigator.hardwareConcurrency;
-    const memory = Deno.systemMemoryInfo().total;
-    const mostPods = options.mostPods ?? 110;
-    const facts = {
-      name: nodeName,
-      hostIP,
-      cpu,
-      memoryBytes: memory,
-      mostPods,
-      gpus: options.gpus?.length,
-      endpointPort: options.endpointPort,
-      labels: options.labels,
-      version: options.version ?? "v1.36.0-milepost",
-    };
+    const facts = machineFacts(options);
+    const { hostIP, cpu, memoryBytes: memory } = facts;
     this.#keeper = createNodeKeeper({ client, clock, facts });
-    const resources = new Map<string, number>([[NODES.gpu, options.gpus?.length ?? 0]]);
-    this.node = { name: nodeName, labels: nodeLabels(facts), resources, mostPods };
+    this.node = nodeOffer(facts);
     const fieldSelector = `spec.nodeName=${nodeName}`;
     this.#pods = createInformer({ client, clock, kind: KINDS.pod, fieldSelector });
     this.#services = createInformer({ client, clock, kind: KINDS.service });
@@ -115,7 +98,14 @@ class RunningKubelet implements Kubelet {
       machineHosts: () => machineFile("/etc/hosts"),
     });
     this.#claims = options.claimsAreFolders
-      ? createClaimFolders({ client, clock, folder: folders.claims, signal: this.#stopped.signal })
+      ? createClaimFolders({
+        client,
+        clock,
+        folder: folders.claims,
+        signal: this.#stopped.signal,
+        recordEvent: (claim, event) =>
+          recordAbout(options.events, "PersistentVolumeClaim", claim, event),
+      })
       : undefined;
     this.rewritingReason = "reason" in mounting ? mounting.reason : undefined;
     const around: PodSurroundings = {
@@ -139,14 +129,7 @@ class RunningKubelet implements Kubelet {
         hostsFile: (namespace) => this.#hosts.fileFor(namespace),
         kubeletFolder: folders.root,
       },
-      recordEvent: (pod, event) =>
-        options.events?.record({
-          apiVersion: "v1",
-          kind: "Pod",
-          namespace: pod.metadata?.namespace,
-          name: pod.metadata?.name ?? "",
-          uid: pod.metadata?.uid,
-        }, event),
+      recordEvent: (pod, event) => recordAbout(options.events, "Pod", pod, event),
     };
     const onEnd = () => this.#pruneAddresses();
     this.#workers = new PodWorkers({ book: this.#book, around, onEnd });
@@ -206,9 +189,7 @@ class RunningKubelet implements Kubelet {
   async #removeStale(): Promise<void> {
     const live = new Set(this.#pods.list().map(({ metadata }) => metadata?.uid));
     for (const folder of [this.#folders.pods, this.#folders.logs]) {
-      for await (const { name } of Deno.readDir(folder)) {
-        if (!live.has(name)) await removeIfThere(`${folder}/${name}`, { recursive: true });
-      }
+      await removeAllBut(folder, (name) => live.has(name));
     }
   }
 

@@ -3,16 +3,9 @@ import type { Backoff } from "../../kube/backoff.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
+import type { KubeletEvents } from "./kubelet_events.ts";
 import type { LogOptions } from "./log_reader.ts";
 import type { NodeOffer } from "./scheduler.ts";
-
-/** Recorder of the kubelet's events about pods. */
-export interface PodEvents {
-  record(
-    about: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string },
-    event: { type: "Normal" | "Warning"; reason: string; message: string },
-  ): void;
-}
 
 /** Options of `startKubelet()`. */
 export interface KubeletOptions {
@@ -21,7 +14,7 @@ export interface KubeletOptions {
   /** Folder for pods and logs. Without it a temporary one, which {@link Kubelet.close} removes. */
   readonly dataDir?: string;
   readonly clock?: Clock;
-  readonly events?: PodEvents;
+  readonly events?: KubeletEvents;
   /** Address of the node that the API reports. Default: the machine's first address, else 127.0.0.1. */
   readonly hostIP?: string;
   /** Port of the log endpoint that the node reports; none if nothing serves logs. */

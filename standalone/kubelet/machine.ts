@@ -1,5 +1,15 @@
 /** The kubelet's machine: folders, address, programs. */
 import { resolve } from "node:path";
+import { ConfigurationError } from "../../kube/errors.ts";
+
+/** Throws a `ConfigurationError` for an operating system that pods cannot run on. */
+export function refuseOtherSystems(os: string): void {
+  if (os === "linux") return;
+  throw new ConfigurationError(
+    `the kubelet runs on Linux only (it needs /proc and the 127.0.0.0/8 network), and this is ` +
+      `${os}: run Milepost in a Linux container or machine`,
+  );
+}
 
 /** Folders of one kubelet; each exists, for its user alone. */
 export interface DataFolders {

@@ -7,6 +7,7 @@ import type { ClaimFolders } from "./claim_folders.ts";
 import type { GpuPool } from "./gpus/gpu_pool.ts";
 import type { RealPaths } from "./container_paths.ts";
 import type { PodFacts } from "./field_refs.ts";
+import type { KubeletEvent } from "./kubelet_events.ts";
 import type { LogStore } from "./logs.ts";
 import type { NameTable } from "./name_replacement.ts";
 import type { Processes } from "./processes.ts";
@@ -37,8 +38,5 @@ export interface PodSurroundings {
   readonly signal: AbortSignal;
   /** Returns the table of names for the pods of a namespace. */
   readonly namesFor: (namespace: string) => NameTable;
-  readonly recordEvent: (
-    pod: Pod,
-    event: { type: "Normal" | "Warning"; reason: string; message: string },
-  ) => void;
+  readonly recordEvent: (pod: Pod, event: KubeletEvent) => void;
 }

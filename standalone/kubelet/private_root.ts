@@ -43,7 +43,8 @@ function kindOf(info: Deno.FileInfo | undefined): Kind | undefined {
   return info && (info.isDirectory ? "folder" : "file");
 }
 
-function isBelow(path: string, folder: string): boolean {
+/** Reports whether a path is below a folder, of which neither has links. */
+export function isBelow(path: string, folder: string): boolean {
   return folder === "/" ? path !== "/" : path.startsWith(`${folder}/`);
 }
 
@@ -53,8 +54,8 @@ function foldersAbove(path: string): string[] {
   return above === path ? [] : [...foldersAbove(above), above];
 }
 
-/** The path with the symbolic links of its existing part followed. */
-function withoutLinks(path: string, links = 0): string {
+/** The path with the symbolic links of its existing part followed. Throws a {@link ConfigProblem} for too many. */
+export function withoutLinks(path: string, links = 0): string {
   let at = "";
   const parts = resolve(path).split("/").filter(Boolean);
   for (const [index, part] of parts.entries()) {

@@ -34,3 +34,13 @@ export async function removeIfThere(
     logger.warn("Cannot remove a leftover file or folder", { path, error: messageOf(error) });
   }
 }
+
+/** Removes what is in a folder, but the files and folders whose names `keeps` accepts. */
+export async function removeAllBut(
+  folder: string,
+  keeps: (name: string) => boolean,
+): Promise<void> {
+  for await (const { name } of Deno.readDir(folder)) {
+    if (!keeps(name)) await removeIfThere(`${folder}/${name}`, { recursive: true });
+  }
+}

@@ -34,11 +34,11 @@ async function together(play: (cluster: MemoryCluster) => Promise<void>): Promis
     flush: () => Promise.resolve(),
     run: () => Promise.resolve(),
   };
-  const shared = { client: cluster.client(), informers, events, clock };
+  const client = cluster.client();
+  const shared = { client, managerName: "milepost", informers, events, clock };
   const stop = new AbortController();
   const running = Promise.all([
     createTrainJobController({
-      managerName: "milepost",
       ...shared,
       executor: () => "builtin",
       runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },

@@ -15,6 +15,7 @@ Deno.test("`createJobSetController()` works on what its caches show, and stops",
   const stop = new AbortController();
   const controller = createJobSetController({
     client: cluster.client(),
+    managerName: "manager",
     informers: {
       jobSets: cluster.informer(WATCHED.jobSet),
       jobs: cluster.informer(KINDS.job, jobSetJobIndexes),

@@ -20,8 +20,9 @@ function single(name: string): ReplicatedJob {
 }
 
 /** A policy of claims of those names. */
+const CLAIM = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
 const claims = (...names: string[]) => ({
-  templates: names.map((name) => ({ metadata: { name } })),
+  templates: names.map((name) => ({ metadata: { name }, spec: CLAIM })),
 });
 
 /** A job whose container mounts a volume of that name. */
@@ -148,9 +149,29 @@ const REFUSED: Record<string, { spec: JobSetSpec; path: string; name?: string }>
   "a claim in another namespace": {
     spec: {
       ...mounting("v"),
-      volumeClaimPolicies: [{ templates: [{ metadata: { name: "v", namespace: "x" } }] }],
+      volumeClaimPolicies: [{
+        templates: [{ metadata: { name: "v", namespace: "x" }, spec: CLAIM }],
+      }],
     },
     path: "spec.volumeClaimPolicies[0].templates[0].metadata.namespace",
+  },
+  "a claim without access modes": {
+    spec: {
+      ...mounting("v"),
+      volumeClaimPolicies: [{
+        templates: [{ metadata: { name: "v" }, spec: { ...CLAIM, accessModes: [] } }],
+      }],
+    },
+    path: "spec.volumeClaimPolicies[0].templates[0].spec.accessModes",
+  },
+  "a claim of no size": {
+    spec: {
+      ...mounting("v"),
+      volumeClaimPolicies: [{
+        templates: [{ metadata: { name: "v" }, spec: { accessModes: ["ReadWriteOnce"] } }],
+      }],
+    },
+    path: "spec.volumeClaimPolicies[0].templates[0].spec.resources.requests.storage",
   },
   "a claim that no container mounts": {
     spec: { volumeClaimPolicies: [claims("v")] },

@@ -3,6 +3,7 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import type { JobSet, VolumeClaimPolicy } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Container, PersistentVolumeClaim } from "../../../crds/kubernetes.ts";
+import { rfc3339 } from "../../../crds/timestamps.ts";
 import { KubeError } from "../../../kube/errors.ts";
 import { jobSet, replicated, World } from "./world.ts";
 
@@ -90,7 +91,7 @@ Deno.test("`createJobSetReconciler()` makes the claims of a suspended JobSet", a
   equal(claims(world).length, 1);
 });
 
-Deno.test("`createJobSetReconciler()` reads no claims while every Job exists, and none that nobody names", async () => {
+Deno.test("`createJobSetReconciler()` reads no claims while every Job is ready, and none that nobody names", async () => {
   const world = new World();
   const reads: string[] = [];
   world.cluster.faults.push(({ verb, kind, key }, phase) => {
@@ -98,9 +99,14 @@ Deno.test("`createJobSetReconciler()` reads no claims while every Job exists, an
     return undefined;
   });
   await world.create(claiming());
-  deepEqual(reads, ["get default/v-t", "create default/v-t"]);
+  deepEqual(reads.slice(0, 2), ["get default/v-t", "create default/v-t"]);
   await world.ready("t-a-0", "t-b-0", "t-c-0");
-  equal(reads.length, 2);
+  reads.length = 0;
+  for (let pass = 0; pass < 3; pass++) {
+    world.driver.enqueue("default/t");
+    await world.settle();
+  }
+  deepEqual(reads, []);
   const plain = new World();
   plain.cluster.faults.push(({ kind }) =>
     kind === "PersistentVolumeClaim" ? new Error() : undefined
@@ -117,6 +123,74 @@ Deno.test("`createJobSetReconciler()` makes a claim again that is gone when the 
   await world.fail("t-a-0");
   equal(claims(world).length, 1);
   deepEqual(world.attempts, { "1": 3 });
+});
+
+Deno.test("`createJobSetReconciler()` makes a claim again that was deleted during a pause, before pods start", async () => {
+  const world = new World();
+  const { spec, metadata } = claiming();
+  await world.create(jobSet({ ...spec, suspend: true }, metadata));
+  world.cluster.remove(KINDS.persistentVolumeClaim, "default/v-t");
+  const before = world.cluster.writes.length;
+  await world.edit({ suspend: false });
+  const writes = world.cluster.writes.slice(before).map(({ verb, kind }) => `${verb} ${kind}`);
+  deepEqual(writes.filter((write) => /Job$|Claim$/.test(write)), [
+    "create PersistentVolumeClaim",
+    "patch Job",
+    "patch Job",
+    "patch Job",
+  ]);
+  deepEqual(world.conditions, ["Suspended=False/ResumeJobs"]);
+});
+
+Deno.test("`createJobSetReconciler()` resumes no Job while its claim is being deleted, and says so once if that takes long", async () => {
+  const world = new World();
+  const { spec, metadata } = claiming();
+  await world.create(jobSet({ ...spec, suspend: true }, metadata));
+  world.cluster.edit(KINDS.persistentVolumeClaim, "default/v-t", {
+    metadata: { finalizers: ["x/y"], deletionTimestamp: rfc3339(world.clock.now()) },
+  });
+  const { length } = world.events;
+  await world.edit({ suspend: false });
+  deepEqual(world.conditions, ["Suspended=True/SuspendedJobs"]);
+  deepEqual(world.events.slice(length), []);
+  equal(world.driver.requeues.get("default/t"), 1_000);
+  for (let pass = 0; pass < 3; pass++) {
+    await world.clock.advance(10_000);
+    world.driver.enqueue("default/t");
+    await world.settle();
+  }
+  deepEqual(world.events.slice(length), [
+    "PVCBeingDeleted: PVC v-t is being deleted, and pods or a finalizer hold it back: the JobSet " +
+    "starts its pods when it is gone",
+  ]);
+  world.cluster.edit(KINDS.persistentVolumeClaim, "default/v-t", {
+    metadata: { finalizers: null },
+  });
+  world.cluster.remove(KINDS.persistentVolumeClaim, "default/v-t");
+  world.driver.enqueue("default/t");
+  await world.settle();
+  deepEqual(world.conditions, ["Suspended=False/ResumeJobs"]);
+  deepEqual(claims(world).map(({ metadata }) => metadata?.deletionTimestamp), [undefined]);
+});
+
+Deno.test("`createJobSetReconciler()` pauses a JobSet while its claim is being deleted", async () => {
+  const world = new World();
+  await world.create(claiming());
+  world.cluster.edit(KINDS.persistentVolumeClaim, "default/v-t", {
+    metadata: { finalizers: ["x/y"], deletionTimestamp: rfc3339(world.clock.now()) },
+  });
+  await world.edit({ suspend: true });
+  deepEqual(world.conditions, ["Suspended=True/SuspendedJobs"]);
+});
+
+Deno.test("`createJobSetReconciler()` ends a JobSet although its claims cannot be read", async () => {
+  const world = new World();
+  await world.create(claiming());
+  world.cluster.faults.push(({ kind }) =>
+    kind === "PersistentVolumeClaim" ? new Error("no") : undefined
+  );
+  await world.complete("t-a-0", "t-b-0", "t-c-0");
+  deepEqual(world.conditions, ["Completed=True/AllJobsCompleted"]);
 });
 
 Deno.test("`createJobSetReconciler()` leaves a JobSet alone whose claim lost its owner while it runs", async () => {
@@ -262,18 +336,20 @@ Deno.test("`createJobSetReconciler()` reports a claim that cannot be created, ma
   equal(world.jobs.length, 3);
 });
 
-Deno.test("`createJobSetReconciler()` reports claims that it may not read", async () => {
+Deno.test("`createJobSetReconciler()` reports claims that it may not read, with the right that it lacks", async () => {
   const world = new World();
-  const forbidden = new KubeError("may not get persistentvolumeclaims", {
-    code: 403,
-    reason: "Forbidden",
-  });
+  const refusal = 'persistentvolumeclaims "v-t" is forbidden: User "m" cannot get resource ' +
+    '"persistentvolumeclaims" in API group "" in the namespace "default"';
+  const forbidden = new KubeError(refusal, { code: 403, reason: "Forbidden" });
   world.cluster.faults.push(({ verb, kind }) =>
     verb === "get" && kind === "PersistentVolumeClaim" ? forbidden : undefined
   );
   world.cluster.put(KINDS.jobSet, claiming());
   await world.driver.pass();
-  deepEqual(world.events, ["PVCCreationFailed: may not get persistentvolumeclaims"]);
+  deepEqual(world.events, [
+    `PVCCreationFailed: ${refusal}; bind the ClusterRole manager-volume-claims to the manager's ` +
+    "service account",
+  ]);
   deepEqual(world.jobs, []);
 });
 

@@ -60,6 +60,7 @@ export class World {
     };
     const driver = new Driver(createJobSetReconciler({
       client: this.cluster.client(),
+      managerName: "manager",
       informers: {
         jobSets: this.cluster.informer(WATCHED.jobSet),
         jobs: this.cluster.informer(KINDS.job, jobSetJobIndexes),

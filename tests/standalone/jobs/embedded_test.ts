@@ -55,7 +55,9 @@ async function withCluster(
     const podBackoff = { firstMs: 10, longestMs: 100 };
     running.push(
       ...Object.values(informers).map((informer) => informer.run(stop.signal)),
-      createJobSetController({ client, informers, events }).run(stop.signal),
+      createJobSetController({ client, managerName: "manager", informers, events }).run(
+        stop.signal,
+      ),
       createJobController({ client, informers, events, podBackoff }).run(stop.signal),
     );
     await test(client, told);

@@ -1,16 +1,17 @@
 /** Tests of PersistentVolumeClaims as folders: shared by pods, kept over them, and gone with the claim. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import type { PersistentVolumeClaim } from "../../../crds/kubernetes.ts";
 import { until } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
 import { pod, type Rig, shell, withKubelet } from "./rig.ts";
 
 const CLAIM = { namespace: "ns", name: "data" };
 
-function putClaim(server: MemoryServer) {
+function putClaim(server: MemoryServer, more: PersistentVolumeClaim["spec"] = {}) {
   return server.put(KINDS.persistentVolumeClaim, {
     metadata: CLAIM,
-    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...more },
     status: { phase: "Pending" },
   });
 }
@@ -56,6 +57,8 @@ Deno.test("a claim is one folder for all pods, Bound from its first use, and gon
         accessModes: ["ReadWriteOnce"],
         capacity: { storage: "1Gi" },
       });
+      const said = rig.events.filter(({ message }) => message.startsWith("the claim is a folder"));
+      assert.deepEqual(said.map(({ reason }) => reason), ["NotEnforced"]);
       assert.equal(await logsOf(rig, "reads", "cat /data/file"), "one\n");
       assert.equal(await logsOf(rig, "reads-sub", "cat /data/file", "sub"), "two\n");
       for (const name of ["writes", "reads", "reads-sub"]) {
@@ -100,6 +103,58 @@ Deno.test("a pod waits for its claim, and an event names it", () =>
     putClaim(rig.server);
     await rig.phase("waits", "Succeeded");
   }, { claimsAreFolders: true }));
+
+Deno.test("two pods write to one claim at a time, whatever its access modes", () =>
+  withKubelet(async (rig) => {
+    putClaim(rig.server, { accessModes: ["ReadWriteOncePod"] });
+    const meet = (own: string, other: string) =>
+      `touch /data/${own}; until [ -e /data/${other} ]; do sleep 0.05; done`;
+    rig.create(claimant("one", meet("1", "2")));
+    rig.create(claimant("two", meet("2", "1")));
+    await rig.phase("one", "Succeeded");
+    await rig.phase("two", "Succeeded");
+  }, { claimsAreFolders: true }));
+
+Deno.test("a claim that an empty folder cannot fulfil is not mounted, and an event names the field", () =>
+  withKubelet(async (rig) => {
+    putClaim(rig.server, {
+      volumeMode: "Block",
+      dataSource: { kind: "PersistentVolumeClaim", name: "other" },
+    });
+    rig.create(claimant("waits", "true"));
+    await until(
+      "the event",
+      () =>
+        rig.events.some(({ reason, message }) =>
+          reason === "FailedMount" &&
+          message ===
+            'persistentvolumeclaim "data": spec.volumeMode: Block, spec.dataSource cannot be fulfilled, ' +
+              "because a claim is an empty folder of this machine; remove it from the claim"
+        ),
+    );
+    assert.equal(rig.read("waits")?.status?.phase, "Pending");
+  }, { claimsAreFolders: true }));
+
+Deno.test("a subPath does not lead out of a claim, whatever links its pods make", () =>
+  withTempFolder((outside) =>
+    withKubelet(async (rig) => {
+      putClaim(rig.server);
+      await logsOf(rig, "links", `ln -s ${outside} /data/out; mkdir /data/in; ln -s in /data/link`);
+      assert.equal(await logsOf(rig, "stays", "touch /data/x; ls /data", "link/deep"), "x\n");
+      rig.create(claimant("leaves", "true", "out/deep"));
+      const waits = await rig.wait(
+        "leaves",
+        "waits",
+        ({ status }) =>
+          status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
+      );
+      assert.equal(
+        waits.status?.containerStatuses?.[0]?.state?.waiting?.message,
+        'cannot mount "/data": subPath "out/deep" leads out of the volume',
+      );
+      assert.deepEqual([...Deno.readDirSync(outside)], []);
+    }, { claimsAreFolders: true })
+  ));
 
 Deno.test("a claim keeps its files over a start of the kubelet, and one that was deleted meanwhile loses them", () =>
   withTempFolder(async (dataDir) => {

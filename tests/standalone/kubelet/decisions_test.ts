@@ -8,7 +8,7 @@ import {
   type PodState,
   restartDelayMs,
 } from "../../../standalone/kubelet/pod_plan.ts";
-import { refuseOtherSystems } from "../../../standalone/kubelet/kubelet.ts";
+import { refuseOtherSystems } from "../../../standalone/kubelet/machine.ts";
 import { refusalsOf } from "../../../standalone/kubelet/pod_refusals.ts";
 import { inOrder, place } from "../../../standalone/kubelet/scheduler.ts";
 

@@ -422,9 +422,14 @@ const CLAIMS: CaseTable = {
   }],
   "a claim that the server refuses": [{
     actions: [
-      jobSet(claims({ templates: [{ metadata: { name: "v" }, spec: { accessModes: [] } }] }), [
-        mounting("a", "v"),
-      ]),
+      jobSet(
+        claims({
+          templates: [{ metadata: { name: "v" }, spec: { ...CLAIM, accessModes: ["Nobody"] } }],
+        }),
+        [
+          mounting("a", "v"),
+        ],
+      ),
     ],
     until: (view) => view.list("events").some(({ reason }) => reason === "PVCCreationFailed"),
   }],
