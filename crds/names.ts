@@ -18,6 +18,8 @@ export const TRAINJOB_CONTROLLER = "trainer.kubeflow.org/trainjob-controller";
 export const MULTIKUEUE_CONTROLLER = "kueue.x-k8s.io/multikueue";
 /** Manager of the runtime patch that Kueue's webhook adds to every TrainJob. */
 export const KUEUE_PATCH_MANAGER = "kueue.x-k8s.io/manager";
+/** Finalizer of an object that waits for the end of what it owns, to be removed by the garbage collector. */
+export const FOREGROUND_FINALIZER = "foregroundDeletion";
 
 /** Audience of tokens that read observations. */
 export const OBSERVATION_AUDIENCE = `observation.${TRAINER_GROUP}`;

@@ -43,11 +43,14 @@ export interface Observed {
   readonly settled: boolean;
 }
 
-/** Reports whether this controller manages the job. A job that is being deleted is left alone. */
+/** Reports whether this controller manages the job. */
+export function isManaged({ spec: { managedBy } }: TrainJob): boolean {
+  return managedBy === undefined || managedBy === TRAINJOB_CONTROLLER;
+}
+
+/** Reports whether this controller manages the job now. A job that is being deleted is left alone. */
 export function isOurs(trainJob: TrainJob): boolean {
-  const { managedBy } = trainJob.spec;
-  return (managedBy === undefined || managedBy === TRAINJOB_CONTROLLER) &&
-    trainJob.metadata.deletionTimestamp === undefined;
+  return isManaged(trainJob) && trainJob.metadata.deletionTimestamp === undefined;
 }
 
 /** Reports whether the job has ended for good. */

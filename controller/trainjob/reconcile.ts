@@ -24,7 +24,7 @@ import {
   recordTransitions,
   reportLongWait,
 } from "./job_events.ts";
-import { missingRuntimeOfKueue } from "./kueue_runtime.ts";
+import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.ts";
 import { isOurs, jobSetRuns, type Observed, type ResourceProblem } from "./observed.ts";
 import { observe, type Sources } from "./observe.ts";
 import { decideResources, type ResourceDecision, withoutCreation } from "./resources.ts";
@@ -119,7 +119,7 @@ async function actOnTls(
 /** Warns of a runtime that is gone, if Kueue needs it. */
 function warnOfRuntime(options: ReconcilerOptions, observed: Observed): void {
   const { trainJob } = observed;
-  const message = missingRuntimeOfKueue(observed);
+  const message = missingRuntimeOfKueue(observed) ?? refusedDeletionOfKueue(observed);
   if (message === undefined || !options.isNews(trainJob.metadata.uid ?? "", message)) return;
   const reason = EVENT_REASONS.runtimeMissing;
   recordEvent(options, trainJob, { type: "Warning", reason, message });
@@ -262,7 +262,8 @@ export async function reconcileTrainJob(
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const fresh = attempt > 0;
     const observed = await observe(options, writer.key, { fresh, signal });
-    if (!observed || !isOurs(observed.trainJob)) return;
+    if (!observed) return;
+    if (!isOurs(observed.trainJob)) return warnOfRuntime(options, observed);
     try {
       const result = await pass(options, writer, { observed, fresh });
       if (result !== OUTDATED) return result;

@@ -23,7 +23,7 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   runtimeMissing: [
     "TrainJob",
     "Warning",
-    "its runtime was deleted while the job ran, and Kueue still needs it ([why](../decisions/0047-runtimes-that-kueue-needs.md))",
+    "its runtime was deleted, and Kueue still needs it while the job runs, or for its deletion in the foreground ([why](../decisions/0047-runtimes-that-kueue-needs.md))",
   ],
   suspended: ["TrainJob", "Normal", "the job is suspended"],
   resumed: ["TrainJob", "Normal", "the job is resumed"],

@@ -1,5 +1,6 @@
 /** Create and update strategy: the fields of an object that the server sets and protects. */
 import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../crds/json.ts";
+import { FOREGROUND_FINALIZER } from "../../../crds/names.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
 import * as field from "../../../crds/status_cause.ts";
@@ -8,7 +9,7 @@ import { KEYS, sameKey } from "../storage/resource_keys.ts";
 
 /** Finalizers that the server itself sets. */
 export const FINALIZERS = {
-  foreground: "foregroundDeletion",
+  foreground: FOREGROUND_FINALIZER,
   orphan: "orphan",
   customResources: "customresourcecleanup.apiextensions.k8s.io",
 } as const;

@@ -556,6 +556,26 @@ Deno.test("reconcileTrainJob() warns once that Kueue needs the runtime that was 
   );
 });
 
+Deno.test("reconcileTrainJob() warns that Kueue refuses the end of a deletion in the foreground, and writes nothing", async () => {
+  for (const [runtimePatches, warnings] of [[kueuePatches(), 1], [[], 0]] as const) {
+    const world = await running({ runtimePatches: [...runtimePatches] });
+    world.report({ conditions: [world.condition("Completed")] });
+    await world.settle();
+    const deletionTimestamp = "2026-01-01T00:00:00Z";
+    const metadata = { deletionTimestamp, finalizers: ["foregroundDeletion"] };
+    world.cluster.edit(KINDS.trainJob, KEY, { metadata });
+    await world.settle();
+    equal(world.warnings.length, 0, "with its runtime the deletion ends");
+    world.cluster.remove(KINDS.clusterTrainingRuntime, "rt");
+    const before = world.cluster.writes.length;
+    await world.settle();
+    await world.settle();
+    equal(world.warnings.length, warnings);
+    if (warnings > 0) match(world.warnings[0]?.message ?? "", /again with --cascade=background$/);
+    equal(world.cluster.writes.length, before);
+  }
+});
+
 Deno.test("reconcileTrainJob() says nothing of a deleted runtime without Kueue, nor after the end", async () => {
   const world = await running();
   world.cluster.remove(KINDS.clusterTrainingRuntime, "rt");
