@@ -145,6 +145,22 @@ export function identityOf(kind: Kind<unknown>): Kind<WatchedIdentity> {
   return { ...watched(kind, watchedIdentity), metadataOnly: true };
 }
 
+const texts = z.record(z.string(), z.string()).optional();
+const wantedPart = z.looseObject({
+  metadata: z.object({ ...identity, labels: texts, annotations: texts }),
+});
+
+/** The kind with the part of its objects that their creator sets: without the status, which others write. */
+export function wantedPartOf(kind: Kind<unknown>): Kind<Partial<z.infer<typeof wantedPart>>> {
+  return {
+    ...kind,
+    parse(value) {
+      const { status: _, ...wanted } = wantedPart.parse(value);
+      return wanted;
+    },
+  };
+}
+
 /** Marks of pods in a gang: that they are there is read, the name of the group is the TrainJob's. */
 const GANG_MARKS: readonly string[] = [
   COSCHEDULING.podGroupLabel,

@@ -5,7 +5,7 @@ import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
-import { mayBeChild, WATCHED, type WatchedPod } from "../../crds/watched.ts";
+import { mayBeChild, wantedPartOf, WATCHED, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { trialIndexes } from "../../katib/trials/cached_trial.ts";
@@ -112,7 +112,12 @@ export function createCaches(options: CacheOptions) {
   ]));
   /** Of a kind that may have no CRD; only the objects that were made for TrainJobs. */
   const createChildCache = (kind: ResourceKind<KubeObject>, onServed: () => void) =>
-    createRestingInformer({ ...common(kind), kind, onServed, labelSelector: LABELS.trainJobName });
+    createRestingInformer({
+      ...common(kind),
+      kind: wantedPartOf(kind),
+      onServed,
+      labelSelector: LABELS.trainJobName,
+    });
   const isRead = (name: string) => READERS[name]?.some((part) => options.parts.has(part)) ?? true;
   return { ...named, byKind, isRead, createChildCache };
 }

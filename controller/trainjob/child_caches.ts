@@ -2,11 +2,13 @@
  * Reader of the children of policies. Kinds that are watched get a cache with the first child of theirs, so that a
  * cluster without such children has none; others are read from the API server.
  */
+import { isDeepStrictEqual } from "node:util";
 import { getLogger } from "@logtape/logtape";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isNotFound, isNotServed } from "../../kube/errors.ts";
+import type { Change } from "../../kube/informer.ts";
 import { createOwnWrites, type OwnWrites } from "../../kube/own_writes.ts";
 import { formatKey, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
@@ -70,6 +72,15 @@ export function notServedProblem({ kind, group, version, plural }: ResourceKind<
     `${plural}.${group} with the scheduler that the runtime names; the TrainJob then starts`;
 }
 
+/** Reports whether nothing of an object has changed that is kept of it, as if its status is written. */
+function isSame({ object, old }: Change<KubeObject>): boolean {
+  const withoutVersion = ({ metadata, ...rest }: KubeObject) => ({
+    ...rest,
+    metadata: { ...metadata, resourceVersion: undefined },
+  });
+  return old !== undefined && isDeepStrictEqual(withoutVersion(object), withoutVersion(old));
+}
+
 async function readLive(
   client: Pick<KubeClient, "get">,
   { kind, name, mode }: Child,
@@ -103,7 +114,7 @@ export function createChildCaches(options: ChildCachesOptions): ChildCaches {
     const cache = { informer, own: createOwnWrites<KubeObject>({ clock, groupOf: () => "" }) };
     informer.onChange((change) => {
       cache.own.seen(change);
-      enqueueAll(parentsOf(change.object));
+      if (!isSame(change)) enqueueAll(parentsOf(change.object));
     });
     informer.run(ending.signal).catch((error) => {
       if (!ending.signal.aborted) log.error("a cache of children failed", { kind: id, error });

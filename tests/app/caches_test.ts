@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { createCaches, runCaches, unsynced } from "../../app/manager/caches.ts";
 import { MANAGER_PARTS, type ManagerPart } from "../../app/manager/rights.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { LABELS } from "../../crds/names.ts";
 import { createClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
@@ -19,6 +21,20 @@ const ITEMS: Readonly<Record<string, readonly unknown[]>> = {
     spec: { containers: [{ name: "node", image: "i" }] },
     status: { phase: "Running", podIP: "10.0.0.1" },
   }],
+  podgroups: [{
+    apiVersion: "scheduling.x-k8s.io/v1alpha1",
+    kind: "PodGroup",
+    metadata: {
+      namespace: "a",
+      name: "g",
+      uid: "4",
+      generation: 1,
+      labels: { it: "is" },
+      managedFields: [{}],
+    },
+    spec: { minMember: 3, scheduleTimeoutSeconds: 60 },
+    status: { phase: "Running", occupiedBy: "a/g-node-0" },
+  }],
 };
 
 /** Fills the caches of those parts, and passes them on with the parameters and the form of each first list. */
@@ -28,7 +44,7 @@ async function withCaches(
     caches: ReturnType<typeof createCaches>,
     asked: ReadonlyMap<string, URLSearchParams>,
     accepted: ReadonlyMap<string, string | null>,
-  ) => void,
+  ) => void | Promise<void>,
 ): Promise<void> {
   const asked = new Map<string, URLSearchParams>();
   const accepted = new Map<string, string | null>();
@@ -59,7 +75,7 @@ async function withCaches(
   const running = runCaches(caches, stop.signal);
   try {
     await until("all are filled", () => unsynced(caches).length === 0);
-    check(caches, asked, accepted);
+    await check(caches, asked, accepted);
   } finally {
     stop.abort();
     await running;
@@ -84,6 +100,24 @@ Deno.test("the manager's caches select the objects that it needs, and keep the f
     assert.deepEqual(caches.pods.list(), [
       { metadata: { namespace: "a", name: "p", uid: "3" }, status: { phase: "Running" } },
     ]);
+  }));
+
+Deno.test("pod groups have no cache until one is asked for, and then without their status", () =>
+  withCaches(MANAGER_PARTS, async ({ createChildCache }, asked) => {
+    assert.equal(asked.has("podgroups"), false);
+    const stop = new AbortController();
+    const cache = createChildCache(KINDS.coschedulingPodGroup, () => {});
+    const running = cache.run(stop.signal);
+    await cache.whenSynced();
+    assert.equal(asked.get("podgroups")?.get("labelSelector"), LABELS.trainJobName);
+    assert.deepEqual(cache.list(), [{
+      apiVersion: "scheduling.x-k8s.io/v1alpha1",
+      kind: "PodGroup",
+      metadata: { namespace: "a", name: "g", uid: "4", labels: { it: "is" } },
+      spec: { minMember: 3, scheduleTimeoutSeconds: 60 },
+    }]);
+    stop.abort();
+    await running;
   }));
 
 Deno.test("a cache that no part of the manager reads is not filled, and nothing waits for it", () =>

@@ -74,6 +74,17 @@ Deno.test("createChildCaches() knows own writes before the cache does", async ()
   equal(gets(), 0);
 });
 
+Deno.test("createChildCaches() wakes nobody for a change of what the cache does not keep", async () => {
+  const { caches, cluster, enqueued } = begin();
+  await caches.read(GROUP, HOW);
+  cluster.put(KIND, group({ spec: { minMember: 1 } }));
+  cluster.put(KIND, group({ spec: { minMember: 1 } }));
+  deepEqual(enqueued, ["ml/tj"]);
+  cluster.put(KIND, group({ spec: { minMember: 2 } }));
+  cluster.remove(KIND, "ml/tj");
+  deepEqual(enqueued, ["ml/tj", "ml/tj", "ml/tj"]);
+});
+
 Deno.test("createChildCaches() asks the API server while the kind rests, and wakes who waits", async () => {
   const { caches, rest, enqueued, gets } = begin();
   rest.resting = true;
