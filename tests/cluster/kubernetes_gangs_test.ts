@@ -1,10 +1,10 @@
 /** Kubernetes' own gang scheduling (alpha in 1.36): TrainJobs need nothing of Milepost for it. */
-import assert from "node:assert/strict";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod, PodSpec } from "../../crds/kubernetes.ts";
 import { until } from "../support/until.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
-import { apply, kubectl, withCluster } from "./support/installation.ts";
+import { apply, type Cluster, kubectl, withCluster } from "./support/installation.ts";
 import type { ControlPlane } from "./control_plane/control_plane.ts";
 
 const GATES = ["GenericWorkload", "GangScheduling", "WorkloadWithJob"];
@@ -30,35 +30,95 @@ async function addNode(plane: ControlPlane, name: string, cpu: string): Promise<
   await kubectl(plane, taints);
 }
 
-Deno.test("a TrainJob is a gang of Kubernetes itself: no pod is bound until all can be", async () => {
-  await withCluster(async ({ plane }) => {
-    const { client } = plane;
-    await addNode(plane, "one", "2");
-    const runtime = shellRuntime("gang", "true");
-    const [job] = runtime.spec?.template.spec?.replicatedJobs ?? [];
-    const [container] = job?.template.spec?.template.spec?.containers ?? [];
-    Object.assign(container ?? {}, { resources: { requests: { cpu: "1" } } });
-    await client.create(KINDS.clusterTrainingRuntime, runtime);
-    const three = trainJob("tj", "gang");
-    await client.create(KINDS.trainJob, {
-      ...three,
-      spec: { ...three.spec, trainer: { numNodes: 3 } },
-    });
-    const pods = async (): Promise<Pod[]> =>
-      (await client.list(KINDS.pod, { namespace: "default" })).items;
-    await until("three pods that the scheduler has looked at", async () => {
-      const all = await pods();
-      return all.length === 3 &&
-        all.every(({ status }) =>
-          status?.conditions?.some(({ type, status }) =>
-            type === "PodScheduled" && status === "False"
-          )
-        );
-    }, { timeoutMs: 60_000 });
-    const bound = async () => (await pods()).filter(({ spec }) => spec?.nodeName).length;
-    assert.equal(await bound(), 0, "two would fit");
-    await addNode(plane, "two", "2");
-    await until("all are bound", async () => await bound() === 3, { timeoutMs: 60_000 });
+/** A runtime whose pods ask for a processor each, and for what `more` says. */
+async function addRuntime({ plane }: Cluster, name: string, more: Partial<PodSpec>): Promise<void> {
+  const runtime = shellRuntime(name, "true");
+  const [job] = runtime.spec?.template.spec?.replicatedJobs ?? [];
+  const spec = job?.template.spec?.template.spec;
+  const [container] = spec?.containers ?? [];
+  Object.assign(container ?? {}, { resources: { requests: { cpu: "1" } } });
+  Object.assign(spec ?? {}, more);
+  await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
+}
+
+async function createJob(
+  { plane }: Cluster,
+  name: string,
+  runtime: string,
+  spec: { readonly suspend?: boolean } = {},
+): Promise<void> {
+  const job = trainJob(name, runtime);
+  const three = { ...job.spec, ...spec, trainer: { numNodes: 3 } };
+  await plane.client.create(KINDS.trainJob, { ...job, spec: three });
+}
+
+async function podsOf({ plane }: Cluster, name: string): Promise<Pod[]> {
+  const labelSelector = `${JOBSET_KEYS.jobSetName}=${name}`;
+  return (await plane.client.list(KINDS.pod, { namespace: "default", labelSelector })).items;
+}
+
+const isBound = ({ spec }: Pod) => spec?.nodeName !== undefined;
+
+const isLeft = ({ status }: Pod) =>
+  status?.conditions?.some((one) => one.type === "PodScheduled" && one.status === "False") ?? false;
+
+/** Waits until the scheduler has bound so many of three pods, and has looked at the others. */
+async function areBound(cluster: Cluster, name: string, count: number): Promise<void> {
+  await until(`${count} of three pods of ${name} are bound`, async () => {
+    const pods = await podsOf(cluster, name);
+    const bound = pods.filter(isBound).length;
+    const left = pods.filter((pod) => !isBound(pod) && isLeft(pod)).length;
+    if (bound > count) throw new Error(`${bound} are bound`);
+    return bound === count && bound + left === 3;
+  });
+}
+
+async function takenByKubernetes(cluster: Cluster): Promise<void> {
+  await addRuntime(cluster, "plain", {});
+  await createJob(cluster, "taken", "plain");
+  await areBound(cluster, "taken", 0);
+  await addNode(cluster.plane, "two", "2");
+  await areBound(cluster, "taken", 3);
+}
+
+/** The group is the user's; one processor is free. */
+async function inAGroupOfItsOwn(cluster: Cluster): Promise<void> {
+  await addRuntime(cluster, "grouped", { schedulingGroup: { podGroupName: "mine" } });
+  await apply(cluster.plane, [{
+    apiVersion: "scheduling.k8s.io/v1alpha2",
+    kind: "PodGroup",
+    metadata: { name: "mine", namespace: "default" },
+    spec: { schedulingPolicy: { gang: { minCount: 3 } } },
+  }]);
+  await createJob(cluster, "grouped", "grouped");
+  await areBound(cluster, "grouped", 0);
+  await addNode(cluster.plane, "three", "2");
+  await areBound(cluster, "grouped", 3);
+}
+
+/** What the guide says that it cannot do: a Job that was suspended is no gang. */
+async function suspendedBefore(cluster: Cluster): Promise<void> {
+  const { client } = cluster.plane;
+  await createJob(cluster, "late", "plain", { suspend: true });
+  await until("a suspended Job", async () => {
+    const { status } = await client.get(KINDS.job, { namespace: "default", name: "late-node-0" });
+    return status?.conditions?.some(({ type }) => type === "Suspended");
+  });
+  await client.patch(KINDS.trainJob, { namespace: "default", name: "late" }, {
+    type: "merge",
+    body: { spec: { suspend: false } },
+  });
+  await areBound(cluster, "late", 0);
+  await addNode(cluster.plane, "four", "1");
+  await areBound(cluster, "late", 1);
+}
+
+Deno.test("a TrainJob is a gang of Kubernetes itself: no pod is bound until all can be", (t) =>
+  withCluster(async (cluster) => {
+    await addNode(cluster.plane, "one", "2");
+    await t.step("by the gate WorkloadWithJob", () => takenByKubernetes(cluster));
+    await t.step("in a group that its runtime names", () => inAGroupOfItsOwn(cluster));
+    await t.step("but not if it was suspended before", () => suspendedBefore(cluster));
   }, {
     node: false,
     plane: {
@@ -69,5 +129,4 @@ Deno.test("a TrainJob is a gang of Kubernetes itself: no pod is bound until all 
       },
     },
     flags: { featureGates: "TrainJobProgress=false" },
-  });
-});
+  }));
