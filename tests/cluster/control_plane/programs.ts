@@ -59,6 +59,14 @@ export function cacheRoot(): string {
   return `${home}/milepost/cluster`;
 }
 
+/** The sources of the programs that are in the module itself. */
+async function ownSources(folder: string, goMod: string): Promise<string[]> {
+  const own = /^module (\S+)$/m.exec(goMod)?.[1] ?? "";
+  const folders = toolsOf(goMod).filter((one) => one.startsWith(`${own}/`))
+    .map((one) => `${folder}${one.slice(own.length)}`);
+  return await Promise.all(folders.map((one) => Deno.readTextFile(`${one}/main.go`)));
+}
+
 /** Reads what a module says. */
 export async function readModule(name: string, root = CONTROL_PLANE): Promise<Module> {
   const folder = `${root.folder}${name}`;
@@ -70,7 +78,7 @@ export async function readModule(name: string, root = CONTROL_PLANE): Promise<Mo
   if (version) ldflags.push(`-X k8s.io/component-base/version.gitVersion=${version}`);
   const flags = ["-buildvcs=false", "-ldflags", ldflags.join(" ")];
   const packages = Object.fromEntries(toolsOf(goMod).map((one) => [nameOf(one), one]));
-  const key = await digest([goMod, goSum, ...flags]);
+  const key = await digest([goMod, goSum, ...flags, ...await ownSources(folder, goMod)]);
   const { goFlags } = root;
   return { folder, packages, flags, goFlags, cache: `${cacheRoot()}/${name}-${key}` };
 }

@@ -10,7 +10,7 @@ import type { Peer, PeerName } from "./peer.ts";
 export const KUEUE: PeerName = {
   module: "kueue",
   goModule: "sigs.k8s.io/kueue",
-  program: "kueue",
+  programs: ["kueue"],
 };
 
 /** User name of its controller. */
@@ -115,8 +115,9 @@ async function writeFiles(plane: ControlPlane, ports: Ports): Promise<string> {
  */
 export async function startKueue(
   plane: ControlPlane,
-  { program, sources }: Peer,
+  { programs, sources }: Peer,
 ): Promise<Daemon> {
+  const { kueue: program = "kueue" } = programs;
   const ports = { health: freePort(), metrics: freePort(), webhook: freePort() };
   const folder = await writeFiles(plane, ports);
   await put(plane, [{ apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }]);

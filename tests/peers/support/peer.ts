@@ -3,7 +3,12 @@
  * sums of every source are in go.sum, and Go refuses a build whose sources differ.
  */
 import { isInstalled } from "../../support/command.ts";
-import { moduleFolder, type ModuleRoot, programs } from "../../cluster/control_plane/programs.ts";
+import {
+  moduleFolder,
+  type ModuleRoot,
+  type Programs,
+  programs,
+} from "../../cluster/control_plane/programs.ts";
 
 /** One compilation at a time: the machine may be small, and it has other work. */
 const ROOT: ModuleRoot = {
@@ -11,19 +16,19 @@ const ROOT: ModuleRoot = {
   goFlags: "-p=1",
 };
 
-/** A peer to be found: a folder of `modules/`, the Go module in it, and the name of the program. */
+/** A peer to be found: a folder of `modules/`, the Go module in it, and the names of the programs. */
 export interface PeerName {
   readonly module: string;
   readonly goModule: string;
-  readonly program: string;
+  readonly programs: readonly string[];
 }
 
 /** A peer that is there. */
 export interface Peer {
   /** Such as `v0.19.0`. */
   readonly version: string;
-  /** Path of the program. */
-  readonly program: string;
+  /** Paths of the programs. */
+  readonly programs: Programs;
   /** Folder of its sources, with its manifests. */
   readonly sources: string;
 }
@@ -45,13 +50,13 @@ async function versionOf({ module, goModule }: PeerName): Promise<string> {
 
 /** Finds a peer in the cache, or builds it, which takes minutes. */
 export async function findPeer(name: PeerName): Promise<FoundPeer> {
-  const { module, goModule, program } = name;
+  const { module, goModule } = name;
   const version = await versionOf(name);
   if (!await isInstalled("go")) return { version, reason: "Go is not installed" };
   try {
-    const built = await programs(module, [program], ROOT);
+    const built = await programs(module, name.programs, ROOT);
     const sources = await moduleFolder(module, goModule, ROOT);
-    return { version, peer: { version, program: built[program] ?? program, sources } };
+    return { version, peer: { version, programs: built, sources } };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     return { version, reason: `it cannot be built: ${text.slice(0, 300)}` };

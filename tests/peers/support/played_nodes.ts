@@ -35,6 +35,8 @@ export async function createNode(
 export interface Player {
   /** Ends the pods of a replicated job of a TrainJob, those that run and those to come. */
   end(trainJob: string, replicatedJob: string, fate?: Fate): void;
+  /** Lets the pods to come of a TrainJob run. */
+  keep(trainJob: string): void;
   stop(): Promise<void>;
 }
 
@@ -88,6 +90,11 @@ export function playPods(client: KubeClient): Player {
   return {
     end: (trainJob, replicatedJob, fate = "Succeeded") =>
       void fates.set(`${trainJob}/${replicatedJob}`, fate),
+    keep(trainJob) {
+      for (const job of [...fates.keys()]) {
+        if (job.startsWith(`${trainJob}/`)) fates.delete(job);
+      }
+    },
     async stop() {
       ending.abort();
       await running;
