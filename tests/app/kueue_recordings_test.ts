@@ -70,6 +70,13 @@ async function followed(client: KubeClient, { metadata, spec }: TrainJob): Promi
     const { status } = await client.get(KINDS.trainJob, key);
     if ((status?.state === "Suspended") !== (spec.suspend ?? false)) return false;
     if (spec.suspend && status?.jobsStatus?.some(({ active }) => active > 0)) return false;
+    // Kueue counts the pods that are ready, and those that it takes back, by these names.
+    const counted = status?.jobsStatus?.map(({ name }) => name) ?? [];
+    if (
+      !spec.suspend && !jobSet.spec?.replicatedJobs?.every(({ name }) => counted.includes(name))
+    ) {
+      return false;
+    }
     const patches = patchesOf({ spec });
     const isPlaced = jobSet.spec?.replicatedJobs?.some(({ template }) =>
       template.spec?.template.spec?.nodeSelector !== undefined
