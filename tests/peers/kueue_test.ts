@@ -1,5 +1,8 @@
 /** Kueue itself with Milepost: it admits, evicts, readmits and finishes TrainJobs. */
+import { KINDS } from "../../crds/kinds.ts";
 import { endOfLog } from "../cluster/control_plane/daemon.ts";
+import { startUpstreamJobSet } from "../cluster/support/upstream_jobset.ts";
+import { patiently } from "./support/patient.ts";
 import { findPeer, testWithPeer } from "./support/peer.ts";
 import { KUEUE } from "./support/kueue.ts";
 import { checkRecording } from "./kueue/record.ts";
@@ -34,12 +37,37 @@ const SCENES: Readonly<
     special.runtimeAndJobDeleted,
     "unwanted",
   ],
+  "the runtime is gone, and the job is deleted in the foreground": [
+    special.deletedInTheForeground,
+    "stuck",
+  ],
   "a job of MultiKueue is left alone": [special.multiKueue, "remote", "local"],
   "a patch of Kueue for an unknown job is refused": [special.unknownJob, "astray"],
   "the commands of the guide do what it says": [guideCommands, "queued"],
 };
 
+/** The scenes in which the executor of the JobSets has a part. */
+const WITH_UPSTREAM = [
+  "a job is admitted, gets its patch, is ready and finishes",
+  "a low priority is evicted by a high one and readmitted with another flavor",
+  "topology gates reach the pods and are taken away",
+  "the quota of an initializer that has ended is reclaimed",
+];
+
 const found = await findPeer(KUEUE);
+
+/** Waits until Milepost leaves new JobSets to upstream's controller, whose webhooks it has to see first. */
+async function isLeftToUpstream(world: KueueWorld): Promise<void> {
+  const { client } = world.plane;
+  await patiently("a JobSet of upstream's controller", async () => {
+    const name = `probe-${crypto.randomUUID().slice(0, 8)}`;
+    await world.create(name);
+    const key = { namespace: "default", name };
+    const jobSet = await patiently(`JobSet ${name}`, () => client.get(KINDS.jobSet, key));
+    await world.remove(name);
+    return jobSet.spec?.managedBy === undefined;
+  });
+}
 
 /** Runs a scene, and adds the end of Kueue's log to what it throws. */
 async function play(
@@ -68,5 +96,16 @@ testWithPeer(
         if (!await t.step(name, () => play(world, scene))) return;
       }
       await t.step("Kueue writes what is recorded", () => checkRecording(world, peer));
+      const upstream = await startUpstreamJobSet(world.plane);
+      try {
+        await isLeftToUpstream(world);
+        for (const [name, scene] of Object.entries(SCENES)) {
+          if (!WITH_UPSTREAM.includes(name)) continue;
+          const told = `${name}, executed by upstream's JobSet controller`;
+          if (!await t.step(told, () => play(world, scene))) return;
+        }
+      } finally {
+        await upstream.stop();
+      }
     }),
 );

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { isFinished } from "../../../controller/trainjob/observed.ts";
-import { tryKubectl } from "../../cluster/support/installation.ts";
+import { kubectl, tryKubectl } from "../../cluster/support/installation.ts";
 import { patiently } from "../support/patient.ts";
 import { plainRuntime, trainJobOf } from "./objects.ts";
 import { podsOf } from "./scenarios.ts";
@@ -86,6 +86,32 @@ export async function runtimeAndJobDeleted(world: KueueWorld): Promise<void> {
   await world.trainJobThat("unwanted", "runs", isRunning);
   await client.delete(KINDS.clusterTrainingRuntime, { name: "brief" });
   await world.remove("unwanted");
+}
+
+/** The runtime is gone, and the job is deleted in the foreground: Kueue holds that up, and an event says what to do. */
+export async function deletedInTheForeground(world: KueueWorld): Promise<void> {
+  const { client } = world.plane;
+  const remove = (cascade: string, ...more: string[]) =>
+    kubectl(world.plane, ["delete", "trainjob", "stuck", `--cascade=${cascade}`, ...more]);
+  await client.create(KINDS.clusterTrainingRuntime, plainRuntime("passing"));
+  await world.create("stuck", { queue: "team", runtime: "passing", nodes: 2 });
+  await world.trainJobThat("stuck", "runs", isRunning);
+  await client.delete(KINDS.clusterTrainingRuntime, { name: "passing" });
+  await remove("foreground", "--wait=false");
+  await patiently(
+    "an event about the deletion",
+    async () =>
+      (await events(world, "stuck")).find(({ message }) =>
+        message?.includes("--cascade=background")
+      ),
+  );
+  await patiently(
+    "all that it owns is gone",
+    async () => (await podsOf(world, "stuck")).length === 0,
+  );
+  assert.deepEqual((await world.trainJob("stuck")).metadata.finalizers, ["foregroundDeletion"]);
+  await remove("background", "--timeout=60s");
+  await patiently("its Workload is gone", async () => await world.workload("stuck") === undefined);
 }
 
 /** A job of another cluster's Kueue is left alone. */

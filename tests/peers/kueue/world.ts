@@ -161,6 +161,7 @@ function createWorld(cluster: Cluster, kueue: Daemon, player: Player): KueueWorl
         `Workload of ${name} is gone`,
         async () => await workload(name) === undefined,
       );
+      player.keep(name);
     },
   };
 }
