@@ -9,6 +9,7 @@ import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, POLICY_SECRETS } from "..
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
+import { VALUES_SCHEMA } from "./helm_values_schema.ts";
 
 /** A setting's placeholder: characters that nothing else here uses, and that YAML leaves alone. */
 const PLACEHOLDERS = {
@@ -93,7 +94,7 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   // Helm refuses to take over an object that it did not create, such as a Lease by a manager.
   lease: `or (not ${LEASE_FOUND}) ` +
     `(dig "metadata" "annotations" "meta.helm.sh/release-name" "" ${LEASE_FOUND})`,
-  policy_secrets_binding: `ne (toString .Values.${POLICY_SECRETS.helmValue}) "false"`,
+  policy_secrets_binding: `.Values.${POLICY_SECRETS.helmValue}`,
   executor_role: HAS_EXECUTOR,
   volume_claims_role: HAS_EXECUTOR,
   progress_role: HAS_PROGRESS,
@@ -135,7 +136,7 @@ name: ${DEFAULTS.name}
 replicas: ${DEFAULTS.replicas}
 image:
   repository: ${repository}
-  # The chart's appVersion where it is empty.
+  # A text; the chart's appVersion where it is empty.
   tag: ""
   pullPolicy: ${DEFAULTS.imagePullPolicy}
 
@@ -195,6 +196,7 @@ export function helmFiles(settings: Settings = DEFAULTS): Files {
   return {
     "Chart.yaml": GENERATED + stringify(chart),
     "values.yaml": values(settings),
+    "values.schema.json": `${JSON.stringify(VALUES_SCHEMA, null, 2)}\n`,
     ...templates(),
   };
 }

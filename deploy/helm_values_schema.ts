@@ -1,0 +1,44 @@
+/** JSON Schema of the chart's values: Helm refuses a value that the chart does not have, or cannot use. */
+import { POLICY_SECRETS } from "../crds/names.ts";
+
+const text = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
+const listOf = (items: Readonly<Record<string, unknown>>) => ({ type: "array", items });
+const oneOf = (...values: readonly string[]) => ({ enum: values });
+
+function objectOf(properties: Readonly<Record<string, unknown>>) {
+  return { type: "object", additionalProperties: false, properties };
+}
+
+/** Users in a list of CEL, between quotes. */
+const users = listOf({ type: "string", pattern: "^[^'\\\\]+$" });
+
+/** Schema of `values.yaml`. A number as an image's tag would be rendered as a power of ten. */
+export const VALUES_SCHEMA = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  ...objectOf({
+    // Of a chart that has this one as a dependency.
+    global: { type: "object" },
+    name: { type: "string", pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength: 63 },
+    replicas: { type: "integer", minimum: 0 },
+    image: objectOf({
+      repository: text,
+      tag: text,
+      pullPolicy: oneOf("Always", "IfNotPresent", "Never"),
+    }),
+    jobset: oneOf("", "auto", "builtin", "external"),
+    featureGates: text,
+    logLevel: text,
+    resources: { type: "object" },
+    crds: objectOf({ trainer: flag, jobset: flag }),
+    katib: flag,
+    [POLICY_SECRETS.helmValue]: flag,
+    createNamespace: flag,
+    networkPolicy: objectOf({
+      enabled: flag,
+      apiServerPorts: listOf({ type: "integer", minimum: 1, maximum: 65535 }),
+    }),
+    admissionPolicy: objectOf({ enabled: flag, jobControllers: users, jobSetControllers: users }),
+    monitoring: objectOf({ enabled: flag }),
+  }),
+} as const;
