@@ -2,11 +2,12 @@
 import { runLoads } from "../generator/generator.ts";
 import type { Load, LoadPlan } from "../generator/plan.ts";
 import { cpuSeconds } from "../process_stats.ts";
-import { type Benchmark, type Measure, quantile } from "../result.ts";
+import type { Benchmark, Measure } from "../result.ts";
 import { attackAll } from "./all/all.ts";
 import { runAttackers } from "./attackers.ts";
 import { type Endpoint, withEndpoint } from "./endpoint.ts";
 import { historyMeasures } from "./histories.ts";
+import { atMostThrice, failures, idleAttacks, medianOf } from "./verdicts.ts";
 import { webhookMeasures } from "./webhook.ts";
 
 const JOBS = 64;
@@ -103,8 +104,7 @@ function metBy(turns: readonly Turn[]): string {
 
 /** The median over the turns of a quantile of one kind of honest connections. */
 function quantileOf(turns: readonly Turn[], kind: number, part: "p50" | "p99"): number {
-  const found = turns.map(({ honest }) => honest[kind]?.warm[part] ?? Number.POSITIVE_INFINITY);
-  return quantile(found, 0.5);
+  return medianOf(turns.map(({ honest }) => honest[kind]), part);
 }
 
 function noteOf(turns: readonly Turn[]): string {
@@ -128,18 +128,25 @@ function noteOf(turns: readonly Turn[]): string {
 }
 
 function measuresOf(way: Way, turns: readonly Turn[], calm: readonly Turn[]): Measure[] {
-  return ["kept", "new"].map((connections, kind) => {
+  const isAttack = way !== "none" && way !== "elsewhere";
+  const latencies = ["kept", "new"].map((connections, kind) => {
     const without = quantileOf(calm, kind, "p99");
-    const limit = 3 * without;
     return {
       name: `p99 of pushes on ${connections} connections, ${NAMES[way]}`,
       value: quantileOf(turns, kind, "p99"),
       unit: "ms",
       ...(way !== "none" && { beside: { name: NAMES.none, value: without } }),
-      ...(way !== "none" && way !== "elsewhere" && { goal: { is: "at most" as const, limit } }),
+      ...(isAttack && { goal: atMostThrice(without) }),
       ...(kind === 0 && { note: noteOf(turns) }),
     };
   });
+  if (!isAttack) return latencies;
+  const hostile = turns.map(({ attacker }) => ({ hostile: attacker ? [attacker] : [], held: [] }));
+  return [
+    ...latencies,
+    failures(`honest pushes that failed, ${NAMES[way]}`, turns.flatMap(({ honest }) => honest)),
+    { ...idleAttacks(hostile), name: `attacks that did not reach the manager, ${NAMES[way]}` },
+  ];
 }
 
 /** Measures the API server's reviews beside attackers of the webhook port, with its address named. */

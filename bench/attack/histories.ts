@@ -6,6 +6,7 @@ import { cpuSeconds } from "../process_stats.ts";
 import type { Measure } from "../result.ts";
 import { runAttackers } from "./attackers.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { warmOf } from "./verdicts.ts";
 
 const ATTACKERS = ["127.0.68.1", "127.0.68.2", "127.0.68.3"];
 /** Pods that attack, and the histories that they send a second together. */
@@ -58,9 +59,9 @@ export async function historyMeasures(
   if (beside === undefined || quiet === undefined) throw new Error("the load generator is silent");
   return [{
     name: "p99 of pushes beside the longest histories of 20 pods",
-    value: beside.warm.p99,
+    value: warmOf(beside, "p99"),
     unit: "ms",
-    beside: { name: "no attack", value: quiet.warm.p99 },
+    beside: { name: "no attack", value: warmOf(quiet, "p99") },
     note:
       `${beside.ok} of ${beside.sent} honest pushes taken; manager ${(share * 100).toFixed(0)} % ` +
       `of a core; the pods met ${JSON.stringify({ ...attacker?.byStatus, ...attacker?.errors })}`,

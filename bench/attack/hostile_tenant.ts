@@ -77,6 +77,11 @@ export const hostileTenant: Benchmark = {
     const program = await shippedProgram(plane.folder);
     await start(installation, program);
     const without = await start(installation, program);
+    if (!Number.isFinite(without.seconds)) {
+      throw new Error(
+        `no replica leads within ${PATIENCE_MS / 1000} s, even without large objects`,
+      );
+    }
     say(
       `without: leads after ${without.seconds.toFixed(1)} s, peak ${without.peakMb.toFixed(0)} MB`,
     );

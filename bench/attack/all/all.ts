@@ -4,11 +4,12 @@ import { runLoads } from "../../generator/generator.ts";
 import { type HoldResult, runHolds } from "../../generator/holds.ts";
 import type { Load, LoadPlan, LoadTarget } from "../../generator/plan.ts";
 import { cpuSeconds, peakRssMb } from "../../process_stats.ts";
-import { type Measure, quantile } from "../../result.ts";
+import type { Measure } from "../../result.ts";
 import { shippedProgram } from "../../status/sides.ts";
 import { runAttackers } from "../attackers.ts";
 import { createTargets, type Endpoint, withEndpoint } from "../endpoint.ts";
 import { hostileHistories } from "../histories.ts";
+import { atMostThrice, failures, idleAttacks, medianOf, tally } from "../verdicts.ts";
 import { honestReviews, hostileReviews } from "../webhook.ts";
 import { API_SERVER, PODS } from "./addresses.ts";
 import { hostileConnections } from "./hostile_connections.ts";
@@ -95,23 +96,8 @@ async function turn(endpoint: Endpoint, tenants?: readonly LoadTarget[]): Promis
   return { honest, hostile, held, managerSeconds };
 }
 
-/** The median over the turns; infinite if nothing was answered. */
-function p99Of(turns: readonly Turn[], kind: number): number {
-  const found = turns.map(({ honest }) => {
-    const warm = honest[kind]?.warm;
-    return warm === undefined || warm.count === 0 ? Infinity : warm.p99;
-  });
-  return quantile(found, 0.5);
-}
-
-/** Sums of what happened, by what, as text. */
-function tally(all: readonly Readonly<Record<string, number>>[]): string {
-  const sums: Record<string, number> = {};
-  for (const one of all) {
-    for (const [what, times] of Object.entries(one)) sums[what] = (sums[what] ?? 0) + times;
-  }
-  return Object.entries(sums).map(([what, times]) => `${times} × ${what}`).join(", ") || "nothing";
-}
+const p99Of = (turns: readonly Turn[], kind: number) =>
+  medianOf(turns.map(({ honest }) => honest[kind]), "p99");
 
 /** What each attack met in all turns. */
 function metBy(turns: readonly Turn[]): string {
@@ -132,19 +118,6 @@ function metBy(turns: readonly Turn[]): string {
 const cores = (turns: readonly Turn[]) =>
   turns.reduce((sum, it) => sum + it.managerSeconds, 0) / (turns.length * TURN_MS / 1000);
 
-function failed(turns: readonly Turn[], kind: number): Measure {
-  const loads = turns.map(({ honest }) => honest[kind]).filter((it) => it !== undefined);
-  const sum = (of: (load: Load) => number) => loads.reduce((total, load) => total + of(load), 0);
-  return {
-    name: `honest ${HONEST[kind]} that failed under attack`,
-    value: sum((load) => load.sent - load.ok + load.unsent),
-    unit: "",
-    goal: { is: "at most", limit: 0 },
-    note: `of ${sum((load) => load.sent)}: ` +
-      tally(loads.flatMap(({ byStatus, errors }) => [byStatus, errors])),
-  };
-}
-
 /** Runs the turns and returns their rows. */
 async function measure(
   endpoint: Endpoint,
@@ -162,7 +135,13 @@ async function measure(
   }
   const kinds = HONEST.map((_, kind) => kind);
   return [
-    ...kinds.map((kind) => failed(attacked, kind)),
+    ...kinds.map((kind) =>
+      failures(
+        `honest ${HONEST[kind]} that failed under attack`,
+        attacked.map(({ honest }) => honest[kind]),
+      )
+    ),
+    idleAttacks(attacked),
     ...kinds.map((kind): Measure => {
       const without = p99Of(quiet, kind);
       return {
@@ -170,7 +149,7 @@ async function measure(
         value: p99Of(attacked, kind),
         unit: "ms",
         beside: { name: "quiet", value: without },
-        goal: { is: "at most", limit: 3 * without },
+        goal: atMostThrice(without),
       };
     }),
     {
