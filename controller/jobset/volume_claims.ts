@@ -102,7 +102,7 @@ function problemOf(
   }
   if (whenDeleted !== "Retain") {
     const message = `retentionPolicy must be retain when PVC exists: ${claimName} was not made ` +
-      "for this JobSet";
+      "for this JobSet; delete it, or retain claims";
     return [{ field: `${policyPath}.retentionPolicy.whenDeleted`, message }];
   }
   if (satisfies(claim, template)) return [];
