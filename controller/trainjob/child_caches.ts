@@ -73,12 +73,13 @@ export function notServedProblem({ kind, group, version, plural }: ResourceKind<
 }
 
 /** Reports whether nothing of an object has changed that is kept of it, as if its status is written. */
-function isSame({ object, old }: Change<KubeObject>): boolean {
+function isSame({ type, object, old }: Change<KubeObject>): boolean {
   const withoutVersion = ({ metadata, ...rest }: KubeObject) => ({
     ...rest,
     metadata: { ...metadata, resourceVersion: undefined },
   });
-  return old !== undefined && isDeepStrictEqual(withoutVersion(object), withoutVersion(old));
+  return type === "updated" && old !== undefined &&
+    isDeepStrictEqual(withoutVersion(object), withoutVersion(old));
 }
 
 async function readLive(
