@@ -82,9 +82,13 @@ function adaptPod(pod: PodSpec, isNode: boolean): void {
   ];
 }
 
+/** Name of the runtime, which `standalone` may have already as it is shipped. */
+const nameOf = ({ runtime }: Implementation) => `${runtime}-over-ssh`;
+
 /** The shipped runtime, for this machine and an implementation. */
 async function runtimeOf(implementation: Implementation): Promise<ClusterTrainingRuntime> {
   const runtime = await shippedRuntime(implementation.runtime);
+  runtime.metadata.name = nameOf(implementation);
   const { mlPolicy, template } = runtime.spec ?? {};
   if (mlPolicy?.mpi) mlPolicy.mpi.mpiImplementation = implementation.name;
   for (const job of template?.spec?.replicatedJobs ?? []) {
@@ -120,7 +124,7 @@ for (
     env: Object.entries(env).map(([name, value]) => ({ name, value })),
     adapt: (spec) => ({
       ...spec,
-      runtimeRef: { ...spec.runtimeRef, name: runtime },
+      runtimeRef: { ...spec.runtimeRef, name: nameOf(implementation) },
       trainer: { ...spec.trainer, ...command ? { command: [...command] } : {} },
     }),
     prepare: (client) => prepare(client, implementation),
