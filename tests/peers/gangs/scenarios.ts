@@ -85,13 +85,21 @@ async function suspend({ plane }: GangWorld, name: string, suspended: boolean): 
   await plane.client.patch(KINDS.trainJob, { namespace: "default", name }, { type: "merge", body });
 }
 
-/** A suspended gang leaves its room to another, and resumes as a gang. */
+/** A suspended gang leaves its room to another, if the scheduler lets it, and resumes as a gang. */
 export async function suspendedAndResumed(world: GangWorld): Promise<void> {
   await world.create("pausing");
   await world.run("pausing", 3);
   await suspend(world, "pausing", true);
   await patiently("no pod of pausing", async () => (await world.pods("pausing")).length === 0);
   await world.create("guest");
+  if (world.scheduler.keepsRoom) {
+    await world.wait("guest", 3);
+    await suspend(world, "pausing", false);
+    await world.run("pausing", 3);
+    await world.finish("pausing");
+    await world.run("guest", 3);
+    return await world.finish("guest");
+  }
   await world.run("guest", 3);
   await suspend(world, "pausing", false);
   await world.wait("pausing", 3);

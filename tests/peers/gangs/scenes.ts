@@ -28,7 +28,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     "short",
   ],
   "a launcher joins its nodes": [scenes.launcherAfterNodes, "launched"],
-  "a suspended gang leaves its room, and resumes whole": [
+  "a suspended gang resumes whole": [
     scenes.suspendedAndResumed,
     "pausing",
     "guest",

@@ -68,5 +68,6 @@ export const COSCHEDULING_PEER: GangScheduler = {
   podGroupPolicy: { coscheduling: { scheduleTimeoutSeconds: 15 } },
   podGroup: KINDS.coschedulingPodGroup,
   countsSucceeded: false,
+  keepsRoom: false,
   start,
 };

@@ -19,6 +19,8 @@ export interface GangScheduler {
   readonly podGroup: ResourceKind<KubeObject>;
   /** Whether the scheduler counts pods that have succeeded (docs/decisions/0046). */
   readonly countsSucceeded: boolean;
+  /** Whether it keeps room for the group of a suspended job. */
+  readonly keepsRoom: boolean;
   /** Installs its CRDs and starts its programs. */
   start(plane: ControlPlane, peer: Peer): Promise<readonly Daemon[]>;
 }

@@ -57,5 +57,6 @@ export const VOLCANO_PEER: GangScheduler = {
   podGroupPolicy: { volcano: {} },
   podGroup: KINDS.volcanoPodGroup,
   countsSucceeded: true,
+  keepsRoom: true,
   start,
 };
