@@ -422,14 +422,9 @@ const CLAIMS: CaseTable = {
   }],
   "a claim that the server refuses": [{
     actions: [
-      jobSet(
-        claims({
-          templates: [{ metadata: { name: "v" }, spec: { ...CLAIM, accessModes: ["Nobody"] } }],
-        }),
-        [
-          mounting("a", "v"),
-        ],
-      ),
+      jobSet(claims({ templates: [template("v", { annotations: { "not a key": "x" } })] }), [
+        mounting("a", "v"),
+      ]),
     ],
     until: (view) => view.list("events").some(({ reason }) => reason === "PVCCreationFailed"),
   }],
