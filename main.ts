@@ -4,6 +4,7 @@ import { type CommandEntry, COMMANDS } from "./app/commands.ts";
 import { settingEntries } from "./app/configuration/setting_entries.ts";
 import { logsDebug } from "./app/logging.ts";
 import { VERSION } from "./app/version.ts";
+import { LAUNCH_AGENT } from "./crds/pod_names.ts";
 import { ConfigurationError, messageOf, stackOf } from "./kube/errors.ts";
 
 /** Exit codes. */
@@ -60,6 +61,11 @@ const oneLine = (text: string) => text.replace(/^error: /, "").replaceAll(/\s*\n
 
 /** Runs the command line. Returns the exit code. */
 async function main(args: string[]): Promise<number> {
+  // mpirun gives it the arguments of ssh, so it is none of the commands that are listed.
+  if (args[0] === LAUNCH_AGENT.command) {
+    const { runLaunchAgent } = await import("./standalone/kubelet/launch_agent/agent.ts");
+    return await runLaunchAgent(args.slice(1));
+  }
   try {
     const root = program();
     if (args.length === 0) root.outputHelp();

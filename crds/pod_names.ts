@@ -20,6 +20,7 @@ export const POD_REASONS = {
   terminatedByKubelet: "TerminationByKubelet",
   unsupported: "UnsupportedByKubelet",
   notEnforced: "NotEnforced",
+  commandReplaced: "CommandReplaced",
   containerCreating: "ContainerCreating",
   podInitializing: "PodInitializing",
   crashLoopBackOff: "CrashLoopBackOff",
@@ -47,3 +48,21 @@ export const NODES = {
 
 /** Variable by which the kubelet finds every process of a container, in any session. */
 export const CONTAINER_MARK_ENV = "MILEPOST_CONTAINER";
+
+/** Launch agent: what the kubelet has in place of SSH for the pods of an MPI job (docs/decisions/0049). */
+export const LAUNCH_AGENT = {
+  /** Command of the executable. */
+  command: "launch-agent",
+  /** Program in the search path of containers, which runs that command. */
+  program: "milepost-launch-agent",
+  /** Variables by which it reaches the kubelet, and by which the kubelet knows the job. */
+  socketEnv: "MILEPOST_LAUNCH_SOCKET",
+  tokenEnv: "MILEPOST_LAUNCH_TOKEN",
+  /** Variables that name the agent: of Open MPI 4 and 5, of MPICH's and of Intel MPI's Hydra. */
+  agentEnv: [
+    "OMPI_MCA_plm_rsh_agent",
+    "PRTE_MCA_plm_ssh_agent",
+    "HYDRA_LAUNCHER_EXEC",
+    "I_MPI_HYDRA_BOOTSTRAP_EXEC",
+  ],
+} as const;

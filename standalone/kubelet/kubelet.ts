@@ -18,6 +18,7 @@ import {
   memoryFolder,
   refuseOtherSystems,
 } from "./machine.ts";
+import { LaunchAgent } from "./launch_agent/launch_agent.ts";
 import { type LogOptions, readLog } from "./log_reader.ts";
 import { logKeyOf, LogProblem } from "./log_keys.ts";
 import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
@@ -54,6 +55,7 @@ class RunningKubelet implements Kubelet {
   readonly #services;
   readonly #hosts: HostsFiles;
   readonly #claims: ClaimFolders | undefined;
+  readonly #launchAgent: LaunchAgent;
   readonly #workers: PodWorkers;
   readonly #stopped = new AbortController();
   /** Ends the pods if this process ends without `close()`, such as at a second Ctrl-C. */
@@ -107,6 +109,11 @@ class RunningKubelet implements Kubelet {
           recordAbout(options.events, "PersistentVolumeClaim", claim, event),
       })
       : undefined;
+    this.#launchAgent = new LaunchAgent({
+      clock,
+      programs: folders.bin,
+      folders: [folders.root, this.#memoryFolder],
+    });
     this.rewritingReason = "reason" in mounting ? mounting.reason : undefined;
     const around: PodSurroundings = {
       client,
@@ -119,6 +126,7 @@ class RunningKubelet implements Kubelet {
       baseEnv: { ...baseEnvironment(folders, options.provideCommand), ...options.environment },
       gpus: options.gpus && createGpuPool(options.gpus),
       claims: this.#claims,
+      launchAgent: this.#launchAgent,
       backOff: options.backOff ?? CRASH_BACK_OFF,
       refreshMs: options.refreshMs ?? 10_000,
       markPrefix,
@@ -211,6 +219,7 @@ class RunningKubelet implements Kubelet {
   async close(): Promise<void> {
     this.#stopped.abort();
     await this.#processes.close(this.#options.closeGraceMs ?? 2000);
+    await this.#launchAgent.close();
     await this.#workers.settled();
     globalThis.removeEventListener("unload", this.#onExit);
     await removeIfThere(this.#memoryFolder, { recursive: true });

@@ -21,6 +21,8 @@ export interface Launch {
   readonly messageFile: string;
   /** Adapts another command, of a probe or a hook, as this one was adapted. */
   readonly adapt: (command: readonly string[]) => string[];
+  /** Returns the command that runs another one, as it is, where this one runs. */
+  readonly enter: (command: readonly string[]) => string[];
 }
 
 /** Input of {@link prepareLaunch}. */
@@ -101,5 +103,6 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
     env,
     messageFile: paths.messageFile,
     adapt: (command) => wrap(command.map(rewrite), env),
+    enter: (command) => wrap(command, env),
   };
 }

@@ -5,6 +5,7 @@ import { type Backoff, exponentialMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { superviseProbes } from "./container_probes.ts";
 import type { Launch } from "./launch.ts";
+import type { CommandStreams } from "./launch_agent/members.ts";
 import type { LogStore } from "./logs.ts";
 import {
   type ContainerPhase,
@@ -204,20 +205,25 @@ export class ManagedContainer {
     return lines.map((line) => line.replace(/^\S+ \S+ \S+ /, "")).join("\n").slice(-2048);
   }
 
+  /** Starts a command for a shell beside the program, which may leave others; undefined if that does not run. */
+  startBeside(command: string, streams: CommandStreams): RunningProcess | undefined {
+    const launch = this.#launch;
+    if (this.#process === undefined || launch === undefined) return undefined;
+    const spec = this.#beside(launch, launch.enter(["/bin/sh", "-c", command]));
+    return this.#options.processes.start({ ...spec, ...streams, leavesDescendants: true });
+  }
+
+  /** A command beside the container's program. */
+  #beside({ cwd, env }: Launch, command: readonly string[]) {
+    const mark = `${this.#mark(this.#restarts)}/exec-${++this.#commands}`;
+    return { command, cwd, env, mark };
+  }
+
   /** Runs a command beside the container's program. */
   #run(launch: Launch, command: readonly string[], timeoutMs: number) {
     const { clock, processes } = this.#options;
-    return runCommand({
-      clock,
-      processes,
-      timeoutMs,
-      spec: {
-        command: launch.adapt(command),
-        cwd: launch.cwd,
-        env: launch.env,
-        mark: `${this.#mark(this.#restarts)}/exec-${++this.#commands}`,
-      },
-    });
+    const spec = this.#beside(launch, launch.adapt(command));
+    return runCommand({ clock, processes, timeoutMs, spec });
   }
 
   #probe(launch: Launch, signal: AbortSignal): Promise<void> {

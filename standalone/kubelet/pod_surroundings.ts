@@ -8,6 +8,7 @@ import type { GpuPool } from "./gpus/gpu_pool.ts";
 import type { RealPaths } from "./container_paths.ts";
 import type { PodFacts } from "./field_refs.ts";
 import type { KubeletEvent } from "./kubelet_events.ts";
+import type { LaunchAgent } from "./launch_agent/launch_agent.ts";
 import type { LogStore } from "./logs.ts";
 import type { NameTable } from "./name_replacement.ts";
 import type { Processes } from "./processes.ts";
@@ -30,6 +31,8 @@ export interface PodSurroundings {
   readonly gpus: GpuPool | undefined;
   /** Folders of claims; undefined if pods with claims are refused. */
   readonly claims: ClaimFolders | undefined;
+  /** The way from the launchers of MPI jobs to their nodes. */
+  readonly launchAgent: LaunchAgent;
   readonly backOff: Backoff;
   /** How often ConfigMaps and Secrets that are mounted are read again, in milliseconds. */
   readonly refreshMs: number;

@@ -6,6 +6,7 @@ import { hasEnded } from "../jobs/pods.ts";
 import type { PodAddress } from "./addresses.ts";
 import { ManagedContainer } from "./managed_container.ts";
 import { type ContainerRole, type Plan, planPod, type RestartPolicy } from "./pod_plan.ts";
+import type { Enrollment } from "./launch_agent/launch_agent.ts";
 import { PodLauncher } from "./pod_launcher.ts";
 import { INTERRUPTED, podStatus, recall } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
@@ -49,6 +50,7 @@ export class PodWorker {
   readonly #writes: PodWrites;
   readonly #containers: ManagedContainer[];
   readonly #refusal: string | undefined;
+  readonly #enrollment: Enrollment | undefined;
   readonly #stopping = new Map<string, number>();
   readonly #stops = new Set<Promise<void>>();
   readonly #startedAt: number;
@@ -63,15 +65,22 @@ export class PodWorker {
     this.#pod = pod;
     this.#around = around;
     this.#address = address;
-    this.#launcher = new PodLauncher(pod, address.loopback, around);
+    this.#enrollment = around.launchAgent.enroll(
+      pod,
+      address,
+      (container, command, streams) =>
+        this.#containers.find(({ name }) => name === container)?.startBeside(command, streams),
+    );
+    const runnable = this.#enrollment?.pod ?? pod;
+    this.#launcher = new PodLauncher(runnable, address.loopback, around);
     this.#writes = new PodWrites(around);
     this.#over = hasEnded(pod);
     const startTime = pod.status?.startTime;
     this.#startedAt = startTime ? Date.parse(startTime) : around.clock.now();
-    const refusals = refusalsOf(pod, { claims: around.claims !== undefined });
+    const refusals = refusalsOf(runnable, { claims: around.claims !== undefined });
     this.#refusal = refusals.length > 0 ? refusalMessage(refusals) : undefined;
-    const init = pod.spec?.initContainers ?? [];
-    const main = pod.spec?.containers ?? [];
+    const init = runnable.spec?.initContainers ?? [];
+    const main = runnable.spec?.containers ?? [];
     this.#containers = [
       ...init.map((spec) => this.#manage(spec, roleOf(spec, true))),
       ...main.map((spec) => this.#manage(spec, "main")),
@@ -109,7 +118,7 @@ export class PodWorker {
 
   /** Works until the pod is gone, with its folder and logs, or `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    this.#tellUnenforced();
+    this.#tellDifferences();
     while (!signal.aborted) {
       this.#woken = false;
       const wakeAt = await this.#step().catch((error) => {
@@ -121,6 +130,7 @@ export class PodWorker {
     }
     await Promise.all(this.#stops);
     await Promise.all(this.#containers.map((container) => container.settled()));
+    this.#enrollment?.leave();
     if (!this.#gone) return;
     this.#launcher.releaseGpus(this.#pod);
     await this.#launcher.removeFolder();
@@ -169,12 +179,22 @@ export class PodWorker {
     this.#wake = () => {};
   }
 
-  /** Reports once the fields of the pod that are not enforced. */
-  #tellUnenforced(): void {
-    const fields = this.#over || this.#refusal ? [] : unenforcedFields(this.#pod);
-    if (fields.length === 0) return;
-    const message = `Containers run as plain processes, which are not held to ${fields.join(", ")}`;
-    this.#tell("Normal", POD_REASONS.notEnforced, message);
+  /** Reports once what is different for this pod: fields that are not enforced, and commands that are replaced. */
+  #tellDifferences(): void {
+    if (this.#over || this.#refusal) return;
+    const { ignored = [], replaced = [] } = this.#enrollment ?? {};
+    const fields = [...unenforcedFields(this.#pod), ...ignored];
+    if (fields.length > 0) {
+      const message = `Containers run as plain processes, which are not held to ${
+        fields.join(", ")
+      }`;
+      this.#tell("Normal", POD_REASONS.notEnforced, message);
+    }
+    for (const name of replaced) {
+      const message =
+        `Container ${name} runs no SSH server: the kubelet runs the launcher's commands in it`;
+      this.#tell("Normal", POD_REASONS.commandReplaced, message);
+    }
   }
 
   #isEnding(): boolean {

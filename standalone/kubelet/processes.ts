@@ -20,13 +20,18 @@ export interface ProcessSpec {
   readonly env: Readonly<Record<string, string>>;
   /** Names the container; every descendant bears it in its environment. */
   readonly mark: string;
-  readonly onOutput: (stream: "stdout" | "stderr", chunk: Uint8Array) => void;
+  /** Its output is not read on before the result of the last call resolves. */
+  readonly onOutput: (stream: "stdout" | "stderr", chunk: Uint8Array) => void | Promise<void>;
+  /** Its input. Default: none. */
+  readonly stdin?: ReadableStream<Uint8Array>;
+  /** Whether descendants may outlive it; they end with the container. */
+  readonly leavesDescendants?: boolean;
 }
 
 /** A program that runs. */
 export interface RunningProcess {
   readonly pid: number;
-  /** Resolves with the exit code once all descendants are gone too and all output was delivered. */
+  /** Resolves with the exit code once all output was delivered, and all descendants are gone unless they may stay. */
   readonly ended: Promise<number>;
   /** SIGTERM to the process group, then after `graceMs` SIGKILL to all. Resolves when it ended. */
   stop(graceMs: number): Promise<void>;
@@ -98,10 +103,10 @@ function isOf(owner: string): (mark: string) => boolean {
 /** Passes a stream on, chunk by chunk, until it ends. */
 async function deliver(
   stream: ReadableStream<Uint8Array>,
-  onChunk: (chunk: Uint8Array) => void,
+  onChunk: (chunk: Uint8Array) => void | Promise<void>,
 ): Promise<void> {
   try {
-    for await (const chunk of stream) onChunk(chunk);
+    for await (const chunk of stream) await onChunk(chunk);
   } catch (error) {
     logger.error("Cannot read a program's output", { error });
   }
@@ -116,7 +121,7 @@ function spawn(spec: ProcessSpec): Deno.ChildProcess {
       env: { ...spec.env, [CONTAINER_MARK_ENV]: spec.mark },
       clearEnv: true,
       detached: true,
-      stdin: "null",
+      stdin: spec.stdin ? "piped" : "null",
       stdout: "piped",
       stderr: "piped",
     }).spawn();
@@ -168,8 +173,10 @@ export function createProcesses(options: ProcessesOptions): Processes {
       deliver(child.stdout, (chunk) => spec.onOutput("stdout", chunk)),
       deliver(child.stderr, (chunk) => spec.onOutput("stderr", chunk)),
     ]);
+    // A program that does not read its input to the end is no failure.
+    spec.stdin?.pipeTo(child.stdin).catch(() => {});
     const status = await child.status;
-    await sweep(options, traits, () => closing);
+    if (!spec.leavesDescendants) await sweep(options, traits, () => closing);
     await output;
     await removeIfThere(`${bookFolder}/${child.pid}`);
     return status.code;
