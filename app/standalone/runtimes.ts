@@ -5,7 +5,9 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { upsert } from "../../kube/upsert.ts";
+import deepspeed from "../../deploy/runtimes/deepspeed-distributed.yaml" with { type: "text" };
 import jax from "../../deploy/runtimes/jax-distributed.yaml" with { type: "text" };
+import mlx from "../../deploy/runtimes/mlx-distributed.yaml" with { type: "text" };
 import plain from "../../deploy/runtimes/plain.yaml" with { type: "text" };
 import tensorflow from "../../deploy/runtimes/tensorflow-distributed.yaml" with { type: "text" };
 import torch from "../../deploy/runtimes/torch-distributed.yaml" with { type: "text" };
@@ -14,7 +16,7 @@ import xgboost from "../../deploy/runtimes/xgboost-distributed.yaml" with { type
 const logger = getLogger(["milepost", "standalone"]);
 
 /** Runtimes whose programs may be on a machine; Flux and torchtune's initializers come in images. */
-const RUNTIMES = [jax, plain, tensorflow, torch, xgboost];
+const RUNTIMES = [deepspeed, jax, mlx, plain, tensorflow, torch, xgboost];
 
 /**
  * Creates the runtimes that are not there; one of the same name stays as it is. The

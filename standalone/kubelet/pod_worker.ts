@@ -12,7 +12,7 @@ import { INTERRUPTED, podStatus, recall } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWrites } from "./pod_writes.ts";
 import { refusalMessage, refusalsOf } from "./pod_refusals.ts";
-import { unenforcedFields } from "./unenforced.ts";
+import { differences } from "./unenforced.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -182,18 +182,8 @@ export class PodWorker {
   /** Reports once what is different for this pod: fields that are not enforced, and commands that are replaced. */
   #tellDifferences(): void {
     if (this.#over || this.#refusal) return;
-    const { ignored = [], replaced = [] } = this.#enrollment ?? {};
-    const fields = [...unenforcedFields(this.#pod), ...ignored];
-    if (fields.length > 0) {
-      const message = `Containers run as plain processes, which are not held to ${
-        fields.join(", ")
-      }`;
-      this.#tell("Normal", POD_REASONS.notEnforced, message);
-    }
-    for (const name of replaced) {
-      const message =
-        `Container ${name} runs no SSH server: the kubelet runs the launcher's commands in it`;
-      this.#tell("Normal", POD_REASONS.commandReplaced, message);
+    for (const { reason, message } of differences(this.#pod, this.#enrollment)) {
+      this.#tell("Normal", reason, message);
     }
   }
 

@@ -1,5 +1,7 @@
 /** Fields of a pod that are accepted but not enforced; an event reports them. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
+import { POD_REASONS } from "../../crds/pod_names.ts";
+import type { AdaptedPod } from "./launch_agent/mpi_pods.ts";
 
 /** Settings of a pod that plain processes cannot be held to, by the path of their field. */
 export function unenforcedFields(pod: Pod): string[] {
@@ -36,4 +38,24 @@ export function unenforcedFields(pod: Pod): string[] {
     }
   }
   return [...found];
+}
+
+/** Events about what is different for a pod, which may be one that was adapted. */
+export function differences(
+  pod: Pod,
+  { ignored, replaced }: Pick<AdaptedPod, "ignored" | "replaced"> = { ignored: [], replaced: [] },
+): { reason: string; message: string }[] {
+  const fields = [...unenforcedFields(pod), ...ignored].join(", ");
+  const unenforced = {
+    reason: POD_REASONS.notEnforced,
+    message: `Containers run as plain processes, which are not held to ${fields}`,
+  };
+  return [
+    ...fields === "" ? [] : [unenforced],
+    ...replaced.map((name) => ({
+      reason: POD_REASONS.commandReplaced,
+      message:
+        `Container ${name} runs no SSH server: the kubelet runs the launcher's commands in it`,
+    })),
+  ];
 }

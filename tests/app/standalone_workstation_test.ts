@@ -11,7 +11,9 @@ import { until } from "../support/until.ts";
 Deno.test("standalone has the runtimes that a machine can run, and leaves changed ones alone", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "milepost-test-" });
   const all = (nodesOfPlain: number) => [
+    ["deepspeed-distributed", 1],
     ["jax-distributed", 1],
+    ["mlx-distributed", 1],
     ["plain", nodesOfPlain],
     ["tensorflow-distributed", 1],
     ["torch-distributed", 1],

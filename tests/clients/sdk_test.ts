@@ -17,7 +17,9 @@ Deno.test("the Kubeflow SDK trains, reports, waits, reads logs and deletes", asy
       home,
       bin: python.bin,
       runtimes: [
+        "deepspeed-distributed",
         "jax-distributed",
+        "mlx-distributed",
         "plain",
         "tensorflow-distributed",
         "torch-distributed",
