@@ -1,6 +1,7 @@
 /**
- * Tests of MPI over two nodes: mpirun, of Open MPI and of MPICH, reaches the other pod by OpenSSH with the keys of the
- * job's Secret. The runtimes are those that are shipped, without the users that processes of a machine cannot have.
+ * Tests of MPI over two nodes: mpirun, of Open MPI and of MPICH, reaches the other pod through the kubelet on the
+ * runtimes as they are shipped, and by OpenSSH with the keys of the job's Secret. For that the runtimes are without the
+ * users that processes of a machine cannot have.
  */
 import { KINDS } from "../../crds/kinds.ts";
 import type { PodSpec } from "../../crds/kubernetes.ts";
@@ -20,7 +21,7 @@ interface Implementation {
   readonly runtime: "deepspeed-distributed" | "mlx-distributed";
   readonly packages: PythonPackage[];
   readonly prints: RegExp;
-  /** Variables that keep its connections on this machine, and name the program that reaches the other pods. */
+  /** Variables that keep its connections on this machine. */
   readonly env: Readonly<Record<string, string>>;
   readonly command?: readonly string[];
 }
@@ -32,7 +33,6 @@ const OPEN_MPI: Implementation = {
   prints: /^Open MPI v5\S*, 2 processes on \S+-launcher-0-0, \S+-node-0-0: accuracy 0\.9/,
   env: {
     OMPI_MCA_btl_tcp_if_include: "lo",
-    PRTE_MCA_plm_ssh_agent: "ssh",
     OMPI_ALLOW_RUN_AS_ROOT: "1",
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
     PRTE_ALLOW_RUN_AS_ROOT: "1",
@@ -48,15 +48,20 @@ const MPICH: Implementation = {
     MPIR_CVAR_CH4_NETMOD: "ofi",
     FI_PROVIDER: "tcp",
     FI_TCP_IFACE: "lo",
-    HYDRA_LAUNCHER_EXEC: "ssh",
   },
   command: ["mpirun", "python3", "/workspace/training/train.py"],
 };
 
+/** Name of the runtimes that are changed for a test. */
+const OWN_RUNTIME = "own-mpi";
+
 const sshd = await debianSshd();
 
+/** Variables that name the program by which the other pods are reached, in place of the kubelet's. */
+const SSH = { PRTE_MCA_plm_ssh_agent: "ssh", HYDRA_LAUNCHER_EXEC: "ssh" };
+
 /** The programs of an implementation beside those of OpenSSH. */
-async function environmentOf({ packages }: Implementation): Promise<Environment> {
+async function withSshd({ packages }: Implementation): Promise<Environment> {
   if ("missing" in sshd) return sshd;
   const python = await pythonEnvironment(...packages);
   return "missing" in python ? python : { bin: `${sshd.bin}:${python.bin}` };
@@ -82,24 +87,26 @@ function adaptPod(pod: PodSpec, isNode: boolean): void {
   ];
 }
 
-/** Name of the runtime, which `standalone` may have already as it is shipped. */
-const nameOf = ({ runtime }: Implementation) => `${runtime}-over-ssh`;
+/** The shipped runtime for an implementation, under another name. */
+async function runtimeOf({ name, runtime }: Implementation): Promise<ClusterTrainingRuntime> {
+  const own = await shippedRuntime(runtime);
+  own.metadata.name = OWN_RUNTIME;
+  if (own.spec?.mlPolicy?.mpi) own.spec.mlPolicy.mpi.mpiImplementation = name;
+  return own;
+}
 
-/** The shipped runtime, for this machine and an implementation. */
-async function runtimeOf(implementation: Implementation): Promise<ClusterTrainingRuntime> {
-  const runtime = await shippedRuntime(implementation.runtime);
-  runtime.metadata.name = nameOf(implementation);
-  const { mlPolicy, template } = runtime.spec ?? {};
-  if (mlPolicy?.mpi) mlPolicy.mpi.mpiImplementation = implementation.name;
-  for (const job of template?.spec?.replicatedJobs ?? []) {
+/** That runtime with OpenSSH's server of this machine. */
+async function sshRuntimeOf(implementation: Implementation): Promise<ClusterTrainingRuntime> {
+  const runtime = await runtimeOf(implementation);
+  for (const job of runtime.spec?.template?.spec?.replicatedJobs ?? []) {
     const pod = job.template.spec?.template.spec;
     if (pod) adaptPod(pod, job.name === "node");
   }
   return runtime;
 }
 
-/** Creates the runtime, and the accounts of this machine with the one that OpenSSH's server drops its rights to. */
-async function prepare(client: KubeClient, implementation: Implementation): Promise<void> {
+/** Creates the runtime with OpenSSH, and the accounts of this machine with the one that OpenSSH's server drops its rights to. */
+async function prepareSsh(client: KubeClient, implementation: Implementation): Promise<void> {
   const passwd = await Deno.readTextFile("/etc/passwd");
   const line = "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n";
   await client.create(KINDS.configMap, {
@@ -108,25 +115,55 @@ async function prepare(client: KubeClient, implementation: Implementation): Prom
     metadata: { name: "accounts", namespace: "default" },
     data: { passwd: /^sshd:/m.test(passwd) ? passwd : `${passwd}${line}` },
   });
-  await client.create(KINDS.clusterTrainingRuntime, await runtimeOf(implementation));
+  await client.create(KINDS.clusterTrainingRuntime, await sshRuntimeOf(implementation));
+}
+
+/** Registers a test of an implementation. */
+function seeMpi(
+  { name, runtime, prints, env, command }: Implementation,
+  { by, ...way }: {
+    readonly by: string;
+    readonly environment: Environment;
+    /** The runtime, if it is not the one that is shipped. */
+    readonly own?: string;
+    readonly more?: Readonly<Record<string, string>>;
+    readonly prepare?: (client: KubeClient) => Promise<unknown>;
+  },
+): void {
+  seeTraining({
+    name: `mpirun of ${name} trains on two nodes of ${runtime} ${by}`,
+    environment: way.environment,
+    program: example("mpi"),
+    prints,
+    accuracy: 0.9,
+    env: Object.entries({ ...env, ...way.more }).map(([name, value]) => ({ name, value })),
+    adapt: (spec) => ({
+      ...spec,
+      runtimeRef: { ...spec.runtimeRef, name: way.own ?? runtime },
+      trainer: { ...spec.trainer, ...command ? { command: [...command] } : {} },
+    }),
+    prepare: way.prepare,
+  });
 }
 
 for (
   const implementation of [OPEN_MPI, { ...OPEN_MPI, runtime: "mlx-distributed" } as const, MPICH]
 ) {
-  const { name, runtime, prints, env, command } = implementation;
-  seeTraining({
-    name: `mpirun of ${name} trains on two nodes of ${runtime}`,
-    environment: await environmentOf(implementation),
-    program: example("mpi"),
-    prints,
-    accuracy: 0.9,
-    env: Object.entries(env).map(([name, value]) => ({ name, value })),
-    adapt: (spec) => ({
-      ...spec,
-      runtimeRef: { ...spec.runtimeRef, name: nameOf(implementation) },
-      trainer: { ...spec.trainer, ...command ? { command: [...command] } : {} },
-    }),
-    prepare: (client) => prepare(client, implementation),
+  const isShipped = implementation.name === "OpenMPI";
+  seeMpi(implementation, {
+    by: "through the kubelet",
+    environment: await pythonEnvironment(...implementation.packages),
+    ...isShipped ? {} : {
+      own: OWN_RUNTIME,
+      prepare: async (client) =>
+        await client.create(KINDS.clusterTrainingRuntime, await runtimeOf(implementation)),
+    },
+  });
+  seeMpi(implementation, {
+    by: "by OpenSSH",
+    environment: await withSshd(implementation),
+    own: OWN_RUNTIME,
+    more: SSH,
+    prepare: (client) => prepareSsh(client, implementation),
   });
 }
