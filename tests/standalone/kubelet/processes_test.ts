@@ -33,7 +33,9 @@ function startScript(processes: Processes, script: string, mark = "no/mark") {
     cwd: "/",
     env: { PATH: Deno.env.get("PATH") ?? "" },
     mark,
-    onOutput: (_stream, chunk) => text += new TextDecoder().decode(chunk),
+    onOutput: (_stream, chunk) => {
+      text += new TextDecoder().decode(chunk);
+    },
   });
   return { process, text: () => text };
 }
