@@ -1,8 +1,10 @@
 /** Test of an MPI job on a shipped runtime in `standalone`, without SSH; a script stands for mpirun. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
+import type { Pod } from "../../crds/kubernetes.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
 
 /** Runs its arguments on each host of the hostfile at once, as mpirun does, and ends with the worst exit code. */
 const MPIRUN = `
@@ -16,40 +18,40 @@ for agent in $agents; do wait $agent || worst=$?; done
 exit $worst
 `;
 
-async function logOfLauncher(client: KubeClient, job: string): Promise<string> {
+async function launcherOf(client: KubeClient, job: string): Promise<Pod | undefined> {
   const { items } = await client.list(KINDS.pod, { namespace: "default" });
-  const name = items.map(({ metadata }) => metadata?.name ?? "")
-    .find((one) => one.startsWith(`${job}-launcher-0-0-`)) ?? "none";
+  return items.find(({ metadata }) => metadata?.name?.startsWith(`${job}-launcher-0-0-`));
+}
+
+async function logOfLauncher(client: KubeClient, job: string): Promise<string> {
+  const { metadata: { name = "none" } = {} } = await launcherOf(client, job) ?? {};
   const response = await client.raw(`/api/v1/namespaces/default/pods/${name}/log`);
   return await response.text();
 }
 
 Deno.test("an MPI job runs on all pods of a shipped runtime, and fails as its processes do", () =>
   withStandalone(async ({ client }) => {
-    const run = async (name: string, program: string) => {
+    const create = async (name: string, program: string) => {
       const command = ["sh", "-c", MPIRUN, "mpirun", program];
       const env = [{ name: "OF", value: "the job" }];
+      const trainer = { numNodes: 3, command, env };
       await client.create(
         KINDS.trainJob,
-        trainJob(name, "deepspeed-distributed", {
-          spec: { trainer: { numNodes: 3, command, env } },
-        }),
+        trainJob(name, "deepspeed-distributed", { spec: { trainer } }),
       );
-      const isOver = (state: string | undefined) => state === "Complete" || state === "Failed";
-      const { status } = await trainJobThat(
-        client,
-        name,
-        "is over",
-        (job) => isOver(job.status?.state),
-      );
-      return status?.state;
     };
-    const state = await run("good", 'echo "$RANK: $HOSTNAME, $OF"');
-    assert.equal(state, "Complete");
+    await create("good", 'echo "$RANK: $HOSTNAME, $OF"');
+    await trainJobThat(client, "good", "is complete", ({ status }) => status?.state === "Complete");
     assert.deepEqual((await logOfLauncher(client, "good")).trimEnd().split("\n").toSorted(), [
       "0: good-node-0-0, the job",
       "1: good-node-0-1, the job",
       "2: good-launcher-0-0, the job",
     ]);
-    assert.equal(await run("bad", "exit $RANK"), "Failed");
+    await create("bad", "exit $RANK");
+    // The shipped launcher restarts in place, at longer and longer intervals.
+    const exitCode = await until("the launcher has failed", async () => {
+      const [container] = (await launcherOf(client, "bad"))?.status?.containerStatuses ?? [];
+      return (container?.state?.terminated ?? container?.lastState?.terminated)?.exitCode;
+    });
+    assert.equal(exitCode, 2);
   }));
