@@ -5,7 +5,7 @@ import { type Backoff, exponentialMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { superviseProbes } from "./container_probes.ts";
 import type { Launch } from "./launch.ts";
-import type { CommandStreams } from "./launch_agent/members.ts";
+import type { CommandStreams } from "./launch_agent/job_pods.ts";
 import type { LogStore } from "./logs.ts";
 import {
   type ContainerPhase,

@@ -5,7 +5,7 @@ import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
 import type { Clock } from "../../../kube/clock.ts";
 import { messageOf } from "../../../kube/errors.ts";
 import type { PodAddress } from "../addresses.ts";
-import { Members, type StartCommand } from "./members.ts";
+import { Members, type StartCommand } from "./job_pods.ts";
 import { type AdaptedPod, adaptMpiPod, mpiPodOf } from "./mpi_pods.ts";
 import { Session } from "./session.ts";
 

@@ -5,7 +5,7 @@ import type { Clock } from "../../../kube/clock.ts";
 import { signal as signalProcess } from "../process_table.ts";
 import type { RunningProcess } from "../processes.ts";
 import { encodeFrame, type Frame, FRAMES, PASSED_SIGNALS, readFrames } from "./frames.ts";
-import type { CommandStreams, Member, Members } from "./members.ts";
+import type { CommandStreams, Member, Members } from "./job_pods.ts";
 
 /** What an agent asks for first. */
 const REQUEST = z.strictObject({

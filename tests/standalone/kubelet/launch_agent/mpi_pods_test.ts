@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../../crds/kinds.ts";
 import type { Pod } from "../../../../crds/kubernetes.ts";
-import { hostNames, Members } from "../../../../standalone/kubelet/launch_agent/members.ts";
+import { hostNames, Members } from "../../../../standalone/kubelet/launch_agent/job_pods.ts";
 import {
   adaptMpiPod,
   agentVariables,

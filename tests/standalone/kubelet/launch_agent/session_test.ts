@@ -11,7 +11,7 @@ import {
   type Enrollment,
   LaunchAgent,
 } from "../../../../standalone/kubelet/launch_agent/launch_agent.ts";
-import type { StartCommand } from "../../../../standalone/kubelet/launch_agent/members.ts";
+import type { StartCommand } from "../../../../standalone/kubelet/launch_agent/job_pods.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 
 /** A command that ends at once with 3 after it has written what it is. */
