@@ -2,7 +2,7 @@
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { LABELS } from "../../crds/names.ts";
 import { controllerOf } from "../../kube/owner_references.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeObject, OwnerRef, ResourceKind } from "../../kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
 import { covers } from "./fingerprint.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
@@ -27,9 +27,14 @@ export interface ChildPlan {
   readonly name: string;
   readonly write: ChildWrite;
   readonly problem?: string;
-  /** Delay until the next look at the problem, in milliseconds. Default: that of every problem. */
+  /** Delay until the next look at the problem, in milliseconds. */
   readonly retryMs?: number;
 }
+
+/** Delay after an object that the garbage collector is about to delete, in milliseconds. */
+const COLLECTED_RETRY_MS = 5_000;
+/** Delay after another problem, in milliseconds: Secrets, objects of others and rights are not watched. */
+export const CHILD_RETRY_MS = 60_000;
 
 const NONE: ChildWrite = { kind: "none" };
 
@@ -65,12 +70,16 @@ function createPlan(trainJob: TrainJob, child: Child): ChildWrite {
   return { kind: "create-once", make };
 }
 
+/** Reports whether the owner is an earlier TrainJob of the same name, which is gone. */
+function isPredecessor(trainJob: TrainJob, owner: OwnerRef | undefined): owner is OwnerRef {
+  return owner?.kind === "TrainJob" && owner.name === trainJob.metadata.name;
+}
+
 /** Returns a phrase with the owner of an object that is not the TrainJob's. */
 export function ownerText(trainJob: TrainJob, { metadata }: KubeObject): string {
   const owner = controllerOf(metadata);
   if (owner === undefined) return "is owned by no controller";
-  const isNamesake = owner.kind === "TrainJob" && owner.name === trainJob.metadata.name;
-  const which = isNamesake ? ` with another UID, ${owner.uid}` : "";
+  const which = isPredecessor(trainJob, owner) ? ` with another UID, ${owner.uid}` : "";
   return `is owned by ${owner.kind} "${owner.name}"${which}`;
 }
 
@@ -106,7 +115,10 @@ export function planChild(child: Child, { trainJob, live, runs }: ChildState): C
   const { kind, name } = child;
   if (live === undefined) return { kind, name, write: createPlan(trainJob, child) };
   if (!owns(trainJob, live.metadata)) {
-    return { kind, name, write: NONE, problem: foreignProblem(trainJob, kind, live) };
+    const problem = foreignProblem(trainJob, kind, live);
+    const isCollected = isPredecessor(trainJob, controllerOf(live.metadata));
+    const retryMs = isCollected ? COLLECTED_RETRY_MS : CHILD_RETRY_MS;
+    return { kind, name, write: NONE, problem, retryMs };
   }
   const content = followed(child, runs);
   const isLeftAlone = content === undefined || live.metadata?.deletionTimestamp !== undefined;

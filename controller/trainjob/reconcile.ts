@@ -15,7 +15,7 @@ import { type KubeObject, parseKey } from "../../kube/resource.ts";
 import type { Child } from "../runtime/child.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
-import { type ChildPlan, planChild } from "./children.ts";
+import { CHILD_RETRY_MS, type ChildPlan, planChild } from "./children.ts";
 import { type ChildLookup, NOT_SERVED, notServedProblem } from "./child_caches.ts";
 import {
   type JobEventOptions,
@@ -41,8 +41,6 @@ const CONTENDED_MS = 1000;
  * the JobSet executor, or a ConfigMap of another owner that has no label of ours.
  */
 const PROBLEM_RETRY_MS = 300_000;
-/** Delay after a child that the manager may not read, in milliseconds: no role or binding is watched. */
-const RIGHT_RETRY_MS = 60_000;
 
 /** Options of {@link reconcileTrainJob}. */
 export interface ReconcilerOptions
@@ -152,7 +150,7 @@ async function readChild(
     return live === NOT_SERVED ? { problem: notServedProblem(child.kind) } : { live };
   } catch (error) {
     if (!isForbidden(error)) throw error;
-    return { problem: unreadableProblem(child, managerName), retryMs: RIGHT_RETRY_MS };
+    return { problem: unreadableProblem(child, managerName), retryMs: CHILD_RETRY_MS };
   }
 }
 

@@ -1,14 +1,20 @@
 /**
  * Tests of least privilege: managers of several settings do everything under the roles of the parts that they
  * run, with both admission policies and the audit log on. Nothing is forbidden, and no privilege is unused: so
- * each part needs exactly its own rights.
+ * each part needs exactly its own rights. The roles of policies are used one after the other, each by its own scene.
  */
 import assert from "node:assert/strict";
 import { clusterRulesOf, type ManagerPart, namespaceRulesOf } from "../../app/manager/rights.ts";
+import { POLICIES } from "../../controller/runtime/policies/table.ts";
+import { policyRules } from "../../controller/runtime/policy.ts";
+import { POLICY_SECRETS } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts as manifests } from "../../deploy/parts.ts";
 import { MANAGER_USER } from "./support/conserved.ts";
+import { until } from "../support/until.ts";
+import { installPodGroupCrds } from "./parity/pod_group_crds.ts";
 import { apply, withCluster } from "./support/installation.ts";
+import { POLICY_SCENES } from "./support/policy_scenes.ts";
 import { createRuntimes, scenesOf } from "./support/privilege_scenes.ts";
 import { allows, privilegesOf, textOf, useOf } from "./support/privileges.ts";
 import { startUpstreamJobSet } from "./support/upstream_jobset.ts";
@@ -95,3 +101,56 @@ for (const [sentence, { flags, parts, upstream = false }] of Object.entries(RUNS
     });
   });
 }
+
+/** The roles of policies, by their names. */
+const POLICY_ROLES = {
+  [POLICY_SECRETS.role]: clusterRulesOf(POLICY_SECRETS.role),
+  ...policyRules(POLICIES),
+};
+
+Deno.test("the manager needs exactly the rights of the roles of policies", async (t) => {
+  assert.deepEqual(
+    Object.keys(POLICY_SCENES).toSorted(),
+    Object.keys(POLICY_ROLES).toSorted(),
+    "every role has its scene",
+  );
+  await withCluster(async (cluster) => {
+    const { plane, manager } = cluster;
+    const ofManager = async () =>
+      (await plane.auditLog()).filter(({ user }) => user.username === MANAGER_USER);
+    await installPodGroupCrds(plane);
+    for (const [role, rules] of Object.entries(POLICY_ROLES)) {
+      await t.step(`every privilege of ${role} is used by its scene`, async () => {
+        const { length } = await ofManager();
+        await POLICY_SCENES[role]?.(cluster);
+        let unused: string[] = [];
+        const isUsed = async () => {
+          const uses = (await ofManager()).slice(length).map(useOf);
+          unused = rules.flatMap(privilegesOf)
+            .filter((privilege) => !uses.some((use) => allows(privilege, use))).map(textOf);
+          return unused.length === 0;
+        };
+        // A change is seen before it is in the log.
+        await until("the log to have it", isUsed, { timeoutMs: 10_000 })
+          .catch(() => assert.deepEqual(unused, []));
+      });
+    }
+    await manager.kill();
+    await t.step("nothing is forbidden", async () => {
+      const refused = (await ofManager()).filter(({ responseStatus }) =>
+        responseStatus?.code === 403
+      );
+      assert.deepEqual(refused.map((event) => `${event.verb} ${event.requestURI}`), []);
+    });
+  }, {
+    node: false,
+    flags: { jobset: "external", featureGates: OFF, leaderElect: "false" },
+    parts: ["controller", POLICY_SECRETS.role],
+    plane: {
+      scheduler: false,
+      audit: [{ level: "Metadata", users: [MANAGER_USER] }, { level: "None" }],
+      admissionPlugins: ["OwnerReferencesPermissionEnforcement"],
+    },
+    beforeManager: ({ plane }) => apply(plane, manifests(DEFAULTS).admission_policy),
+  });
+});

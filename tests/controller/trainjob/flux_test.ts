@@ -1,5 +1,5 @@
-/** Tests of the children of a flux job: made before the JobSet, kept, refused if they are somebody else's. */
-import { deepEqual, doesNotMatch, equal, match, ok } from "node:assert/strict";
+/** Tests of the children of a flux job: made before the JobSet, and kept. */
+import { deepEqual, equal } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { runtime, trainJob } from "../builders.ts";
 import { World } from "./world.ts";
@@ -44,34 +44,3 @@ Deno.test("the scripts of a running flux job are restored; its key is never made
   await world.settle();
   equal(world.cluster.peek(KINDS.secret, CURVE), undefined);
 });
-
-for (const [kind, key] of [[KINDS.configMap, SCRIPTS], [KINDS.secret, CURVE]] as const) {
-  for (const whose of ["nobody", "another TrainJob"]) {
-    Deno.test(`a ${kind.kind} of ${whose} with the name of a flux child is refused, and nothing is made`, async () => {
-      const world = begin();
-      const name = key.split("/")[1] ?? "";
-      const owner = {
-        apiVersion: "trainer.kubeflow.org/v1alpha1",
-        kind: "TrainJob",
-        name: "other",
-        uid: "uid-of-other",
-        controller: true,
-      };
-      const ownerReferences = whose === "nobody" ? [] : [owner];
-      const object = { metadata: { name, namespace: "ml", ownerReferences } };
-      world.cluster.put<typeof object>({ ...kind, parse: () => object }, object);
-      await world.settle();
-      match(
-        world.conditions.join(),
-        new RegExp(
-          `^ResourcesCreated=False/TrainJobResourcesCreationFailed: ${kind.kind} "${name}" exists and is owned by `,
-        ),
-      );
-      deepEqual(world.cluster.writes.filter(({ verb }) => verb === "create"), []);
-      world.cluster.remove(kind, key);
-      await world.settle();
-      ok(world.jobSet);
-      doesNotMatch(world.conditions.join(), /ResourcesCreated/);
-    });
-  }
-}

@@ -82,9 +82,14 @@ function nodeCount(draft: Draft, node: ReplicatedJob): number {
   const isTrainer = stepOf(node) === STEPS.trainer;
   const parallelism = isTrainer ? undefined : node.template.spec?.parallelism;
   const wanted = draft.trainJob.spec.trainer?.numNodes ??
-    (parallelism === undefined ? draft.runtime.mlPolicy?.numNodes : undefined);
+    (parallelism === undefined ? nodesOfPolicy(draft) : undefined);
   if (wanted === undefined) return Math.max(1, parallelism ?? 1);
   return settingsOf(draft.runtime).runLauncherAsNode ? Math.max(1, wanted - 1) : wanted;
+}
+
+/** The policy's numNodes, raised to 1 as upstream does. */
+function nodesOfPolicy({ runtime: { mlPolicy } }: Draft): number | undefined {
+  return mlPolicy?.numNodes === undefined ? undefined : Math.max(1, mlPolicy.numNodes);
 }
 
 function setCounts(draft: Draft): void {
@@ -183,7 +188,7 @@ function implementationProblems(runtime: Partial<TrainingRuntimeSpec>): string[]
 /** With several nodes there must be a launcher that starts, and nodes where it starts, what is trained. */
 function jobProblems(draft: Draft): FieldProblem[] {
   const { runtimeRef, trainer } = draft.trainJob.spec;
-  const numNodes = trainer?.numNodes ?? draft.runtime.mlPolicy?.numNodes ?? 1;
+  const numNodes = trainer?.numNodes ?? nodesOfPolicy(draft) ?? 1;
   if (numNodes < 1) {
     const message = "must be at least 1 with the ML policy mpi, whose hostfile would name no node";
     return [invalid("spec.trainer.numNodes", numNodes, message)];

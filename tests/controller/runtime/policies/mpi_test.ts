@@ -213,6 +213,11 @@ Deno.test("mpi() mounts the keys everywhere, and the hostfile in the launcher", 
 const COUNTS: Record<string, { sketch: Sketch; want: [node: number, launcher: number] }> = {
   "numNodes less the launcher": { sketch: { trainer: { numNodes: 4 } }, want: [3, 1] },
   "numNodes of the policy (G9)": { sketch: { numNodes: 4 }, want: [3, 1] },
+  "numNodes 0 of the policy as upstream": { sketch: { numNodes: 0 }, want: [1, 1] },
+  "numNodes below 0 of the policy beside a launcher that is none": {
+    sketch: { numNodes: -2, mpi: { runLauncherAsNode: false } },
+    want: [1, 1],
+  },
   "numNodes beside a launcher that is none": {
     sketch: { trainer: { numNodes: 4 }, mpi: { runLauncherAsNode: false } },
     want: [4, 1],
