@@ -49,7 +49,7 @@ export const NODES = {
 /** Variable by which the kubelet finds every process of a container, in any session. */
 export const CONTAINER_MARK_ENV = "MILEPOST_CONTAINER";
 
-/** Launch agent: what the kubelet has in place of SSH for the pods of an MPI job (docs/decisions/0049). */
+/** Launch agent: what the kubelet has in place of SSH for the pods of an MPI job (docs/decisions/0048). */
 export const LAUNCH_AGENT = {
   /** Command of the executable. */
   command: "launch-agent",
