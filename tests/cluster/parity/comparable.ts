@@ -44,11 +44,11 @@ function plainMetadata(metadata: Fields): Fields {
   );
 }
 
-/** Fields that Go writes although they say nothing. */
-function isGoZero(name: string, value: unknown): boolean {
-  return (["resources", "status"].includes(name) && isFields(value) &&
-    Object.keys(value).length === 0) ||
-    (name === "creationTimestamp" && value === null);
+/** Fields that Go writes although they say nothing; of a status only a template's, such as a claim's. */
+function isGoZero(parent: string, name: string, value: unknown): boolean {
+  if (name === "creationTimestamp") return value === null;
+  const isEmpty = isFields(value) && Object.keys(value).length === 0;
+  return isEmpty && (name === "resources" || (name === "status" && parent === "templates"));
 }
 
 /** An object without what belongs to one run; empty labels and annotations are none. */
@@ -61,7 +61,7 @@ function plain(value: unknown, key = ""): unknown {
   const entries = Object.entries(fields)
     .filter(([name, inner]) =>
       !OURS.includes(name) && !(name === "managedBy" && inner === MILEPOST_JOBSET_CONTROLLER) &&
-      !(key === "ownerReferences" && name === "uid") && !isGoZero(name, inner)
+      !(key === "ownerReferences" && name === "uid") && !isGoZero(key, name, inner)
     )
     .map(([name, inner]) =>
       [name, MADE_FROM_UIDS.includes(name) ? "a uid" : plain(inner, name)] as const
