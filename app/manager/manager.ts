@@ -99,6 +99,7 @@ async function runLoops(
     runCaches(parts.caches, signal),
     parts.events.run(signal),
     parts.certificates.run(signal),
+    parts.shedding.run(signal),
     pushes?.run(signal),
     cachesSynced(parts.caches, signal).then((synced) => {
       if (!synced) return undefined;

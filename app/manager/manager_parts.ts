@@ -2,6 +2,7 @@
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
 import { createFairShare } from "../../http/limits/fair_share.ts";
+import { createLoadShedding } from "../../http/limits/load_shedding.ts";
 import type { ServingCaps } from "../../http/limits/serving_caps.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -174,6 +175,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     certificates,
     recording,
     bodyBudget: createFairShare(context.caps.maxBodyBytes),
+    shedding: createLoadShedding({ clock, onRefused: () => metrics.connectionsShed.inc() }),
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
     runtimeDefinitions: createRuntimeDefinitions({ client, clock }),
     owned: createOwnedState({

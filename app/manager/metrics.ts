@@ -20,6 +20,7 @@ export interface Metrics {
   readonly reads: Counter<"kind" | "result">;
   readonly stopRequests: Counter<"result">;
   readonly openStreams: Gauge;
+  readonly connectionsShed: Counter;
   readonly ledgerPending: Gauge;
   readonly ledgerOldestSeconds: Gauge;
   readonly ledgerWrites: Counter<"result">;
@@ -85,6 +86,11 @@ export function createMetrics(): Metrics {
       "result",
     ]),
     openStreams: gauge("open_streams", "Streams of events that are open on this replica.", []),
+    connectionsShed: counter(
+      "connections_shed_total",
+      "New connections that were closed because the process had too much to do.",
+      [],
+    ),
     ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten.", []),
     ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one.", []),
     ledgerWrites: counter("ledger_writes_total", "Writes of progress to TrainJobs.", ["result"]),

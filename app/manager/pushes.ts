@@ -39,7 +39,10 @@ export interface PushServing {
 export interface PushServingOptions
   extends
     Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics" | "caps">,
-    Pick<ManagerParts, "caches" | "certificates" | "leadership" | "owned" | "bodyBudget"> {
+    Pick<
+      ManagerParts,
+      "caches" | "certificates" | "leadership" | "owned" | "bodyBudget" | "shedding"
+    > {
   /** Returns the observation logs of the term that runs here; undefined if none does. */
   readonly observations: () => ObservationSource | undefined;
   /** Host under which other replicas reach this one. */
@@ -175,9 +178,10 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     clock,
     caps: options.caps,
     bodyBudget: options.bodyBudget,
+    shedding: options.shedding,
   }, {
     handler: byPath(api, endpoint.handler),
-    refuses: endpoint.peers.refuseConnection,
+    peers: endpoint.peers,
   });
   const started = cleanup.move();
   return {

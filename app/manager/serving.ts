@@ -1,8 +1,11 @@
 /** The manager's TLS servers, with certificates that swap without a dropped connection. */
 import { createAddressList } from "../../http/limits/address_list.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
+import type { LoadShedding } from "../../http/limits/load_shedding.ts";
+import type { Peers } from "../../http/limits/peers.ts";
 import type { ServingCaps } from "../../http/limits/serving_caps.ts";
 import type { FairShare } from "../../http/limits/fair_share.ts";
+import type { HttpHandler } from "../../http/message.ts";
 import { type Server, type ServerOptions, startServer } from "../../http/server.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
@@ -13,7 +16,6 @@ import {
 } from "../../webhook/admission_http.ts";
 import type { CertificateManager } from "../../webhook/certificate_manager.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import type { StatusEndpoint } from "./status_endpoint.ts";
 
 /** Options of the servers. */
 export interface ServingParts {
@@ -26,6 +28,8 @@ export interface ServingParts {
   readonly caps: ServingCaps;
   /** Budget of the bytes of bodies, which both servers share. */
   readonly bodyBudget: FairShare;
+  /** Of both servers together. */
+  readonly shedding: LoadShedding;
 }
 
 /** Starts a server that takes new certificates as they come. */
@@ -45,15 +49,12 @@ async function serve(
   };
 }
 
-/** Serves pushes and reads. */
+/** Serves pushes and reads. A stranger is an address from which no pod was proved lately. */
 export function serveStatus(
   parts: ServingParts,
-  { handler: handle, refuses }: {
-    readonly handler: StatusEndpoint["handler"];
-    readonly refuses: StatusEndpoint["peers"]["refuseConnection"];
-  },
+  { handler: handle, peers }: { readonly handler: HttpHandler; readonly peers: Peers },
 ): Promise<Server> {
-  const { caps } = parts;
+  const { caps, shedding } = parts;
   return serve(parts, {
     name: "status",
     port: parts.configuration.statusPort,
@@ -69,21 +70,29 @@ export function serveStatus(
         silent: caps.maxSilentConnections,
       },
     },
-    refuses,
+    refuses: (peer, nowMs) =>
+      peers.refuseConnection(peer, nowMs) ||
+      !peers.isProved(peer, nowMs) && shedding.refuses(peer, nowMs),
     refusesWhileClosing: true,
   });
 }
 
-/** Serves admission. */
+/**
+ * Serves admission. A stranger is an address that is not an API server's; without a setting that names
+ * those, nobody is.
+ */
 export function serveAdmission(parts: ServingParts, handlers: AdmissionHandlers): Promise<Server> {
-  const isReserved = createAddressList(parts.configuration.apiServerAddresses);
-  const { caps } = parts;
+  const { caps, shedding, configuration: { apiServerAddresses } } = parts;
+  const isReserved = createAddressList(apiServerAddresses);
+  const apiServersAreNamed = apiServerAddresses.length > 0;
   return serve(parts, {
     name: "webhook",
     port: parts.configuration.webhookPort,
     portSetting: "--webhook-port",
     handle: createAdmissionHttp(handlers, parts.clock, { isReserved }),
     reserved: reservedForApiServers(isReserved),
+    refuses: (peer, nowMs) =>
+      apiServersAreNamed && !isReserved(peer) && shedding.refuses(peer, nowMs),
     limits: {
       ...ADMISSION_SERVER_LIMITS,
       bufferBytes: caps.maxBodyBytes / 4,

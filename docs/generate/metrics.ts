@@ -26,6 +26,8 @@ const LOOK: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   stopRequests:
     "`serviceunavailable`: no replica leads, or the TrainJobs' definition is not Milepost's ([stop a job](../guides/trials.md#stop-a-job-yourself))",
   openStreams: "it is near `--max-streams`",
+  connectionsShed:
+    "it grows: somebody opens more connections than one replica can take ([availability](../guides/security.md#availability))",
   ledgerPending:
     "it is near the number of jobs: [the write budget](../guides/operate.md#the-write-budget-of-progress)",
   ledgerOldestSeconds:

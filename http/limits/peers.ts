@@ -18,6 +18,8 @@ export interface Peers {
   failed(peer: string, nowMs: number, cost: "nothing" | "signature"): void;
   /** A request from there came from a pod that may speak of its job. */
   proved(peer: string, nowMs: number): void;
+  /** Returns whether a request from there came from such a pod lately. */
+  isProved(peer: string, nowMs: number): boolean;
   /** 0, or for how long tokens from there that are not known yet are not looked at. */
   waitMs(peer: string, nowMs: number): number;
   /**
@@ -95,6 +97,7 @@ export function createPeers(options: PeersOptions): Peers {
       if (network !== undefined) networks.charge(network, nowMs);
     },
     proved: (peer, nowMs) => void provedAtMs.set(peer, nowMs),
+    isProved,
     waitMs,
     isShunned: (peer, nowMs) => waitMs(peer, nowMs) > 0 && !isProved(peer, nowMs),
     refuseConnection(peer, nowMs) {
