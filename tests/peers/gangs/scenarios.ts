@@ -91,8 +91,13 @@ export async function suspendedAndResumed(world: GangWorld): Promise<void> {
   await world.run("pausing", 3);
   await suspend(world, "pausing", true);
   await patiently("no pod of pausing", async () => (await world.pods("pausing")).length === 0);
-  await world.create("guest");
   if (world.scheduler.keepsRoom) {
+    // The room is kept from the moment that the group waits in its queue again, which takes the scheduler a turn or two.
+    await patiently("the group of pausing is in its queue", async () => {
+      const group = await world.group("pausing");
+      return group?.status.phase === "Inqueue";
+    });
+    await world.create("guest");
     await world.wait("guest", 3);
     await suspend(world, "pausing", false);
     await world.run("pausing", 3);
@@ -100,6 +105,7 @@ export async function suspendedAndResumed(world: GangWorld): Promise<void> {
     await world.run("guest", 3);
     return await world.finish("guest");
   }
+  await world.create("guest");
   await world.run("guest", 3);
   await suspend(world, "pausing", false);
   await world.wait("pausing", 3);
