@@ -1,0 +1,44 @@
+/** Rules of a v1 kind: in what the engine does differently for it. */
+import type { Container, EnvVar, Pod } from "../../crds/kubernetes.ts";
+import type { V1Kind } from "../../crds/v1/kinds.ts";
+import type { Replica, Run } from "./run.ts";
+
+/** How many pods of a type are in which phase; a pod that is being deleted counts as failed. */
+export interface Counts {
+  readonly active: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Failed pods that are not to be made again: they end the job. */
+  readonly permanent: number;
+}
+
+/** What is judged: the counts of each type, and the pods by type and index. */
+export interface Standing {
+  readonly counts: ReadonlyMap<string, Counts>;
+  pod(type: string, index: number): Pod | undefined;
+}
+
+/** How one type speaks for the job. */
+export interface TypeVerdict {
+  readonly running: boolean;
+  readonly succeeded: boolean;
+  /** Whether its permanently failed pods fail the job. */
+  readonly failed: boolean;
+}
+
+/** The rules; all are functions from values to values. */
+export interface KindRules {
+  readonly kind: V1Kind;
+  /** The variables of a replica, after the user's own. */
+  environment(run: Run, replica: Replica): readonly EnvVar[];
+  /** Whether only the container that trains gets them. Default: every container of the pod. */
+  readonly onlyTrainingContainer?: boolean;
+  /** Whether the pod speaks for the job: it gets the role `master`. */
+  isMaster(run: Run, replica: Replica): boolean;
+  /** Containers that are added after the user's init containers. Default: none. */
+  initContainers?(run: Run, replica: Replica): readonly Container[];
+  /** What a type, which the job has, says of the job; asked in the order of the kind's table. */
+  judge(run: Run, type: string, standing: Standing): TypeVerdict;
+  /** Whether `<ns>/<name>` stands in the messages of conditions, instead of the name alone. */
+  namesNamespace(run: Run): boolean;
+}

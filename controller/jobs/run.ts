@@ -1,0 +1,51 @@
+/** Run of a v1 job: the job as the engine reads it, with every default in place; never stored. */
+import type { PodTemplateSpec } from "../../crds/kubernetes.ts";
+import type { V1Spec, V1Status } from "../../crds/v1/job.ts";
+import type { V1Kind } from "../../crds/v1/kinds.ts";
+import type { CleanPodPolicy, RestartPolicy } from "../../crds/v1/names.ts";
+
+/** The replicas of one type. */
+export interface Replicas {
+  /** As the kind's table spells it. */
+  readonly type: string;
+  readonly count: number;
+  readonly restartPolicy: RestartPolicy;
+  /** With the kind's port in the container that trains. */
+  readonly template: PodTemplateSpec;
+}
+
+/** A job to be run. */
+export interface Run {
+  readonly kind: V1Kind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The types that the job has, in the order in which it is judged. */
+  readonly replicas: readonly Replicas[];
+  readonly cleanPodPolicy: CleanPodPolicy;
+  readonly suspended: boolean;
+  readonly spec: V1Spec;
+  readonly status: V1Status;
+}
+
+/** One replica of a run. */
+export interface Replica {
+  readonly of: Replicas;
+  readonly index: number;
+}
+
+/** Returns the replicas of a type; undefined if the job has none. */
+export function replicasOf({ replicas }: Run, type: string): Replicas | undefined {
+  return replicas.find((it) => it.type === type);
+}
+
+/** Returns how many replicas the job has in all. */
+export function totalReplicas({ replicas }: Run): number {
+  return replicas.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Name of a replica's pod and Service. */
+export function replicaName({ name }: Pick<Run, "name">, { of, index }: Replica): string {
+  return `${name}-${of.type.toLowerCase()}-${index}`.replaceAll("/", "-");
+}

@@ -1,0 +1,109 @@
+/** Jobs of the v1 kinds: schemas of what they share, and of what single kinds have besides. */
+import { z } from "zod";
+import { kubernetesSchema, type PodTemplateSpec, schemas } from "../kubernetes.ts";
+import { atomicList, int32, int64 } from "../schema_marks.ts";
+
+const podTemplateSpec = kubernetesSchema<PodTemplateSpec>("io.k8s.api.core.v1.PodTemplateSpec");
+
+/** The pods of one replica type. */
+export const replicaSpecSchema = z.looseObject({
+  replicas: int32().optional(),
+  restartPolicy: z.string().optional(),
+  template: podTemplateSpec.optional(),
+});
+export type ReplicaSpec = z.infer<typeof replicaSpecSchema>;
+
+export const schedulingPolicySchema = z.looseObject({
+  minAvailable: int32().optional(),
+  queue: z.string().optional(),
+  minResources: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  priorityClass: z.string().optional(),
+  scheduleTimeoutSeconds: int32().optional(),
+});
+export type SchedulingPolicy = z.infer<typeof schedulingPolicySchema>;
+
+export const runPolicySchema = z.looseObject({
+  cleanPodPolicy: z.string().optional(),
+  ttlSecondsAfterFinished: int32().optional(),
+  activeDeadlineSeconds: int64().optional(),
+  backoffLimit: int32().optional(),
+  schedulingPolicy: schedulingPolicySchema.optional(),
+  suspend: z.boolean().optional().meta({ default: false }),
+  managedBy: z.string().optional(),
+});
+export type RunPolicy = z.infer<typeof runPolicySchema>;
+
+/** Bounds within which the workers of a PyTorchJob or PaddleJob may be scaled, and how they meet. */
+export const elasticPolicySchema = z.looseObject({
+  minReplicas: int32().optional(),
+  maxReplicas: int32().optional(),
+  rdzvBackend: z.string().optional(),
+  rdzvPort: int32().optional(),
+  rdzvHost: z.string().optional(),
+  rdzvId: z.string().optional(),
+  rdzvConf: atomicList(z.looseObject({ key: z.string().optional(), value: z.string().optional() }))
+    .optional(),
+  standalone: z.boolean().optional(),
+  nProcPerNode: int32().optional(),
+  maxRestarts: int32().optional(),
+  metrics: z.array(z.looseObject({ type: z.string() })).optional(),
+});
+export type ElasticPolicy = z.infer<typeof elasticPolicySchema>;
+
+/** Every field of any kind's spec but the replica types, which stand under the kind's own key. */
+export const v1SpecSchema = z.looseObject({
+  runPolicy: runPolicySchema.optional(),
+  /** TFJob. */
+  successPolicy: z.string().optional(),
+  enableDynamicWorker: z.boolean().optional(),
+  /** PyTorchJob. */
+  nprocPerNode: z.string().optional(),
+  /** PyTorchJob, PaddleJob. */
+  elasticPolicy: elasticPolicySchema.optional(),
+  /** MPIJob. */
+  slotsPerWorker: int32().optional(),
+  mainContainer: z.string().optional(),
+  cleanPodPolicy: z.string().optional(),
+  /** MXJob. */
+  jobMode: z.string().optional(),
+});
+export type V1Spec = z.infer<typeof v1SpecSchema>;
+
+export const v1ConditionSchema = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  lastUpdateTime: z.string().optional(),
+  lastTransitionTime: z.string().optional(),
+});
+export type V1Condition = z.infer<typeof v1ConditionSchema>;
+
+/** Pods of a replica type by phase; a counter of zero is left out. */
+export const replicaStatusSchema = z.looseObject({
+  active: int32().optional(),
+  succeeded: int32().optional(),
+  failed: int32().optional(),
+  selector: z.string().optional(),
+});
+export type ReplicaStatus = z.infer<typeof replicaStatusSchema>;
+
+export const v1StatusSchema = z.looseObject({
+  conditions: z.array(v1ConditionSchema).optional(),
+  replicaStatuses: z.record(z.string(), replicaStatusSchema).optional(),
+  startTime: z.string().optional(),
+  completionTime: z.string().optional(),
+  /** Set while a gang waits. */
+  lastReconcileTime: z.string().optional(),
+});
+export type V1Status = z.infer<typeof v1StatusSchema>;
+
+/** A job of any v1 kind. */
+export const v1JobSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: schemas.objectMeta,
+  spec: v1SpecSchema,
+  status: v1StatusSchema.optional(),
+});
+export type V1Job = z.infer<typeof v1JobSchema>;

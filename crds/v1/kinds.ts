@@ -1,0 +1,100 @@
+/** Table of the v1 kinds: in what their objects differ, as data. */
+import type { RestartPolicy } from "./names.ts";
+
+/** A v1 kind. */
+export interface V1Kind {
+  readonly kind: string;
+  readonly plural: string;
+  /** The key of the replica types in the spec. */
+  readonly specsKey: string;
+  /** Every replica type, in the order in which a job is judged. */
+  readonly replicaTypes: readonly string[];
+  /** The container that trains. */
+  readonly container: string;
+  /** The port that is added to that container; absent: the kind has no Services. */
+  readonly port?: { readonly name: string; readonly number: number };
+  readonly restartPolicy: RestartPolicy;
+  /** Value of the operator-name label. */
+  readonly operatorName: string;
+  /** Value of the label `framework` of the operator's metrics. */
+  readonly framework: string;
+  /** Whether its workers can be scaled by the subresource `scale`. */
+  readonly scalable: boolean;
+}
+
+interface Differences {
+  readonly specsKey: string;
+  readonly replicaTypes: readonly string[];
+  readonly container: string;
+  readonly port?: { readonly name: string; readonly number: number };
+  readonly restartPolicy?: RestartPolicy;
+  readonly framework?: string;
+  readonly scalable?: boolean;
+}
+
+function v1Kind(kind: string, differences: Differences): V1Kind {
+  const singular = kind.toLowerCase();
+  const framework = differences.container;
+  return {
+    kind,
+    plural: `${singular}s`,
+    operatorName: `${singular}-controller`,
+    restartPolicy: "Never",
+    framework,
+    scalable: false,
+    ...differences,
+  };
+}
+
+/** Every v1 kind by its name. */
+export const V1_KINDS = {
+  TFJob: v1Kind("TFJob", {
+    specsKey: "tfReplicaSpecs",
+    replicaTypes: ["Chief", "Evaluator", "Master", "PS", "Worker"],
+    container: "tensorflow",
+    port: { name: "tfjob-port", number: 2222 },
+  }),
+  PyTorchJob: v1Kind("PyTorchJob", {
+    specsKey: "pytorchReplicaSpecs",
+    replicaTypes: ["Master", "Worker"],
+    container: "pytorch",
+    port: { name: "pytorchjob-port", number: 23456 },
+    restartPolicy: "OnFailure",
+    scalable: true,
+  }),
+  XGBoostJob: v1Kind("XGBoostJob", {
+    specsKey: "xgbReplicaSpecs",
+    replicaTypes: ["Master", "Worker"],
+    container: "xgboost",
+    port: { name: "xgboostjob-port", number: 9999 },
+  }),
+  MXJob: v1Kind("MXJob", {
+    specsKey: "mxReplicaSpecs",
+    replicaTypes: ["Scheduler", "Server", "Worker", "TunerTracker", "TunerServer", "Tuner"],
+    container: "mxnet",
+    port: { name: "mxjob-port", number: 9091 },
+  }),
+  MPIJob: v1Kind("MPIJob", {
+    specsKey: "mpiReplicaSpecs",
+    replicaTypes: ["Launcher", "Worker"],
+    container: "mpi",
+  }),
+  PaddleJob: v1Kind("PaddleJob", {
+    specsKey: "paddleReplicaSpecs",
+    replicaTypes: ["Master", "Worker"],
+    container: "paddle",
+    port: { name: "master", number: 36543 },
+    restartPolicy: "OnFailure",
+    scalable: true,
+  }),
+  JAXJob: v1Kind("JAXJob", {
+    specsKey: "jaxReplicaSpecs",
+    replicaTypes: ["Worker"],
+    container: "jax",
+    port: { name: "jaxjob-port", number: 6666 },
+    scalable: true,
+  }),
+} as const satisfies Readonly<Record<string, V1Kind>>;
+
+/** Name of a v1 kind. */
+export type V1KindName = keyof typeof V1_KINDS;
