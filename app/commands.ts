@@ -135,15 +135,30 @@ async function runDemo(settings: DemoSettings): Promise<void> {
   await stopLogging();
 }
 
-/** `milepost crds`; with `--trials` that of Katib's Trials alone. */
-async function runCrds(
-  { trials, withoutJobset }: z.infer<typeof crdsSettings>,
-): Promise<void> {
+type CrdsSettings = z.infer<typeof crdsSettings>;
+
+/** Throws if flags of `milepost crds` contradict each other. */
+function checkCrdsSettings({ trials, v1, withoutJobset, patch }: CrdsSettings): void {
+  const others = { "--trials": trials, "--without-jobset": withoutJobset };
+  for (const [flag, isGiven] of Object.entries(others)) {
+    if (v1 && isGiven) throw new ConfigurationError(`--v1 and ${flag} exclude each other`);
+  }
+  if (patch && !v1) throw new ConfigurationError("--patch requires --v1");
+}
+
+/** `milepost crds`; with `--trials` that of Katib's Trials alone, with `--v1` those of the v1 kinds. */
+async function runCrds(settings: CrdsSettings): Promise<void> {
+  checkCrdsSettings(settings);
+  const { trials, withoutJobset, v1, patch } = settings;
   if (trials) {
     const { trialCrdYaml } = await import("../crds/trial_manifest.ts");
     return print(trialCrdYaml());
   }
   const { crdManifests, crdsWithoutJobSet, crdYaml } = await import("../crds/manifests.ts");
+  if (v1) {
+    const { v1CrdManifests, v1PatchCommands } = await import("../crds/v1/manifests.ts");
+    return print(patch ? v1PatchCommands() : crdYaml(v1CrdManifests()));
+  }
   print(crdYaml(withoutJobset ? crdsWithoutJobSet() : crdManifests()));
 }
 

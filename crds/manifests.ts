@@ -16,11 +16,18 @@ export interface PrinterColumn {
   priority?: number;
 }
 
+/** Fields of a kind that its subresource `scale` reads and writes, as JSON paths. */
+export interface ScalePaths {
+  specReplicasPath: string;
+  statusReplicasPath: string;
+  labelSelectorPath: string;
+}
+
 /** A CustomResourceDefinition as `kubectl apply` takes it. */
 export interface CustomResourceDefinition {
   apiVersion: "apiextensions.k8s.io/v1";
   kind: "CustomResourceDefinition";
-  metadata: { name: string };
+  metadata: { name: string; annotations?: Record<string, string> };
   spec: {
     group: string;
     names: { kind: string; listKind: string; plural: string; singular: string };
@@ -30,17 +37,21 @@ export interface CustomResourceDefinition {
       served: true;
       storage: true;
       schema: { openAPIV3Schema: OpenApiSchema };
-      subresources?: { status: Record<string, never> };
+      subresources?: { status: Record<string, never>; scale?: ScalePaths };
       additionalPrinterColumns?: PrinterColumn[];
     }[];
   };
 }
 
-const AGE: PrinterColumn = {
-  name: "Age",
-  type: "date",
-  jsonPath: ".metadata.creationTimestamp",
-};
+/** The columns that several kinds have. */
+export const COLUMNS = {
+  age: { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  progress: {
+    name: "Progress %",
+    type: "integer",
+    jsonPath: ".status.trainerStatus.progressPercentage",
+  },
+} as const satisfies Record<string, PrinterColumn>;
 
 interface Definition {
   group: string;
@@ -62,18 +73,14 @@ const DEFINITIONS: readonly Definition[] = [
     status: true,
     columns: [
       { name: "State", type: "string", jsonPath: ".status.state" },
-      {
-        name: "Progress %",
-        type: "integer",
-        jsonPath: ".status.trainerStatus.progressPercentage",
-      },
+      COLUMNS.progress,
       {
         name: "ETA",
         type: "integer",
         jsonPath: ".status.trainerStatus.estimatedRemainingSeconds",
         priority: 1,
       },
-      AGE,
+      COLUMNS.age,
     ],
   },
   {
@@ -110,7 +117,7 @@ const DEFINITIONS: readonly Definition[] = [
         jsonPath: '.status.conditions[?(@.type=="Completed")].status',
       },
       { name: "Suspended", type: "string", jsonPath: ".spec.suspend" },
-      AGE,
+      COLUMNS.age,
     ],
   },
 ];

@@ -143,6 +143,11 @@ function mend(node: OpenApiSchema): void {
   }
   delete node.propertyNames;
   if ("const" in node) delete node.const;
+  // zod joins alternatives that are types alone; a structural schema has one type.
+  if (Array.isArray(node.type)) {
+    node.anyOf = node.type.map((type) => ({ type }));
+    delete node.type;
+  }
   for (const [low, high] of INTEGER_RANGES) {
     if (node.minimum === low) delete node.minimum;
     if (node.maximum === high) delete node.maximum;

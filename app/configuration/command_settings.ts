@@ -67,4 +67,8 @@ export const crdsSettings = z.strictObject({
   trials: boolean(false).describe("only that of Katib's Trial, for clusters without Katib"),
   withoutJobset: boolean(false)
     .describe("without that of JobSet, for clusters with upstream's JobSet controller"),
+  v1: boolean(false)
+    .describe("only those of the Training Operator's kinds, with the annotation to run them"),
+  patch: boolean(false)
+    .describe("with --v1: kubectl commands that add progress to the Training Operator's own"),
 });

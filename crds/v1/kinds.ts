@@ -3,7 +3,8 @@ import type { RestartPolicy } from "./names.ts";
 
 /** A v1 kind. */
 export interface V1Kind {
-  readonly kind: string;
+  readonly kind: V1KindName;
+  readonly singular: string;
   readonly plural: string;
   /** The key of the replica types in the spec. */
   readonly specsKey: string;
@@ -32,11 +33,22 @@ interface Differences {
   readonly scalable?: boolean;
 }
 
-function v1Kind(kind: string, differences: Differences): V1Kind {
+/** Name of a v1 kind. */
+export type V1KindName =
+  | "TFJob"
+  | "PyTorchJob"
+  | "XGBoostJob"
+  | "MXJob"
+  | "MPIJob"
+  | "PaddleJob"
+  | "JAXJob";
+
+function v1Kind(kind: V1KindName, differences: Differences): V1Kind {
   const singular = kind.toLowerCase();
   const framework = differences.container;
   return {
     kind,
+    singular,
     plural: `${singular}s`,
     operatorName: `${singular}-controller`,
     restartPolicy: "Never",
@@ -94,7 +106,12 @@ export const V1_KINDS = {
     port: { name: "jaxjob-port", number: 6666 },
     scalable: true,
   }),
-} as const satisfies Readonly<Record<string, V1Kind>>;
+} as const satisfies Readonly<Record<V1KindName, V1Kind>>;
 
-/** Name of a v1 kind. */
-export type V1KindName = keyof typeof V1_KINDS;
+/** The v1 kinds in the order of the table. */
+export const V1_KIND_LIST: readonly V1Kind[] = Object.values(V1_KINDS);
+
+/** Returns the kind of that name; undefined if there is none. */
+export function v1KindNamed(name: string): V1Kind | undefined {
+  return V1_KIND_LIST.find(({ kind }) => kind === name);
+}

@@ -32,6 +32,8 @@ export const V1_CONTROLLER = "kubeflow.org/training-operator";
 
 /** On a CustomResourceDefinition: Milepost runs the kind. `milepost crds --v1` writes it. */
 export const V1_RUN_BY_ANNOTATION = "trainer.kubeflow.org/run-by";
+/** The value of {@link V1_RUN_BY_ANNOTATION} that means Milepost. */
+export const V1_RUN_BY = "milepost";
 
 /** Values of `restartPolicy` of a replica type. */
 export const RESTART_POLICIES = ["Always", "OnFailure", "Never", "ExitCode"] as const;

@@ -52,6 +52,11 @@ const cases: Record<string, Case> = {
     env: { MILEPOST_CRDS_TRIALS: "perhaps" },
     want: /MILEPOST_CRDS_TRIALS: must be true or false/,
   },
+  "a patch of nothing": { args: ["crds", "--patch"], want: /--patch requires --v1/ },
+  "definitions of two sorts": {
+    args: ["crds", "--v1", "--trials"],
+    want: /--v1 and --trials exclude each other/,
+  },
   "an unknown level of logs": { args: ["standalone", "--log-level", "loud"], want: /--log-level/ },
 };
 
@@ -90,6 +95,8 @@ const outputs: Record<string, { args: string[]; env?: Record<string, string>; wa
     env: { MILEPOST_CRDS_WITHOUT_JOBSET: "true", MILEPOST_CRDS_TRIALS: "false" },
     want: /^(?![^]*name: jobsets)[^]*trainjobs/,
   },
+  "crds --v1": { args: ["crds", "--v1"], want: /^(?![^]*name: trainjobs)[^]*name: mxjobs/ },
+  "crds --v1 --patch": { args: ["crds", "--v1", "--patch"], want: /\nkubectl patch / },
   "version": { args: ["version"], want: /^milepost \d+\.\d+\.\d+\nserves / },
   "--version": { args: ["--version"], want: /^milepost \d+\.\d+\.\d+\n$/ },
   "no command": { args: [], want: HELP },

@@ -1,0 +1,152 @@
+/** The CustomResourceDefinitions of the v1 kinds, and JSON patches of those that upstream installs. */
+import { z } from "zod";
+import {
+  COLUMNS,
+  type CustomResourceDefinition,
+  type PrinterColumn,
+  type ScalePaths,
+} from "../manifests.ts";
+import { type OpenApiSchema, openApiSchema } from "../openapi_schema.ts";
+import { elasticPolicySchema, replicaSpecsSchema, v1SpecSchema, v1StatusSchema } from "./job.ts";
+import { V1_KIND_LIST, type V1Kind, type V1KindName } from "./kinds.ts";
+import { V1_GROUP, V1_RUN_BY, V1_RUN_BY_ANNOTATION, V1_VERSION } from "./names.ts";
+
+const { shape } = v1SpecSchema;
+
+/** The fields of a kind's spec besides the run policy and the replica types. */
+const OWN_FIELDS: Readonly<Record<V1KindName, z.core.$ZodShape>> = {
+  TFJob: {
+    successPolicy: shape.successPolicy,
+    enableDynamicWorker: shape.enableDynamicWorker,
+  },
+  PyTorchJob: { nprocPerNode: shape.nprocPerNode, elasticPolicy: shape.elasticPolicy },
+  XGBoostJob: {},
+  MXJob: { jobMode: shape.jobMode.unwrap() },
+  MPIJob: {
+    slotsPerWorker: shape.slotsPerWorker,
+    mainContainer: shape.mainContainer,
+    cleanPodPolicy: shape.cleanPodPolicy,
+  },
+  PaddleJob: {
+    elasticPolicy: elasticPolicySchema
+      .pick({ minReplicas: true, maxReplicas: true, maxRestarts: true, metrics: true })
+      .optional(),
+  },
+  JAXJob: {},
+};
+
+/** Type of the newest condition, whatever its status. */
+const STATE: PrinterColumn = {
+  name: "State",
+  type: "string",
+  jsonPath: ".status.conditions[-1:].type",
+};
+
+/** The columns of a kind; upstream's MPIJob prints its age first. */
+function columnsOf({ kind }: V1Kind): PrinterColumn[] {
+  return kind === ("MPIJob" satisfies V1KindName)
+    ? [COLUMNS.age, STATE, COLUMNS.progress]
+    : [STATE, COLUMNS.progress, COLUMNS.age];
+}
+
+function scalePaths({ specsKey }: V1Kind): ScalePaths {
+  const worker = "status.replicaStatuses.Worker";
+  return {
+    specReplicasPath: `.spec.${specsKey}.Worker.replicas`,
+    statusReplicasPath: `.${worker}.active`,
+    labelSelectorPath: `.${worker}.selector`,
+  };
+}
+
+function rootSchema({ kind, specsKey }: V1Kind): OpenApiSchema {
+  const spec = z.looseObject({
+    [specsKey]: replicaSpecsSchema,
+    runPolicy: shape.runPolicy,
+    ...OWN_FIELDS[kind],
+  });
+  return {
+    type: "object",
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec: openApiSchema(spec),
+      status: openApiSchema(v1StatusSchema),
+    },
+  };
+}
+
+/** Name of the definition of a kind. */
+export function v1CrdName({ plural }: Pick<V1Kind, "plural">): string {
+  return `${plural}.${V1_GROUP}`;
+}
+
+function manifest(kind: V1Kind): CustomResourceDefinition {
+  const { plural, singular } = kind;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: v1CrdName(kind), annotations: { [V1_RUN_BY_ANNOTATION]: V1_RUN_BY } },
+    spec: {
+      group: V1_GROUP,
+      names: { kind: kind.kind, listKind: `${kind.kind}List`, plural, singular },
+      scope: "Namespaced",
+      versions: [{
+        name: V1_VERSION,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: rootSchema(kind) },
+        subresources: { status: {}, ...(kind.scalable ? { scale: scalePaths(kind) } : {}) },
+        additionalPrinterColumns: columnsOf(kind),
+      }],
+    },
+  };
+}
+
+/** The definitions of all v1 kinds; they carry the annotation by which Milepost runs a kind. */
+export function v1CrdManifests(): CustomResourceDefinition[] {
+  return V1_KIND_LIST.map(manifest);
+}
+
+/** One operation of a JSON patch (RFC 6902). */
+interface PatchOperation {
+  readonly op: "add" | "test";
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** The fields of the status that upstream's definitions prune. */
+const ADDED_FIELDS = ["trainerStatus", "stop"] as const;
+
+/**
+ * Returns what adds our fields of the status and the column of the progress to upstream's definition of a
+ * kind. It can be applied again, and fails for a definition whose first version is not v1.
+ */
+export function v1CrdPatch(kind: V1Kind): PatchOperation[] {
+  const version = "/spec/versions/0";
+  const fields = `${version}/schema/openAPIV3Schema/properties/status/properties`;
+  return [
+    { op: "test", path: `${version}/name`, value: V1_VERSION },
+    ...ADDED_FIELDS.map((field): PatchOperation => ({
+      op: "add",
+      path: `${fields}/${field}`,
+      value: openApiSchema(v1StatusSchema.shape[field]),
+    })),
+    { op: "add", path: `${version}/additionalPrinterColumns`, value: columnsOf(kind) },
+  ];
+}
+
+/** Text in single quotes for a shell. */
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** The patches as commands of kubectl, for `milepost crds --v1 --patch | sh`. */
+export function v1PatchCommands(): string {
+  const commands = V1_KIND_LIST.map((kind) =>
+    `kubectl patch customresourcedefinition ${v1CrdName(kind)} --type=json ` +
+    `--patch=${quoted(JSON.stringify(v1CrdPatch(kind)))}\n`
+  );
+  return [
+    "# Progress in the definitions of the Training Operator; a line for each kind. Apply them by `sh`.\n",
+    ...commands,
+  ].join("");
+}
