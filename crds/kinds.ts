@@ -106,6 +106,12 @@ export const KINDS = {
   ),
   coschedulingPodGroup: podGroup(COSCHEDULING),
   volcanoPodGroup: podGroup(VOLCANO),
+  customResourceDefinition: builtIn<k.AnyObject>(
+    "apiextensions.k8s.io",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    false,
+  ),
   tokenReview: builtIn<k.TokenReview>(
     "authentication.k8s.io",
     "TokenReview",

@@ -70,7 +70,7 @@ const logger = getLogger(["milepost", "kube", "informer"]);
 type Listener<T> = (change: Change<T>) => void;
 
 /** Calls a listener and logs its errors. */
-function tell<T>(kind: string, listener: Listener<T>, change: Change<T>): void {
+export function tell<T>(kind: string, listener: Listener<T>, change: Change<T>): void {
   const log = (error: unknown) => logger.error("a listener failed", { kind, error });
   try {
     // The type also admits an async function as a listener.

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
 import type { SinkChoice } from "../../katib/log/sink_choice.ts";
+import { names } from "./setting_schemas.ts";
 
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})$/;
 
@@ -33,19 +34,8 @@ export const observationSink = z.string().optional().transform((text, context) =
 export const katibDbManager = z.string()
   .refine(isAddress, { error: "must be host:port, such as katib-db-manager.kubeflow:6789" });
 
-const ADOPTABLE: readonly string[] = [COLLECTORS.stdOut, COLLECTORS.file];
-const NOT_ADOPTABLE = `must be a list of ${ADOPTABLE.join(", ")}`;
-
-/** `--adopt-collectors`: kinds separated by commas, or a list in the file. */
-export const adoptCollectors = z.union([z.string(), z.array(z.string())], { error: NOT_ADOPTABLE })
-  .default([]).transform((given, context): readonly string[] => {
-    const all = typeof given === "string" ? given.split(",") : given;
-    const kinds = all.map((it) => it.trim()).filter((it) => it !== "");
-    const unknown = kinds.find((it) => !ADOPTABLE.includes(it));
-    if (unknown === undefined) return [...new Set(kinds)];
-    context.addIssue({ code: "custom", message: `${NOT_ADOPTABLE}, not "${unknown}"` });
-    return z.NEVER;
-  });
+/** `--adopt-collectors`: kinds of collectors. */
+export const adoptCollectors = names([COLLECTORS.stdOut, COLLECTORS.file]);
 
 /** The default address of Katib's DB manager, by the variables that Katib's own parts use. */
 export function defaultDbManager(

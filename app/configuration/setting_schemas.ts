@@ -103,3 +103,17 @@ export const logLevel = (otherwise: "info" | "warning" | "error") =>
 /** A file or a folder that need not be given. */
 export const path = (value: "file" | "folder", otherwise: string) =>
   z.string().optional().meta({ value, otherwise });
+
+/** Names of a known set, separated by commas, or a list in the file. */
+export function names<Name extends string>(known: readonly Name[]) {
+  const wrong = `must be a list of ${known.join(", ")}`;
+  return z.union([z.string(), z.array(z.string())], { error: wrong })
+    .default([]).transform((given, context): readonly Name[] => {
+      const all = typeof given === "string" ? given.split(",") : given;
+      const texts = new Set(all.map((it) => it.trim()).filter((it) => it !== ""));
+      const unknown = [...texts].find((text) => !known.some((name) => name === text));
+      if (unknown === undefined) return known.filter((name) => texts.has(name));
+      context.addIssue({ code: "custom", message: `${wrong}, not "${unknown}"` });
+      return z.NEVER;
+    });
+}

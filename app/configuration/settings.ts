@@ -1,6 +1,8 @@
 /** The table of the manager's settings: flags, variables, keys of the `--config` file, and bounds. */
 import { z } from "zod";
 import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, PORTS } from "../../crds/names.ts";
+import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
+import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { ADMISSION_SERVER_LIMITS } from "../../webhook/admission_http.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
 import { adoptCollectors, katibDbManager, observationSink } from "./observation_settings.ts";
@@ -11,6 +13,7 @@ import {
   count,
   duration,
   logLevel,
+  names,
   optionalSize,
   path,
   port,
@@ -63,6 +66,10 @@ export const settings = z.strictObject({
     "who executes JobSets: auto, builtin or external; auto: upstream's controller if its webhook " +
       "configuration exists, else the built-in one; external: the built-in one does not run",
   ),
+  v1Jobs: names(V1_KIND_LIST.map(({ kind }) => kind)).describe(
+    "kinds of the Training Operator to run, such as PyTorchJob,TFJob, besides those whose CRD carries the " +
+      `annotation ${V1_RUN_BY_ANNOTATION}: ${V1_RUN_BY}. No other operator may run them`,
+  ).meta({ value: "kinds", otherwise: "none" }),
   leaderElect: boolean(true)
     .describe("whether to elect a leader; false only for a single replica, which always leads"),
   leaseDuration: duration("15s").describe(

@@ -3,9 +3,21 @@ import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
 import { type AnyJob, type JobKind, podSelector } from "../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { LABELS, MANAGER } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { mayBeChild, wantedPartOf, WATCHED, type WatchedPod } from "../../crds/watched.ts";
+import type { V1Job } from "../../crds/v1/job.ts";
+import {
+  V1_KIND_LIST,
+  V1_KINDS,
+  type V1KindName,
+  v1KindNamed,
+  v1Selector,
+} from "../../crds/v1/kinds.ts";
+import { V1_GROUP } from "../../crds/v1/names.ts";
+import { V1_RESOURCES } from "../../crds/v1/resources.ts";
+import type { V1Kinds } from "../../controller/jobs/v1_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { trialIndexes } from "../../katib/trials/cached_trial.ts";
@@ -14,6 +26,7 @@ import { createInformer, type Informer, type InformerOptions } from "../../kube/
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
+import { createSwitchedInformer, type SwitchedInformer } from "../../kube/switched_informer.ts";
 import type { ManagerPart } from "./rights.ts";
 
 /** Options of {@link createCaches}. */
@@ -21,6 +34,7 @@ export interface CacheOptions {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
   readonly clock: Clock;
+  readonly v1Kinds: Pick<V1Kinds, "of">;
   /** The parts that the manager runs: a cache that none of them reads is not filled. */
   readonly parts: ReadonlySet<ManagerPart>;
   /** The manager's own namespace. */
@@ -44,6 +58,14 @@ export interface JobKindCaches {
   readonly jobs: Informer<AnyJob>;
   /** The pods of its jobs, selected by their labels. */
   readonly pods: Informer<WatchedPod>;
+}
+
+/** The informers of one v1 kind; they run while the kind is run. */
+export interface V1KindCaches {
+  readonly jobs: SwitchedInformer<V1Job>;
+  /** The pods of its jobs, selected by their labels, as the Services are. */
+  readonly pods: SwitchedInformer<Pod>;
+  readonly services: SwitchedInformer<Service>;
 }
 
 /**
@@ -104,12 +126,30 @@ export function createCaches(options: CacheOptions) {
       fieldSelector: `metadata.name=${MANAGER.validatingConfiguration}`,
     }),
   };
-  const byKind = new Map<JobKind, JobKindCaches>(kinds.all.map((kind) => [
-    kind,
-    kind.id === TRAINJOB.id
-      ? { jobs: named.trainJobs, pods: named.pods }
-      : { jobs: cache(kind), pods: podsOf(kind) },
-  ]));
+  function v1Caches(name: V1KindName): V1KindCaches {
+    const kind = V1_KINDS[name];
+    const labelSelector = v1Selector(kind);
+    const jobKind = kinds.all.find((it) => v1NameOf(it) === name);
+    function switched<T extends KubeObject>(
+      resource: InformerOptions<T>["kind"],
+      more: Partial<InformerOptions<T>> = {},
+    ): SwitchedInformer<T> {
+      const power = options.v1Kinds.of(name);
+      return createSwitchedInformer<T>({ ...common(resource), kind: resource, power, ...more });
+    }
+    return {
+      jobs: switched(V1_RESOURCES[name]),
+      pods: switched(KINDS.pod, { labelSelector, indexes: jobKind ? podIndexes(jobKind) : {} }),
+      services: switched(KINDS.service, { labelSelector }),
+    };
+  }
+  const v1 = new Map(V1_KIND_LIST.map(({ kind }) => [kind, v1Caches(kind)]));
+  function cachesOf(kind: JobKind): JobKindCaches {
+    if (kind.id === TRAINJOB.id) return { jobs: named.trainJobs, pods: named.pods };
+    const name = v1NameOf(kind);
+    return name && v1.get(name) || { jobs: cache(kind), pods: podsOf(kind) };
+  }
+  const byKind = new Map<JobKind, JobKindCaches>(kinds.all.map((kind) => [kind, cachesOf(kind)]));
   /** Of a kind that may have no CRD; only the objects that were made for TrainJobs. */
   const createChildCache = (kind: ResourceKind<KubeObject>, onServed: () => void) =>
     createRestingInformer({
@@ -119,27 +159,45 @@ export function createCaches(options: CacheOptions) {
       labelSelector: LABELS.trainJobName,
     });
   const isRead = (name: string) => READERS[name]?.some((part) => options.parts.has(part)) ?? true;
-  return { ...named, byKind, isRead, createChildCache };
+  return { ...named, byKind, v1, isRead, createChildCache };
+}
+
+/** The name of a v1 kind; undefined for any other kind of job. */
+function v1NameOf({ group, kind }: Pick<JobKind, "group" | "kind">): V1KindName | undefined {
+  return group === V1_GROUP ? v1KindNamed(kind)?.kind : undefined;
 }
 
 /** All informers of the manager. */
 export type Caches = ReturnType<typeof createCaches>;
 
+/** An informer as it is run and waited for. */
+type Running =
+  & Pick<Informer<unknown>, "synced" | "whenSynced" | "run">
+  & Partial<Pick<SwitchedInformer<unknown>, "settled">>;
+
 /** The informers that some part reads by name, each once. */
-function informersOf({ byKind, isRead, createChildCache: _, ...named }: Caches) {
-  const all: Record<string, Pick<Informer<unknown>, "synced" | "whenSynced" | "run">> = Object
+function informersOf({ byKind, v1, isRead, createChildCache: _, ...named }: Caches) {
+  const all: Record<string, Running> = Object
     .fromEntries(Object.entries(named).filter(([name]) => isRead(name)));
   for (const [{ plural }, { jobs, pods }] of byKind) {
     if (jobs === named.trainJobs) continue;
     all[plural] = jobs;
     all[`pods of ${plural}`] = pods;
   }
+  for (const [kind, { jobs, pods, services }] of v1) {
+    const { plural } = V1_KINDS[kind];
+    all[plural] = jobs;
+    all[`pods of ${plural}`] = pods;
+    all[`services of ${plural}`] = services;
+  }
   return all;
 }
 
 /** The caches that have no first list yet, by name. */
 export function unsynced(caches: Caches): string[] {
-  return Object.entries(informersOf(caches)).filter(([, it]) => !it.synced).map(([name]) => name);
+  return Object.entries(informersOf(caches))
+    .filter(([, { synced, settled = synced }]) => !settled)
+    .map(([name]) => name);
 }
 
 /** Runs all of them until `signal` aborts. */

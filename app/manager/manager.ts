@@ -96,6 +96,7 @@ async function runLoops(
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.all([
+    parts.v1Kinds.run(signal),
     runCaches(parts.caches, signal),
     parts.events.run(signal),
     parts.certificates.run(signal),

@@ -12,6 +12,7 @@ import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
+import { createV1Kinds, type V1Kinds } from "../../controller/jobs/v1_kinds.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
 import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_definitions.ts";
 import { type Metrics, sinkMetrics } from "./metrics.ts";
@@ -44,9 +45,13 @@ export interface ManagerContext {
   readonly certificatePolicy?: CertificatePolicy | undefined;
 }
 
-function cachesOf({ kinds, client, clock, configuration, metrics }: ManagerContext): Caches {
+function cachesOf(
+  { kinds, client, clock, configuration, metrics }: ManagerContext,
+  v1Kinds: V1Kinds,
+): Caches {
   return createCaches({
     kinds,
+    v1Kinds,
     client,
     clock,
     parts: partsOf(configuration),
@@ -158,7 +163,8 @@ async function recordingOf(
  */
 export async function createManagerParts(context: ManagerContext, identity: string) {
   const { client, clock, configuration, metrics } = context;
-  const caches = cachesOf(context);
+  const v1Kinds = createV1Kinds({ client, clock, named: configuration.v1Jobs });
+  const caches = cachesOf(context, v1Kinds);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
   const leadership = leadershipOf(context, identity);
   const certificates = certificatesOf(context, caches, events, leadership);
@@ -169,6 +175,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     leadership,
   });
   return {
+    v1Kinds,
     caches,
     events,
     leadership,

@@ -26,6 +26,7 @@ export function readinessChecks(
   return [
     { name: "shutting down", ready: () => !phase.stopping },
     { name: "certificates", ready: () => phase.certified },
+    { name: "kinds of kubeflow.org/v1", ready: () => parts.v1Kinds.known },
     {
       get name() {
         return `caches (${unsynced(parts.caches).join(", ")})`;

@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { isObject } from "../../crds/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { TRAINER_API_VERSION } from "../../crds/names.ts";
+import { fieldOf } from "../../crds/schema_field.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -16,15 +17,6 @@ const log = getLogger(["milepost", "trainjob"]);
 const STALE_MS = 60_000;
 const PATH = `/openapi/v3/apis/${TRAINER_API_VERSION}`;
 const RUNTIME_KINDS = [KINDS.trainingRuntime.kind, KINDS.clusterTrainingRuntime.kind];
-
-/** Returns the schema of a field; undefined if the API server drops the field. */
-function fieldOf(schema: unknown, name: string): unknown {
-  if (!isObject(schema)) return undefined;
-  const { properties } = schema;
-  if (isObject(properties) && Object.hasOwn(properties, name)) return properties[name];
-  // Everything is kept below, so that the field is there for all purposes.
-  return schema["x-kubernetes-preserve-unknown-fields"] === true ? schema : undefined;
-}
 
 /** Returns the ML policies that the definition of either kind of runtime drops. Throws if it has none of a kind. */
 export function droppedPolicies(document: unknown, policies: readonly string[]): string[] {

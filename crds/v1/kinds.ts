@@ -1,5 +1,5 @@
 /** Table of the v1 kinds: in what their objects differ, as data. */
-import type { RestartPolicy } from "./names.ts";
+import { type RestartPolicy, V1_GROUP, V1_LABELS } from "./names.ts";
 
 /** A v1 kind. */
 export interface V1Kind {
@@ -114,4 +114,14 @@ export const V1_KIND_LIST: readonly V1Kind[] = Object.values(V1_KINDS);
 /** Returns the kind of that name; undefined if there is none. */
 export function v1KindNamed(name: string): V1Kind | undefined {
   return V1_KIND_LIST.find(({ kind }) => kind === name);
+}
+
+/** Name of the CustomResourceDefinition of a kind. */
+export function v1CrdName({ plural }: Pick<V1Kind, "plural">): string {
+  return `${plural}.${V1_GROUP}`;
+}
+
+/** Returns the label selector of the pods and Services of a kind. */
+export function v1Selector({ operatorName }: Pick<V1Kind, "operatorName">): string {
+  return `${V1_LABELS.jobName},${V1_LABELS.operatorName}=${operatorName}`;
 }

@@ -8,7 +8,7 @@ import {
 } from "../manifests.ts";
 import { type OpenApiSchema, openApiSchema } from "../openapi_schema.ts";
 import { elasticPolicySchema, replicaSpecsSchema, v1SpecSchema, v1StatusSchema } from "./job.ts";
-import { V1_KIND_LIST, type V1Kind, type V1KindName } from "./kinds.ts";
+import { V1_KIND_LIST, v1CrdName, type V1Kind, type V1KindName } from "./kinds.ts";
 import { V1_GROUP, V1_RUN_BY, V1_RUN_BY_ANNOTATION, V1_VERSION } from "./names.ts";
 
 const { shape } = v1SpecSchema;
@@ -74,11 +74,6 @@ function rootSchema({ kind, specsKey }: V1Kind): OpenApiSchema {
       status: openApiSchema(v1StatusSchema),
     },
   };
-}
-
-/** Name of the definition of a kind. */
-export function v1CrdName({ plural }: Pick<V1Kind, "plural">): string {
-  return `${plural}.${V1_GROUP}`;
 }
 
 function manifest(kind: V1Kind): CustomResourceDefinition {

@@ -5,6 +5,7 @@ import { MANAGER_PARTS } from "../../app/manager/rights.ts";
 import { createAdmission } from "../../app/manager/webhook_handlers.ts";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { LABELS } from "../../crds/names.ts";
+import { createSwitch } from "../../kube/switch.ts";
 import { createClient } from "../../kube/client.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
 import { createAdmissionHttp } from "../../webhook/admission_http.ts";
@@ -60,6 +61,7 @@ function bench() {
   const parts = { kinds: JOB_KINDS, client, clock };
   const caches = createCaches({
     ...parts,
+    v1Kinds: { of: createSwitch },
     parts: new Set(MANAGER_PARTS),
     namespace: "me",
     onRestart() {},

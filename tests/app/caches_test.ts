@@ -8,6 +8,7 @@ import { LABELS } from "../../crds/names.ts";
 import { createClient } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
+import { createSwitch } from "../../kube/switch.ts";
 import { until } from "../support/until.ts";
 
 /** What the API server has of each resource: one of ours, and ConfigMaps of others. */
@@ -65,6 +66,7 @@ async function withCaches(
   const caches = createCaches({
     kinds: JOB_KINDS,
     client,
+    v1Kinds: { of: createSwitch },
     clock: systemClock,
     parts: new Set(parts),
     namespace: "me",

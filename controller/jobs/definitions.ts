@@ -1,0 +1,141 @@
+/** Definitions of the v1 kinds in the cluster, as far as they decide which kinds are run, and where progress is shown. */
+import { getLogger } from "@logtape/logtape";
+import { z } from "zod";
+import { KINDS } from "../../crds/kinds.ts";
+import { fieldOf } from "../../crds/schema_field.ts";
+import {
+  V1_KIND_LIST,
+  V1_KINDS,
+  v1CrdName,
+  type V1Kind,
+  type V1KindName,
+} from "../../crds/v1/kinds.ts";
+import { V1_GROUP, V1_RUN_BY_ANNOTATION, V1_VERSION } from "../../crds/v1/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isForbidden, isNotFound, messageOf } from "../../kube/errors.ts";
+import { withMetadataOnly } from "../../kube/resource.ts";
+
+const log = getLogger(["milepost", "jobs"]);
+
+/** Deadline of one request, in milliseconds. */
+const DEADLINE_MS = 5_000;
+
+/** The definition of a kind that the API server serves. */
+export interface Definition {
+  /** The value of the annotation; undefined if there is none, or if it may not be read. */
+  readonly runBy?: string;
+  /** Whether it keeps `status.trainerStatus`. */
+  readonly keepsProgress: boolean;
+}
+
+/** The definitions by kind; a kind that is not served is absent. */
+export type Definitions = ReadonlyMap<V1KindName, Definition>;
+
+const groupSchema = z.object({ versions: z.array(z.object({ version: z.string() })) });
+const resourcesSchema = z.object({ resources: z.array(z.object({ name: z.string() })) });
+const crdSchema = z.object({
+  spec: z.object({
+    versions: z.array(
+      z.object({ name: z.string(), schema: z.object({ openAPIV3Schema: z.unknown() }).optional() }),
+    ),
+  }),
+});
+
+const UNREADABLE: Definition = { keepsProgress: false };
+
+/** Reports whether the version v1 of a definition keeps `status.trainerStatus`. */
+export function keepsTrainerStatus(crd: unknown): boolean {
+  const { data } = crdSchema.safeParse(crd);
+  const version = data?.spec.versions.find(({ name }) => name === V1_VERSION);
+  const root = version?.schema?.openAPIV3Schema;
+  return fieldOf(fieldOf(root, "status"), "trainerStatus") !== undefined;
+}
+
+/** Returns a logger of messages that are given again and again, and logged once. */
+function createOnce(): (key: string, message: string, properties: Record<string, unknown>) => void {
+  const said = new Set<string>();
+  return (key, message, properties) => {
+    if (said.has(key)) return;
+    said.add(key);
+    log.info(message, properties);
+  };
+}
+
+/** Creates the reader of the definitions. It rejects if the API server does not say what it serves. */
+export function createDefinitions(client: Pick<KubeClient, "get" | "raw">) {
+  /** By kind what was read of the definition in that generation. */
+  const read = new Map<V1KindName, { readonly generation: number; readonly keeps: boolean }>();
+  const once = createOnce();
+
+  /** Returns a discovery document; undefined if there is none. */
+  async function discovery<T>(path: string, schema: z.ZodType<T>, signal: AbortSignal) {
+    const response = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
+    const text = await response.text();
+    if (response.status === 404) return undefined;
+    if (!response.ok) throw new TypeError(`${path} was answered with ${response.status}`);
+    return schema.parse(JSON.parse(text));
+  }
+
+  async function pluralsOf(version: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const found = await discovery(`/apis/${V1_GROUP}/${version}`, resourcesSchema, signal);
+    return new Set(found?.resources.map(({ name }) => name));
+  }
+
+  /** Logs that the cluster has an MPIJob of the MPI Operator, which is another API of the same name. */
+  async function tellOtherMpiJob(versions: readonly string[], signal: AbortSignal): Promise<void> {
+    const { kind, plural } = V1_KINDS.MPIJob;
+    for (const version of versions) {
+      if (version === V1_VERSION || !(await pluralsOf(version, signal)).has(plural)) continue;
+      const message = "the cluster serves this kind only in a version that Milepost does not run";
+      once(`${kind} ${version}`, message, { kind, group: V1_GROUP, version });
+    }
+  }
+
+  async function keepsProgress(
+    kind: V1Kind,
+    generation: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const known = read.get(kind.kind);
+    if (known?.generation === generation) return known.keeps;
+    const call = { signal, deadlineMs: DEADLINE_MS };
+    const crd = await client.get(KINDS.customResourceDefinition, { name: v1CrdName(kind) }, call);
+    const keeps = keepsTrainerStatus(crd);
+    read.set(kind.kind, { generation, keeps });
+    return keeps;
+  }
+
+  async function definitionOf(kind: V1Kind, signal: AbortSignal): Promise<Definition> {
+    const name = v1CrdName(kind);
+    const call = { signal, deadlineMs: DEADLINE_MS };
+    const metadataOnly = withMetadataOnly(KINDS.customResourceDefinition);
+    try {
+      const { annotations, generation = 0 } = (await client.get(metadataOnly, { name }, call))
+        .metadata ?? {};
+      return {
+        runBy: annotations?.[V1_RUN_BY_ANNOTATION],
+        keepsProgress: await keepsProgress(kind, generation, signal),
+      };
+    } catch (error) {
+      // The role may be without this right, and an aggregated API server has no definitions.
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      const message = "the definition of this kind cannot be read; only --v1-jobs has it run";
+      once(kind.kind, message, { kind: kind.kind, error: messageOf(error) });
+      return UNREADABLE;
+    }
+  }
+
+  return async (signal: AbortSignal): Promise<Definitions> => {
+    const group = await discovery(`/apis/${V1_GROUP}`, groupSchema, signal);
+    const versions = group?.versions.map(({ version }) => version) ?? [];
+    const served = versions.includes(V1_VERSION)
+      ? await pluralsOf(V1_VERSION, signal)
+      : new Set<string>();
+    if (!served.has(V1_KINDS.MPIJob.plural)) await tellOtherMpiJob(versions, signal);
+    const kinds = V1_KIND_LIST.filter(({ plural }) => served.has(plural));
+    const found = await Promise.all(
+      kinds.map(async (kind) => [kind.kind, await definitionOf(kind, signal)] as const),
+    );
+    return new Map(found);
+  };
+}

@@ -1,0 +1,132 @@
+/** Choice of the v1 kinds that are run: those whose definition carries our annotation, or that a setting names. */
+import { getLogger } from "@logtape/logtape";
+import { V1_KIND_LIST, type V1KindName } from "../../crds/v1/kinds.ts";
+import { V1_GROUP, V1_RUN_BY } from "../../crds/v1/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { createSwitch, type Switch } from "../../kube/switch.ts";
+import { createDefinitions, type Definition } from "./definitions.ts";
+
+const log = getLogger(["milepost", "jobs"]);
+
+/** Time between two looks at the definitions, in milliseconds. */
+export const LOOK_MS = 10_000;
+/** The same until a look has succeeded. */
+const FIRST_LOOK_MS = 1_000;
+
+/** The v1 kinds that this manager runs now. */
+export interface V1Kinds {
+  /** Reports whether the kind is run. */
+  runs(kind: V1KindName): boolean;
+  /** Returns the switch of a kind: it is on while the kind is run. */
+  of(kind: V1KindName): Switch;
+  /** Reports whether the kind's definition keeps `status.trainerStatus`; false while that is not known. */
+  keepsProgress(kind: V1KindName): boolean;
+  /** Calls the listener after each change. Returns a function that ends this. */
+  onChange(listener: () => void): () => void;
+  /** Whether the definitions were read once. */
+  readonly known: boolean;
+  /** Resolves with true when they were read once, with false if `signal` aborts before. */
+  whenKnown(signal?: AbortSignal): Promise<boolean>;
+  /** Reads the definitions again and again until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Options of {@link createV1Kinds}. */
+export interface V1KindsOptions {
+  readonly client: Pick<KubeClient, "get" | "raw">;
+  readonly clock: Clock;
+  /** The kinds that are run whatever their definitions say. */
+  readonly named: readonly V1KindName[];
+  /** A number from 0 up to 1, for jitter. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Creates the choice; it knows nothing before it runs. */
+export function createV1Kinds(options: V1KindsOptions): V1Kinds {
+  const { client, clock, random = Math.random } = options;
+  const named: ReadonlySet<V1KindName> = new Set(options.named);
+  const read = createDefinitions(client);
+  const switches = new Map(V1_KIND_LIST.map(({ kind }) => [kind, createSwitch()]));
+  const keepers = new Set<V1KindName>();
+  const listeners = new Set<() => void>();
+
+  function switchOf(kind: V1KindName) {
+    const found = switches.get(kind);
+    if (found === undefined) throw new RangeError(`${kind} is not a v1 kind`);
+    return found;
+  }
+
+  /** Keeps what the definition says. Returns whether that is news. */
+  function apply(kind: V1KindName, definition: Definition | undefined): boolean {
+    const power = switchOf(kind);
+    const before = { runs: power.on, keeps: keepers.has(kind) };
+    const { runBy, keepsProgress = false } = definition ?? {};
+    const runs = definition !== undefined && (named.has(kind) || runBy === V1_RUN_BY);
+    if (keepsProgress) keepers.add(kind);
+    else keepers.delete(kind);
+    power.turn(runs);
+    if (before.runs === runs && before.keeps === keepsProgress) return false;
+    tell(kind, { ...before, isServed: definition !== undefined }, { runs, keepsProgress });
+    return before.runs !== undefined || runs;
+  }
+
+  async function look(signal: AbortSignal): Promise<void> {
+    const definitions = await read(signal);
+    const news = V1_KIND_LIST.filter(({ kind }) => apply(kind, definitions.get(kind)));
+    if (news.length > 0) { for (const listener of [...listeners]) listener(); }
+  }
+
+  const isKnown = () => [...switches.values()].every(({ on }) => on !== undefined);
+
+  return {
+    runs: (kind) => switchOf(kind).on === true,
+    of: switchOf,
+    keepsProgress: (kind) => keepers.has(kind),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    get known() {
+      return isKnown();
+    },
+    async whenKnown(signal) {
+      const known = await Promise.all([...switches.values()].map((it) => it.whenKnown(signal)));
+      return known.every((it) => it);
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        await look(signal).catch((error) => {
+          if (signal.aborted) return;
+          const message = "cannot find out which kinds of kubeflow.org/v1 to run; retrying";
+          log.warn(message, { error: messageOf(error) });
+        });
+        const pauseMs = isKnown() ? LOOK_MS : FIRST_LOOK_MS;
+        await clock.sleep(pauseMs * (0.8 + 0.2 * random()), signal);
+      }
+    },
+  };
+}
+
+/** Logs a change of one kind. */
+function tell(
+  kind: V1KindName,
+  before: { readonly runs: boolean | undefined; readonly isServed: boolean },
+  now: { readonly runs: boolean; readonly keepsProgress: boolean },
+): void {
+  const properties = { kind, group: V1_GROUP };
+  if (now.runs && !before.runs) log.info("this kind is run", properties);
+  if (!now.runs && before.runs) {
+    const message = before.isServed
+      ? "this kind is no longer run: its definition lost the annotation"
+      : "this kind is no longer run: the API server does not serve it";
+    log.info(message, properties);
+  }
+  if (now.runs && !now.keepsProgress) {
+    const message =
+      "the definition of this kind drops status.trainerStatus, so that an annotation " +
+      "shows the progress; `milepost crds --v1 --patch` prints what adds the field";
+    log.info(message, properties);
+  }
+}

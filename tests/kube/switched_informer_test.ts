@@ -1,0 +1,102 @@
+/** Tests of informers that run while a switch is on. */
+import { deepEqual, equal } from "node:assert/strict";
+import { createClient } from "../../kube/client.ts";
+import { createSwitch, type Turnable } from "../../kube/switch.ts";
+import { createSwitchedInformer, type SwitchedInformer } from "../../kube/switched_informer.ts";
+import { until } from "../support/until.ts";
+import { FakeApiServer, WIDGET, type Widget, widget } from "./fake_api_server.ts";
+
+interface World {
+  readonly informer: SwitchedInformer<Widget>;
+  readonly power: Turnable;
+  readonly server: FakeApiServer;
+  readonly seen: string[];
+}
+
+async function withWorld(test: (world: World) => Promise<void>): Promise<void> {
+  await using server = new FakeApiServer();
+  const client = createClient({ connection: server.connection });
+  const power = createSwitch();
+  const informer = createSwitchedInformer<Widget>({ client, kind: WIDGET, power });
+  const seen: string[] = [];
+  informer.onChange(({ type, object }) => void seen.push(`${type} ${object.metadata?.name}`));
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  try {
+    await test({ informer, power, server, seen });
+  } finally {
+    stop.abort();
+    await running;
+    client.close();
+  }
+}
+
+Deno.test("`createSwitchedInformer()` is synced and empty while it is off", () =>
+  withWorld(async ({ informer, power, server }) => {
+    server.put(widget("a"));
+    equal(informer.synced, false);
+    equal(informer.settled, true);
+    power.turn(false);
+    equal(await informer.whenSynced(), true);
+    equal(informer.synced, true);
+    deepEqual([informer.list(), informer.get("ns/a"), informer.byIndex("any", "a")], [
+      [],
+      undefined,
+      [],
+    ]);
+  }));
+
+Deno.test("`createSwitchedInformer()` that is on from the start is settled with its first list", () =>
+  withWorld(async ({ informer, power, server, seen }) => {
+    server.put(widget("a"));
+    power.turn(true);
+    equal(informer.settled, false);
+    equal(await informer.whenSynced(), true);
+    deepEqual(seen, ["added a"]);
+    equal(informer.get("ns/a")?.metadata?.name, "a");
+    await until("it is settled", () => informer.settled);
+  }));
+
+Deno.test("`createSwitchedInformer()` forgets everything when it is turned off, and lists anew", () =>
+  withWorld(async ({ informer, power, server, seen }) => {
+    server.put(widget("a"));
+    power.turn(true);
+    await informer.whenSynced();
+    power.turn(false);
+    await until("the cache is empty", () => seen.length === 2);
+    equal(informer.list().length, 0);
+    server.put(widget("b"));
+    power.turn(true);
+    equal(informer.synced, false);
+    // A replica that serves stays ready.
+    equal(informer.settled, true);
+    await until("both are there", () => informer.list().length === 2);
+    deepEqual(seen.slice(0, 2), ["added a", "deleted a"]);
+    deepEqual(seen.slice(2).sort(), ["added a", "added b"]);
+  }));
+
+Deno.test("`whenSynced()` ends with false when the signal aborts or the informer stops", async () => {
+  await withWorld(async ({ informer }) => {
+    const stop = new AbortController();
+    const synced = informer.whenSynced(stop.signal);
+    stop.abort();
+    equal(await synced, false);
+  });
+  const left: Promise<boolean>[] = [];
+  await withWorld(({ informer }) => Promise.resolve(void left.push(informer.whenSynced())));
+  deepEqual(await Promise.all(left), [false]);
+});
+
+Deno.test("`onChange()` gives a late listener what is there, and none that has left", () =>
+  withWorld(async ({ informer, power, server }) => {
+    server.put(widget("a"));
+    power.turn(true);
+    await informer.whenSynced();
+    const seen: string[] = [];
+    const stop = informer.onChange(({ type }) => void seen.push(type));
+    deepEqual(seen, ["added"]);
+    stop();
+    power.turn(false);
+    await until("the cache is empty", () => informer.list().length === 0);
+    deepEqual(seen, ["added"]);
+  }));
