@@ -6,6 +6,7 @@ import { stringify } from "yaml";
 import { VERSION } from "../app/version.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, POLICY_SECRETS } from "../crds/names.ts";
+import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../crds/v1/names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
@@ -99,6 +100,8 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   volume_claims_role: HAS_EXECUTOR,
   progress_role: HAS_PROGRESS,
   trials_role: `and ${HAS_PROGRESS} (ne (toString .Values.katib) "false")`,
+  v1_jobs_role: "or .Values.v1Jobs .Values.crds.v1",
+  v1_crds: ".Values.crds.v1",
   network_policy: ".Values.networkPolicy.enabled",
   admission_policy: ".Values.admissionPolicy.enabled",
   monitoring: ".Values.monitoring.enabled",
@@ -106,7 +109,7 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
 
 /** A CRD outlives the release: with it every TrainJob would go. */
 function kept(object: Manifest): Manifest {
-  const annotations = { "helm.sh/resource-policy": "keep" };
+  const annotations = { ...object.metadata.annotations, "helm.sh/resource-policy": "keep" };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
@@ -116,6 +119,7 @@ function templates(): Files {
     ...all,
     trainer_crds: all.trainer_crds.map(kept),
     jobset_crd: all.jobset_crd.map(kept),
+    v1_crds: all.v1_crds.map(kept),
   };
   const files = Object.entries(built).map(([part, objects]) => {
     const condition = Object.entries(SWITCHES).find(([name]) => name === part)?.[1];
@@ -153,6 +157,12 @@ crds:
   trainer: true
   # JobSets: true where upstream's JobSet does not live, false where it does.
   jobset: false
+  # The Training Operator's kinds, with the annotation by which Milepost runs them: no other operator may run them.
+  v1: false
+
+# Whether the manager may run the Training Operator's kinds; with crds.v1 it always may. It runs those whose CRD has the
+# annotation ${V1_RUN_BY_ANNOTATION}: ${V1_RUN_BY}.
+v1Jobs: false
 
 # Whether the manager may read Katib's Trials and write their status.
 katib: true

@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
 import { MANAGER, POLICY_SECRETS } from "../crds/names.ts";
+import { V1_JOBS_PART } from "../crds/v1/names.ts";
 import { jobsetArgument, managerArguments } from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
@@ -154,6 +155,28 @@ function executorPatch() {
   };
 }
 
+/** The Training Operator's kinds: the rights to run them, and their definitions, a file for each. */
+function v1Components(all: Parts): Files {
+  const [jobs, crds] = [`components/${V1_JOBS_PART}`, "components/v1-crds"];
+  const definitions = all.v1_crds.map((crd) =>
+    [`${crd.metadata.name}.yaml`, toYaml([crd])] as const
+  );
+  return {
+    [`${jobs}/kustomization.yaml`]: component(
+      "The rights to run the Training Operator's kinds, whoever made their definitions.",
+      { resources: ["v1_jobs_role.yaml"] },
+    ),
+    [`${jobs}/v1_jobs_role.yaml`]: GENERATED + toYaml(all.v1_jobs_role),
+    [`${crds}/kustomization.yaml`]: component(
+      "Definitions of the Training Operator's kinds, which make Milepost run them: no other operator may.",
+      { resources: definitions.map(([file]) => file) },
+    ),
+    ...Object.fromEntries(
+      definitions.map(([file, text]) => [`${crds}/${file}`, GENERATED + text]),
+    ),
+  };
+}
+
 /** Files of the components that any overlay can use. */
 function components(all: Parts, settings: Settings): Files {
   const log = "components/observation-log";
@@ -164,6 +187,7 @@ function components(all: Parts, settings: Settings): Files {
     ),
     [`${EXECUTOR_COMPONENT}/executor_role.yaml`]: GENERATED + toYaml(all.executor_role),
     [`${EXECUTOR_COMPONENT}/volume_claims_role.yaml`]: GENERATED + toYaml(all.volume_claims_role),
+    ...v1Components(all),
     [`components/no-${POLICY_SECRETS.role}/kustomization.yaml`]: component(
       "Without the right to Secrets in every namespace: TrainJobs of the policies mpi and flux wait for a RoleBinding.",
       { patches: all.policy_secrets_binding.map(deletion) },

@@ -1,10 +1,12 @@
 /** An installation by its parts, each of which can be left out or added as a whole. */
-import { crdManifests } from "../crds/manifests.ts";
+import { crdManifests, type CustomResourceDefinition } from "../crds/manifests.ts";
+import { v1CrdManifests } from "../crds/v1/manifests.ts";
+import { V1_JOBS_PART } from "../crds/v1/names.ts";
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { VOLUME_CLAIMS_PART } from "../crds/jobset_names.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { POLICY_SECRETS } from "../crds/names.ts";
-import { managerRoles, partRoles, publicConfiguration, userRoles } from "./roles.ts";
+import { managerRoles, partRoles, publicConfiguration, userRoles, v1UserRoles } from "./roles.ts";
 import { ownershipPolicy } from "./ownership_policy.ts";
 import {
   deployment,
@@ -37,6 +39,10 @@ export interface Parts {
   readonly volume_claims_role: readonly Manifest[];
   readonly progress_role: readonly Manifest[];
   readonly trials_role: readonly Manifest[];
+  /** Rights to run the Training Operator's kinds, and those of users over their jobs. */
+  readonly v1_jobs_role: readonly Manifest[];
+  /** Their definitions, with the annotation by which Milepost runs them. */
+  readonly v1_crds: readonly Manifest[];
   readonly network_policy: readonly Manifest[];
   readonly public_configuration: readonly Manifest[];
   readonly admission_policy: readonly Manifest[];
@@ -44,16 +50,16 @@ export interface Parts {
   readonly monitoring: readonly Manifest[];
 }
 
-function definitions(): Manifest[] {
-  return crdManifests().map((crd) => ({
+function definitions(crds: readonly CustomResourceDefinition[]): Manifest[] {
+  return crds.map((crd) => ({
     ...crd,
-    metadata: { name: crd.metadata.name, labels: { ...COMMON_LABELS } },
+    metadata: { ...crd.metadata, labels: { ...COMMON_LABELS } },
   }));
 }
 
 /** Every object of an installation. */
 export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
-  const crds = definitions();
+  const crds = definitions(crdManifests());
   const policySecrets = partRoles(POLICY_SECRETS.role, settings, { kinds });
   const isBinding = ({ kind }: Manifest) => kind === "ClusterRoleBinding";
   const isJobSet = ({ metadata: { name } }: Manifest) => name.startsWith(KINDS.jobSet.plural);
@@ -78,6 +84,11 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     volume_claims_role: partRoles(VOLUME_CLAIMS_PART, settings, { kinds }),
     progress_role: partRoles("progress", settings, { kinds }),
     trials_role: partRoles("trials", settings, { kinds }),
+    v1_jobs_role: [
+      ...partRoles(V1_JOBS_PART, settings, { kinds }),
+      ...v1UserRoles(settings),
+    ],
+    v1_crds: definitions(v1CrdManifests()),
     network_policy: [networkPolicy(settings)],
     public_configuration: publicConfiguration(settings),
     admission_policy: [

@@ -11,6 +11,8 @@ import type { JobKinds } from "../crds/job_kinds.ts";
 import { VERSION } from "../app/version.ts";
 import { MANAGER, TRAINER_GROUP } from "../crds/names.ts";
 import { JOBSET_GROUP } from "../crds/jobset_names.ts";
+import { V1_KIND_LIST } from "../crds/v1/kinds.ts";
+import { V1_GROUP, V1_JOBS_PART } from "../crds/v1/names.ts";
 import {
   labelled,
   type Manifest,
@@ -43,29 +45,33 @@ export function partRoles(part: ManagerPart, settings: Settings, tables?: RbacTa
   return partRbac(part, subjectOf(settings), tables).map(manifestOf);
 }
 
+const READ = ["get", "list", "watch"];
+const WRITE = ["create", "update", "patch", "delete", "deletecollection"];
+
+/** A ClusterRole whose rights a cluster's own roles get. */
+function aggregatedRole(name: string, aggregateTo: readonly string[], rules: unknown[]): Manifest {
+  const metadata = labelled(name);
+  const aggregate = aggregateTo.map((it) => [`${RBAC}/aggregate-to-${it}`, "true"]);
+  return {
+    apiVersion: RBAC_VERSION,
+    kind: "ClusterRole",
+    metadata: { ...metadata, labels: { ...metadata.labels, ...Object.fromEntries(aggregate) } },
+    rules,
+  };
+}
+
 /** Rights over jobs for users that may edit or view a namespace. */
 export function userRoles({ name }: Settings, { all }: JobKinds): Manifest[] {
-  const groups = [...Map.groupBy(all, ({ group }) => group)].map(([group, kinds]) => ({
+  const own = all.filter(({ group }) => group !== V1_GROUP);
+  const groups = [...Map.groupBy(own, ({ group }) => group)].map(([group, kinds]) => ({
     group,
     jobs: kinds.map(({ plural }) => plural),
     runtimes: group === TRAINER_GROUP ? ["trainingruntimes"] : [],
     clusterRuntimes: group === TRAINER_GROUP ? ["clustertrainingruntimes"] : [],
   }));
-  const role = (suffix: string, aggregateTo: string[], rules: unknown[]): Manifest => {
-    const metadata = labelled(`${name}-${suffix}`);
-    const aggregate = aggregateTo.map((it) => [`${RBAC}/aggregate-to-${it}`, "true"]);
-    return {
-      apiVersion: RBAC_VERSION,
-      kind: "ClusterRole",
-      metadata: { ...metadata, labels: { ...metadata.labels, ...Object.fromEntries(aggregate) } },
-      rules,
-    };
-  };
-  const READ = ["get", "list", "watch"];
-  const WRITE = ["create", "update", "patch", "delete", "deletecollection"];
   return [
-    role(
-      "edit",
+    aggregatedRole(
+      `${name}-edit`,
       ["admin", "edit"],
       groups.map(({ group, jobs, runtimes }) => ({
         apiGroups: [group],
@@ -73,7 +79,7 @@ export function userRoles({ name }: Settings, { all }: JobKinds): Manifest[] {
         verbs: [...READ, ...WRITE],
       })),
     ),
-    role("view", ["view"], [
+    aggregatedRole(`${name}-view`, ["view"], [
       ...groups.map(({ group, jobs, runtimes, clusterRuntimes }) => ({
         apiGroups: [group],
         resources: [
@@ -84,6 +90,24 @@ export function userRoles({ name }: Settings, { all }: JobKinds): Manifest[] {
         verbs: READ,
       })),
       { apiGroups: [JOBSET_GROUP], resources: ["jobsets", "jobsets/status"], verbs: READ },
+    ]),
+  ];
+}
+
+/** The same over jobs of the v1 kinds. */
+export function v1UserRoles({ name }: Settings): Manifest[] {
+  const apiGroups = [V1_GROUP];
+  const jobs = V1_KIND_LIST.map(({ plural }) => plural);
+  const scaled = V1_KIND_LIST.filter(({ scalable }) => scalable).map(({ plural }) =>
+    `${plural}/scale`
+  );
+  return [
+    aggregatedRole(`${name}-${V1_JOBS_PART}-edit`, ["admin", "edit"], [
+      { apiGroups, resources: jobs, verbs: [...READ, ...WRITE] },
+      { apiGroups, resources: scaled, verbs: ["get", "update", "patch"] },
+    ]),
+    aggregatedRole(`${name}-${V1_JOBS_PART}-view`, ["view"], [
+      { apiGroups, resources: jobs.flatMap((job) => [job, `${job}/status`]), verbs: READ },
     ]),
   ];
 }

@@ -10,14 +10,16 @@ import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../crds/kubernetes.ts";
 import { MANAGER, POLICY_SECRETS, TRAINER_GROUP } from "../../crds/names.ts";
+import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
+import { V1_GROUP, V1_JOBS_PART } from "../../crds/v1/names.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 
 /** The settings that decide which parts a manager runs. */
 export type PartSettings = Pick<ManagerConfiguration, "jobset" | "featureGates" | "leaderElect">;
 
 /**
- * The parts of the manager that have rights of their own. The first one always has them; the Secrets of policies are
- * always made, if an installation grants the right to it.
+ * The parts of the manager that have rights of their own. The first one always has them. The Secrets of policies are
+ * always made, and the v1 kinds always run, if an installation grants the rights to it.
  */
 export const MANAGER_PARTS = [
   "controller",
@@ -26,6 +28,7 @@ export const MANAGER_PARTS = [
   VOLUME_CLAIMS_PART,
   "progress",
   "trials",
+  V1_JOBS_PART,
   "election",
 ] as const;
 export type ManagerPart = typeof MANAGER_PARTS[number];
@@ -44,7 +47,10 @@ const READ = ["get", "list", "watch"];
 const ADMISSION = KINDS.mutatingWebhookConfiguration.group;
 
 /** Rules for the kinds of jobs of one API group. */
-function jobRules(group: string, kinds: readonly JobKind[]): PolicyRule[] {
+function jobRules(
+  group: string,
+  kinds: readonly { readonly plural: string }[],
+): PolicyRule[] {
   const isTrainer = group === TRAINER_GROUP;
   const apiGroups = [group];
   const resources = (suffix = "") => kinds.map(({ plural }) => `${plural}${suffix}`);
@@ -70,7 +76,8 @@ const byGroup = (kinds: readonly JobKind[]) => [...Map.groupBy(kinds, ({ group }
 
 /** What every manager does: it makes a JobSet of each TrainJob, and keeps its webhook configurations. */
 const controllerRules = ({ all }: JobKinds): PolicyRule[] => [
-  ...byGroup(all).flatMap(([group, kinds]) => jobRules(group, kinds)),
+  ...byGroup(all).filter(([group]) => group !== V1_GROUP)
+    .flatMap(([group, kinds]) => jobRules(group, kinds)),
   {
     apiGroups: [JOBSET_GROUP],
     resources: ["jobsets"],
@@ -168,6 +175,18 @@ const trialRules = (): PolicyRule[] => [
   { apiGroups: [KATIB.group], resources: ["trials/status"], verbs: ["patch"] },
 ];
 
+/** The v1 kinds: which of them are to be run, and their jobs. */
+const v1JobRules = (): PolicyRule[] => [
+  {
+    apiGroups: [KINDS.customResourceDefinition.group],
+    resources: [KINDS.customResourceDefinition.plural],
+    resourceNames: V1_KIND_LIST.map(v1CrdName),
+    verbs: ["get"],
+  },
+  ...jobRules(V1_GROUP, V1_KIND_LIST),
+  { apiGroups: [""], resources: ["pods", "services"], verbs: ["list", "watch"] },
+];
+
 const ELECTION_RULES: readonly PolicyRule[] = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
   {
@@ -192,6 +211,7 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
   [VOLUME_CLAIMS_PART]: { runs: hasExecutor, clusterRules: volumeClaimRules },
   progress: { runs: hasProgress, clusterRules: progressRules },
   trials: { runs: hasProgress, clusterRules: trialRules },
+  [V1_JOBS_PART]: { runs: () => true, clusterRules: v1JobRules },
   election: { runs: ({ leaderElect }) => leaderElect, namespaceRules: ELECTION_RULES },
 };
 

@@ -4,6 +4,9 @@ export const V1_GROUP = "kubeflow.org";
 export const V1_VERSION = "v1";
 export const V1_API_VERSION = `${V1_GROUP}/${V1_VERSION}`;
 
+/** Name of the part of the manager that runs the v1 kinds, and of its role. */
+export const V1_JOBS_PART = "v1-jobs";
+
 /** Labels of pods and Services since version 1.4 of the operator. They select, they never authorize. */
 export const V1_LABELS = {
   jobName: "training.kubeflow.org/job-name",

@@ -138,6 +138,7 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
     "volume-claims": all.volume_claims_role,
     progress: all.progress_role,
     trials: all.trials_role,
+    "v1-jobs": all.v1_jobs_role,
   };
   for (const [part, [role, binding]] of Object.entries(ofPart)) {
     const name = `${DEFAULTS.name}-${part}`;
@@ -160,6 +161,7 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
       "-policy-secrets",
       "-progress",
       "-trials",
+      "-v1-jobs",
       "-volume-claims",
     ].map((it) => `ClusterRoleBinding ${DEFAULTS.name}${it}`),
     `RoleBinding ${DEFAULTS.name}`,
