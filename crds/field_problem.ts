@@ -2,7 +2,7 @@
 import { type CauseReason, shown, type StatusCause, statusCause } from "./status_cause.ts";
 
 /** Type of a field's problem. */
-export type FieldProblemType = "Invalid" | "Forbidden" | "Unsupported";
+export type FieldProblemType = "Required" | "Invalid" | "Forbidden" | "Unsupported";
 
 /** A problem with one field of an object. */
 export interface FieldProblem {
@@ -17,10 +17,26 @@ export interface FieldProblem {
 }
 
 const REASONS: Readonly<Record<FieldProblemType, CauseReason>> = {
+  Required: "FieldValueRequired",
   Invalid: "FieldValueInvalid",
   Forbidden: "FieldValueForbidden",
   Unsupported: "FieldValueNotSupported",
 };
+
+/** A field that has to be there. */
+export function required(field: string, message: string): FieldProblem {
+  return { type: "Required", field, message };
+}
+
+/** A value that is none of those that its field may have. */
+export function unsupported(
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+): FieldProblem {
+  const message = `supported values: ${supported.map(shown).join(", ")}`;
+  return { type: "Unsupported", field, value, message };
+}
 
 /** A value that breaks a rule of its field. */
 export function invalid(field: string, value: unknown, message: string): FieldProblem {
@@ -34,7 +50,8 @@ export function forbidden(field: string, message: string): FieldProblem {
 
 /** Returns the problem as an entry of the details of a Status: `Invalid value: "x": must be y`. */
 export function causeOf({ type = "Invalid", field, value, message }: FieldProblem): StatusCause {
-  const refused = type === "Forbidden" || value === undefined ? [] : [shown(value)];
+  const shows = type === "Invalid" || type === "Unsupported";
+  const refused = shows && value !== undefined ? [shown(value)] : [];
   return statusCause(REASONS[type], field, ...refused, message);
 }
 

@@ -6,6 +6,7 @@
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
 import { childNames, MANAGER, policyChildNames } from "../crds/names.ts";
 import { KINDS } from "../crds/kinds.ts";
+import { V1_KIND_LIST } from "../crds/v1/kinds.ts";
 import { mutatingConfiguration, validatingConfiguration } from "../webhook/configurations.ts";
 import type { Manifest, Settings } from "./installation_settings.ts";
 import {
@@ -48,7 +49,13 @@ const IS_CERTIFICATE = "object.metadata.namespace == variables.managerNamespace 
 
 /** API groups and resources of all webhooks that the manager has. */
 function intercepted(kinds: JobKinds) {
-  const options = { kinds, target: { baseUrl: "" }, caBundle: "", injectPods: true };
+  const options = {
+    kinds,
+    v1Kinds: V1_KIND_LIST,
+    target: { baseUrl: "" },
+    caBundle: "",
+    injectPods: true,
+  };
   const { webhooks: mutating = [] } = mutatingConfiguration(options);
   const { webhooks: validating = [] } = validatingConfiguration(options);
   const rules = [...mutating, ...validating].flatMap(({ rules = [] }) => rules);
@@ -104,7 +111,7 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
       ),
       validation(
         "!variables.isManager || size(variables.foreignRules) == 0",
-        "the manager's webhooks may only be called for TrainJobs, runtimes and pods",
+        "the manager's webhooks may only be called for jobs, runtimes and pods",
         "variables.foreignRules.join(', ')",
       ),
     ],

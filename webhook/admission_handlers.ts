@@ -20,8 +20,6 @@ import type { Clock } from "../kube/clock.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
 import {
   type AdmissionHandler,
-  type AdmissionOutcome,
-  type AdmissionRequest,
   refuse,
   refuseShape,
   type ReviewContext,
@@ -30,7 +28,8 @@ import { identifiedPodSchema } from "./identified_pod.ts";
 import { jsonPatch } from "./json_diff.ts";
 import { injectIdentity, injectionWarnings } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
-import { type RuntimeRules, validateRuntime, type Verdict } from "./runtime_validation.ts";
+import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
+import { type RuntimeRules, validateRuntime } from "./runtime_validation.ts";
 import { defaultTrainJob } from "./trainjob_defaulting.ts";
 import {
   needsRuntime,
@@ -38,6 +37,7 @@ import {
   validateChangedTrainJob,
   validateNewTrainJob,
 } from "./trainjob_validation.ts";
+import { createV1JobHandlers, type V1JobRules } from "./v1_job_handlers.ts";
 import { WEBHOOK_PATHS } from "./webhook_paths.ts";
 
 /** A value now or later. */
@@ -60,6 +60,7 @@ export interface AdmissionOptions {
   ) => Eventually<TrainJobRules>;
   /** The rules of rendering for runtimes. */
   readonly runtimeRules: RuntimeRules;
+  readonly v1JobRules: V1JobRules;
   readonly clock: Clock;
   /**
    * Base URL of the status endpoint for pods, such as `https://host:8082`; undefined leaves pods as
@@ -88,28 +89,6 @@ export interface AdmissionOptions {
     key: Pick<TrainJobKey, "namespace" | "name">,
     context: ReviewContext,
   ) => Eventually<TrialOfPod | undefined>;
-}
-
-const ALLOWED: AdmissionOutcome = { allowed: true };
-
-function outcomeOf({ problems, warnings }: Verdict): AdmissionOutcome {
-  return problems.length > 0 ? refuse(problems, warnings) : { allowed: true, warnings };
-}
-
-/** Reads the new object and, for an update, the old; an old one that is broken counts as none. */
-function readObjects<T>(
-  request: AdmissionRequest,
-  schema: z.ZodType<T>,
-): { ok: true; object: T; old?: T } | { ok: false; outcome: AdmissionOutcome } {
-  const object = schema.safeParse(request.object);
-  if (!object.success) return { ok: false, outcome: refuseShape(request.kind.kind, object.error) };
-  if (request.operation !== "UPDATE") return { ok: true, object: object.data };
-  const old = schema.safeParse(request.oldObject);
-  return { ok: true, object: object.data, old: old.success ? old.data : undefined };
-}
-
-function isJudged(request: AdmissionRequest): boolean {
-  return request.operation === "CREATE" || request.operation === "UPDATE";
 }
 
 function podHandler(options: AdmissionOptions): AdmissionHandler {
@@ -214,5 +193,6 @@ export function createAdmissionHandlers(options: AdmissionOptions): AdmissionHan
       options,
       clusterTrainingRuntimeSchema,
     ),
+    ...createV1JobHandlers(options.v1JobRules),
   };
 }

@@ -7,7 +7,9 @@ import type {
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { LABELS, MANAGER, PORTS, TRAINER_GROUP, TRAINER_VERSION } from "../crds/names.ts";
-import { WEBHOOK_PATHS, type WebhookPath } from "./webhook_paths.ts";
+import type { V1Kind } from "../crds/v1/kinds.ts";
+import { V1_GROUP, V1_VERSION } from "../crds/v1/names.ts";
+import { v1WebhookPaths, WEBHOOK_PATHS, type WebhookPath } from "./webhook_paths.ts";
 
 /** The address of the webhooks for the API server: a Service, or a base URL given by flag. */
 export type WebhookTarget =
@@ -20,6 +22,8 @@ export type WebhookTarget =
 export interface ConfigurationOptions {
   /** The kinds of jobs whose pods are injected. */
   readonly kinds: JobKinds;
+  /** The v1 kinds that the manager runs: of others, nothing is asked. */
+  readonly v1Kinds: readonly V1Kind[];
   readonly target: WebhookTarget;
   /** Every CA that may have signed the serving certificate, PEM. */
   readonly caBundle: string;
@@ -76,7 +80,7 @@ const trainerRule = (resource: string) =>
   rule(TRAINER_GROUP, TRAINER_VERSION, resource, ["CREATE", "UPDATE"]);
 
 /**
- * Spares the updates of a TrainJob that is being deleted. Its finalizers are taken away by updates, and a
+ * Spares the updates of a job that is being deleted. Its finalizers are taken away by updates, and a
  * deletion in the foreground must end while no replica answers.
  */
 const NOT_BEING_DELETED = {
@@ -113,7 +117,40 @@ function podWebhooks(options: ConfigurationOptions, kind: JobKind) {
   ];
 }
 
-/** `milepost-mutating`: identity of pods, defaults of TrainJobs. */
+/** What the webhooks of a v1 kind have in common; their names end as upstream's do. */
+function v1Webhook({ singular, plural }: V1Kind, role: string) {
+  return {
+    ...COMMON,
+    name: `${role}.${singular}.training-operator.${V1_GROUP}`,
+    rules: [rule(V1_GROUP, V1_VERSION, plural, ["CREATE", "UPDATE"])],
+    objectSelector: {},
+    failurePolicy: "Fail",
+    timeoutSeconds: TIMEOUT_SECONDS.others,
+  };
+}
+
+function v1Defaulter(options: ConfigurationOptions, kind: V1Kind) {
+  return {
+    ...v1Webhook(kind, "defaulter"),
+    clientConfig: clientConfig(options, v1WebhookPaths(kind).mutate),
+    // Our definitions have the default themselves; upstream's do not.
+    matchConditions: [NOT_BEING_DELETED, {
+      name: "has-no-run-policy",
+      expression: "has(object.spec) && !has(object.spec.runPolicy)",
+    }],
+    reinvocationPolicy: "Never",
+  };
+}
+
+function v1Validator(options: ConfigurationOptions, kind: V1Kind) {
+  return {
+    ...v1Webhook(kind, "validator"),
+    clientConfig: clientConfig(options, v1WebhookPaths(kind).validate),
+    matchConditions: [NOT_BEING_DELETED],
+  };
+}
+
+/** `milepost-mutating`: identity of pods, defaults of jobs. */
 export function mutatingConfiguration(options: ConfigurationOptions): MutatingWebhookConfiguration {
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -138,11 +175,12 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
         timeoutSeconds: TIMEOUT_SECONDS.others,
         reinvocationPolicy: "Never",
       },
+      ...options.v1Kinds.map((kind) => v1Defaulter(options, kind)),
     ],
   };
 }
 
-/** `milepost-validating`: TrainJobs, and runtimes that do not opt out by label. */
+/** `milepost-validating`: jobs, and runtimes that do not opt out by label. */
 export function validatingConfiguration(
   options: ConfigurationOptions,
 ): ValidatingWebhookConfiguration {
@@ -173,6 +211,7 @@ export function validatingConfiguration(
         WEBHOOK_PATHS.validateClusterTrainingRuntimes,
         unlessDisabled,
       ),
+      ...options.v1Kinds.map((kind) => v1Validator(options, kind)),
     ],
   };
 }

@@ -1,4 +1,6 @@
 /** The URL paths of the admission server: one table, for the server and the webhook configurations. */
+import type { V1Kind } from "../crds/v1/kinds.ts";
+import { V1_GROUP, V1_VERSION } from "../crds/v1/names.ts";
 
 /** Path of each webhook; those of TrainJobs and runtimes are upstream's. */
 export const WEBHOOK_PATHS = {
@@ -9,5 +11,13 @@ export const WEBHOOK_PATHS = {
   validateClusterTrainingRuntimes: "/validate-trainer-kubeflow-org-v1alpha1-clustertrainingruntime",
 } as const;
 
+/** The paths of a v1 kind; the one of validation is upstream's. */
+export function v1WebhookPaths({ singular }: Pick<V1Kind, "singular">) {
+  const resource = `${V1_GROUP.replaceAll(".", "-")}-${V1_VERSION}-${singular}`;
+  return { mutate: `/mutate-${resource}`, validate: `/validate-${resource}` } as const;
+}
+
 /** One of the paths that the admission server answers. */
-export type WebhookPath = typeof WEBHOOK_PATHS[keyof typeof WEBHOOK_PATHS];
+export type WebhookPath =
+  | typeof WEBHOOK_PATHS[keyof typeof WEBHOOK_PATHS]
+  | ReturnType<typeof v1WebhookPaths>["mutate" | "validate"];

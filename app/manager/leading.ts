@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
+import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { retry } from "../../kube/backoff.ts";
 import type { Controller, ControllerMetrics } from "../../kube/controller.ts";
 import type { LeaderWork } from "../../kube/leadership.ts";
@@ -73,13 +74,14 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
 /** Keeps the webhook configurations, which name the port that admission is served on. */
 function createWebhookSync({ context, parts, webhookPort }: TermOptions): ConfigurationSync {
   const { kinds, client, clock, configuration, host } = context;
-  const { caches, certificates } = parts;
+  const { caches, certificates, v1Kinds } = parts;
   const webhookBaseUrl = configuration.webhookBaseUrl ??
     (host === undefined ? undefined : `https://${host}:${webhookPort()}`);
   return createConfigurationSync({
     store: client,
     desired: () => ({
       kinds,
+      v1Kinds: V1_KIND_LIST.filter(({ kind }) => v1Kinds.runs(kind)),
       target: webhookTarget({ ...configuration, webhookBaseUrl }),
       caBundle: certificates.current().caBundle,
       injectPods: configuration.featureGates.trainJobProgress,
@@ -90,6 +92,7 @@ function createWebhookSync({ context, parts, webhookPort }: TermOptions): Config
         certificates.onChange(listener),
         caches.mutatingConfigurations.onChange(listener),
         caches.validatingConfigurations.onChange(listener),
+        v1Kinds.onChange(listener),
       ];
       return () => stops.forEach((stop) => stop());
     },

@@ -4,6 +4,11 @@ import {
   runtimeProblems,
   trainJobProblems,
 } from "../../controller/runtime/validation.ts";
+import {
+  changedV1JobProblems,
+  v1JobProblems,
+  v1JobWarnings,
+} from "../../controller/jobs/validation.ts";
 import { createChildConfigMaps } from "../../controller/trainjob/child_config_maps.ts";
 import type { RuntimeDefinitions } from "../../controller/trainjob/runtime_definitions.ts";
 import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
@@ -143,5 +148,10 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
       };
     },
     runtimeRules: (spec) => runtimeProblems(spec, { executor: executor() }),
+    v1JobRules: {
+      problems: (kind, job, old) =>
+        old === undefined ? v1JobProblems(kind, job) : changedV1JobProblems(kind, job, old),
+      warnings: v1JobWarnings,
+    },
   });
 }

@@ -121,6 +121,20 @@ export function v1CrdName({ plural }: Pick<V1Kind, "plural">): string {
   return `${plural}.${V1_GROUP}`;
 }
 
+/** Replica types whose names MXJob matches as they are written (v1.8.1, pkg/apis/kubeflow.org/v1/mxnet_defaults.go). */
+const CASE_SENSITIVE: ReadonlySet<string> = new Set(["TunerTracker", "TunerServer", "Tuner"]);
+
+/** Returns the replica type that a job means by a name, in any case; undefined if the kind has none. */
+export function replicaTypeNamed(
+  { replicaTypes }: Pick<V1Kind, "replicaTypes">,
+  name: string,
+): string | undefined {
+  const lower = name.toLowerCase();
+  return replicaTypes.find((type) =>
+    type === name || (!CASE_SENSITIVE.has(type) && type.toLowerCase() === lower)
+  );
+}
+
 /** Returns the label selector of the pods and Services of a kind. */
 export function v1Selector({ operatorName }: Pick<V1Kind, "operatorName">): string {
   return `${V1_LABELS.jobName},${V1_LABELS.operatorName}=${operatorName}`;

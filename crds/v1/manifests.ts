@@ -61,7 +61,8 @@ function scalePaths({ specsKey }: V1Kind): ScalePaths {
 function rootSchema({ kind, specsKey }: V1Kind): OpenApiSchema {
   const spec = z.looseObject({
     [specsKey]: replicaSpecsSchema,
-    runPolicy: shape.runPolicy,
+    // Clients of the SDK cannot read a job without it.
+    runPolicy: shape.runPolicy.meta({ default: { suspend: false } }),
     ...OWN_FIELDS[kind],
   });
   return {

@@ -33,6 +33,12 @@ export const MASTER_ROLE = "master";
 /** The value of `runPolicy.managedBy` that means this controller, as its absence does. */
 export const V1_CONTROLLER = "kubeflow.org/training-operator";
 
+/** Values of TFJob's `successPolicy`; the empty one is the default. */
+export const SUCCESS_POLICIES = ["", "AllWorkers"] as const;
+
+/** Values of MXJob's `jobMode`. */
+export const MX_JOB_MODES = ["MXTrain", "MXTune"] as const;
+
 /** On a CustomResourceDefinition: Milepost runs the kind. `milepost crds --v1` writes it. */
 export const V1_RUN_BY_ANNOTATION = "trainer.kubeflow.org/run-by";
 /** The value of {@link V1_RUN_BY_ANNOTATION} that means Milepost. */

@@ -1,10 +1,16 @@
 /** REST resources of the v1 kinds: the path of each, and the parser at its door. */
+import type { z } from "zod";
 import type { Kind } from "../kinds.ts";
 import { replicaSpecsSchema, type V1Job, v1JobSchema, v1SpecSchema } from "./job.ts";
 import { V1_KINDS, type V1Kind } from "./kinds.ts";
 import { V1_GROUP, V1_VERSION } from "./names.ts";
 
-function resource({ kind, plural, specsKey }: V1Kind): Kind<V1Job> {
+/** A resource with the schema of its objects. */
+export interface V1Resource extends Kind<V1Job> {
+  readonly schema: z.ZodType<V1Job>;
+}
+
+function resource({ kind, plural, specsKey }: V1Kind): V1Resource {
   const schema = v1JobSchema.extend({
     spec: v1SpecSchema.extend({ [specsKey]: replicaSpecsSchema.optional() }).default({}),
   });
@@ -14,6 +20,7 @@ function resource({ kind, plural, specsKey }: V1Kind): Kind<V1Job> {
     kind,
     plural,
     namespaced: true,
+    schema,
     parse: (value) => schema.parse(value),
   };
 }

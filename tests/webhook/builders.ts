@@ -219,6 +219,7 @@ export function admissionOptions(overlay: Partial<AdmissionOptions> = {}): Admis
     trial: () => undefined,
     trainJobRules: () => () => [],
     runtimeRules: () => [],
+    v1JobRules: { problems: () => [], warnings: () => [] },
     ...overlay,
   };
 }

@@ -2,6 +2,7 @@
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
+import { V1_KINDS } from "../../crds/v1/kinds.ts";
 import { createConfigurationSync } from "../../webhook/configuration_sync.ts";
 import {
   type ConfigurationOptions,
@@ -16,6 +17,7 @@ const OPTIONS: ConfigurationOptions = {
   caBundle: "PEM",
   injectPods: true,
   kinds: JOB_KINDS,
+  v1Kinds: [],
 };
 
 Deno.test("`mutatingConfiguration()` registers pods of TrainJobs and of trials apart", () => {
@@ -83,6 +85,47 @@ Deno.test("no TrainJob that is being deleted is asked about", () => {
   for (const { matchConditions } of ofTrainJobs) {
     assert.equal(matchConditions?.[0]?.name, "not-being-deleted");
   }
+});
+
+Deno.test("configurations ask about the v1 kinds that are run, by upstream's names and paths", () => {
+  const options = { ...OPTIONS, v1Kinds: [V1_KINDS.PyTorchJob] };
+  const ofV1 = (
+    { webhooks = [] }:
+      | ReturnType<typeof mutatingConfiguration>
+      | ReturnType<typeof validatingConfiguration>,
+  ) => webhooks.filter(({ rules }) => rules?.[0]?.apiGroups?.[0] === "kubeflow.org");
+  const all = [...ofV1(mutatingConfiguration(options)), ...ofV1(validatingConfiguration(options))];
+  assert.deepEqual(
+    all.map(({ name, clientConfig, failurePolicy, matchConditions }) => [
+      name,
+      clientConfig.service?.path,
+      failurePolicy,
+      matchConditions?.map((it) => it.name),
+    ]),
+    [
+      [
+        "defaulter.pytorchjob.training-operator.kubeflow.org",
+        "/mutate-kubeflow-org-v1-pytorchjob",
+        "Fail",
+        ["not-being-deleted", "has-no-run-policy"],
+      ],
+      [
+        "validator.pytorchjob.training-operator.kubeflow.org",
+        "/validate-kubeflow-org-v1-pytorchjob",
+        "Fail",
+        ["not-being-deleted"],
+      ],
+    ],
+  );
+  for (const { rules } of all) {
+    const [rule] = rules ?? [];
+    assert.deepEqual(
+      [rule?.apiVersions, rule?.resources, rule?.operations],
+      [["v1"], ["pytorchjobs"], ["CREATE", "UPDATE"]],
+    );
+  }
+  assert.deepEqual(ofV1(mutatingConfiguration(OPTIONS)), []);
+  assert.deepEqual(ofV1(validatingConfiguration(OPTIONS)), []);
 });
 
 Deno.test("configurations of a base URL have no Service", () => {

@@ -1,0 +1,60 @@
+/** Admission of v1 jobs: the one default that is stored, and validation by rules that are handed in. */
+import type { FieldProblem } from "../crds/field_problem.ts";
+import type { V1Job } from "../crds/v1/job.ts";
+import { V1_KIND_LIST, type V1Kind } from "../crds/v1/kinds.ts";
+import { V1_RESOURCES } from "../crds/v1/resources.ts";
+import type { AdmissionHandlers } from "./admission_http.ts";
+import type { AdmissionHandler } from "./admission_review.ts";
+import { jsonPatch } from "./json_diff.ts";
+import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
+import { v1WebhookPaths } from "./webhook_paths.ts";
+
+/** Rules for v1 jobs. */
+export interface V1JobRules {
+  /** Returns every problem of a job; for an update, with `old`, only those that it did not have before. */
+  problems(kind: V1Kind, job: V1Job, old?: V1Job): readonly FieldProblem[];
+  /** Returns the warnings that the user of a job is shown. */
+  warnings(kind: V1Kind, job: V1Job): readonly string[];
+}
+
+/** The run policy of a job that has none: clients of the SDK cannot read a job without it. */
+const DEFAULT_RUN_POLICY = { suspend: false };
+
+/** An object that is not a job of the kind passes unchanged: the schema's check comes after defaulting. */
+function defaultingHandler(kind: V1Kind): AdmissionHandler {
+  const { schema } = V1_RESOURCES[kind.kind];
+  return (request) => {
+    if (!isJudged(request)) return ALLOWED;
+    const read = readObjects(request, schema);
+    if (!read.ok) return ALLOWED;
+    const { object } = read;
+    const { runPolicy = DEFAULT_RUN_POLICY } = object.spec;
+    const patched = { ...object, spec: { ...object.spec, runPolicy } };
+    return { allowed: true, patch: jsonPatch(request.object, patched) };
+  };
+}
+
+function validatingHandler(kind: V1Kind, rules: V1JobRules): AdmissionHandler {
+  const { schema } = V1_RESOURCES[kind.kind];
+  return (request) => {
+    if (!isJudged(request)) return ALLOWED;
+    const read = readObjects(request, schema);
+    if (!read.ok) return read.outcome;
+    const { object, old } = read;
+    return outcomeOf({
+      problems: rules.problems(kind, object, old),
+      warnings: rules.warnings(kind, object),
+    });
+  };
+}
+
+/** Returns the handlers of all v1 kinds, by path. */
+export function createV1JobHandlers(rules: V1JobRules): AdmissionHandlers {
+  return Object.fromEntries(V1_KIND_LIST.flatMap((kind) => {
+    const paths = v1WebhookPaths(kind);
+    return [
+      [paths.mutate, defaultingHandler(kind)],
+      [paths.validate, validatingHandler(kind, rules)],
+    ];
+  }));
+}
