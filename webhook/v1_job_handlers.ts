@@ -2,7 +2,7 @@
 import type { FieldProblem } from "../crds/field_problem.ts";
 import type { V1Job } from "../crds/v1/job.ts";
 import { V1_KIND_LIST, type V1Kind } from "../crds/v1/kinds.ts";
-import { V1_RESOURCES } from "../crds/v1/resources.ts";
+import { V1_RESOURCES } from "../crds/v1/v1_resources.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
 import type { AdmissionHandler } from "./admission_review.ts";
 import { jsonPatch } from "./json_diff.ts";

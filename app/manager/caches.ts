@@ -16,7 +16,7 @@ import {
   v1Selector,
 } from "../../crds/v1/kinds.ts";
 import { V1_GROUP } from "../../crds/v1/names.ts";
-import { V1_RESOURCES } from "../../crds/v1/resources.ts";
+import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { V1Kinds } from "../../controller/jobs/v1_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";

@@ -6,7 +6,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { createSwitch, type Switch } from "../../kube/switch.ts";
-import { createDefinitions, type Definition } from "./definitions.ts";
+import { createDefinitions, type Definition } from "./v1_definitions.ts";
 
 const log = getLogger(["milepost", "jobs"]);
 

@@ -2,7 +2,7 @@
 import { asList, at, isObject } from "../../../crds/json.ts";
 import type { StatusCause } from "../../../crds/status_cause.ts";
 import { applyNativeDefaults } from "./kubernetes_defaults.ts";
-import { kindRules } from "./rules/kind_rules.ts";
+import { kindRules } from "./rules/rule_table.ts";
 import { compileSchema, KUBERNETES_DEFINITIONS, type Schema } from "./schema.ts";
 
 const SCHEMAS = "#/components/schemas/";

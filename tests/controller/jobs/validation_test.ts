@@ -9,7 +9,7 @@ import { causeOf, type FieldProblem } from "../../../crds/field_problem.ts";
 import { causeText } from "../../../crds/status_cause.ts";
 import type { V1Job } from "../../../crds/v1/job.ts";
 import { V1_KIND_LIST, V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
-import { V1_RESOURCES } from "../../../crds/v1/resources.ts";
+import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 
 const texts = (problems: readonly FieldProblem[]) => problems.map((it) => causeText(causeOf(it)));
 

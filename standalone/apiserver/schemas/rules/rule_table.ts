@@ -2,7 +2,7 @@
 import { at } from "../../../../crds/json.ts";
 import type { StatusCause } from "../../../../crds/status_cause.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
-import { checkJob } from "./job.ts";
+import { checkJob } from "./batch_job.ts";
 import { checkMetadata } from "./metadata.ts";
 import { dnsLabel, dnsSubdomain, type Syntax } from "../../../../crds/name_syntax.ts";
 import { checkEvent, checkLease, checkWorkload } from "./other_kinds.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { replicaSpecsOf } from "../../../crds/v1/job.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import { V1_RESOURCES } from "../../../crds/v1/resources.ts";
+import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 
 const job = (spec: unknown) => ({
   apiVersion: "kubeflow.org/v1",
