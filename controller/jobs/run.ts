@@ -45,7 +45,14 @@ export function totalReplicas({ replicas }: Run): number {
   return replicas.reduce((sum, { count }) => sum + count, 0);
 }
 
+/** Returns whether the replica is an MPI launcher, which is one of its kind and has no index. */
+export function isLauncher({ kind }: Pick<Run, "kind">, { of }: Replica): boolean {
+  return kind.kind === "MPIJob" && of.type === "Launcher";
+}
+
 /** Name of a replica's pod and Service. */
-export function replicaName({ name }: Pick<Run, "name">, { of, index }: Replica): string {
-  return `${name}-${of.type.toLowerCase()}-${index}`.replaceAll("/", "-");
+export function replicaName(run: Pick<Run, "kind" | "name">, replica: Replica): string {
+  const { of, index } = replica;
+  const base = `${run.name}-${of.type.toLowerCase()}`;
+  return (isLauncher(run, replica) ? base : `${base}-${index}`).replaceAll("/", "-");
 }

@@ -1,0 +1,26 @@
+/** Clean-up of a v1 job that has ended: which pods go by its policy, and when the job itself does. Pure. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import type { Run } from "./run.ts";
+
+const UNFINISHED: readonly (string | undefined)[] = ["Running", "Pending"];
+
+/** Returns the pods of an ended job that its policy deletes, each with its Service. */
+export function podsToClean({ cleanPodPolicy }: Run, pods: readonly Pod[]): readonly Pod[] {
+  switch (cleanPodPolicy) {
+    case "None":
+      return [];
+    case "Running":
+      return pods.filter(({ status }) => UNFINISHED.includes(status?.phase));
+    case "All":
+      return pods;
+  }
+}
+
+/** Returns when an ended job is deleted, in milliseconds since the epoch; undefined if it is kept. */
+export function expiryMs({ spec, status }: Run): number | undefined {
+  const { ttlSecondsAfterFinished } = spec.runPolicy ?? {};
+  if (ttlSecondsAfterFinished === undefined || status.completionTime === undefined) {
+    return undefined;
+  }
+  return Date.parse(status.completionTime) + ttlSecondsAfterFinished * 1000;
+}

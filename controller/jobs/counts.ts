@@ -1,0 +1,61 @@
+/** Counts of a v1 job's pods by replica type, in the status and for its verdict. Pure. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
+import { V1_LABELS } from "../../crds/v1/names.ts";
+import type { Counts, Standing } from "./kind_rules.ts";
+import { replicaLabels } from "./pod.ts";
+import type { Replicas, Run } from "./run.ts";
+import { isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+
+type Tally = { -readonly [Field in keyof Counts]: Counts[Field] };
+
+/** A pod that is being deleted while it runs is neither active any more, nor a failure that anything follows from. */
+function count(tally: Tally, run: Run, of: Replicas, pod: Pod): void {
+  const phase = pod.status?.phase;
+  if (phase === "Running") tally[isTerminating(pod) ? "failed" : "active"] += 1;
+  if (phase === "Succeeded") tally.succeeded += 1;
+  if (phase !== "Failed") return;
+  tally.failed += 1;
+  if (!isTerminating(pod) && judgeFailedPod(run, of, pod) === "permanent") tally.permanent += 1;
+}
+
+/** Returns what is judged: the counts of the types, and the pods by index. */
+export function standingOf(run: Run, pods: readonly Pod[]): Standing {
+  const plans = new Map(
+    run.replicas.map((of) => [of.type, { of, plan: planSlots(run, of, pods) }]),
+  );
+  const counts = new Map([...plans].map(([type, { of, plan }]): [string, Counts] => {
+    const tally = { active: 0, succeeded: 0, failed: 0, permanent: 0 };
+    for (const { pod } of plan.single) count(tally, run, of, pod);
+    return [type, tally];
+  }));
+  return {
+    counts,
+    pod: (type, index) => plans.get(type)?.plan.single.find((it) => it.index === index)?.pod,
+  };
+}
+
+/** The label selector of a type's pods, as the subresource `scale` has it. */
+function selectorOf(run: Run, of: Replicas): string {
+  const labels = replicaLabels(run, { of, index: 0 });
+  return [V1_LABELS.jobName, V1_LABELS.operatorName, V1_LABELS.replicaType]
+    .map((key) => `${key}=${labels[key]}`).join();
+}
+
+/** Returns the counters of the status; those of zero are left out. */
+export function replicaStatuses(
+  run: Run,
+  { counts }: Pick<Standing, "counts">,
+): NonNullable<V1Status["replicaStatuses"]> {
+  return Object.fromEntries(run.replicas.map((of): [string, ReplicaStatus] => {
+    const { active = 0, succeeded = 0, failed = 0 } = counts.get(of.type) ?? {};
+    const scaled = run.spec.elasticPolicy !== undefined && run.kind.scalable &&
+      of.type === "Worker";
+    return [of.type, {
+      ...(active > 0 && { active }),
+      ...(succeeded > 0 && { succeeded }),
+      ...(failed > 0 && { failed }),
+      ...(scaled && { selector: selectorOf(run, of) }),
+    }];
+  }));
+}

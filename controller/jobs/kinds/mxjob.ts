@@ -1,0 +1,61 @@
+/** MXJob: MXNet's scheduler, servers and workers, or a tuner of TVM. */
+import type { EnvVar } from "../../../crds/kubernetes.ts";
+import { V1_KINDS } from "../../../crds/v1/kinds.ts";
+import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
+import { type Replica, replicaName, type Replicas, replicasOf, type Run } from "../run.ts";
+import { namesOf, portOf, variables } from "./rendezvous.ts";
+import { decides, failsOnly } from "./verdicts.ts";
+
+const kind = V1_KINDS.MXJob;
+const TUNES = "MXTune";
+/** Annotation of a tuner's template with the key under which it is known to the tracker. */
+const TUNER_KEY = "tuner-server-key";
+
+const keyOf = ({ type }: Replicas) => type.toLowerCase();
+const countOf = (run: Run, type: string) => replicasOf(run, type)?.count ?? 0;
+
+function configOf(run: Run, { of, index }: Replica) {
+  const types = [...run.replicas].sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1);
+  const places = (it: Replicas) => namesOf(run, it).map((url) => ({ url, port: portOf(run, it) }));
+  const label = ({ template }: Replicas) => template.metadata?.annotations?.[TUNER_KEY] ?? "";
+  return {
+    cluster: Object.fromEntries(types.map((it) => [keyOf(it), places(it)])),
+    labels: Object.fromEntries(types.map((it) => [keyOf(it), label(it)])),
+    task: { type: keyOf(of), index },
+  };
+}
+
+function environment(run: Run, replica: Replica): EnvVar[] {
+  const { of, index } = replica;
+  const scheduler = replicasOf(run, "Scheduler");
+  return variables({
+    MX_CONFIG: JSON.stringify(configOf(run, replica)),
+    DMLC_PS_ROOT_PORT: scheduler ? portOf(run, scheduler) : 0,
+    DMLC_PS_ROOT_URI: scheduler ? replicaName(run, { of: scheduler, index: 0 }) : "",
+    DMLC_NUM_SERVER: countOf(run, "Server"),
+    DMLC_NUM_WORKER: countOf(run, "Worker"),
+    DMLC_ROLE: keyOf(of),
+    DMLC_USE_KUBERNETES: 1,
+    ...(of.type === "Worker" && { DMLC_WORKER_ID: index }),
+  });
+}
+
+/** The type that speaks for the job: the tuner, the scheduler, or one worker that is alone. */
+function deciderOf(run: Run): string | undefined {
+  if (run.spec.jobMode === TUNES) return "Tuner";
+  if (replicasOf(run, "Scheduler") !== undefined) return "Scheduler";
+  const alone = replicasOf(run, "Server") === undefined && countOf(run, "Worker") === 1;
+  return alone ? "Worker" : undefined;
+}
+
+function judge(run: Run, type: string, standing: Standing): TypeVerdict {
+  return type === deciderOf(run) ? decides(run, type, standing) : failsOnly(standing, type);
+}
+
+export const mxJob: KindRules = {
+  kind,
+  environment,
+  isMaster: (_, { of }) => of.type === "Server",
+  judge,
+  namesNamespace: () => false,
+};

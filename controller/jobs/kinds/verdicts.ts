@@ -1,0 +1,32 @@
+/** Verdicts that several v1 kinds share: by the state of all pods of a type. */
+import type { Counts, Standing, TypeVerdict } from "../kind_rules.ts";
+import { replicasOf, type Run } from "../run.ts";
+
+const NO_PODS: Counts = { active: 0, succeeded: 0, failed: 0, permanent: 0 };
+
+/** Returns the counts of a type. */
+export function countsOf({ counts }: Standing, type: string): Counts {
+  return counts.get(type) ?? NO_PODS;
+}
+
+/** A type that decides nothing but by its failures. */
+export function failsOnly(standing: Standing, type: string): TypeVerdict {
+  return { running: false, succeeded: false, failed: countsOf(standing, type).permanent > 0 };
+}
+
+/** A type whose pods run for the job, and which has succeeded when all of them have. */
+export function decides(run: Run, type: string, standing: Standing): TypeVerdict {
+  const { active, succeeded } = countsOf(standing, type);
+  const count = replicasOf(run, type)?.count ?? 0;
+  return {
+    ...failsOnly(standing, type),
+    running: active > 0,
+    succeeded: count > 0 && succeeded >= count,
+  };
+}
+
+/** The verdict of a kind with a master, which decides if there is one; else the workers do. */
+export function masterDecides(run: Run, type: string, standing: Standing): TypeVerdict {
+  const decider = replicasOf(run, "Master") === undefined ? "Worker" : "Master";
+  return type === decider ? decides(run, type, standing) : failsOnly(standing, type);
+}

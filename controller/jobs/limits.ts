@@ -1,0 +1,61 @@
+/** Limits of a v1 job: how often its pods may be restarted, and how long it may be active. Pure. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import type { Standing } from "./kind_rules.ts";
+import { type Run, totalReplicas } from "./run.ts";
+import { podsOfType } from "./slots.ts";
+
+/** What is compared with the limits. */
+export interface Activity {
+  readonly pods: readonly Pod[];
+  readonly standing: Pick<Standing, "counts">;
+  /** Failed pods that were made again so far. */
+  readonly recreations: number;
+  readonly nowMs: number;
+}
+
+/** Restarts in place of the pods that run, of the types whose pods are restarted at all. */
+function restartsInPlace(run: Run, pods: readonly Pod[]): number {
+  return run.replicas.filter(({ restartPolicy }) => restartPolicy !== "Never")
+    .flatMap((of) => podsOfType(pods, of))
+    .filter(({ status }) => status?.phase === "Running")
+    .flatMap(({ status }) => [
+      ...status?.initContainerStatuses ?? [],
+      ...status?.containerStatuses ?? [],
+    ])
+    .reduce((sum, { restartCount }) => sum + restartCount, 0);
+}
+
+/** Whether a pod has failed that the status does not know yet, and there are no tries left for it. */
+function lacksTries(run: Run, limit: number, { standing, recreations }: Activity): boolean {
+  const counts = [...standing.counts.values()];
+  const known = Object.values(run.status.replicaStatuses ?? {})
+    .reduce((sum, { failed = 0 }) => sum + failed, 0);
+  const failed = counts.reduce((sum, it) => sum + it.failed, 0);
+  const active = counts.reduce((sum, it) => sum + it.active, 0);
+  return failed > known && active !== totalReplicas(run) && recreations + 1 > limit;
+}
+
+function exceedsBackoff(run: Run, activity: Activity): boolean {
+  const limit = run.spec.runPolicy?.backoffLimit;
+  if (limit === undefined) return false;
+  const restarts = restartsInPlace(run, activity.pods);
+  const exceeded = limit === 0 ? restarts > 0 : restarts >= limit;
+  return exceeded || lacksTries(run, limit, activity);
+}
+
+/** Returns when the job has been active for too long, in milliseconds since the epoch; undefined if never. */
+export function deadlineMs({ spec, status }: Run): number | undefined {
+  const { activeDeadlineSeconds } = spec.runPolicy ?? {};
+  if (activeDeadlineSeconds === undefined || status.startTime === undefined) return undefined;
+  return Date.parse(status.startTime) + activeDeadlineSeconds * 1000;
+}
+
+/** Returns the message of the limit that the job has reached; undefined if it has reached none. */
+export function reachedLimit(run: Run, activity: Activity): string | undefined {
+  if (exceedsBackoff(run, activity)) {
+    return `Job ${run.name} has failed because it has reached the specified backoff limit`;
+  }
+  const deadline = deadlineMs(run);
+  if (deadline === undefined || activity.nowMs < deadline) return undefined;
+  return `Job ${run.name} has failed because it was active longer than specified deadline`;
+}

@@ -1,0 +1,29 @@
+/** Service of a replica: headless, and with the name of its pod. */
+import type { Service } from "../../crds/kubernetes.ts";
+import { trainingContainer } from "./defaults.ts";
+import { ownerOf, replicaLabels } from "./pod.ts";
+import { type Replica, replicaName, type Run } from "./run.ts";
+
+/** Returns the Service of a replica. */
+export function serviceOf(run: Run, replica: Replica): Service {
+  const labels = replicaLabels(run, replica);
+  const ports = trainingContainer(run.kind, replica.of.template)?.ports ?? [];
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      name: replicaName(run, replica),
+      namespace: run.namespace,
+      labels,
+      ownerReferences: [ownerOf(run)],
+    },
+    spec: {
+      clusterIP: "None",
+      selector: labels,
+      ports: ports.map(({ name, containerPort }) => ({
+        ...(name !== undefined && { name }),
+        port: containerPort,
+      })),
+    },
+  };
+}

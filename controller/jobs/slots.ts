@@ -1,0 +1,82 @@
+/** Slots of a replica type: for each index its pod, and what is to be done with it. Pure. */
+import type { Pod } from "../../crds/kubernetes.ts";
+import { V1_LABELS } from "../../crds/v1/names.ts";
+import type { Replicas, Run } from "./run.ts";
+import { isLauncher } from "./run.ts";
+
+/** First exit code that means a restart under the policy `ExitCode`. */
+const RETRYABLE_FROM = 128;
+
+/** What becomes of a failed pod. */
+export type FailedPod = "restart" | "permanent";
+
+/** A pod of a slot. */
+export interface Slot {
+  readonly index: number;
+  /** The pods with that index: more than one is nobody's. */
+  readonly pods: readonly Pod[];
+}
+
+/** What the pods of a type need. */
+export interface SlotPlan {
+  /** Indexes without a pod. */
+  readonly missing: readonly number[];
+  /** Pods beyond the replicas. */
+  readonly surplus: readonly Pod[];
+  /** The one pod of each index that has one. */
+  readonly single: readonly { readonly index: number; readonly pod: Pod }[];
+  /** Indexes with several pods. */
+  readonly crowded: readonly number[];
+}
+
+/** Returns the pods of a type. */
+export function podsOfType(pods: readonly Pod[], { type }: Pick<Replicas, "type">): Pod[] {
+  return pods.filter(({ metadata }) =>
+    metadata?.labels?.[V1_LABELS.replicaType] === type.toLowerCase()
+  );
+}
+
+/** The index of a pod; undefined if its label is none. A launcher has the index 0. */
+function indexOf(run: Run, of: Replicas, { metadata }: Pod): number | undefined {
+  if (isLauncher(run, { of, index: 0 })) return 0;
+  const text = metadata?.labels?.[V1_LABELS.replicaIndex] ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Returns what the pods of a type need; one with a malformed index is ignored. */
+export function planSlots(run: Run, of: Replicas, pods: readonly Pod[]): SlotPlan {
+  const slots = Map.groupBy(podsOfType(pods, of), (pod) => indexOf(run, of, pod));
+  slots.delete(undefined);
+  const missing: number[] = [];
+  const single: { index: number; pod: Pod }[] = [];
+  const crowded: number[] = [];
+  for (let index = 0; index < of.count; index++) {
+    const [pod, ...others] = slots.get(index) ?? [];
+    if (pod === undefined) missing.push(index);
+    else if (others.length > 0) crowded.push(index);
+    else single.push({ index, pod });
+  }
+  const surplus = [...slots].flatMap(([index = 0, found]) => index >= of.count ? found : []);
+  return { missing, surplus, single, crowded };
+}
+
+/** Whether a pod is being deleted. */
+export function isTerminating({ metadata }: Pod): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}
+
+/** Returns the exit code of the container that trains; undefined if it has not ended. */
+export function exitCodeOf({ kind }: Pick<Run, "kind">, { status }: Pod): number | undefined {
+  return status?.containerStatuses?.find(({ name }) => name === kind.container)
+    ?.state?.terminated?.exitCode;
+}
+
+/**
+ * Returns what becomes of a pod that has failed, by its type's restart policy. Without an exit code the pod was
+ * evicted or lost, which says nothing against another try. Pods of an MPIJob are never made again.
+ */
+export function judgeFailedPod(run: Run, of: Replicas, pod: Pod): FailedPod {
+  if (run.kind.kind === "MPIJob" || of.restartPolicy === "Never") return "permanent";
+  if (of.restartPolicy !== "ExitCode") return "restart";
+  return (exitCodeOf(run, pod) ?? RETRYABLE_FROM) >= RETRYABLE_FROM ? "restart" : "permanent";
+}
