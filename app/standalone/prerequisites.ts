@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { crdManifests, type CustomResourceDefinition } from "../../crds/manifests.ts";
+import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
@@ -144,7 +145,8 @@ export function installTrialCrd(client: KubeClient): Promise<void> {
 /** Prepares the API server for the manager. Can be repeated. */
 export async function installPrerequisites(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
-  await Promise.all(crdManifests().map((crd) => putCrd(client, crd)));
+  const crds = [...crdManifests(), ...v1CrdManifests()];
+  await Promise.all(crds.map((crd) => putCrd(client, crd)));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });
   await createOnce(client, KINDS.lease, { metadata: { name: MANAGER.lease, namespace } });
