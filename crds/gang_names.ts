@@ -14,6 +14,8 @@ export const VOLCANO = {
   version: "v1beta1",
   /** Annotation of a pod with the name of its group. */
   groupNameAnnotation: "scheduling.k8s.io/group-name",
+  /** Annotation of a pod with its role in the group. */
+  taskAnnotation: "volcano.sh/task-spec",
   /** Annotation of a runtime's template, or of a patch to it, with the queue of the group. */
   queueAnnotation: "scheduling.volcano.sh/queue-name",
 } as const;

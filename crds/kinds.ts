@@ -89,6 +89,12 @@ export const KINDS = {
   configMap: builtIn<k.ConfigMap>("", "ConfigMap", "configmaps"),
   secret: builtIn<k.Secret>("", "Secret", "secrets"),
   serviceAccount: builtIn<k.ServiceAccount>("", "ServiceAccount", "serviceaccounts"),
+  horizontalPodAutoscaler: {
+    ...builtIn<k.AnyObject>("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
+    version: "v2",
+  },
+  role: builtIn<k.AnyObject>("rbac.authorization.k8s.io", "Role", "roles"),
+  roleBinding: builtIn<k.AnyObject>("rbac.authorization.k8s.io", "RoleBinding", "rolebindings"),
   event: builtIn<k.CoreEvent>("", "Event", "events"),
   persistentVolumeClaim: builtIn<k.PersistentVolumeClaim>(
     "",

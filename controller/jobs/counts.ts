@@ -3,7 +3,7 @@ import type { Pod } from "../../crds/kubernetes.ts";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { Counts, Standing } from "./kind_rules.ts";
-import { replicaLabels } from "./pod.ts";
+import { replicaLabels } from "./owner.ts";
 import type { Replicas, Run } from "./run.ts";
 import { isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
 

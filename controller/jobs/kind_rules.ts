@@ -1,6 +1,7 @@
 /** Rules of a v1 kind: in what the engine does differently for it. */
-import type { Container, EnvVar, Pod } from "../../crds/kubernetes.ts";
+import type { Container, EnvVar, Pod, PodSpec } from "../../crds/kubernetes.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import type { Replica, Run } from "./run.ts";
 
 /** How many pods of a type are in which phase; a pod that is being deleted counts as failed. */
@@ -26,6 +27,14 @@ export interface TypeVerdict {
   readonly failed: boolean;
 }
 
+/** An object beside the pods and Services of a job, which the job controls. */
+export interface JobChild {
+  readonly kind: ResourceKind<KubeObject>;
+  readonly object: KubeObject;
+  /** Its fields that follow the job after its creation. Default: none. */
+  readonly changes?: readonly string[];
+}
+
 /** The rules; all are functions from values to values. */
 export interface KindRules {
   readonly kind: V1Kind;
@@ -33,10 +42,16 @@ export interface KindRules {
   environment(run: Run, replica: Replica): readonly EnvVar[];
   /** Whether only the container that trains gets them. Default: every container of the pod. */
   readonly onlyTrainingContainer?: boolean;
+  /** Whether only the first container of the pod gets them. Default false. */
+  readonly onlyFirstContainer?: boolean;
   /** Whether the pod speaks for the job: it gets the role `master`. */
   isMaster(run: Run, replica: Replica): boolean;
   /** Containers that are added after the user's init containers. Default: none. */
   initContainers?(run: Run, replica: Replica): readonly Container[];
+  /** Changes the spec of a replica's pod, which has everything else. Default: it stays. */
+  shape?(run: Run, replica: Replica, spec: PodSpec): PodSpec;
+  /** Objects that the job needs besides its pods and Services, before them. Default: none. */
+  children?(run: Run, standing: Standing): readonly JobChild[];
   /** What a type, which the job has, says of the job; asked in the order of the kind's table. */
   judge(run: Run, type: string, standing: Standing): TypeVerdict;
   /** Whether `<ns>/<name>` stands in the messages of conditions, instead of the name alone. */

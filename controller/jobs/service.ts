@@ -1,7 +1,7 @@
 /** Service of a replica: headless, and with the name of its pod. */
 import type { Service } from "../../crds/kubernetes.ts";
 import { trainingContainer } from "./defaults.ts";
-import { ownerOf, replicaLabels } from "./pod.ts";
+import { ownerOf, replicaLabels } from "./owner.ts";
 import { type Replica, replicaName, type Run } from "./run.ts";
 
 /** Returns the Service of a replica. */

@@ -288,10 +288,10 @@ const CASES: readonly Case[] = [
     want: {
       OMPI_MCA_plm_rsh_agent: "/etc/mpi/kubexec.sh",
       OMPI_MCA_orte_default_hostfile: "/etc/mpi/hostfile",
-      I_MPI_HYDRA_BOOTSTRAP: "rsh",
-      I_MPI_HYDRA_BOOTSTRAP_EXEC: "/etc/mpi/kubexec.sh",
       NVIDIA_VISIBLE_DEVICES: "",
       NVIDIA_DRIVER_CAPABILITIES: "",
+      I_MPI_HYDRA_BOOTSTRAP: "rsh",
+      I_MPI_HYDRA_BOOTSTRAP_EXEC: "/etc/mpi/kubexec.sh",
     },
   },
 ];

@@ -1,0 +1,138 @@
+/** Gang of a v1 job: its pod group, and what its pods say of it. Pure. */
+import { COSCHEDULING, VOLCANO } from "../../crds/gang_names.ts";
+import type { Pod } from "../../crds/kubernetes.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { ResourceSum } from "../../crds/resource_list.ts";
+import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { ownerOf } from "./owner.ts";
+import { podRequests } from "../runtime/pod_requests.ts";
+import { type Replicas, type Run, totalReplicas } from "./run.ts";
+
+/** A scheduler that places the pods of a job together. */
+export interface GangScheduler {
+  /** Given to pods that name no scheduler. */
+  readonly schedulerName: string;
+  readonly groupKind: ResourceKind<KubeObject>;
+  /** Whether pods wait until the scheduler has taken the group. */
+  readonly admitsGroups: boolean;
+  /** Returns the pod of a type as a member of the group. */
+  member(run: Run, type: string, pod: Pod): Pod;
+  /** Returns the pod group; `priorityOf` gives the value of a priority class. */
+  group(run: Run, priorityOf: (name: string) => number): KubeObject & { spec: unknown };
+}
+
+/** The queue of a group that names none. */
+const DEFAULT_QUEUE = "default";
+
+const priorityClassOf = ({ template }: Replicas) => template.spec?.priorityClassName;
+
+/** The resources of the first members, those of the highest priority first. */
+function resourcesOf(run: Run, members: number, priorityOf: (name: string) => number) {
+  const value = (of: Replicas) => {
+    const name = priorityClassOf(of);
+    return name === undefined ? 0 : priorityOf(name);
+  };
+  const sum = new ResourceSum();
+  let left = members;
+  for (const of of [...run.replicas].sort((a, b) => value(b) - value(a))) {
+    const count = Math.min(left, of.count);
+    left -= count;
+    const { spec } = of.template;
+    if (spec && count > 0) sum.add(new ResourceSum().add(podRequests(spec)).times(count).toList());
+  }
+  return sum.toList();
+}
+
+function policyOf({ spec }: Run) {
+  return spec.runPolicy?.schedulingPolicy ?? {};
+}
+
+/** The fields of the specs of both schedulers. */
+function commonSpec(run: Run, priorityOf: (name: string) => number) {
+  const { minAvailable, minResources } = policyOf(run);
+  const minMember = minAvailable ?? totalReplicas(run);
+  return { minMember, minResources: minResources ?? resourcesOf(run, minMember, priorityOf) };
+}
+
+function groupOf(run: Run, { group, version }: { group: string; version: string }, spec: object) {
+  const { namespace, name, annotations } = run;
+  return {
+    apiVersion: `${group}/${version}`,
+    kind: "PodGroup",
+    metadata: {
+      name,
+      namespace,
+      ...(Object.keys(annotations).length > 0 && { annotations: { ...annotations } }),
+      ownerReferences: [ownerOf(run)],
+    },
+    spec,
+  };
+}
+
+/** A pod that names a scheduler keeps it. */
+function scheduledBy(pod: Pod, schedulerName: string): Pod {
+  const { spec } = pod;
+  if (spec === undefined || spec.schedulerName) return pod;
+  return { ...pod, spec: { ...spec, schedulerName } };
+}
+
+const volcano: GangScheduler = {
+  schedulerName: "volcano",
+  groupKind: KINDS.volcanoPodGroup,
+  admitsGroups: true,
+  member: (run, type, pod) => ({
+    ...scheduledBy(pod, "volcano"),
+    metadata: {
+      ...pod.metadata,
+      annotations: {
+        ...pod.metadata?.annotations,
+        [VOLCANO.groupNameAnnotation]: run.name,
+        [VOLCANO.taskAnnotation]: type.toLowerCase(),
+      },
+    },
+  }),
+  group(run, priorityOf) {
+    const { queue = DEFAULT_QUEUE, priorityClass } = policyOf(run);
+    return groupOf(run, VOLCANO, {
+      ...commonSpec(run, priorityOf),
+      queue,
+      ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
+    });
+  },
+};
+
+/** The coscheduling plugin, in a scheduler of any name. */
+function coscheduling(schedulerName: string): GangScheduler {
+  return {
+    schedulerName,
+    groupKind: KINDS.coschedulingPodGroup,
+    admitsGroups: false,
+    member: (run, _, pod) => ({
+      ...scheduledBy(pod, schedulerName),
+      metadata: {
+        ...pod.metadata,
+        labels: { ...pod.metadata?.labels, [COSCHEDULING.podGroupLabel]: run.name },
+      },
+    }),
+    group(run, priorityOf) {
+      const { scheduleTimeoutSeconds } = policyOf(run);
+      return groupOf(run, COSCHEDULING, {
+        ...commonSpec(run, priorityOf),
+        ...(scheduleTimeoutSeconds !== undefined && { scheduleTimeoutSeconds }),
+      });
+    },
+  };
+}
+
+/** Returns the gang scheduler of a name: `volcano`, or any other one that has the coscheduling plugin. */
+export function gangScheduler(name: string): GangScheduler {
+  return name === volcano.schedulerName ? volcano : coscheduling(name);
+}
+
+/** Returns whether some of the job's pods name another scheduler, which is not replaced. */
+export function namesOtherScheduler({ replicas }: Run, { schedulerName }: GangScheduler): boolean {
+  return replicas.some(({ template }) => {
+    const own = template.spec?.schedulerName;
+    return own !== undefined && own !== "" && own !== schedulerName;
+  });
+}

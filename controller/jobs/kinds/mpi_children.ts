@@ -1,0 +1,108 @@
+/**
+ * Objects beside the pods of an MPIJob: the launcher's hostfile and scripts, and the account with which it starts
+ * processes in the workers through the API server.
+ */
+import type { ConfigMap, ServiceAccount } from "../../../crds/kubernetes.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { JobChild } from "../kind_rules.ts";
+import { ownerOf } from "../owner.ts";
+import { replicaName, replicasOf, type Run } from "../run.ts";
+import { namesOf } from "./rendezvous.ts";
+import { asksForGpus, KUBECTL_PATH, MPI_FILES } from "./mpi_pods.ts";
+
+/** Runs a command in another pod: what `mpirun` takes for a remote shell. */
+function remoteShell({ spec: { mainContainer } }: Run): string {
+  const container = mainContainer ? ` --container "${mainContainer}"` : "";
+  return `#!/bin/sh
+# The first argument is the pod, the rest is the command.
+pod=$1
+shift
+exec ${KUBECTL_PATH}/kubectl exec "$pod"${container} -- /bin/sh -c "$*"
+`;
+}
+
+function metadataOf(run: Run, name: string) {
+  return {
+    name,
+    namespace: run.namespace,
+    labels: { app: run.name },
+    ownerReferences: [ownerOf(run)],
+  };
+}
+
+/** The hosts with their slots: the launcher is one of them if it has GPUs. */
+function hostsOf(run: Run): string[] {
+  const launcher = replicasOf(run, "Launcher");
+  const workers = replicasOf(run, "Worker");
+  return [
+    ...(launcher && asksForGpus(launcher) ? [replicaName(run, { of: launcher, index: 0 })] : []),
+    ...(workers ? namesOf(run, workers) : []),
+  ];
+}
+
+/** The ConfigMap; `running` has the names of the workers that run. */
+function configMapOf(run: Run, running: readonly string[]): ConfigMap {
+  const slots = run.spec.slotsPerWorker ?? 1;
+  const launcher = replicasOf(run, "Launcher");
+  const hosts = hostsOf(run);
+  const found = [
+    ...(launcher && asksForGpus(launcher) ? hosts.slice(0, 1) : []),
+    ...[...running].sort(),
+  ];
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: metadataOf(run, `${run.name}-config`),
+    data: {
+      [MPI_FILES.hostfile]: hosts.map((host) => `${host} slots=${slots}\n`).join(""),
+      [MPI_FILES.remoteShell]: remoteShell(run),
+      [MPI_FILES.discoverHosts]: ["#!/bin/sh", ...found.map((host) => `echo ${host}:${slots}`)]
+        .join("\n"),
+    },
+  };
+}
+
+/** The launcher's account, its right to run commands in the workers, and nowhere else. */
+function accountOf(run: Run): JobChild[] {
+  const launcher = replicasOf(run, "Launcher");
+  const workers = replicasOf(run, "Worker");
+  const name = `${run.name}-launcher`;
+  const own = launcher?.template.spec?.serviceAccountName || undefined;
+  const account: ServiceAccount = {
+    apiVersion: "v1",
+    kind: "ServiceAccount",
+    metadata: metadataOf(run, name),
+  };
+  const role = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "Role",
+    metadata: metadataOf(run, name),
+    rules: [
+      { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
+      {
+        apiGroups: [""],
+        resources: ["pods/exec"],
+        resourceNames: workers ? namesOf(run, workers) : [],
+        verbs: ["create"],
+      },
+    ],
+  };
+  const binding = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "RoleBinding",
+    metadata: metadataOf(run, name),
+    subjects: [{ kind: "ServiceAccount", name: own ?? name, namespace: run.namespace }],
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
+  };
+  return [
+    ...(own === undefined ? [{ kind: KINDS.serviceAccount, object: account }] : []),
+    { kind: KINDS.role, object: role, changes: ["rules"] },
+    { kind: KINDS.roleBinding, object: binding },
+  ];
+}
+
+/** Returns the objects; `running` has the names of the workers that run. */
+export function mpiChildren(run: Run, running: readonly string[]): JobChild[] {
+  const configMap = configMapOf(run, running);
+  return [{ kind: KINDS.configMap, object: configMap, changes: ["data"] }, ...accountOf(run)];
+}
