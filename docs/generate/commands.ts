@@ -31,7 +31,8 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
 \`{"summary": [{"job": "…", "state": "…", "seconds": 3.1, "metrics": {…}}]}\`.`,
   crds:
     "YAML on standard output, for `kubectl apply -f -`. Where upstream's JobSet controller runs, use `--without-jobset`: its CRD is " +
-    "its own and must not be overwritten.",
+    "its own and must not be overwritten. `--v1` has the definitions of the Training Operator's kinds, which make Milepost run them: " +
+    "[no other operator may](../guides/v1-jobs.md). `--v1 --patch` prints commands for a shell.",
   example:
     "The pods of `examples/` run them, as they are part of the executable: they need no Deno.",
   version: "",

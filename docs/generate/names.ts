@@ -15,6 +15,7 @@ import {
   TRAINJOB_CONDITIONS,
   TRAINJOB_STATES,
 } from "../../crds/names.ts";
+import { V1_API_VERSION, V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { code, page, table } from "./table.ts";
 
 /** A text for each key of a table of names, so that a new name cannot be left out. */
@@ -49,6 +50,12 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on a JobSet, by the manager: fingerprint of the fields that a JobSet never changes",
   manifestHash: "on objects that `standalone` installs: fingerprint of the manifest",
 };
+
+const RUN_BY = [
+  code(V1_RUN_BY_ANNOTATION),
+  `on the CRD of a kind of \`${V1_API_VERSION}\`: \`${V1_RUN_BY}\` makes Milepost ` +
+  "[run the kind](../guides/v1-jobs.md)",
+];
 
 const CONDITION_TEXTS: Texts<typeof TRAINJOB_CONDITIONS> = {
   suspended: "True while `spec.suspend` is; removed on resume",
@@ -128,7 +135,7 @@ export function namesPage(): string {
     "## Labels",
     table(["label", ""], rows(LABELS, LABEL_TEXTS)),
     "## Annotations",
-    table(["annotation", ""], rows(ANNOTATIONS, ANNOTATION_TEXTS)),
+    table(["annotation", ""], [...rows(ANNOTATIONS, ANNOTATION_TEXTS), RUN_BY]),
     "## State and conditions of a TrainJob",
     `\`status.state\` is one of ${TRAINJOB_STATES.map(code).join(", ")}: the column STATE. ` +
     "Created holds until a pod of the trainer step has run. [Why there is no condition Running](../decisions/0002-state-and-conditions.md).",
