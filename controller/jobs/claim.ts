@@ -1,0 +1,47 @@
+/** Claim of a job on pods and Services: by its labels, and by the UID of their controller. Pure. */
+import { V1_LABELS } from "../../crds/v1/names.ts";
+import type { V1Kind } from "../../crds/v1/kinds.ts";
+import { controllerOf, isControlledBy } from "../../kube/owner_references.ts";
+import type { KubeMeta, KubeObject } from "../../kube/resource.ts";
+
+/** The part of a job that claims. */
+export interface Claimant {
+  readonly kind: Pick<V1Kind, "operatorName">;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What is done about the objects of a job. */
+export interface Claims<T> {
+  /** Objects of the job. */
+  readonly owned: readonly T[];
+  /** Objects with the job's labels that nobody controls. */
+  readonly orphans: readonly T[];
+  /** Objects that the job controls although their labels are no longer its own. */
+  readonly strays: readonly T[];
+}
+
+/** Reports whether the labels are those of the job. */
+export function hasLabelsOf(
+  { kind, name }: Pick<Claimant, "kind" | "name">,
+  metadata: Pick<KubeMeta, "labels"> | undefined,
+): boolean {
+  return metadata?.labels?.[V1_LABELS.jobName] === name &&
+    metadata.labels[V1_LABELS.operatorName] === kind.operatorName;
+}
+
+/** Divides objects that may be the job's; those of others are left out, and so are orphans that are being deleted. */
+export function claimsOf<T extends KubeObject>(
+  claimant: Claimant,
+  objects: readonly T[],
+): Claims<T> {
+  const isOurs = ({ metadata }: T) => isControlledBy(metadata, claimant.uid);
+  const matches = ({ metadata }: T) => hasLabelsOf(claimant, metadata);
+  const isOrphan = ({ metadata }: T) =>
+    controllerOf(metadata) === undefined && metadata?.deletionTimestamp === undefined;
+  return {
+    owned: objects.filter((it) => isOurs(it) && matches(it)),
+    orphans: objects.filter((it) => isOrphan(it) && matches(it)),
+    strays: objects.filter((it) => isOurs(it) && !matches(it)),
+  };
+}

@@ -1,0 +1,81 @@
+/** Observation of a job: its pods and Services in the caches, after adoption and release. */
+import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { V1Job } from "../../crds/v1/job.ts";
+import type { Informer } from "../../kube/informer.ts";
+import { keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+import { claimsOf } from "./claim.ts";
+import {
+  PODS,
+  REPLICA_INDEXES,
+  type ReplicaObjectKind,
+  SERVICES,
+} from "./replica_objects.ts";
+import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";
+
+/** The part of an informer that the engine uses. */
+export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced" | "synced">;
+
+/** The caches of one kind; those of pods and Services have {@link replicaIndexes}. */
+export interface JobCaches {
+  readonly jobs: Cache<V1Job>;
+  readonly pods: Cache<Pod>;
+  readonly services: Cache<Service>;
+}
+
+/** The objects of a job. */
+export interface Observed {
+  readonly pods: readonly Pod[];
+  readonly services: readonly Service[];
+}
+
+/** Returns the job as the API server has it; undefined if that is another one, or one that is being deleted. */
+export async function readLive(
+  { client, job, signal }: Pick<JobWriter, "client" | "job" | "signal">,
+  resource: ResourceKind<V1Job>,
+): Promise<V1Job | undefined> {
+  const { namespace = "", name = "", uid } = job.metadata;
+  const live = await getOrUndefined(client, resource, { namespace, name }, { signal });
+  if (live?.metadata.uid !== uid || live?.metadata.deletionTimestamp !== undefined) {
+    return undefined;
+  }
+  return live;
+}
+
+async function claim<T extends KubeObject>(
+  writer: JobWriter,
+  of: ReplicaObjectKind<T>,
+  cache: Pick<Cache<T>, "byIndex">,
+  mayAdopt: () => Promise<boolean>,
+): Promise<T[]> {
+  const { kind, job } = writer;
+  const { name = "", uid = "" } = job.metadata;
+  const found = new Map(
+    [
+      ...cache.byIndex(REPLICA_INDEXES.controller, uid),
+      ...cache.byIndex(REPLICA_INDEXES.job, keyOf(job)),
+    ].map((object) => [object.metadata?.uid, object]),
+  );
+  const { owned, orphans, strays } = claimsOf({ kind, name, uid }, [...found.values()]);
+  for (const stray of strays) await releaseObject(writer, of, stray);
+  if (orphans.length === 0 || !(await mayAdopt())) return [...owned];
+  const adopted = await Promise.all(orphans.map((orphan) => adoptObject(writer, of, orphan)));
+  return [...owned, ...adopted.filter((it) => it !== undefined)];
+}
+
+/**
+ * Returns the objects of the job. Orphans with its labels are adopted, unless the API server says that the job is
+ * being deleted; objects whose labels are no longer the job's are released.
+ */
+export async function observe(
+  writer: JobWriter,
+  resource: ResourceKind<V1Job>,
+  { pods, services }: Pick<JobCaches, "pods" | "services">,
+): Promise<Observed> {
+  let live: Promise<V1Job | undefined> | undefined;
+  const mayAdopt = async () => (await (live ??= readLive(writer, resource))) !== undefined;
+  return {
+    pods: await claim(writer, PODS, pods, mayAdopt),
+    services: await claim(writer, SERVICES, services, mayAdopt),
+  };
+}

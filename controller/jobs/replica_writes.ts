@@ -1,0 +1,190 @@
+/** Writes of pods and Services: creation, deletion, adoption and release, with events and expectations. */
+import type { V1Job } from "../../crds/v1/job.ts";
+import type { V1Kind } from "../../crds/v1/kinds.ts";
+import { V1_API_VERSION } from "../../crds/v1/names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isAlreadyExists, isConflict, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
+import type { EventRecorder, EventText } from "../../kube/events.ts";
+import { controllerOf, controllerReference, isControlledBy } from "../../kube/owner_references.ts";
+import type { KubeMeta, KubeObject } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+import { hasLabelsOf } from "./claim.ts";
+import type { Expectations } from "./expectations.ts";
+import type { JobMetrics } from "./job_metrics.ts";
+import { expectationKey, type ReplicaObjectKind } from "./replica_objects.ts";
+
+/** The job that is written for, and what its writes need. */
+export interface JobWriter {
+  readonly client: KubeClient;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly expectations: Expectations;
+  readonly metrics: JobMetrics;
+  readonly kind: V1Kind;
+  readonly job: V1Job;
+  readonly signal: AbortSignal;
+}
+
+/** Result of a creation: `outdated` if the cache does not show an object of that name that is there. */
+export type Creation = "created" | "outdated";
+
+/** Records an event about the job. */
+export function recordJobEvent({ events, kind, job }: JobWriter, event: EventText): void {
+  const { namespace, name = "", uid } = job.metadata;
+  const about = { apiVersion: V1_API_VERSION, kind: kind.kind, name };
+  events.record({ ...about, ...(namespace && { namespace }), ...(uid && { uid }) }, event);
+}
+
+const titled = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;
+
+const keyIn = ({ metadata }: KubeObject) => ({
+  ...(metadata?.namespace !== undefined && { namespace: metadata.namespace }),
+  name: metadata?.name ?? "",
+});
+
+const claimantOf = ({ kind, job }: JobWriter) => ({
+  kind,
+  name: job.metadata.name ?? "",
+  uid: job.metadata.uid ?? "",
+});
+
+/** Reports whether an earlier job of the same name controls the object: the garbage collector deletes it. */
+function isPredecessors({ kind, job }: JobWriter, metadata: KubeMeta | undefined): boolean {
+  const owner = controllerOf(metadata);
+  return owner?.kind === kind.kind && owner.apiVersion === V1_API_VERSION &&
+    owner.name === job.metadata.name && owner.uid !== job.metadata.uid;
+}
+
+/** Reports whether the server gave up on the call, which may take effect still. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof KubeError && (error.code === 504 || error.reason === "Timeout");
+}
+
+/** Decides about an object that has the name already. Throws if the name cannot become free by itself. */
+async function existing<T extends KubeObject>(
+  writer: JobWriter,
+  { resource }: ReplicaObjectKind<T>,
+  object: T,
+  error: unknown,
+): Promise<Creation> {
+  const { client, signal } = writer;
+  const live = await getOrUndefined(client, resource, keyIn(object), { signal });
+  if (live === undefined || live.metadata?.deletionTimestamp !== undefined) return "outdated";
+  const claimant = claimantOf(writer);
+  if (!isControlledBy(live.metadata, claimant.uid)) {
+    if (isPredecessors(writer, live.metadata)) return "outdated";
+    throw error;
+  }
+  if (hasLabelsOf(claimant, live.metadata)) return "outdated";
+  await releaseObject(writer, { resource }, live);
+  throw error;
+}
+
+/**
+ * Creates the object of a replica. Returns `outdated` if the job has it already, or if what has the name is
+ * about to be deleted; throws if it cannot be created, after the event that says so.
+ */
+export async function createObject<T extends KubeObject>(
+  writer: JobWriter,
+  of: ReplicaObjectKind<T>,
+  object: T,
+): Promise<Creation> {
+  const { client, expectations, metrics, job, signal } = writer;
+  const key = expectationKey(of, object, job.metadata.uid ?? "");
+  const name = object.metadata?.name ?? "";
+  const reason = titled(of.word);
+  expectations.expectCreation(key, name);
+  try {
+    await client.create(of.resource, object, { signal });
+  } catch (error) {
+    if (!isTimeout(error)) expectations.creationObserved(key, name);
+    try {
+      if (isAlreadyExists(error)) return await existing(writer, of, object, error);
+      throw error;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      metrics.creationFailed(of.word);
+      const message = `Error creating: ${messageOf(error)}`;
+      recordJobEvent(writer, { type: "Warning", reason: `FailedCreate${reason}`, message });
+      throw error;
+    }
+  }
+  metrics.created(of.word);
+  const message = `Created ${of.word}: ${name}`;
+  recordJobEvent(writer, { type: "Normal", reason: `SuccessfulCreate${reason}`, message });
+  return "created";
+}
+
+/** Deletes the object of a replica; that it does not exist any more is no error. */
+export async function deleteObject<T extends KubeObject>(
+  writer: JobWriter,
+  of: ReplicaObjectKind<T>,
+  object: T,
+): Promise<void> {
+  const { client, expectations, metrics, job, signal } = writer;
+  const { uid = "", name = "" } = object.metadata ?? {};
+  const key = expectationKey(of, object, job.metadata.uid ?? "");
+  const reason = titled(of.word);
+  // A Service that is deleted twice does no harm; a pod would be counted twice.
+  if (of.of === "pods") expectations.expectDeletion(key, uid);
+  try {
+    await client.delete(of.resource, keyIn(object), { preconditions: { uid }, signal });
+  } catch (error) {
+    expectations.deletionObserved(key, uid);
+    // It was deleted already, or another object has the name now.
+    if (isNotFound(error) || isConflict(error)) return;
+    if (!signal.aborted) {
+      const message = `Error deleting: ${messageOf(error)}`;
+      recordJobEvent(writer, { type: "Warning", reason: `FailedDelete${reason}`, message });
+    }
+    throw error;
+  }
+  metrics.deleted(of.word);
+  const message = `Deleted ${of.word}: ${name}`;
+  recordJobEvent(writer, { type: "Normal", reason: `SuccessfulDelete${reason}`, message });
+}
+
+type OwnerReferences = NonNullable<KubeMeta["ownerReferences"]>;
+
+async function patchOwners<T extends KubeObject>(
+  { client, signal }: JobWriter,
+  { resource }: Pick<ReplicaObjectKind<T>, "resource">,
+  object: T,
+  change: (owners: OwnerReferences) => OwnerReferences,
+): Promise<T> {
+  const { uid, resourceVersion, ownerReferences = [] } = object.metadata ?? {};
+  const body = { metadata: { uid, resourceVersion, ownerReferences: change(ownerReferences) } };
+  return await client.patch(resource, keyIn(object), { type: "merge", body }, { signal });
+}
+
+/** Makes the job the controller of an orphan. Returns undefined if the orphan has gone meanwhile. */
+export async function adoptObject<T extends KubeObject>(
+  writer: JobWriter,
+  of: Pick<ReplicaObjectKind<T>, "resource">,
+  object: T,
+): Promise<T | undefined> {
+  const { name = "", uid = "" } = writer.job.metadata;
+  const owner = { apiVersion: V1_API_VERSION, kind: writer.kind.kind, name, uid };
+  try {
+    return await patchOwners(writer, of, object, (owners) => [
+      ...owners.filter((it) => it.uid !== uid),
+      controllerReference(owner),
+    ]);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Removes the job from the owners of an object whose labels are no longer its own. */
+export async function releaseObject<T extends KubeObject>(
+  writer: JobWriter,
+  of: Pick<ReplicaObjectKind<T>, "resource">,
+  object: T,
+): Promise<void> {
+  try {
+    const { uid } = writer.job.metadata;
+    await patchOwners(writer, of, object, (owners) => owners.filter((it) => it.uid !== uid));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,49 @@
+/** Patch of the engine's own fields of a job's status; pushes and stops write the others. Pure. */
+import { isDeepStrictEqual } from "node:util";
+import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
+
+/** Fields of the status that only the engine writes. */
+export const ENGINE_FIELDS = [
+  "conditions",
+  "replicaStatuses",
+  "startTime",
+  "completionTime",
+  "lastReconcileTime",
+] as const satisfies readonly (keyof V1Status)[];
+
+type Statuses = Readonly<Record<string, ReplicaStatus>>;
+
+/** Returns the merge patch of one object to another: what is absent in the second is null. */
+function difference(old: object, now: object): Record<string, unknown> {
+  const before = new Map(Object.entries(old));
+  const after = new Map(Object.entries(now));
+  const changed = [...after].filter(([name, value]) => !isDeepStrictEqual(before.get(name), value));
+  const gone = [...before.keys()].filter((name) => !after.has(name));
+  return Object.fromEntries([...changed, ...gone.map((name) => [name, null])]);
+}
+
+function replicaStatusesPatch(old: Statuses | undefined, now: Statuses): Record<string, unknown> {
+  const types = new Set([...Object.keys(old ?? {}), ...Object.keys(now)]);
+  const patches = [...types].flatMap((type): [string, unknown][] => {
+    const before = old?.[type];
+    const after = now[type];
+    if (isDeepStrictEqual(before, after)) return [];
+    return [[type, after === undefined ? null : difference(before ?? {}, after)]];
+  });
+  return Object.fromEntries(patches);
+}
+
+/** Returns a merge patch from one status to the other; undefined if none of the engine's fields differs. */
+export function statusPatch(
+  old: V1Status | undefined,
+  now: V1Status,
+): Record<string, unknown> | undefined {
+  const differing = ENGINE_FIELDS.filter((field) => !isDeepStrictEqual(old?.[field], now[field]));
+  if (differing.length === 0) return undefined;
+  return Object.fromEntries(differing.map((field) => [
+    field,
+    field === "replicaStatuses" && now.replicaStatuses !== undefined
+      ? replicaStatusesPatch(old?.replicaStatuses, now.replicaStatuses)
+      : now[field] ?? null,
+  ]));
+}
