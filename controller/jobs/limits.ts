@@ -1,5 +1,8 @@
 /** Limits of a v1 job: how often its pods may be restarted, and how long it may be active. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
+import type { V1Status } from "../../crds/v1/job.ts";
+import { V1_CONDITIONS } from "../../crds/v1/names.ts";
+import { conditionOf } from "./conditions.ts";
 import type { Standing } from "./kind_rules.ts";
 import { type Run, totalReplicas } from "./run.ts";
 import { podsOfType } from "./slots.ts";
@@ -50,12 +53,20 @@ export function deadlineMs({ spec, status }: Run): number | undefined {
   return Date.parse(status.startTime) + activeDeadlineSeconds * 1000;
 }
 
+const BACKOFF = "has failed because it has reached the specified backoff limit";
+const DEADLINE = "has failed because it was active longer than specified deadline";
+
+/** Returns whether a limit has ended the job: then nothing of it is left, whatever its clean-up policy. */
+export function endedByLimit({ conditions }: Pick<V1Status, "conditions">): boolean {
+  const failed = conditionOf(conditions, V1_CONDITIONS.failed);
+  const message = failed?.status === "True" ? failed.message ?? "" : "";
+  return message.endsWith(BACKOFF) || message.endsWith(DEADLINE);
+}
+
 /** Returns the message of the limit that the job has reached; undefined if it has reached none. */
 export function reachedLimit(run: Run, activity: Activity): string | undefined {
-  if (exceedsBackoff(run, activity)) {
-    return `Job ${run.name} has failed because it has reached the specified backoff limit`;
-  }
+  if (exceedsBackoff(run, activity)) return `Job ${run.name} ${BACKOFF}`;
   const deadline = deadlineMs(run);
   if (deadline === undefined || activity.nowMs < deadline) return undefined;
-  return `Job ${run.name} has failed because it was active longer than specified deadline`;
+  return `Job ${run.name} ${DEADLINE}`;
 }

@@ -5,12 +5,7 @@ import type { Informer } from "../../kube/informer.ts";
 import { keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { claimsOf } from "./claim.ts";
-import {
-  PODS,
-  REPLICA_INDEXES,
-  type ReplicaObjectKind,
-  SERVICES,
-} from "./replica_objects.ts";
+import { PODS, REPLICA_INDEXES, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
 import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";
 
 /** The part of an informer that the engine uses. */

@@ -4,7 +4,7 @@ import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { controllerOf } from "../../kube/owner_references.ts";
 import { formatKey, type KubeObject } from "../../kube/resource.ts";
-import type { Expected, ExpectationKey } from "./expectations.ts";
+import type { ExpectationKey, Expected } from "./expectations.ts";
 
 /** One of the two kinds. */
 export interface ReplicaObjectKind<T extends KubeObject> {

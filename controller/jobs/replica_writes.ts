@@ -3,7 +3,13 @@ import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION } from "../../crds/v1/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isAlreadyExists, isConflict, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  KubeError,
+  messageOf,
+} from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
 import { controllerOf, controllerReference, isControlledBy } from "../../kube/owner_references.ts";
 import type { KubeMeta, KubeObject } from "../../kube/resource.ts";

@@ -1,8 +1,8 @@
 /** Slots of a replica type: for each index its pod, and what is to be done with it. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
-import type { Replicas, Run } from "./run.ts";
-import { isLauncher } from "./run.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { isLauncher, type Replicas, type Run } from "./run.ts";
 
 /** First exit code that means a restart under the policy `ExitCode`. */
 const RETRYABLE_FROM = 128;
@@ -10,45 +10,45 @@ const RETRYABLE_FROM = 128;
 /** What becomes of a failed pod. */
 export type FailedPod = "restart" | "permanent";
 
-/** A pod of a slot. */
-export interface Slot {
-  readonly index: number;
-  /** The pods with that index: more than one is nobody's. */
-  readonly pods: readonly Pod[];
-}
-
-/** What the pods of a type need. */
-export interface SlotPlan {
-  /** Indexes without a pod. */
+/** What the pods of a type need, or its Services. */
+export interface SlotPlan<T = Pod> {
+  /** Indexes without an object. */
   readonly missing: readonly number[];
-  /** Pods beyond the replicas. */
-  readonly surplus: readonly Pod[];
-  /** The one pod of each index that has one. */
-  readonly single: readonly { readonly index: number; readonly pod: Pod }[];
-  /** Indexes with several pods. */
+  /** Objects beyond the replicas. */
+  readonly surplus: readonly T[];
+  /** The one object of each index that has one. */
+  readonly single: readonly { readonly index: number; readonly pod: T }[];
+  /** Indexes with several objects: none of them counts. */
   readonly crowded: readonly number[];
 }
 
-/** Returns the pods of a type. */
-export function podsOfType(pods: readonly Pod[], { type }: Pick<Replicas, "type">): Pod[] {
+/** Returns the objects of a type. */
+export function podsOfType<T extends KubeObject>(
+  pods: readonly T[],
+  { type }: Pick<Replicas, "type">,
+): T[] {
   return pods.filter(({ metadata }) =>
     metadata?.labels?.[V1_LABELS.replicaType] === type.toLowerCase()
   );
 }
 
-/** The index of a pod; undefined if its label is none. A launcher has the index 0. */
-function indexOf(run: Run, of: Replicas, { metadata }: Pod): number | undefined {
+/** The index of an object; undefined if its label is none. A launcher has the index 0. */
+function indexOf(run: Run, of: Replicas, { metadata }: KubeObject): number | undefined {
   if (isLauncher(run, { of, index: 0 })) return 0;
   const text = metadata?.labels?.[V1_LABELS.replicaIndex] ?? "";
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Returns what the pods of a type need; one with a malformed index is ignored. */
-export function planSlots(run: Run, of: Replicas, pods: readonly Pod[]): SlotPlan {
+/** Returns what the objects of a type need; one with a malformed index is ignored. */
+export function planSlots<T extends KubeObject>(
+  run: Run,
+  of: Replicas,
+  pods: readonly T[],
+): SlotPlan<T> {
   const slots = Map.groupBy(podsOfType(pods, of), (pod) => indexOf(run, of, pod));
   slots.delete(undefined);
   const missing: number[] = [];
-  const single: { index: number; pod: Pod }[] = [];
+  const single: { index: number; pod: T }[] = [];
   const crowded: number[] = [];
   for (let index = 0; index < of.count; index++) {
     const [pod, ...others] = slots.get(index) ?? [];
@@ -60,8 +60,8 @@ export function planSlots(run: Run, of: Replicas, pods: readonly Pod[]): SlotPla
   return { missing, surplus, single, crowded };
 }
 
-/** Whether a pod is being deleted. */
-export function isTerminating({ metadata }: Pod): boolean {
+/** Whether an object is being deleted. */
+export function isTerminating({ metadata }: KubeObject): boolean {
   return metadata?.deletionTimestamp !== undefined;
 }
 

@@ -54,8 +54,8 @@ export function createdCondition(run: Run): NewCondition {
   return condition(run, V1_CONDITIONS.created, `${run.kind.kind} ${run.name} is created.`);
 }
 
-/** Returns the conditions of a job that is suspended. */
-export function suspendedConditions(run: Run): NewCondition[] {
+/** Returns the conditions of a job that is suspended: that it does not run, if it did, and that it is. */
+export function suspendedConditions(run: Run): readonly [NewCondition, NewCondition] {
   const message = `${run.kind.kind} ${run.name} is suspended.`;
   return [
     condition(run, V1_CONDITIONS.running, message, "False", V1_CONDITIONS.suspended),

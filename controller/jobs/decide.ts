@@ -1,0 +1,254 @@
+/** Decision of a pass: from a job and its objects to a plan. Pure. */
+import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { V1Condition, V1Status } from "../../crds/v1/job.ts";
+import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
+import { expiryMs, podsToClean } from "./clean_up.ts";
+import { hasEnded, isTrue, type NewCondition, withCondition } from "./conditions.ts";
+import { replicaStatuses, standingOf } from "./counts.ts";
+import type { JobCount } from "./job_metrics.ts";
+import type { KindRules } from "./kind_rules.ts";
+import { deadlineMs, endedByLimit, reachedLimit } from "./limits.ts";
+import { abnormalPods, exitedPods } from "./pod_events.ts";
+import type { Replica, Run } from "./run.ts";
+import { planReplicas } from "./replica_plan.ts";
+import {
+  createdCondition,
+  failedCondition,
+  type JobEvent,
+  resumedCondition,
+  suspendedConditions,
+  type Verdict,
+  verdictOf,
+} from "./verdict.ts";
+
+/** What a pass knows. */
+export interface Situation {
+  readonly run: Run;
+  readonly rules: KindRules;
+  readonly pods: readonly Pod[];
+  readonly services: readonly Service[];
+  /** Failed pods that were made again so far. */
+  readonly recreations: number;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** What a pass does. */
+export interface Plan {
+  readonly createPods: readonly Replica[];
+  readonly createServices: readonly Replica[];
+  readonly deletePods: readonly Pod[];
+  readonly deleteServices: readonly Service[];
+  /** Of {@link deletePods} those that failed and are made again. */
+  readonly recreated: readonly Pod[];
+  /** The status; fields that are not the engine's are as they were. */
+  readonly status: V1Status;
+  /** Whether the status is written before anything is deleted, lest an interrupted pass forget why. */
+  readonly statusFirst: boolean;
+  /** Whether the job has objects beside its pods and Services, such as a pod group. */
+  readonly keepsChildren: boolean;
+  /** Events of this pass. */
+  readonly events: readonly JobEvent[];
+  /** Events that are recorded once, however often a pass finds their cause. */
+  readonly notices: readonly JobEvent[];
+  readonly counted: readonly JobCount[];
+  readonly deleteJob: boolean;
+  /** When the next pass is due whatever happens, in milliseconds since the epoch. */
+  readonly nextMs?: number;
+}
+
+const NOTHING = {
+  createPods: [],
+  createServices: [],
+  deletePods: [],
+  deleteServices: [],
+  recreated: [],
+  statusFirst: false,
+  keepsChildren: false,
+  events: [],
+  notices: [],
+  counted: [],
+  deleteJob: false,
+} as const;
+
+/** Conditions that are changed one after the other. */
+class Conditions {
+  list: readonly V1Condition[];
+  readonly #now: string;
+
+  constructor({ status }: Run, nowMs: number) {
+    this.list = status.conditions ?? [];
+    this.#now = rfc3339(nowMs);
+  }
+
+  has(type: V1ConditionType): boolean {
+    return isTrue(this.list, type);
+  }
+
+  set(...wanted: readonly NewCondition[]): void {
+    for (const it of wanted) this.list = withCondition(this.list, it, this.#now);
+  }
+}
+
+const normal = ({ reason, message }: NewCondition): JobEvent => ({
+  type: "Normal",
+  reason,
+  message,
+});
+
+/** The Services without a pod that stays. */
+function servicesWithout(services: readonly Service[], kept: readonly Pod[]): Service[] {
+  const names = new Set(kept.map(({ metadata }) => metadata?.name));
+  return services.filter(({ metadata }) => !names.has(metadata?.name));
+}
+
+function withoutActive(status: V1Status): V1Status["replicaStatuses"] {
+  return Object.fromEntries(
+    Object.entries(status.replicaStatuses ?? {}).map(([type, { active: _, ...others }]) => [
+      type,
+      others,
+    ]),
+  );
+}
+
+/** What was still active when the job succeeded counts as succeeded. */
+function allSucceeded(status: V1Status): V1Status["replicaStatuses"] {
+  return Object.fromEntries(
+    Object.entries(status.replicaStatuses ?? {}).map((
+      [type, { active = 0, succeeded = 0, ...others }],
+    ) => [type, { ...others, ...(active + succeeded > 0 && { succeeded: active + succeeded }) }]),
+  );
+}
+
+/** The clean-up policy; what a limit or a stop has ended leaves no pod running. */
+function policyOf({ cleanPodPolicy, status }: Run): CleanPodPolicy {
+  if (endedByLimit(status)) return "All";
+  const isStopped = isTrue(status.conditions, V1_CONDITIONS.earlyStopped);
+  return isStopped && cleanPodPolicy === "None" ? "Running" : cleanPodPolicy;
+}
+
+function decideEnded({ run, pods, services, nowMs }: Situation): Plan {
+  const { status } = run;
+  const cleanPodPolicy = policyOf(run);
+  const deletePods = podsToClean({ ...run, cleanPodPolicy }, pods);
+  const kept = pods.filter((it) => !deletePods.includes(it));
+  const completionTime = status.completionTime ?? rfc3339(nowMs);
+  const expiry = expiryMs({ ...run, status: { ...status, completionTime } });
+  const deleteJob = expiry !== undefined && nowMs >= expiry;
+  const succeeded = isTrue(status.conditions, V1_CONDITIONS.succeeded);
+  return {
+    ...NOTHING,
+    deletePods,
+    deleteServices: cleanPodPolicy === "None" ? [] : servicesWithout(services, kept),
+    status: {
+      ...status,
+      completionTime,
+      ...(succeeded && { replicaStatuses: allSucceeded(status) }),
+    },
+    deleteJob,
+    ...(expiry !== undefined && !deleteJob && { nextMs: expiry }),
+  };
+}
+
+function decideSuspended(situation: Situation, conditions: Conditions): Plan {
+  const { run, pods, services } = situation;
+  const [stopped, suspended] = suspendedConditions(run);
+  const isNews = !conditions.has(V1_CONDITIONS.suspended);
+  if (conditions.has(V1_CONDITIONS.running)) conditions.set(stopped);
+  conditions.set(suspended);
+  const replicaStatuses = withoutActive(run.status);
+  return {
+    ...NOTHING,
+    deletePods: pods,
+    deleteServices: services,
+    status: { ...run.status, conditions: [...conditions.list], replicaStatuses },
+    events: isNews ? [normal(suspended)] : [],
+  };
+}
+
+function decideLimited(
+  { run, pods, services, nowMs }: Situation,
+  conditions: Conditions,
+  message: string,
+): Plan {
+  const failed = failedCondition(run, message);
+  conditions.set(failed);
+  return {
+    ...NOTHING,
+    deletePods: pods,
+    deleteServices: services,
+    status: { ...run.status, conditions: [...conditions.list], completionTime: rfc3339(nowMs) },
+    statusFirst: true,
+    events: [normal(failed)],
+    counted: ["failed"],
+  };
+}
+
+/** A job that ends in this pass gets no new pods. */
+function endedPlan(end: NonNullable<Verdict["end"]>, nowMs: number) {
+  const counted: readonly JobCount[] = [end === "Succeeded" ? "successful" : "failed"];
+  return { completionTime: rfc3339(nowMs), counted };
+}
+
+function decideActive(situation: Situation, conditions: Conditions): Plan {
+  const { run, rules, pods, nowMs } = situation;
+  const standing = standingOf(run, pods);
+  const activity = { pods, standing, recreations: situation.recreations, nowMs };
+  const message = reachedLimit(run, activity);
+  if (message !== undefined) return decideLimited(situation, conditions, message);
+  const { events, notices, restarting, permanentExit, ...replicas } = planReplicas(run, situation);
+  const verdict = verdictOf(run, rules, standing, { restarting, permanentExit });
+  conditions.set(...verdict.conditions);
+  const plan = {
+    ...NOTHING,
+    notices: [...abnormalPods(pods), ...exitedPods(run, pods), ...notices],
+  };
+  const status = {
+    ...run.status,
+    conditions: [...conditions.list],
+    replicaStatuses: replicaStatuses(run, standing),
+  };
+  if (verdict.end !== undefined) {
+    const { completionTime, counted } = endedPlan(verdict.end, nowMs);
+    const atEnd = { ...status, completionTime };
+    return { ...plan, status: atEnd, keepsChildren: true, events: verdict.events, counted };
+  }
+  const limit = deadlineMs(run);
+  return {
+    ...plan,
+    ...replicas,
+    status,
+    keepsChildren: true,
+    // What still ends because it failed has been said.
+    events: events.length > 0 ? [...events, ...verdict.events] : [],
+    counted: events.map(() => "restarted"),
+    ...(limit !== undefined && { nextMs: limit }),
+  };
+}
+
+/** Returns what a pass does for a job that is run here. */
+export function decide(situation: Situation): Plan {
+  const { run, nowMs } = situation;
+  if (hasEnded(run.status.conditions)) return decideEnded(situation);
+  const conditions = new Conditions(run, nowMs);
+  const isNew = !conditions.has(V1_CONDITIONS.created);
+  conditions.set(createdCondition(run));
+  const created: readonly JobCount[] = isNew ? ["created"] : [];
+  if (run.suspended) {
+    const plan = decideSuspended(situation, conditions);
+    return { ...plan, counted: [...created, ...plan.counted] };
+  }
+  const resumes = conditions.has(V1_CONDITIONS.suspended);
+  const resumed = resumedCondition(run);
+  if (resumes) conditions.set(resumed);
+  const startTime = resumes ? rfc3339(nowMs) : run.status.startTime ?? rfc3339(nowMs);
+  const started = { ...run, status: { ...run.status, startTime } };
+  const plan = decideActive({ ...situation, run: started }, conditions);
+  const before = resumes ? [normal(resumed)] : [];
+  return {
+    ...plan,
+    events: [...before, ...plan.events],
+    counted: [...created, ...plan.counted],
+  };
+}

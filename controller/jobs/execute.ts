@@ -1,0 +1,163 @@
+/** Execution of a plan: the writes of a pass, in the order in which an interrupted pass can be repeated. */
+import type { V1Job } from "../../crds/v1/job.ts";
+import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
+import type { OwnWrites } from "../../kube/own_writes.ts";
+import { inParallel } from "../../kube/parallel.ts";
+import { keyOf, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
+import { hasEnded } from "./conditions.ts";
+import type { Plan } from "./decide.ts";
+import type { KindRules } from "./kind_rules.ts";
+import { readLive } from "./observe.ts";
+import { podOf } from "./pod.ts";
+import { PODS, SERVICES } from "./replica_objects.ts";
+import { createObject, deleteObject, type JobWriter, recordJobEvent } from "./replica_writes.ts";
+import type { Replica, Run } from "./run.ts";
+import { serviceOf } from "./service.ts";
+import { isTerminating } from "./slots.ts";
+import { statusPatch } from "./status_patch.ts";
+
+/** Concurrent calls to the API server in one pass. */
+const MAX_CALLS = 50;
+
+/** A pass, and what it writes by. */
+export interface Execution extends JobWriter {
+  readonly run: Run;
+  readonly rules: KindRules;
+  readonly resource: ResourceKind<V1Job>;
+  readonly jobWrites: OwnWrites<V1Job>;
+  /** Called for each failed pod that is deleted to be made again. */
+  readonly onRecreation: () => void;
+}
+
+/** Result of an execution: `outdated` if the plan was made from an outdated cache, and the pass is to be repeated. */
+export type Executed = "done" | "outdated";
+
+const keyIn = ({ metadata: { namespace = "", name = "" } }: V1Job): ObjectKey => ({
+  namespace,
+  name,
+});
+
+async function writeStatus(execution: Execution, { status }: Plan): Promise<void> {
+  const { client, job, resource, jobWrites, signal } = execution;
+  const changes = statusPatch(job.status, status);
+  if (changes === undefined) return;
+  const { uid, resourceVersion } = job.metadata;
+  const body = { metadata: { uid, resourceVersion }, status: changes };
+  const options = { subresource: "status", signal };
+  await jobWrites.track(
+    keyOf(job),
+    () => client.patch(resource, keyIn(job), { type: "merge", body }, options),
+  );
+}
+
+/**
+ * Reports whether the job is still as it was planned for: what has ended, or is suspended, must not start again
+ * because a cache is behind. The first pass of a job has no earlier state.
+ */
+async function mayCreate(execution: Execution): Promise<boolean> {
+  const { job, resource } = execution;
+  if (job.status?.conditions === undefined) return true;
+  const live = await readLive(execution, resource);
+  return live !== undefined &&
+    hasEnded(live.status?.conditions) === hasEnded(job.status.conditions) &&
+    (live.spec.runPolicy?.suspend ?? false) === (job.spec.runPolicy?.suspend ?? false);
+}
+
+/** Deletes what is not being deleted already. Returns the errors. */
+async function deleteAll(execution: Execution, plan: Plan): Promise<unknown[]> {
+  const { signal, onRecreation } = execution;
+  const calls = [
+    ...plan.deletePods.filter((pod) => !isTerminating(pod)).map((pod) => async () => {
+      await deleteObject(execution, PODS, pod);
+      if (plan.recreated.includes(pod)) onRecreation();
+    }),
+    ...plan.deleteServices.filter((service) => !isTerminating(service)).map((service) => () =>
+      deleteObject(execution, SERVICES, service)
+    ),
+  ];
+  return await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal });
+}
+
+function tellOfTemplate(execution: Execution, { of }: Replica): void {
+  if (of.template.spec?.restartPolicy === undefined) return;
+  const message =
+    "Restart policy in pod template will be overwritten by restart policy in replica spec";
+  recordJobEvent(execution, { type: "Warning", reason: "SetPodTemplateRestartPolicy", message });
+}
+
+/** Creates the pods and Services; one that cannot be created does not keep the others from it. */
+async function createAll(execution: Execution, plan: Plan): Promise<{
+  readonly result: Executed;
+  readonly errors: readonly unknown[];
+}> {
+  const { run, rules, signal } = execution;
+  if (plan.createPods.length + plan.createServices.length === 0) {
+    return { result: "done", errors: [] };
+  }
+  if (!(await mayCreate(execution))) return { result: "outdated", errors: [] };
+  let result: Executed = "done";
+  const take = (creation: "created" | "outdated") => {
+    if (creation === "outdated") result = "outdated";
+  };
+  for (const replica of plan.createPods) tellOfTemplate(execution, replica);
+  const calls = [
+    ...plan.createPods.map((replica) => async () =>
+      take(await createObject(execution, PODS, podOf(run, rules, replica)))
+    ),
+    ...plan.createServices.map((replica) => async () =>
+      take(await createObject(execution, SERVICES, serviceOf(run, replica)))
+    ),
+  ];
+  const errors = await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal });
+  return { result, errors };
+}
+
+async function deleteJob(execution: Execution): Promise<void> {
+  const { client, job, kind, resource, signal } = execution;
+  const { uid, name } = job.metadata;
+  const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+  try {
+    await client.delete(resource, keyIn(job), {
+      ...preconditions,
+      propagationPolicy: "Background",
+      signal,
+    });
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return;
+    const message = `Error deleting: ${messageOf(error)}`;
+    recordJobEvent(execution, { type: "Warning", reason: "FailedDeleteJob", message });
+    throw error;
+  }
+  const message = `Deleted job: ${name}`;
+  recordJobEvent(execution, { type: "Normal", reason: "SuccessfulDeleteJob", message });
+  const namespace = job.metadata.namespace ?? "";
+  execution.metrics.counted("deleted", { namespace, framework: kind.framework });
+}
+
+/** Tells of what the status says now. */
+function tell(execution: Execution, { events, counted }: Plan): void {
+  const { metrics, kind, run } = execution;
+  for (const event of events) recordJobEvent(execution, event);
+  const labels = { namespace: run.namespace, framework: kind.framework };
+  for (const what of counted) metrics.counted(what, labels);
+}
+
+/** Executes the plan. Every step may be repeated. Throws the first error after all that can be done is done. */
+export async function execute(execution: Execution, plan: Plan): Promise<Executed> {
+  const { signal } = execution;
+  if (plan.statusFirst) {
+    await writeStatus(execution, plan);
+    tell(execution, plan);
+  }
+  const deletionErrors = await deleteAll(execution, plan);
+  const { result, errors } = await createAll(execution, plan);
+  signal.throwIfAborted();
+  if (!plan.statusFirst && result === "done") {
+    await writeStatus(execution, plan);
+    tell(execution, plan);
+  }
+  const [error] = [...deletionErrors, ...errors];
+  if (error !== undefined) throw error;
+  if (plan.deleteJob) await deleteJob(execution);
+  return result;
+}

@@ -1,0 +1,112 @@
+/** Reconciliation of a v1 job: observes, decides and executes. */
+import type { V1Job } from "../../crds/v1/job.ts";
+import type { V1Kind } from "../../crds/v1/kinds.ts";
+import { V1_CONTROLLER } from "../../crds/v1/names.ts";
+import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
+import { causeOf } from "../../crds/field_problem.ts";
+import { causesText } from "../../crds/status_cause.ts";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import type { ReconcileResult } from "../../kube/controller.ts";
+import type { EventRecorder, EventText } from "../../kube/events.ts";
+import type { OwnWrites } from "../../kube/own_writes.ts";
+import { hasEnded } from "./conditions.ts";
+import { decide, type Plan } from "./decide.ts";
+import { runOf } from "./defaults.ts";
+import { execute } from "./execute.ts";
+import type { Expectations } from "./expectations.ts";
+import type { JobMetrics } from "./job_metrics.ts";
+import { type JobCaches, observe } from "./observe.ts";
+import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
+import { KIND_RULES } from "./rules.ts";
+import { v1JobProblems } from "./validation.ts";
+
+/** Delay of the next pass if the cache was outdated, in milliseconds. */
+const OUTDATED_RETRY_MS = 500;
+/** Jobs whose recreations are remembered, and notices. */
+const REMEMBERED = 4096;
+
+/** Options of {@link createReconciler}. */
+export interface ReconcilerOptions {
+  readonly kind: V1Kind;
+  /** Reports whether the kind is run. */
+  readonly runs: () => boolean;
+  readonly client: KubeClient;
+  readonly caches: JobCaches;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly expectations: Expectations;
+  readonly jobWrites: OwnWrites<V1Job>;
+  readonly metrics: JobMetrics;
+  readonly clock: Clock;
+}
+
+/** Brings the pods and Services of the job of a key to what the job describes. */
+export type JobReconciler = (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
+
+/** Reports whether another controller runs the job. */
+function isForeign({ spec }: V1Job): boolean {
+  const { managedBy } = spec.runPolicy ?? {};
+  return managedBy !== undefined && managedBy !== V1_CONTROLLER;
+}
+
+/** Returns the event about a job that admission would have refused. */
+function invalidEvent(kind: V1Kind, job: V1Job): EventText | undefined {
+  if (hasEnded(job.status?.conditions)) return undefined;
+  const problems = v1JobProblems(kind, job);
+  if (problems.length === 0) return undefined;
+  const message = `${kind.kind} failed validation because ${causesText(problems.map(causeOf))}`;
+  return { type: "Warning", reason: `${kind.kind}FailedValidation`, message };
+}
+
+/** Creates the reconciler of one kind, with its memory of what it has done. */
+export function createReconciler(options: ReconcilerOptions): JobReconciler {
+  const { kind, runs, client, caches, events, expectations, jobWrites, metrics, clock } = options;
+  const rules = KIND_RULES[kind.kind];
+  const resource = V1_RESOURCES[kind.kind];
+  const recreations = createBoundedCache<number>(REMEMBERED);
+  const given = createBoundedCache<true>(REMEMBERED);
+
+  function giveNotice(writer: JobWriter, notice: EventText): void {
+    const key = `${writer.job.metadata.uid} ${notice.reason} ${notice.message}`;
+    if (given.has(key)) return;
+    given.set(key, true);
+    recordJobEvent(writer, notice);
+  }
+
+  function requeue(uid: string, { nextMs }: Plan): ReconcileResult {
+    const due = nextMs === undefined ? Infinity : nextMs - clock.now();
+    // A change that is never seen is waited for in vain.
+    const waitMs = expectations.waitMs(uid) || Infinity;
+    const next = Math.min(due, waitMs);
+    return Number.isFinite(next) ? { requeueAfterMs: Math.max(0, next) } : undefined;
+  }
+
+  return async (key, signal) => {
+    if (!runs()) return;
+    const { jobs, pods, services } = caches;
+    if (!(jobs.synced && pods.synced && services.synced)) {
+      return { requeueAfterMs: OUTDATED_RETRY_MS };
+    }
+    const cached = jobs.get(key);
+    const job = cached && jobWrites.latest(key, cached);
+    if (!job || isForeign(job) || job.metadata.deletionTimestamp !== undefined) return;
+    const { uid = "" } = job.metadata;
+    const waitMs = expectations.waitMs(uid);
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    const writer = { client, events, expectations, metrics, kind, job, signal };
+    const invalid = invalidEvent(kind, job);
+    if (invalid !== undefined) return giveNotice(writer, invalid);
+    const run = runOf(kind, job);
+    const observed = await observe(writer, resource, caches);
+    const made = recreations.get(uid) ?? 0;
+    const nowMs = clock.now();
+    const plan = decide({ run, rules, ...observed, recreations: made, nowMs });
+    for (const notice of plan.notices) giveNotice(writer, notice);
+    const onRecreation = () => void recreations.set(uid, (recreations.get(uid) ?? 0) + 1);
+    const execution = { ...writer, run, rules, resource, jobWrites, onRecreation };
+    const result = await execute(execution, plan);
+    if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
+    return requeue(uid, plan);
+  };
+}

@@ -1,0 +1,83 @@
+/** Plan for the replicas of a job: which pods and Services are made, deleted and made again. Pure. */
+import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { Replica, Replicas, Run } from "./run.ts";
+import { isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+import { type FailedPods, type Failures, type JobEvent, reasonOf } from "./verdict.ts";
+
+/** What the replicas need. */
+export interface ReplicaPlan extends Failures {
+  readonly createPods: readonly Replica[];
+  readonly createServices: readonly Replica[];
+  readonly deletePods: readonly Pod[];
+  readonly deleteServices: readonly Service[];
+  /** Of {@link deletePods} those that failed and are made again. */
+  readonly recreated: readonly Pod[];
+  readonly events: readonly JobEvent[];
+  readonly notices: readonly JobEvent[];
+}
+
+/** What the pods of one type need. */
+interface TypePlan {
+  readonly create: readonly Replica[];
+  readonly surplus: readonly Pod[];
+  readonly failed: readonly Pod[];
+  /** Failed pods that are made again, and those that still end for that. */
+  readonly restarting: FailedPods;
+  readonly exited: boolean;
+  readonly crowded: readonly number[];
+}
+
+const isFailed = ({ status }: Pod) => status?.phase === "Failed";
+
+function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
+  const { missing, surplus, single, crowded } = planSlots(run, of, pods);
+  const all = single.map(({ pod }) => pod).filter(isFailed);
+  const toRestart = all.filter((pod) => judgeFailedPod(run, of, pod) === "restart");
+  return {
+    create: missing.map((index) => ({ of, index })),
+    surplus: surplus.filter((pod) => !isTerminating(pod)),
+    failed: toRestart.filter((pod) => !isTerminating(pod)),
+    restarting: { type: of.type, count: toRestart.length },
+    exited: of.restartPolicy === "ExitCode" &&
+      all.some((pod) => !isTerminating(pod) && judgeFailedPod(run, of, pod) === "permanent"),
+    crowded,
+  };
+}
+
+function restartEvent(run: Run, type: string): JobEvent {
+  const message = `job ${run.name} is restarting because ${type} replica(s) failed.`;
+  return { type: "Warning", reason: reasonOf(run, "Restarting"), message };
+}
+
+function crowdedNotice(run: Run, of: Replicas, index: number): JobEvent {
+  const message = `We have too many pods for ${of.type.toLowerCase()} ${index}`;
+  return { type: "Warning", reason: reasonOf(run, "TooManyPods"), message };
+}
+
+/** Returns the plan. Types whose failed pods are made again, or for the end of the job, are named. */
+export function planReplicas(
+  run: Run,
+  { pods, services }: { readonly pods: readonly Pod[]; readonly services: readonly Service[] },
+): ReplicaPlan {
+  const types = run.replicas.map((of) => ({ of, plan: planPods(run, of, pods) }));
+  const ofServices = run.kind.port === undefined
+    ? []
+    : run.replicas.map((of) => ({ of, plan: planSlots(run, of, services) }));
+  const recreated = types.flatMap(({ plan }) => plan.failed);
+  return {
+    createPods: types.flatMap(({ plan }) => plan.create),
+    createServices: ofServices.flatMap(({ of, plan }) =>
+      plan.missing.map((index) => ({ of, index }))
+    ),
+    deletePods: [...types.flatMap(({ plan }) => plan.surplus), ...recreated],
+    deleteServices: ofServices.flatMap(({ plan }) => plan.surplus),
+    recreated,
+    restarting: types.map(({ plan }) => plan.restarting).filter(({ count }) => count > 0),
+    permanentExit: types.filter(({ plan }) => plan.exited).map(({ of }) => of.type),
+    events: types.filter(({ plan }) => plan.failed.length > 0)
+      .map(({ of }) => restartEvent(run, of.type)),
+    notices: types.flatMap(({ of, plan }) =>
+      plan.crowded.map((index) => crowdedNotice(run, of, index))
+    ),
+  };
+}

@@ -1,0 +1,93 @@
+/** Controller of the jobs of one v1 kind: its sources and its loop. */
+import { isDeepStrictEqual } from "node:util";
+import type { V1Job } from "../../crds/v1/job.ts";
+import { V1_GROUP, V1_LABELS } from "../../crds/v1/names.ts";
+import {
+  type Controller,
+  type ControllerMetrics,
+  createController,
+} from "../../kube/controller.ts";
+import type { Change } from "../../kube/informer.ts";
+import { controllerKey, controllerOf } from "../../kube/owner_references.ts";
+import { createOwnWrites } from "../../kube/own_writes.ts";
+import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
+import { type Source, watch } from "../../kube/sources.ts";
+import { createExpectations, type Expectations } from "./expectations.ts";
+import type { Cache } from "./observe.ts";
+import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";
+import { expectationKey, PODS, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
+
+/** Options of {@link createV1Controller}. */
+export interface V1ControllerOptions extends Omit<ReconcilerOptions, "expectations" | "jobWrites"> {
+  /** Jobs reconciled concurrently. Default 4. */
+  readonly workers?: number;
+  readonly controllerMetrics?: ControllerMetrics;
+}
+
+/** Reports whether only the progress of a job has changed, which others write. */
+function isProgressAlone({ type, object, old }: Change<V1Job>): boolean {
+  if (type !== "updated" || old === undefined) return false;
+  const rest = ({ metadata, status, ...job }: V1Job) => ({
+    ...job,
+    metadata: { ...metadata, resourceVersion: undefined, managedFields: undefined },
+    status: { ...status, trainerStatus: undefined },
+  });
+  return !isDeepStrictEqual(object.status?.trainerStatus, old.status?.trainerStatus) &&
+    isDeepStrictEqual(rest(object), rest(old));
+}
+
+/** Lowers the expectations that a change of a pod or a Service meets. */
+function observeChange<T extends KubeObject>(
+  expectations: Expectations,
+  of: ReplicaObjectKind<T>,
+  { type, object }: Change<T>,
+): void {
+  const job = controllerOf(object.metadata)?.uid;
+  if (job === undefined) return;
+  const { name = "", uid = "", deletionTimestamp } = object.metadata ?? {};
+  const key = expectationKey(of, object, job);
+  expectations.creationObserved(key, name);
+  if (type === "deleted" || deletionTimestamp !== undefined) {
+    expectations.deletionObserved(key, uid);
+  }
+}
+
+/** Creates the controller of one kind. The caller runs the caches; those of pods and Services need `replicaIndexes`. */
+export function createV1Controller(options: V1ControllerOptions): Controller {
+  const { kind, caches, clock, workers = 4, controllerMetrics } = options;
+  const expectations = createExpectations({ now: () => clock.monotonic() });
+  const jobWrites = createOwnWrites<V1Job>({ clock, groupOf: keyOf });
+
+  /** The keys of the jobs that an object concerns: of its controller, or by the labels of an orphan. */
+  function keysOf({ metadata }: KubeObject): string[] {
+    const owner = controllerKey({ metadata: metadata ?? {} }, { group: V1_GROUP, kind: kind.kind });
+    if (owner !== undefined) return [owner];
+    const name = metadata?.labels?.[V1_LABELS.jobName];
+    if (controllerOf(metadata) !== undefined || name === undefined) return [];
+    return [formatKey({ namespace: metadata?.namespace, name })];
+  }
+
+  const watchObjects = <T extends KubeObject>(cache: Cache<T>, of: ReplicaObjectKind<T>): Source =>
+    watch(cache, ({ object }) => keysOf(object).filter((key) => caches.jobs.get(key)), {
+      seen: (change) => observeChange(expectations, of, change),
+    });
+
+  const sources = [
+    watch(caches.jobs, (change) => isProgressAlone(change) ? [] : [keyOf(change.object)], {
+      seen(change) {
+        jobWrites.seen(change);
+        if (change.type === "deleted") expectations.forget(change.object.metadata.uid ?? "");
+      },
+    }),
+    watchObjects(caches.pods, PODS),
+    watchObjects(caches.services, SERVICES),
+  ];
+  return createController({
+    name: kind.singular,
+    reconcile: createReconciler({ ...options, expectations, jobWrites }),
+    sources,
+    workers,
+    clock,
+    ...(controllerMetrics && { metrics: controllerMetrics }),
+  });
+}
