@@ -48,15 +48,15 @@ export type Admission = (
   old: Stored | undefined,
 ) => KubeError | undefined;
 
-/** Kinds whose status is written through the subresource alone. */
-const WITH_STATUS = new Set([
+/** Kinds whose status is written through the subresource alone, in every cluster. */
+const WITH_STATUS = [
   "TrainJob",
   "JobSet",
   "Job",
   "Pod",
   "PersistentVolumeClaim",
   "Trial",
-]);
+];
 
 const WRITES = new Set(["create", "replace", "patch", "delete"]);
 
@@ -98,6 +98,8 @@ function same(a: unknown, b: unknown): boolean {
 
 /** The cluster. */
 export class MemoryCluster {
+  /** Kinds whose status is written through the subresource alone. */
+  readonly withStatus = new Set(WITH_STATUS);
   /** Every call in order, refused ones included. */
   readonly calls: Call[] = [];
   /** Asked at each call. */
@@ -312,7 +314,7 @@ export class MemoryCluster {
     }
     delete stored.metadata.uid;
     delete stored.metadata.creationTimestamp;
-    if (WITH_STATUS.has(kind.kind)) delete stored.status;
+    if (this.withStatus.has(kind.kind)) delete stored.status;
     this.#admit("create", kind.kind, stored, undefined);
     this.#identify(kind, stored, undefined);
     this.#commit(kind, stored, undefined);
@@ -364,7 +366,7 @@ export class MemoryCluster {
     old: Stored,
     subresource: string | undefined,
   ): Stored {
-    if (!WITH_STATUS.has(kind.kind)) return next;
+    if (!this.withStatus.has(kind.kind)) return next;
     const kept = structuredClone(old);
     if (subresource === "status") return { ...kept, status: next.status };
     if (kept.status === undefined) delete next.status;

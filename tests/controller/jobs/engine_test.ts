@@ -1,0 +1,383 @@
+/** Tests of the engine of the v1 kinds: lives of jobs, with the conditions, objects and events they leave. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import { V1_LABELS } from "../../../crds/v1/names.ts";
+import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
+import { JobWorld, pyTorchSpec, replicas, START, tfSpec } from "./job_world.ts";
+
+const PODS_KIND = KINDS.pod;
+const RUNNING = { phase: "Running" };
+const DONE = { phase: "Succeeded", exitCode: 0 };
+
+/** Runs the test in a world whose controllers work, and ends them. */
+function test(name: string, body: (world: JobWorld) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const world = new JobWorld();
+    world.start();
+    try {
+      await body(world);
+    } finally {
+      await world.stop();
+    }
+  });
+}
+
+test("T1 a TFJob of two workers: pods and Services, one master, Created first", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 2 }, {}, { restartPolicy: "OnFailure" }));
+  await world.settle();
+  deepEqual(world.pods, ["j-worker-0", "j-worker-1"]);
+  deepEqual(world.services, ["j-worker-0", "j-worker-1"]);
+  equal(world.pod("j-worker-0").metadata?.labels?.[V1_LABELS.jobRole], "master");
+  equal(world.pod("j-worker-1").metadata?.labels?.[V1_LABELS.jobRole], undefined);
+  equal(world.pod("j-worker-1").spec?.restartPolicy, "OnFailure");
+  const { status } = world.job("TFJob");
+  deepEqual(status?.conditions?.map(({ type, reason, message }) => ({ type, reason, message })), [
+    { type: "Created", reason: "TFJobCreated", message: "TFJob j is created." },
+  ]);
+  equal(status?.startTime, "2026-01-01T00:00:00Z");
+  deepEqual(status?.replicaStatuses, { Worker: {} });
+  deepEqual(world.events.map(({ message }) => message).sort(), [
+    "Created pod: j-worker-0",
+    "Created pod: j-worker-1",
+    "Created service: j-worker-0",
+    "Created service: j-worker-1",
+  ]);
+  deepEqual(world.reasons.sort(), ["SuccessfulCreatePod", "SuccessfulCreateService"]);
+});
+
+test("T5 T7 a TFJob runs, succeeds with its first worker, and its active pods count as succeeded", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 4, PS: 2 }));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created", "Running"]);
+  deepEqual(world.job("TFJob").status?.replicaStatuses, {
+    PS: { active: 2 },
+    Worker: { active: 4 },
+  });
+  world.report("j-worker-0", DONE);
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created", "Running=False", "Succeeded"]);
+  ok(world.job("TFJob").status?.completionTime);
+  deepEqual(world.job("TFJob").status?.replicaStatuses, {
+    PS: { succeeded: 2 },
+    Worker: { succeeded: 4 },
+  });
+  equal(world.pods.length, 6, "the default policy keeps the pods");
+});
+
+test("T6 only what is missing is created", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 4, PS: 2 }));
+  await world.settle();
+  for (const name of ["j-worker-2", "j-worker-3", "j-ps-1"]) {
+    world.cluster.remove(PODS_KIND, `ml/${name}`);
+  }
+  const before = world.creations().length;
+  await world.settle();
+  deepEqual(world.creations().slice(before).sort(), [
+    "ml/j-ps-1",
+    "ml/j-worker-2",
+    "ml/j-worker-3",
+  ]);
+});
+
+test("T15 a pod that vanishes is created again under its name, and its Service stays", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 4, PS: 2 }));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  const services = world.creations("Service").length;
+  world.cluster.remove(PODS_KIND, "ml/j-worker-3");
+  await world.settle();
+  equal(world.pod("j-worker-3").metadata?.labels?.[V1_LABELS.replicaIndex], "3");
+  equal(world.creations("Service").length, services);
+});
+
+test("T10 T16 a worker that fails for good ends the job, and its pod stays", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 1 }, {}, { restartPolicy: "ExitCode" }));
+  await world.settle();
+  world.report("j-worker-0", { phase: "Failed", exitCode: 1 });
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created", "Failed"]);
+  equal(
+    world.job("TFJob").status?.conditions?.at(-1)?.message,
+    'job "j" is failing because "Worker" replica(s) failed.',
+  );
+  ok(world.job("TFJob").status?.completionTime);
+  deepEqual(world.pods, ["j-worker-0"]);
+  equal(world.creations().length, 1);
+});
+
+test("T14 T17 a pod that may be retried is deleted and made again", async (world) => {
+  world.put("TFJob", tfSpec({ Chief: 1, Worker: 1 }, {}, { restartPolicy: "ExitCode" }));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  const { uid } = world.pod("j-chief-0").metadata ?? {};
+  world.report("j-chief-0", { phase: "Failed", exitCode: 130 });
+  await world.settle();
+  ok(world.pod("j-chief-0").metadata?.uid !== uid);
+  deepEqual(world.conditions("TFJob"), ["Created", "Restarting"]);
+  ok(world.events.some(({ reason, message }) =>
+    reason === "TFJobRestarting" &&
+    message === "job j is restarting because Chief replica(s) failed."
+  ));
+  world.report("j-chief-0", RUNNING);
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created", "Running"]);
+});
+
+test("T18 T19 replicas beyond the number go, new ones come", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 3 }));
+  await world.settle();
+  world.edit("TFJob", tfSpec({ Worker: 2 }));
+  await world.settle();
+  deepEqual(world.pods, ["j-worker-0", "j-worker-1"]);
+  deepEqual(world.services, world.pods);
+  world.edit("TFJob", tfSpec({ Worker: 4 }));
+  await world.settle();
+  equal(world.pods.length, 4);
+});
+
+test("T20 T21 restarts in place beyond the limit end the job, and nothing is left of it", async (world) => {
+  const spec = tfSpec({ Worker: 4, PS: 2 }, { runPolicy: { backoffLimit: 4 } }, {
+    restartPolicy: "OnFailure",
+  });
+  world.put("TFJob", spec);
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created", "Running"]);
+  world.reportAll({ ...RUNNING, restarts: 1 }, "j-worker");
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created", "Running=False", "Failed"]);
+  equal(
+    world.job("TFJob").status?.conditions?.at(-1)?.message,
+    "Job j has failed because it has reached the specified backoff limit",
+  );
+  deepEqual([world.pods, world.services], [[], []]);
+});
+
+test("T22 the deadline ends the job without any event from outside", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 2 }, { runPolicy: { activeDeadlineSeconds: 2 } }));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle(1999);
+  deepEqual(world.conditions("TFJob"), ["Created", "Running"]);
+  await world.settle(1);
+  deepEqual(world.conditions("TFJob"), ["Created", "Running=False", "Failed"]);
+  deepEqual([world.pods, world.services], [[], []]);
+});
+
+for (const end of [DONE, { phase: "Failed", exitCode: 1 }]) {
+  test(`T23 a job that ended with ${end.phase} is deleted after its time to live`, async (world) => {
+    world.put("TFJob", tfSpec({ Worker: 1 }, { runPolicy: { ttlSecondsAfterFinished: 3 } }));
+    await world.settle();
+    world.report("j-worker-0", end);
+    await world.settle();
+    await world.settle(2999);
+    ok(world.job("TFJob"));
+    await world.settle(1);
+    equal(world.cluster.peek(V1_RESOURCES.TFJob, "ml/j"), undefined);
+    ok(world.reasons.includes("SuccessfulDeleteJob"));
+  });
+}
+
+for (
+  const [policy, left] of [
+    ["All", []],
+    ["Running", ["j-worker-0"]],
+    ["None", ["j-ps-0", "j-worker-0", "j-worker-1"]],
+  ] as const
+) {
+  test(`T24 the clean-up policy ${policy} leaves ${left.length} pods`, async (world) => {
+    world.put("TFJob", tfSpec({ Worker: 2, PS: 1 }, { runPolicy: { cleanPodPolicy: policy } }));
+    await world.settle();
+    world.report("j-ps-0", RUNNING);
+    world.report("j-worker-1", { phase: "Pending" });
+    world.report("j-worker-0", DONE);
+    await world.settle();
+    deepEqual(world.pods, left);
+    deepEqual(world.services, left);
+  });
+}
+
+test("T25 a job that is created suspended has no pods and no start", async (world) => {
+  world.put("PyTorchJob", pyTorchSpec(1, { runPolicy: { suspend: true } }));
+  await world.settle();
+  deepEqual(world.pods, []);
+  deepEqual(world.conditions("PyTorchJob"), ["Created", "Suspended"]);
+  const { startTime, replicaStatuses } = world.job("PyTorchJob").status ?? {};
+  deepEqual({ startTime, replicaStatuses }, { startTime: undefined, replicaStatuses: {} });
+});
+
+test("T26 T27 a job is suspended and resumed under the same names", async (world) => {
+  world.put("PyTorchJob", pyTorchSpec(1));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  const names = world.pods;
+  world.edit("PyTorchJob", { runPolicy: { suspend: true } });
+  await world.settle(1000);
+  deepEqual([world.pods, world.services], [[], []]);
+  deepEqual(world.conditions("PyTorchJob"), ["Created", "Running=False", "Suspended"]);
+  equal(world.job("PyTorchJob").status?.conditions?.[1]?.reason, "PyTorchJobSuspended");
+  equal(world.job("PyTorchJob").status?.startTime, "2026-01-01T00:00:00Z");
+  deepEqual(world.job("PyTorchJob").status?.replicaStatuses, { Master: {}, Worker: {} });
+  equal(world.events.filter(({ reason }) => reason === "PyTorchJobSuspended").length, 1);
+  world.edit("PyTorchJob", { runPolicy: { suspend: false } });
+  await world.settle(1000);
+  deepEqual(world.pods, names);
+  world.reportAll(RUNNING);
+  await world.settle();
+  deepEqual(world.conditions("PyTorchJob"), ["Created", "Suspended=False", "Running"]);
+  equal(world.job("PyTorchJob").status?.conditions?.[1]?.reason, "PyTorchJobResumed");
+  equal(world.job("PyTorchJob").status?.startTime, "2026-01-01T00:00:02Z");
+});
+
+test("T28 a job that another controller runs is left alone", async (world) => {
+  const runPolicy = { managedBy: "kueue.x-k8s.io/multikueue" };
+  world.put("PyTorchJob", pyTorchSpec(1, { runPolicy }));
+  await world.settle();
+  world.edit("PyTorchJob", { runPolicy: { ...runPolicy, suspend: true } });
+  await world.settle();
+  deepEqual(world.cluster.calls, []);
+  deepEqual(world.events, []);
+});
+
+test("T30 T31 a PyTorchJob succeeds with its master, or with all workers", async (world) => {
+  world.put("PyTorchJob", pyTorchSpec(2));
+  world.put("PyTorchJob", pyTorchSpec(2, {}, { master: false }), "k");
+  await world.settle();
+  equal(world.pods.length, 5);
+  world.reportAll(RUNNING);
+  world.report("j-master-0", DONE);
+  world.report("k-worker-0", DONE);
+  await world.settle();
+  deepEqual(world.conditions("PyTorchJob"), ["Created", "Succeeded"]);
+  deepEqual(world.conditions("PyTorchJob", "ml/k"), ["Created", "Running"]);
+  world.report("k-worker-1", DONE);
+  await world.settle();
+  deepEqual(world.conditions("PyTorchJob", "ml/k"), ["Created", "Running=False", "Succeeded"]);
+});
+
+test("T35 an MXJob of three roles, T34 an XGBoostJob, and the other kinds run by the same engine", async (world) => {
+  world.put("MXJob", {
+    jobMode: "MXTrain",
+    mxReplicaSpecs: {
+      Scheduler: replicas("mxnet", 1),
+      Server: replicas("mxnet", 1),
+      Worker: replicas("mxnet", 1),
+    },
+  }, "m");
+  world.put("XGBoostJob", {
+    xgbReplicaSpecs: { Master: replicas("xgboost", 1), Worker: replicas("xgboost", 2) },
+  }, "x");
+  world.put("PaddleJob", { paddleReplicaSpecs: { Worker: replicas("paddle", 2) } }, "d");
+  world.put("JAXJob", { jaxReplicaSpecs: { Worker: replicas("jax", 2) } }, "k");
+  await world.settle();
+  equal(world.pods.length, 10);
+  deepEqual(world.services, world.pods);
+  world.reportAll(RUNNING);
+  await world.settle();
+  for (
+    const [kind, name] of [["MXJob", "m"], ["XGBoostJob", "x"], ["PaddleJob", "d"], [
+      "JAXJob",
+      "k",
+    ]] as const
+  ) {
+    deepEqual(world.conditions(kind, `ml/${name}`), ["Created", "Running"]);
+  }
+  for (const name of ["m-scheduler-0", "x-master-0", "d-worker-0", "d-worker-1"]) {
+    world.report(name, DONE);
+  }
+  await world.settle();
+  for (const [kind, name] of [["MXJob", "m"], ["XGBoostJob", "x"], ["PaddleJob", "d"]] as const) {
+    deepEqual(world.conditions(kind, `ml/${name}`), ["Created", "Running=False", "Succeeded"]);
+  }
+  deepEqual(world.conditions("JAXJob", "ml/k"), ["Created", "Running"]);
+});
+
+test("T36 an invalid job that admission did not see gets an event and no pods", async (world) => {
+  world.put("TFJob", { tfReplicaSpecs: { Worker: { replicas: 1 } } });
+  await world.settle();
+  await world.settle();
+  deepEqual(world.pods, []);
+  equal(world.job("TFJob").status, undefined);
+  deepEqual(world.reasons, ["TFJobFailedValidation"]);
+});
+
+test("T38 a pass that finds nothing changed writes nothing", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 2, PS: 1 }));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  const { length } = world.cluster.calls;
+  const events = world.events.length;
+  const { resourceVersion } = world.job("TFJob").metadata;
+  world.cluster.edit(PODS_KIND, "ml/j-ps-0", { metadata: { annotations: { a: "b" } } });
+  await world.settle();
+  deepEqual(world.cluster.calls.slice(length), []);
+  equal(world.events.length, events);
+  equal(world.job("TFJob").metadata.resourceVersion, resourceVersion);
+});
+
+test("T39 replica types in lower case", async (world) => {
+  world.put("TFJob", tfSpec({ worker: 1, ps: 1 }));
+  await world.settle();
+  deepEqual(world.pods, ["j-ps-0", "j-worker-0"]);
+  world.reportAll(RUNNING);
+  await world.settle();
+  deepEqual(world.job("TFJob").status?.replicaStatuses, {
+    PS: { active: 1 },
+    Worker: { active: 1 },
+  });
+});
+
+test("T40 two pods of one index count for nothing", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  const pod = world.pod("j-worker-0");
+  const { uid: _, resourceVersion: _v, ...metadata } = pod.metadata ?? {};
+  world.cluster.put(PODS_KIND, { ...pod, metadata: { ...metadata, name: "twin" } });
+  world.reportAll(RUNNING);
+  await world.settle();
+  deepEqual(world.pods, ["j-worker-0", "twin"]);
+  deepEqual(world.job("TFJob").status?.replicaStatuses, { Worker: {} });
+  equal(world.events.filter(({ type }) => type === "Warning").length, 1);
+});
+
+test("T42 a graceful deletion of a running pod is no failure; its index is filled when it is gone", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 2 }));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  world.cluster.edit(PODS_KIND, "ml/j-worker-1", {
+    metadata: { deletionTimestamp: "2026-01-01T00:00:30Z" },
+  });
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created", "Running"]);
+  deepEqual(world.job("TFJob").status?.replicaStatuses, { Worker: { active: 1, failed: 1 } });
+  equal(world.creations().length, 2);
+  world.cluster.remove(PODS_KIND, "ml/j-worker-1");
+  await world.settle();
+  equal(world.creations().length, 3);
+});
+
+test("T45 a restart policy in the template is overwritten, and said once for each pod", async (world) => {
+  const template = {
+    spec: { restartPolicy: "Always", containers: [{ name: "tensorflow", image: "a:1" }] },
+  };
+  world.put("TFJob", tfSpec({ Worker: 1 }, {}, { restartPolicy: "OnFailure", template }));
+  await world.settle();
+  equal(world.pod("j-worker-0").spec?.restartPolicy, "OnFailure");
+  ok(world.reasons.includes("SetPodTemplateRestartPolicy"));
+});
+
+test("a kind that is not run is left alone", async (world) => {
+  world.runs.delete("TFJob");
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  deepEqual(world.cluster.calls, []);
+  equal(world.clock.now(), START);
+});
