@@ -2,9 +2,11 @@
 import { getLogger } from "@logtape/logtape";
 import { V1_KIND_LIST, type V1KindName } from "../../crds/v1/kinds.ts";
 import { V1_GROUP, V1_RUN_BY } from "../../crds/v1/names.ts";
+import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { isForbidden, messageOf } from "../../kube/errors.ts";
+import { withMetadataOnly } from "../../kube/resource.ts";
 import { createSwitch, type Switch } from "../../kube/switch.ts";
 import { createDefinitions, type Definition } from "./v1_definitions.ts";
 
@@ -14,6 +16,8 @@ const log = getLogger(["milepost", "jobs"]);
 export const LOOK_MS = 10_000;
 /** The same until a look has succeeded. */
 const FIRST_LOOK_MS = 1_000;
+/** Deadline of one request, in milliseconds. */
+const DEADLINE_MS = 5_000;
 
 /** The v1 kinds that this manager runs now. */
 export interface V1Kinds {
@@ -35,7 +39,7 @@ export interface V1Kinds {
 
 /** Options of {@link createV1Kinds}. */
 export interface V1KindsOptions {
-  readonly client: Pick<KubeClient, "get" | "raw">;
+  readonly client: Pick<KubeClient, "get" | "list" | "raw">;
   readonly clock: Clock;
   /** The kinds that are run whatever their definitions say. */
   readonly named: readonly V1KindName[];
@@ -50,6 +54,8 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
   const read = createDefinitions(client);
   const switches = new Map(V1_KIND_LIST.map(({ kind }) => [kind, createSwitch()]));
   const keepers = new Set<V1KindName>();
+  /** The kinds of which it was logged that they may not be read. */
+  const forbidden = new Set<V1KindName>();
   const listeners = new Set<() => void>();
 
   function switchOf(kind: V1KindName) {
@@ -58,12 +64,34 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     return found;
   }
 
+  /** Reports whether the jobs of a kind may be read: without the role, their caches would never be filled. */
+  async function mayBeRead(kind: V1KindName, signal: AbortSignal): Promise<boolean> {
+    try {
+      const call = { limit: 1, signal, deadlineMs: DEADLINE_MS };
+      await client.list(withMetadataOnly(V1_RESOURCES[kind]), call);
+      return true;
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      if (!forbidden.has(kind)) {
+        const message = "this kind may not be read, and is not run until the role allows it";
+        log.warn(message, { kind, group: V1_GROUP, error: messageOf(error) });
+      }
+      forbidden.add(kind);
+      return false;
+    }
+  }
+
   /** Keeps what the definition says. Returns whether that is news. */
-  function apply(kind: V1KindName, definition: Definition | undefined): boolean {
+  async function apply(
+    kind: V1KindName,
+    definition: Definition | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const power = switchOf(kind);
     const before = { runs: power.on, keeps: keepers.has(kind) };
     const { runBy, keepsProgress = false } = definition ?? {};
-    const runs = definition !== undefined && (named.has(kind) || runBy === V1_RUN_BY);
+    const isWanted = definition !== undefined && (named.has(kind) || runBy === V1_RUN_BY);
+    const runs = isWanted && (power.on || await mayBeRead(kind, signal));
     if (keepsProgress) keepers.add(kind);
     else keepers.delete(kind);
     power.turn(runs);
@@ -74,8 +102,14 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
 
   async function look(signal: AbortSignal): Promise<void> {
     const definitions = await read(signal);
-    const news = V1_KIND_LIST.filter(({ kind }) => apply(kind, definitions.get(kind)));
-    if (news.length > 0) { for (const listener of [...listeners]) listener(); }
+    const results = await Promise.allSettled(
+      V1_KIND_LIST.map(({ kind }) => apply(kind, definitions.get(kind), signal)),
+    );
+    // A kind that could not be asked about does not hide the changes of others.
+    if (results.some((it) => it.status === "fulfilled" && it.value)) {
+      for (const listener of [...listeners]) listener();
+    }
+    for (const it of results) if (it.status === "rejected") throw it.reason;
   }
 
   const isKnown = () => [...switches.values()].every(({ on }) => on !== undefined);

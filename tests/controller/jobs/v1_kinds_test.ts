@@ -24,6 +24,8 @@ interface Cluster {
   readonly crds: Map<string, Crd>;
   /** The status with which definitions are refused. */
   refusal?: number;
+  /** The plural of the kind whose jobs may not be read. */
+  unreadable?: string;
   /** The status with which discovery is refused. */
   outage?: number;
   readonly requests: string[];
@@ -44,7 +46,13 @@ function crdOf(name: string, { annotations, generation = 1, versions = ["v1"], k
 }
 
 /** Answers as an API server with those definitions does. */
-function answer({ crds, refusal, outage }: Cluster, path: string): Response {
+function answer({ crds, refusal, outage, unreadable }: Cluster, path: string): Response {
+  const jobs = /^\/apis\/kubeflow\.org\/v1\/(\w+)$/.exec(path);
+  if (jobs !== null) {
+    return jobs[1] === unreadable
+      ? status(403)
+      : Response.json({ metadata: { resourceVersion: "1" }, items: [] });
+  }
   const crd = /customresourcedefinitions\/((\w+)\.kubeflow\.org)$/.exec(path);
   if (crd !== null) {
     if (refusal !== undefined) return status(refusal);
@@ -74,7 +82,9 @@ interface World {
 async function withWorld(
   crds: Readonly<Record<string, Crd>>,
   test: (world: World) => Promise<void>,
-  { named = [], ...faults }: { named?: V1KindName[]; refusal?: number; outage?: number } = {},
+  { named = [], ...faults }:
+    & { named?: V1KindName[] }
+    & Pick<Cluster, "refusal" | "outage" | "unreadable"> = {},
 ): Promise<void> {
   const cluster: Cluster = { crds: new Map(Object.entries(crds)), requests: [], ...faults };
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
@@ -178,6 +188,26 @@ Deno.test("createV1Kinds() runs a kind whose definition appears, and stops when 
     await look();
     assert.deepEqual(changes, ["PyTorchJob", "", "PyTorchJob", ""]);
   }));
+
+Deno.test("createV1Kinds() does not run what may not be read, says it once, and runs it when it may", () =>
+  withLogs(
+    (records) =>
+      withWorld({ tfjobs: OURS, jaxjobs: OURS }, async ({ cluster, kinds, look }) => {
+        assert.deepEqual(runs(kinds), ["JAXJob"]);
+        assert.equal(kinds.known, true);
+        await look();
+        assert.deepEqual(
+          records.map(({ properties, rawMessage }) => [properties.kind, rawMessage]),
+          [
+            ["TFJob", "this kind may not be read, and is not run until the role allows it"],
+          ],
+        );
+        delete cluster.unreadable;
+        await look();
+        assert.deepEqual(runs(kinds), ["TFJob", "JAXJob"]);
+      }, { unreadable: "tfjobs" }),
+    "warning",
+  ));
 
 Deno.test("createV1Kinds() keeps what it knows while the API server does not answer", () =>
   withWorld({ tfjobs: OURS }, async ({ cluster, kinds, changes, look }) => {
