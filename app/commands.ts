@@ -5,7 +5,7 @@
 import { dirname } from "node:path";
 import { z } from "zod";
 import { aborted } from "../kube/aborted.ts";
-import { ConfigurationError } from "../kube/errors.ts";
+import { ConfigurationError, messageOf } from "../kube/errors.ts";
 import {
   crdsSettings,
   demoSettings,
@@ -162,6 +162,18 @@ async function runCrds(settings: CrdsSettings): Promise<void> {
   print(crdYaml(withoutJobset ? crdsWithoutJobSet() : crdManifests()));
 }
 
+/** `milepost convert`: v1 jobs of a file as TrainJobs; prints nothing if one of them cannot be one. */
+async function runConvert({ argument = "" }: Given): Promise<void> {
+  const { convertText } = await import("./convert/convert_text.ts");
+  let text: string;
+  try {
+    text = await Deno.readTextFile(argument);
+  } catch (error) {
+    throw new ConfigurationError(`cannot read ${argument}: ${messageOf(error)}`, { cause: error });
+  }
+  print(convertText(text));
+}
+
 /** `milepost version`. */
 function runVersion(): Promise<void> {
   print(`${versionText()}\n`);
@@ -232,6 +244,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     runDemo,
   ),
   entryOf("crds", "print the CustomResourceDefinitions", crdsSettings, runCrds),
+  {
+    name: "convert",
+    description: "print TrainJobs and runtimes for the Training Operator's jobs in a file",
+    settings: z.strictObject({}),
+    argument: "file",
+    run: runConvert,
+  },
   {
     name: "example",
     description: `run a program of the examples: ${EXAMPLE_PROGRAMS.join(", ")}`,

@@ -52,6 +52,10 @@ const cases: Record<string, Case> = {
     env: { MILEPOST_CRDS_TRIALS: "perhaps" },
     want: /MILEPOST_CRDS_TRIALS: must be true or false/,
   },
+  "a file of jobs that is not there": {
+    args: ["convert", "/nowhere.yaml"],
+    want: /cannot read \/nowhere\.yaml/,
+  },
   "a patch of nothing": { args: ["crds", "--patch"], want: /--patch requires --v1/ },
   "definitions of two sorts": {
     args: ["crds", "--v1", "--trials"],
