@@ -17,12 +17,25 @@ export interface PodFate {
   readonly exitCode?: number;
 }
 
+/** State of one pod, in place of a kubelet. */
+export interface PodState {
+  readonly name: string;
+  readonly phase: "Running" | "Succeeded" | "Failed";
+  /** Exit code of the containers of a pod that has ended. Default 1 if it failed. */
+  readonly exitCode?: number;
+  /** How often each container was started again. Default 0. */
+  readonly restartCount?: number;
+  /** State of the containers, in place of the one that fits the phase. */
+  readonly containerState?: Readonly<Record<string, unknown>>;
+}
+
 /** One thing that is done. */
 export type Action =
   | { readonly does: "create"; readonly object: Manifest }
   | { readonly does: "patch"; readonly target: Target; readonly body: unknown }
   | { readonly does: "remove"; readonly target: Target }
-  | { readonly does: "pods"; readonly fate: PodFate };
+  | { readonly does: "pods"; readonly fate: PodFate }
+  | { readonly does: "pod"; readonly state: PodState };
 
 /** Things done one after the other; then both sides are looked at. */
 export interface Step {

@@ -1,6 +1,7 @@
 /** Current view of all objects that a comparison reads, with the time of each namespace's last change. */
 import type { KubeClient } from "../../../kube/client.ts";
 import { createInformer, type Informer } from "../../../kube/informer.ts";
+import { V1_GROUP, V1_VERSION } from "../../../crds/v1/names.ts";
 import { until } from "../../support/until.ts";
 import { z } from "zod";
 
@@ -47,7 +48,34 @@ const WATCHED = {
   serviceAccounts: watched("", "v1", "ServiceAccount", "serviceaccounts"),
   coschedulingGroups: watched("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups"),
   volcanoGroups: watched("scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups"),
+  roles: watched("rbac.authorization.k8s.io", "v1", "Role", "roles"),
+  roleBindings: watched("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"),
+  autoscalers: watched(
+    "autoscaling",
+    "v2",
+    "HorizontalPodAutoscaler",
+    "horizontalpodautoscalers",
+  ),
+  tfjobs: watched(V1_GROUP, V1_VERSION, "TFJob", "tfjobs"),
+  pytorchjobs: watched(V1_GROUP, V1_VERSION, "PyTorchJob", "pytorchjobs"),
+  xgboostjobs: watched(V1_GROUP, V1_VERSION, "XGBoostJob", "xgboostjobs"),
+  mxjobs: watched(V1_GROUP, V1_VERSION, "MXJob", "mxjobs"),
+  mpijobs: watched(V1_GROUP, V1_VERSION, "MPIJob", "mpijobs"),
+  paddlejobs: watched(V1_GROUP, V1_VERSION, "PaddleJob", "paddlejobs"),
+  jaxjobs: watched(V1_GROUP, V1_VERSION, "JAXJob", "jaxjobs"),
 } as const;
+
+/** The v1 kinds of jobs by their plurals. */
+export const V1_JOBS = [
+  "tfjobs",
+  "pytorchjobs",
+  "xgboostjobs",
+  "mxjobs",
+  "mpijobs",
+  "paddlejobs",
+  "jaxjobs",
+] as const;
+
 /** Kinds of objects in the view. */
 export type WatchedKind = keyof typeof WATCHED;
 

@@ -6,9 +6,9 @@ import type { Answer } from "./answers.ts";
 import type { AnyObject } from "./cluster_view.ts";
 import type { Observation } from "./perform.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
-function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
@@ -52,7 +52,7 @@ function isGoZero(parent: string, name: string, value: unknown): boolean {
 }
 
 /** An object without what belongs to one run; empty labels and annotations are none. */
-function plain(value: unknown, key = ""): unknown {
+export function plain(value: unknown, key = ""): unknown {
   if (Array.isArray(value)) return value.map((item) => plain(item, key));
   if (!isFields(value)) {
     return TIMES.includes(key) && typeof value === "string" ? "a time" : value;
@@ -73,7 +73,7 @@ function plain(value: unknown, key = ""): unknown {
   return Object.fromEntries(entries);
 }
 
-function byName(objects: readonly AnyObject[] = []): Fields {
+export function byName(objects: readonly AnyObject[] = []): Fields {
   return Object.fromEntries(objects.map(({ apiVersion: _version, kind: _kind, ...object }) => [
     object.metadata.name,
     plain(object),
@@ -122,7 +122,7 @@ export function eventsAbout(kind: string, objects: readonly AnyObject[] = []): F
 }
 
 /** Answers by their position: only the results show whether both sides took the same course. */
-function numbered(answers: readonly Answer[]): Fields {
+export function numbered(answers: readonly Answer[]): Fields {
   return Object.fromEntries(answers.map((answer, index) => [String(index), answer]));
 }
 

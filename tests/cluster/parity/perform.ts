@@ -1,8 +1,15 @@
 /** Runner of a case on one cluster: performs its steps, collects the objects after each. */
 import { until } from "../../support/until.ts";
 import { type Answer, create, patch, remove } from "./answers.ts";
-import type { Action, CaseTable, PodFate, Step } from "./case.ts";
-import type { AnyObject, ClusterView, NamespaceView } from "./cluster_view.ts";
+import type { Action, CaseTable, PodFate, PodState, Step } from "./case.ts";
+import {
+  type AnyObject,
+  type ClusterView,
+  type NamespaceView,
+  V1_JOBS,
+  type WatchedKind,
+} from "./cluster_view.ts";
+import { podStatus } from "./pod_status.ts";
 
 /** Bounds, in milliseconds: how long a side may take for what a step waits for, and how long it must be still then. */
 const WAIT = { forOutcomeMs: 15_000, quietMs: 3_000, knownMs: 1_000 } as const;
@@ -37,27 +44,6 @@ function podsMeant(view: NamespaceView, fate: PodFate): AnyObject[] | undefined 
   return found.length >= wanted ? found : undefined;
 }
 
-function statusOf({ phase, ready = true, exitCode = 1 }: PodFate, containers: unknown) {
-  const now = new Date().toISOString().replace(/\.\d+Z$/, "Z");
-  const isReady = phase === "Running" && ready;
-  const exited = { exitCode: phase === "Failed" ? exitCode : 0, startedAt: now, finishedAt: now };
-  const state = phase === "Running" ? { running: { startedAt: now } } : { terminated: exited };
-  const names = Array.isArray(containers) ? containers.map(({ name }) => String(name)) : [];
-  return {
-    phase,
-    startTime: now,
-    conditions: [{ type: "Ready", status: isReady ? "True" : "False", lastTransitionTime: now }],
-    containerStatuses: names.map((name) => ({
-      name,
-      state,
-      ready: isReady,
-      restartCount: 0,
-      image: "none",
-      imageID: "none",
-    })),
-  };
-}
-
 /** Plays the kubelet for the pods of a Job, once they are there. */
 async function letPodsBe(
   cluster: ClusterView,
@@ -72,11 +58,31 @@ async function letPodsBe(
   if (pods.length === 0) return { result: "no such pods" };
   for (const { metadata, spec } of pods) {
     const target = { apiVersion: "v1", kind: "Pod", name: metadata.name, subresource: "status" };
-    const body = { status: statusOf(fate, spec?.containers) };
+    const body = { status: podStatus(fate, spec?.containers) };
     const { result, message = "" } = await patch(cluster.client, target, body, namespace);
     if (result !== "ok") return { result, message };
   }
   return { result: "ok" };
+}
+
+/** Plays the kubelet for one pod, once it is there and has not ended. */
+async function letPodBe(
+  cluster: ClusterView,
+  namespace: string,
+  state: PodState,
+): Promise<Answer> {
+  const view = cluster.of(namespace);
+  const alive = () => {
+    const pod = view.get("pods", state.name);
+    const phase = pod?.status?.phase;
+    return phase === "Succeeded" || phase === "Failed" ? undefined : pod;
+  };
+  const wait = { timeoutMs: WAIT.forOutcomeMs, everyMs: 50 };
+  const pod = await until(`pod ${state.name}`, alive, wait).catch(() => undefined);
+  if (pod === undefined) return { result: "no such pod" };
+  const target = { apiVersion: "v1", kind: "Pod", name: state.name, subresource: "status" };
+  const body = { status: podStatus(state, pod.spec?.containers) };
+  return await patch(cluster.client, target, body, namespace);
 }
 
 /** Kinds that upstream's webhook finds only once its cache has them; for which no sign is given. */
@@ -96,11 +102,14 @@ function act(cluster: ClusterView, namespace: string, action: Action): Promise<A
       return remove(client, action.target, where(action.target));
     case "pods":
       return letPodsBe(cluster, namespace, action.fate);
+    case "pod":
+      return letPodBe(cluster, namespace, action.state);
   }
 }
 
-const LOOKED_AT = [
+const LOOKED_AT: readonly WatchedKind[] = [
   "trainJobs",
+  ...V1_JOBS,
   "jobSets",
   "jobs",
   "services",
@@ -110,9 +119,19 @@ const LOOKED_AT = [
   "events",
   "coschedulingGroups",
   "volcanoGroups",
-] as const;
+  "pods",
+  "roles",
+  "roleBindings",
+  "serviceAccounts",
+  "autoscalers",
+];
 
-async function perform(cluster: ClusterView, namespace: string, step: Step): Promise<Observation> {
+async function perform(
+  cluster: ClusterView,
+  namespace: string,
+  step: Step,
+  quietMs: number,
+): Promise<Observation> {
   const answers: Answer[] = [];
   for (const action of step.actions) {
     answers.push(await act(cluster, namespace, action));
@@ -128,8 +147,8 @@ async function perform(cluster: ClusterView, namespace: string, step: Step): Pro
     timeoutMs: WAIT.forOutcomeMs,
     everyMs: 50,
   }).then(() => true, () => false);
-  await cluster.quiet(namespace, WAIT.quietMs);
-  const list = (kind: typeof LOOKED_AT[number]) =>
+  await cluster.quiet(namespace, quietMs);
+  const list = (kind: WatchedKind) =>
     view.list(kind).toSorted((a, b) => a.metadata.name < b.metadata.name ? -1 : 1);
   return {
     answers,
@@ -143,7 +162,12 @@ function namespaceOf(index: number): string {
   return `case-${String(index).padStart(3, "0")}`;
 }
 
-async function performCase(cluster: ClusterView, namespace: string, steps: readonly Step[]) {
+async function performCase(
+  cluster: ClusterView,
+  namespace: string,
+  steps: readonly Step[],
+  endQuietMs: number,
+) {
   const manifest = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
   await create(cluster.client, manifest);
   await until(
@@ -151,21 +175,28 @@ async function performCase(cluster: ClusterView, namespace: string, steps: reado
     () => cluster.of(namespace).get("serviceAccounts", "default"),
   );
   const observations: Observation[] = [];
-  for (const step of steps) observations.push(await perform(cluster, namespace, step));
+  for (const step of steps) {
+    const quietMs = step === steps.at(-1) ? endQuietMs : WAIT.quietMs;
+    observations.push(await perform(cluster, namespace, step, quietMs));
+  }
   return observations;
 }
 
-/** Performs every case, each in a namespace of its own, `atOnce` at a time. */
+/**
+ * Performs every case, each in a namespace of its own, `atOnce` at a time. At its end nothing may change for
+ * `endQuietMs`, because events come late.
+ */
 export async function performAll(
   cluster: ClusterView,
   cases: CaseTable,
   atOnce: number,
+  endQuietMs: number = WAIT.quietMs,
 ): Promise<Run> {
   const waiting = Object.entries(cases).map(([says, steps], index) => ({ says, steps, index }));
   const run: Record<string, Observation[]> = {};
   const work = async () => {
     for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      run[one.says] = await performCase(cluster, namespaceOf(one.index), one.steps);
+      run[one.says] = await performCase(cluster, namespaceOf(one.index), one.steps, endQuietMs);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));

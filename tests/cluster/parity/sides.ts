@@ -28,22 +28,31 @@ const OF_TRAINERS: readonly WatchedKind[] = [
   ...OF_JOBSETS,
 ];
 
+/** Options of {@link performOn}. */
+export interface SideOptions {
+  /** What is put on the control plane before its controllers start, so that they know it at once. */
+  readonly beforeControllers?: (plane: ControlPlane) => Promise<void>;
+  /** How long nothing may change at the end of a case. */
+  readonly endQuietMs?: number;
+}
+
 /** Performs the cases on fresh data, with what `start` puts on the control plane. */
-async function performOn(
+export async function performOn(
   cases: CaseTable,
   kinds: readonly WatchedKind[],
   atOnce: number,
   start: (plane: ControlPlane, cleanup: AsyncDisposableStack) => Promise<void>,
+  { endQuietMs, ...options }: SideOptions = {},
 ): Promise<Run> {
   await using cleanup = new AsyncDisposableStack();
   // Nothing plays the node: pods stay where a case puts them.
-  const plane = await startControlPlane({ scheduler: false });
+  const plane = await startControlPlane({ scheduler: false, ...options });
   cleanup.defer(() => plane.stop());
   await start(plane, cleanup);
   const watching = new AbortController();
   const cluster = await watchCluster(plane.client, kinds, watching.signal);
   try {
-    return await performAll(cluster, cases, atOnce);
+    return await performAll(cluster, cases, atOnce, endQuietMs);
   } finally {
     watching.abort();
     await cluster.ended;
