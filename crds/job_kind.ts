@@ -37,8 +37,8 @@ export interface OwnerPath {
 
 /** The place in a job's object that shows the progress of its pods. */
 export type ProgressPlace =
-  /** A field of the status. */
-  | { readonly at: "status"; readonly field: string }
+  /** A field of the status; where the job's definition drops that, an annotation, which holds the same as JSON. */
+  | { readonly at: "status"; readonly field: string; readonly orAnnotation?: string }
   /** An annotation that holds the same as JSON, for definitions that prune unknown fields. */
   | { readonly at: "annotation"; readonly key: string };
 

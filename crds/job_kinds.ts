@@ -12,6 +12,7 @@ import {
 } from "./names.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS } from "./jobset_names.ts";
+import { V1_JOB_KINDS } from "./v1/v1_job_kinds.ts";
 import { WATCHED } from "./watched.ts";
 
 /**
@@ -104,4 +105,4 @@ export function createJobKinds(first: JobKind, ...others: readonly JobKind[]): J
 }
 
 /** The kinds of jobs that Milepost knows. */
-export const JOB_KINDS: JobKinds = createJobKinds(TRAINJOB);
+export const JOB_KINDS: JobKinds = createJobKinds(TRAINJOB, ...V1_JOB_KINDS);

@@ -77,6 +77,9 @@ export function progressOf(
   { metadata, status }: Pick<AnyJob, "metadata" | "status">,
 ): TrainerStatus | undefined {
   if (progress === undefined) return undefined;
-  if (progress.at === "status") return parsedProgress(status?.[progress.field]);
-  return parsedProgress(jsonText.safeParse(metadata.annotations?.[progress.key]).data);
+  const annotated = (key: string) =>
+    parsedProgress(jsonText.safeParse(metadata.annotations?.[key]).data);
+  if (progress.at === "annotation") return annotated(progress.key);
+  const { field, orAnnotation } = progress;
+  return parsedProgress(status?.[field]) ?? (orAnnotation ? annotated(orAnnotation) : undefined);
 }

@@ -32,6 +32,8 @@ export const LABELS = {
   ancestorStep: "trainer.kubeflow.org/trainjob-ancestor-step",
   /** On pods: the TrainJob they belong to. Selects, never authorizes. */
   trainJobName: "trainer.kubeflow.org/trainjob-name",
+  /** On pods of other kinds of jobs: the plural of the kind. Selects, never authorizes. */
+  jobKind: "trainer.kubeflow.org/job-kind",
   /** On pods of a trial whose metrics come by push. */
   trial: "trainer.kubeflow.org/trial",
   /** On runtimes: the ML framework, read by the SDK. */
@@ -68,6 +70,8 @@ export const ANNOTATIONS = {
   earlyStopping: "trainer.kubeflow.org/early-stopping",
   earlyStoppingGrace: "trainer.kubeflow.org/early-stopping-grace",
   trialTemplate: "trainer.kubeflow.org/trial-template",
+  /** On a job whose definition has no field for it: its progress, as JSON. */
+  trainerStatus: "trainer.kubeflow.org/trainer-status",
   /** On a TrainJob's JobSet: fingerprint of what a JobSet never changes once it is created. */
   templateHash: "trainer.kubeflow.org/template-hash",
   /** On what standalone installs: the fingerprint of the manifest, so that it is written again only when it changed. */

@@ -7,7 +7,7 @@ import type {
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { LABELS, MANAGER, PORTS, TRAINER_GROUP, TRAINER_VERSION } from "../crds/names.ts";
-import type { V1Kind } from "../crds/v1/kinds.ts";
+import { type V1Kind, v1KindOf } from "../crds/v1/kinds.ts";
 import { V1_GROUP, V1_VERSION } from "../crds/v1/names.ts";
 import { v1WebhookPaths, WEBHOOK_PATHS, type WebhookPath } from "./webhook_paths.ts";
 
@@ -150,6 +150,15 @@ function v1Validator(options: ConfigurationOptions, kind: V1Kind) {
   };
 }
 
+/** The kinds whose pods are injected: of the v1 kinds those that are run. */
+function injectedKinds({ injectPods, kinds, v1Kinds }: ConfigurationOptions): readonly JobKind[] {
+  if (!injectPods) return [];
+  return kinds.all.filter((kind) => {
+    const v1 = v1KindOf(kind);
+    return v1 === undefined || v1Kinds.includes(v1);
+  });
+}
+
 /** `milepost-mutating`: identity of pods, defaults of jobs. */
 export function mutatingConfiguration(options: ConfigurationOptions): MutatingWebhookConfiguration {
   return {
@@ -157,9 +166,7 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
     kind: "MutatingWebhookConfiguration",
     metadata: { name: MANAGER.mutatingConfiguration },
     webhooks: [
-      ...(options.injectPods ? options.kinds.all : []).flatMap((kind) =>
-        podWebhooks(options, kind)
-      ),
+      ...injectedKinds(options).flatMap((kind) => podWebhooks(options, kind)),
       {
         ...COMMON,
         name: `defaulter.trainjob.${TRAINER_GROUP}`,

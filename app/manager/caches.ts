@@ -12,10 +12,9 @@ import {
   V1_KIND_LIST,
   V1_KINDS,
   type V1KindName,
-  v1KindNamed,
+  v1KindOf,
   v1Selector,
 } from "../../crds/v1/kinds.ts";
-import { V1_GROUP } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { V1Kinds } from "../../controller/jobs/v1_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -129,7 +128,7 @@ export function createCaches(options: CacheOptions) {
   function v1Caches(name: V1KindName): V1KindCaches {
     const kind = V1_KINDS[name];
     const labelSelector = v1Selector(kind);
-    const jobKind = kinds.all.find((it) => v1NameOf(it) === name);
+    const jobKind = kinds.all.find((it) => v1KindOf(it)?.kind === name);
     function switched<T extends KubeObject>(
       resource: InformerOptions<T>["kind"],
       more: Partial<InformerOptions<T>> = {},
@@ -146,7 +145,7 @@ export function createCaches(options: CacheOptions) {
   const v1 = new Map(V1_KIND_LIST.map(({ kind }) => [kind, v1Caches(kind)]));
   function cachesOf(kind: JobKind): JobKindCaches {
     if (kind.id === TRAINJOB.id) return { jobs: named.trainJobs, pods: named.pods };
-    const name = v1NameOf(kind);
+    const name = v1KindOf(kind)?.kind;
     return name && v1.get(name) || { jobs: cache(kind), pods: podsOf(kind) };
   }
   const byKind = new Map<JobKind, JobKindCaches>(kinds.all.map((kind) => [kind, cachesOf(kind)]));
@@ -160,11 +159,6 @@ export function createCaches(options: CacheOptions) {
     });
   const isRead = (name: string) => READERS[name]?.some((part) => options.parts.has(part)) ?? true;
   return { ...named, byKind, v1, isRead, createChildCache };
-}
-
-/** The name of a v1 kind; undefined for any other kind of job. */
-function v1NameOf({ group, kind }: Pick<JobKind, "group" | "kind">): V1KindName | undefined {
-  return group === V1_GROUP ? v1KindNamed(kind)?.kind : undefined;
 }
 
 /** All informers of the manager. */

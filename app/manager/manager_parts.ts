@@ -1,5 +1,7 @@
 /** Parts of every replica, built from its settings; nothing runs yet. */
+import type { JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
+import { v1KindOf } from "../../crds/v1/kinds.ts";
 import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
 import { createFairShare } from "../../http/limits/fair_share.ts";
 import { createLoadShedding } from "../../http/limits/load_shedding.ts";
@@ -157,6 +159,12 @@ async function recordingOf(
   return { sink, trials };
 }
 
+/** Whether the definition of a kind keeps the field that shows progress; only those of v1 kinds may be upstream's. */
+function keepsProgress(v1Kinds: Pick<V1Kinds, "keepsProgress">, kind: JobKind): boolean {
+  const v1 = v1KindOf(kind);
+  return v1 === undefined || v1Kinds.keepsProgress(v1.kind);
+}
+
 /**
  * Builds everything that needs no port. `identity` is unique to this process. Rejects with a
  * ConfigurationError if the observation log cannot be opened.
@@ -192,6 +200,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
       leadership,
       intervalMs: configuration.statusWriteInterval,
       writesPerSecond: configuration.statusWritesQps,
+      keepsProgress: (kind) => keepsProgress(v1Kinds, kind),
       onWrite: (result) => metrics.ledgerWrites.inc({ result }),
       onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
       record: recording?.trials.begin,

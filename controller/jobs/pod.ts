@@ -1,5 +1,6 @@
 /** Pod of a replica of a v1 job. Pure. */
 import type { Container, EnvVar, Pod } from "../../crds/kubernetes.ts";
+import { LABELS } from "../../crds/names.ts";
 import { MASTER_ROLE, V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";
 import { unshared } from "../runtime/copy.ts";
 import { trainingContainer } from "./defaults.ts";
@@ -40,7 +41,12 @@ export function podOf(run: Run, rules: KindRules, replica: Replica): Pod {
     metadata: {
       name: replicaName(run, replica),
       namespace: run.namespace,
-      labels: { ...labels, ...replicaLabels(run, replica), ...role },
+      labels: {
+        ...labels,
+        ...replicaLabels(run, replica),
+        [LABELS.jobKind]: run.kind.plural,
+        ...role,
+      },
       ...(annotations && { annotations }),
       ...(finalizers && { finalizers }),
       ownerReferences: [ownerOf(run)],

@@ -111,6 +111,13 @@ export const V1_KINDS = {
 /** The v1 kinds in the order of the table. */
 export const V1_KIND_LIST: readonly V1Kind[] = Object.values(V1_KINDS);
 
+/** Returns the v1 kind that a kind of job is; undefined for any other. */
+export function v1KindOf(
+  { group, kind }: { readonly group: string; readonly kind: string },
+): V1Kind | undefined {
+  return group === V1_GROUP ? v1KindNamed(kind) : undefined;
+}
+
 /** Returns the kind of that name; undefined if there is none. */
 export function v1KindNamed(name: string): V1Kind | undefined {
   return V1_KIND_LIST.find(({ kind }) => kind === name);

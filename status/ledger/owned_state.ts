@@ -12,7 +12,7 @@ import type { WatchedJobs } from "../reading/job_ends.ts";
 import type { PollOwner } from "../../http/replicas/owner_poll.ts";
 import type { Reading } from "../reading/reading.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
-import { createStatusWriter } from "./status_writer.ts";
+import { createStatusWriter, type KeepsProgress } from "./status_writer.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
@@ -42,6 +42,8 @@ export interface OwnedStateOptions
   readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
   readonly onWrite: LedgerOptions["onWrite"];
   readonly onDrop: LedgerOptions["onDrop"];
+  /** Default: the definition of every kind keeps the field that shows progress. */
+  readonly keepsProgress?: KeepsProgress;
   /** Makes the recorder of a term. Absent: pushes are not recorded. */
   readonly record?: (() => PushRecorder) | undefined;
 }
@@ -83,7 +85,8 @@ function recorded(
 /** Creates the state; it accepts nothing before a term runs. */
 export function createOwnedState(options: OwnedStateOptions): OwnedState {
   const { client, jobs, clock, leadership, intervalMs, writesPerSecond, onWrite, onDrop } = options;
-  const write = createStatusWriter(client, leadership.deadlineMs(WRITE_MS));
+  const deadlineMs = leadership.deadlineMs(WRITE_MS);
+  const write = createStatusWriter(client, { deadlineMs, keepsProgress: options.keepsProgress });
   let current: TermState | undefined;
 
   /** The progress in the job's object, if the cache has that very job. */

@@ -1,5 +1,5 @@
 /** Progress writer: a JSON patch that holds for one incarnation of a job only. */
-import type { JobRef, ProgressPlace } from "../../crds/job_kind.ts";
+import type { JobKind, JobRef, ProgressPlace } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import type { CallOptions, JsonPatchOperation, KubeClient } from "../../kube/client.ts";
@@ -63,13 +63,33 @@ export function outcomeOf(error: unknown): WriteOutcome {
   return { result: isConflict(error) ? "conflict" : "error", problem, retryAfterMs };
 }
 
+/** Says whether the definition of a kind keeps the field of the status that shows progress. */
+export type KeepsProgress = (kind: JobKind) => boolean;
+
+/** Options of {@link createStatusWriter}. */
+export interface StatusWriterOptions {
+  /** Time that a write may take, in milliseconds. */
+  readonly deadlineMs?: number;
+  /** Default: every definition keeps it. */
+  readonly keepsProgress?: KeepsProgress | undefined;
+}
+
+/** The place of a job's progress under the definition of its kind. */
+function placeOf(kind: JobKind, keeps: KeepsProgress): ProgressPlace | undefined {
+  const { progress } = kind;
+  if (progress?.at !== "status" || progress.orAnnotation === undefined || keeps(kind)) {
+    return progress;
+  }
+  return { at: "annotation", key: progress.orAnnotation };
+}
+
 /**
- * Creates the {@link WriteStatus} over a client; a write takes at most `deadlineMs`. Jobs of a kind without
- * a place for progress count as written.
+ * Creates the {@link WriteStatus} over a client. Jobs of a kind without a place for progress count as
+ * written.
  */
 export function createStatusWriter(
   client: Pick<KubeClient, "get" | "patch">,
-  deadlineMs = WRITE_DEADLINE_MS,
+  { deadlineMs = WRITE_DEADLINE_MS, keepsProgress = () => true }: StatusWriterOptions = {},
 ): WriteStatus {
   /** An API server refuses another UID, a missing parent of the field and a bad value in the same way. */
   async function afterRefusal(
@@ -97,7 +117,7 @@ export function createStatusWriter(
   }
 
   return async (job, status, signal) => {
-    const { kind: { progress: place } } = job;
+    const place = placeOf(job.kind, keepsProgress);
     if (place === undefined) return { result: "written" };
     const bounds = { signal, deadlineMs, honorRetryAfter: false };
     try {

@@ -321,6 +321,7 @@ Deno.test("`podOf()` gives a pod both generations of labels, the role, the owner
     "training.kubeflow.org/job-role": "master",
     "group-name": "kubeflow.org",
     "job-name": "j",
+    "trainer.kubeflow.org/job-kind": "tfjobs",
     "replica-type": "worker",
     "replica-index": "0",
     "job-role": "master",
