@@ -10,6 +10,8 @@ import { managerRbac } from "../../app/manager/manager_roles.ts";
 import { type ManagerPart, partsOf } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER, POLICY_SECRETS } from "../../crds/names.ts";
+import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
+import { V1_JOBS_PART, V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { RENAMED } from "../../deploy/kustomize.ts";
 import { run } from "../support/command.ts";
 import { until } from "../support/until.ts";
@@ -107,7 +109,12 @@ const PART_CHOICES: readonly (readonly string[])[] = [
   ["featureGates="],
   ["featureGates=TrainJobStatus=true", "jobset=builtin"],
   ["featureGates=TrainJobProgress=false"],
+  ["v1Jobs=true"],
+  ["crds.v1=true"],
 ];
+
+/** Values that grant the rights to run the v1 kinds: no setting of the manager says that it does. */
+const V1_CHOICES = ["v1Jobs=true", "crds.v1=true"];
 
 const argumentsSchema = z.object({
   template: z.object({
@@ -135,7 +142,8 @@ for (const values of PART_CHOICES) {
     const args = ["template", "milepost", chart, "--kube-version", "1.36", ...set];
     const rendered = [...objectsOf(await mustRun(helm, args)).values()];
     const bound = rendered.filter(({ kind }) => kind === "ClusterRoleBinding");
-    const run = partsRun(rendered.find(({ kind }) => kind === "Deployment"));
+    const run = partsRun(rendered.find(({ kind }) => kind === "Deployment"))
+      .filter((part) => part !== V1_JOBS_PART || values.some((it) => V1_CHOICES.includes(it)));
     const wanted = managerRbac({ namespace: "default", serviceAccount: MANAGER.name }, {}, run)
       .filter(({ kind }) => kind === "ClusterRoleBinding");
     const names = (objects: readonly { metadata: { name: string } }[]) =>
@@ -170,6 +178,33 @@ Deno.test("without policySecrets the role stays, and nothing binds it: Helm and 
       assert.deepEqual(kinds.map(({ kind }) => kind), ["ClusterRole"]);
       assert.ok(rendered.some(({ kind }) => kind === "ClusterRoleBinding"));
     }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("the components of the v1 kinds bring their rights and their annotated definitions", async () => {
+  const { kubectl = "" } = await programs("kubernetes", ["kubectl"]);
+  const folder = await Deno.makeTempDir();
+  const shipped = relative(await Deno.realPath(folder), `${deploy}kustomize`);
+  try {
+    const kustomization = {
+      apiVersion: "kustomize.config.k8s.io/v1beta1",
+      kind: "Kustomization",
+      resources: [`${shipped}/base`],
+      components: [`${shipped}/components/v1-jobs`, `${shipped}/components/v1-crds`],
+    };
+    await Deno.writeTextFile(`${folder}/kustomization.yaml`, JSON.stringify(kustomization));
+    const rendered = [...objectsOf(await mustRun(kubectl, ["kustomize", folder])).values()];
+    const annotated = rendered.filter(({ metadata: { annotations } }) =>
+      annotations?.[V1_RUN_BY_ANNOTATION] === V1_RUN_BY
+    );
+    assert.deepEqual(
+      annotated.map(({ metadata }) => metadata.name).toSorted(),
+      V1_KIND_LIST.map(v1CrdName).toSorted(),
+    );
+    const binding = `ClusterRoleBinding ${MANAGER.name}-${V1_JOBS_PART}`;
+    assert.ok(rendered.some(({ kind, metadata }) => `${kind} ${metadata.name}` === binding));
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
