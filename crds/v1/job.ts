@@ -22,9 +22,11 @@ const time = () => z.string().meta({ format: "date-time" });
 
 /** The pods of one replica type. */
 export const replicaSpecSchema = z.looseObject({
-  replicas: int32().optional(),
-  restartPolicy: z.string().optional(),
-  template: podTemplateSpec.optional(),
+  replicas: int32().optional().meta({ description: "How many pods of this type. Default 1." }),
+  restartPolicy: z.string().optional().meta({
+    description: "Always, OnFailure, Never, or ExitCode: from 128 on the pod is made again.",
+  }),
+  template: podTemplateSpec.optional().meta({ description: "The pods of this type." }),
 });
 export type ReplicaSpec = z.infer<typeof replicaSpecSchema>;
 
@@ -33,27 +35,47 @@ export const replicaSpecsSchema = z.record(z.string(), replicaSpecSchema);
 export type ReplicaSpecs = z.infer<typeof replicaSpecsSchema>;
 
 export const schedulingPolicySchema = z.looseObject({
-  minAvailable: int32().optional(),
+  minAvailable: int32().optional().meta({
+    description: "How many pods start together. Default: all of the job.",
+  }),
   queue: z.string().optional().meta({
+    description: "The gang scheduler's queue.",
     "x-kubernetes-validations": [{
       rule: "self == oldSelf",
       message: "spec.runPolicy.schedulingPolicy.queue is immutable",
     }],
   }),
-  minResources: z.record(z.string(), quantity).optional(),
-  priorityClass: z.string().optional(),
-  scheduleTimeoutSeconds: int32().optional(),
+  minResources: z.record(z.string(), quantity).optional().meta({
+    description: "Resources of those pods. Default: what they ask for.",
+  }),
+  priorityClass: z.string().optional().meta({ description: "The priority of the gang." }),
+  scheduleTimeoutSeconds: int32().optional().meta({
+    description: "How long the gang scheduler tries.",
+  }),
 });
 export type SchedulingPolicy = z.infer<typeof schedulingPolicySchema>;
 
 export const runPolicySchema = z.looseObject({
-  cleanPodPolicy: z.string().optional(),
-  ttlSecondsAfterFinished: int32().optional(),
-  activeDeadlineSeconds: int64().optional(),
-  backoffLimit: int32().optional(),
-  schedulingPolicy: schedulingPolicySchema.optional(),
-  suspend: z.boolean().optional().meta({ default: false }),
-  managedBy: z.string().optional(),
+  cleanPodPolicy: z.string().optional().meta({
+    description: "Which pods go when the job ends: All, Running or None. Default None.",
+  }),
+  ttlSecondsAfterFinished: int32().optional().meta({
+    description: "Seconds after its end at which the job is deleted. Default: never.",
+  }),
+  activeDeadlineSeconds: int64().optional().meta({
+    description: "Seconds after its start at which the job fails.",
+  }),
+  backoffLimit: int32().optional().meta({
+    description: "Restarts after which the job fails. Default: none.",
+  }),
+  schedulingPolicy: schedulingPolicySchema.optional().meta({
+    description: "How the pods are scheduled together.",
+  }),
+  suspend: z.boolean().optional().meta({
+    default: false,
+    description: "Whether the job is paused: its pods go, and come back when it is resumed.",
+  }),
+  managedBy: z.string().optional().meta({ description: "The controller that runs the job." }),
 });
 export type RunPolicy = z.infer<typeof runPolicySchema>;
 
@@ -76,20 +98,32 @@ export type ElasticPolicy = z.infer<typeof elasticPolicySchema>;
 
 /** Every field of any kind's spec but the replica types, which stand under the kind's own key. */
 export const v1SpecSchema = z.looseObject({
-  runPolicy: runPolicySchema.optional(),
+  runPolicy: runPolicySchema.optional().meta({
+    description: "Limits of the job, and what happens to it and its pods.",
+  }),
   /** TFJob. */
-  successPolicy: z.string().optional(),
-  enableDynamicWorker: z.boolean().optional(),
+  successPolicy: z.string().optional().meta({
+    description: "AllWorkers: every worker has to succeed. Default: the first one.",
+  }),
+  enableDynamicWorker: z.boolean().optional().meta({
+    description: "Whether workers may come, go and fail.",
+  }),
   /** PyTorchJob. */
-  nprocPerNode: z.string().optional(),
+  nprocPerNode: z.string().optional().meta({
+    description: "Processes on each node: auto, cpu, gpu or a number. Default auto.",
+  }),
   /** PyTorchJob, PaddleJob. */
-  elasticPolicy: elasticPolicySchema.optional(),
+  elasticPolicy: elasticPolicySchema.optional().meta({
+    description: "Bounds of the number of workers, and how they meet.",
+  }),
   /** MPIJob. */
-  slotsPerWorker: int32().optional(),
-  mainContainer: z.string().optional(),
-  cleanPodPolicy: z.string().optional(),
+  slotsPerWorker: int32().optional().meta({ description: "Processes of a worker. Default 1." }),
+  mainContainer: z.string().optional().meta({
+    description: "The container of a worker in which they run. Default: the first one.",
+  }),
+  cleanPodPolicy: z.string().optional().meta({ description: "As in runPolicy, which counts." }),
   /** MXJob. */
-  jobMode: z.string().optional(),
+  jobMode: z.string().optional().meta({ description: "MXTrain or MXTune." }),
 });
 export type V1Spec = z.infer<typeof v1SpecSchema>;
 

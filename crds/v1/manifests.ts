@@ -21,7 +21,7 @@ const OWN_FIELDS: Readonly<Record<V1KindName, z.core.$ZodShape>> = {
   },
   PyTorchJob: { nprocPerNode: shape.nprocPerNode, elasticPolicy: shape.elasticPolicy },
   XGBoostJob: {},
-  MXJob: { jobMode: shape.jobMode.unwrap() },
+  MXJob: { jobMode: z.string().meta({ description: "MXTrain or MXTune." }) },
   MPIJob: {
     slotsPerWorker: shape.slotsPerWorker,
     mainContainer: shape.mainContainer,
@@ -30,7 +30,7 @@ const OWN_FIELDS: Readonly<Record<V1KindName, z.core.$ZodShape>> = {
   PaddleJob: {
     elasticPolicy: elasticPolicySchema
       .pick({ minReplicas: true, maxReplicas: true, maxRestarts: true, metrics: true })
-      .optional(),
+      .optional().meta({ description: "Bounds of the number of workers." }),
   },
   JAXJob: {},
 };
@@ -60,9 +60,12 @@ function scalePaths({ specsKey }: V1Kind): ScalePaths {
 
 function rootSchema({ kind, specsKey }: V1Kind): OpenApiSchema {
   const spec = z.looseObject({
-    [specsKey]: replicaSpecsSchema,
+    [specsKey]: replicaSpecsSchema.meta({ description: "The pods of the job, by their type." }),
     // Clients of the SDK cannot read a job without it.
-    runPolicy: shape.runPolicy.meta({ default: { suspend: false } }),
+    runPolicy: shape.runPolicy.meta({
+      ...z.globalRegistry.get(shape.runPolicy),
+      default: { suspend: false },
+    }),
     ...OWN_FIELDS[kind],
   });
   return {
