@@ -16,6 +16,7 @@ import {
   v1Selector,
 } from "../../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
+import { replicaIndexes } from "../../controller/jobs/replica_objects.ts";
 import type { V1Kinds } from "../../controller/jobs/v1_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -138,8 +139,11 @@ export function createCaches(options: CacheOptions) {
     }
     return {
       jobs: switched(V1_RESOURCES[name]),
-      pods: switched(KINDS.pod, { labelSelector, indexes: jobKind ? podIndexes(jobKind) : {} }),
-      services: switched(KINDS.service, { labelSelector }),
+      pods: switched(KINDS.pod, {
+        labelSelector,
+        indexes: { ...replicaIndexes, ...jobKind && podIndexes(jobKind) },
+      }),
+      services: switched(KINDS.service, { labelSelector, indexes: replicaIndexes }),
     };
   }
   const v1 = new Map(V1_KIND_LIST.map(({ kind }) => [kind, v1Caches(kind)]));

@@ -1,8 +1,9 @@
 /** Work of the leader: controllers, webhook configurations and the owned state, for one term. */
 import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
+import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
-import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
+import { V1_KIND_LIST, V1_KINDS } from "../../crds/v1/kinds.ts";
 import { retry } from "../../kube/backoff.ts";
 import type { Controller, ControllerMetrics } from "../../kube/controller.ts";
 import type { LeaderWork } from "../../kube/leadership.ts";
@@ -13,13 +14,13 @@ import {
 import { webhookTarget } from "./endpoints.ts";
 import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
-import type { Metrics } from "./metrics.ts";
+import { jobMetrics, type Metrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
 import { aborted } from "../../kube/aborted.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
-/** TrainJobs and JobSets that are worked on at a time, each. */
+/** Jobs of a kind, and JobSets, that are worked on at a time. */
 const WORKERS = 8;
 /** Pauses before webhook configurations are written again. */
 const SYNC_RETRY = { firstMs: 100, longestMs: 5_000 } as const;
@@ -69,6 +70,25 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
     }),
     ...partsOf(configuration).has("executor") ? [createJobSetController(shared)] : [],
   ];
+}
+
+/** A controller for each v1 kind; one whose kind is not run has nothing to do. */
+function createV1Controllers({ context, parts }: TermOptions): Controller[] {
+  const { client, clock, metrics } = context;
+  const { caches, events, v1Kinds } = parts;
+  return [...caches.v1].map(([name, kindCaches]) =>
+    createV1Controller({
+      kind: V1_KINDS[name],
+      runs: () => v1Kinds.runs(name),
+      client,
+      caches: kindCaches,
+      events,
+      clock,
+      metrics: jobMetrics(metrics),
+      workers: WORKERS,
+      controllerMetrics: controllerMetricsOf(metrics),
+    })
+  );
 }
 
 /** Keeps the webhook configurations, which name the port that admission is served on. */
@@ -129,6 +149,8 @@ export function createTermWorks(options: TermOptions): LeaderWork[] {
     (signal) => owned.run(signal, FLUSH_MS),
     (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
     (signal) => recording?.trials.check(signal) ?? aborted(signal),
-    ...createControllers(options).map((it) => (signal: AbortSignal) => it.run(signal)),
+    ...[...createControllers(options), ...createV1Controllers(options)].map(
+      (it) => (signal: AbortSignal) => it.run(signal),
+    ),
   ];
 }

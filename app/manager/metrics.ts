@@ -1,8 +1,12 @@
 /** Metrics of the manager. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { JobCount, JobMetrics } from "../../controller/jobs/job_metrics.ts";
 import type { SinkMetrics } from "../../katib/log/sink_choice.ts";
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Labels of the counters of jobs of `kubeflow.org/v1`. */
+type JobLabel = "job_namespace" | "framework";
 
 /** All series of one manager; several managers in a process do not share them. */
 export interface Metrics {
@@ -32,6 +36,18 @@ export interface Metrics {
   readonly observationSeconds: Histogram<"sink">;
   readonly trialsOpen: Gauge;
   readonly trialsStopped: Counter;
+  readonly jobsCreated: Counter<JobLabel>;
+  readonly jobsDeleted: Counter<JobLabel>;
+  readonly jobsSuccessful: Counter<JobLabel>;
+  readonly jobsFailed: Counter<JobLabel>;
+  readonly jobsRestarted: Counter<JobLabel>;
+  readonly createdPods: Counter;
+  readonly deletedPods: Counter;
+  readonly failedPods: Counter;
+  readonly succeededServiceCreations: Counter;
+  readonly failedServiceCreations: Counter;
+  readonly createdPodGroups: Counter;
+  readonly deletedPodGroups: Counter;
   readonly certificateExpiry: Gauge<"name">;
   readonly leader: Gauge;
 }
@@ -51,6 +67,8 @@ export function createMetrics(): Metrics {
       buckets: SECONDS,
       registers: [registry],
     });
+  const v1Jobs = (what: JobCount, help: string) =>
+    counter(`jobs_${what}_total`, help, ["job_namespace", "framework"]);
   return {
     registry,
     reconcileTotal: counter("reconcile_total", "Reconciliations that ended.", [
@@ -107,6 +125,27 @@ export function createMetrics(): Metrics {
     ]),
     trialsOpen: gauge("trials_open", "Jobs with early-stopping rules that have not ended.", []),
     trialsStopped: counter("trials_stopped_total", "Jobs that were stopped early.", []),
+    // The names are the Training Operator's after its prefix.
+    jobsCreated: v1Jobs("created", "Jobs of kubeflow.org/v1 that were begun."),
+    jobsDeleted: v1Jobs("deleted", "Those that were deleted after their time to live."),
+    jobsSuccessful: v1Jobs("successful", "Those that succeeded."),
+    jobsFailed: v1Jobs("failed", "Those that failed."),
+    jobsRestarted: v1Jobs("restarted", "Restarts of failed replicas of those."),
+    createdPods: counter("created_pods_total", "Pods created for kubeflow.org/v1.", []),
+    deletedPods: counter("deleted_pods_total", "Pods deleted for kubeflow.org/v1.", []),
+    failedPods: counter("failed_pods_total", "Pods that could not be created.", []),
+    succeededServiceCreations: counter(
+      "succeeded_service_creation_total",
+      "Services created for kubeflow.org/v1.",
+      [],
+    ),
+    failedServiceCreations: counter(
+      "failed_service_creation_total",
+      "Services that could not be created.",
+      [],
+    ),
+    createdPodGroups: counter("created_pod_groups_total", "Pod groups created.", []),
+    deletedPodGroups: counter("deleted_pod_groups_total", "Pod groups deleted.", []),
     certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate expires.", [
       "name",
     ]),
@@ -121,5 +160,32 @@ export function sinkMetrics(
   return {
     rows: (sink, result, count) => observations.inc({ sink, result }, count),
     appended: (sink, seconds) => observationSeconds.observe({ sink }, seconds),
+  };
+}
+
+/** The series of the v1 kinds, as their engine feeds them. */
+export function jobMetrics(metrics: Metrics): JobMetrics {
+  const created = {
+    pod: metrics.createdPods,
+    service: metrics.succeededServiceCreations,
+    podGroup: metrics.createdPodGroups,
+  };
+  const counted = {
+    created: metrics.jobsCreated,
+    deleted: metrics.jobsDeleted,
+    successful: metrics.jobsSuccessful,
+    failed: metrics.jobsFailed,
+    restarted: metrics.jobsRestarted,
+  };
+  const failed = { pod: metrics.failedPods, service: metrics.failedServiceCreations };
+  return {
+    counted: (what, { namespace, framework }) =>
+      counted[what].inc({ job_namespace: namespace, framework }),
+    created: (what) => created[what].inc(),
+    creationFailed: (what) => failed[what].inc(),
+    deleted(what) {
+      if (what === "pod") metrics.deletedPods.inc();
+      if (what === "podGroup") metrics.deletedPodGroups.inc();
+    },
   };
 }

@@ -175,7 +175,7 @@ const trialRules = (): PolicyRule[] => [
   { apiGroups: [KATIB.group], resources: ["trials/status"], verbs: ["patch"] },
 ];
 
-/** The v1 kinds: which of them are to be run, and their jobs. */
+/** The v1 kinds: which of them are to be run, their jobs, and the pods and Services of those. */
 const v1JobRules = (): PolicyRule[] => [
   {
     apiGroups: [KINDS.customResourceDefinition.group],
@@ -184,7 +184,14 @@ const v1JobRules = (): PolicyRule[] => [
     verbs: ["get"],
   },
   ...jobRules(V1_GROUP, V1_KIND_LIST),
-  { apiGroups: [""], resources: ["pods", "services"], verbs: ["list", "watch"] },
+  // A job that has ended is deleted after its time to live.
+  { apiGroups: [V1_GROUP], resources: V1_KIND_LIST.map(({ plural }) => plural), verbs: ["delete"] },
+  // A patch adopts and releases.
+  {
+    apiGroups: [""],
+    resources: ["pods", "services"],
+    verbs: [...READ, "create", "patch", "delete"],
+  },
 ];
 
 const ELECTION_RULES: readonly PolicyRule[] = [
