@@ -62,13 +62,16 @@ function environment(run: Run, replica: Replica): EnvVar[] {
   ];
 }
 
-/** A worker waits until its master's name is known, lest it gives up before the master is there. */
+/**
+ * A worker waits until its master's name is known, lest it gives up before the master is there. In `standalone` the
+ * name is in the pod's file of hosts, which `nslookup` does not read.
+ */
 function initContainers(run: Run, { of }: Replica): Container[] {
   const master = replicasOf(run, "Master");
   if (master === undefined || of.type === "Master") return [];
   const name = replicaName(run, { of: master, index: 0 });
   const script =
-    `tries=0; until nslookup ${name}; do tries=$((tries + 1)); [ "$tries" -ge ${MASTER_TRIES} ] && exit 1; ` +
+    `tries=0; until nslookup ${name} || getent hosts ${name}; do tries=$((tries + 1)); [ "$tries" -ge ${MASTER_TRIES} ] && exit 1; ` +
     `echo "waiting for ${name}"; sleep 2; done`;
   return [{
     name: "init-pytorch",

@@ -1,10 +1,10 @@
-/** JSONPath as printer columns use it: fields, indexes, `[*]`, filters. */
+/** JSONPath as printer columns use it: fields, indexes, slices, `[*]`, filters. */
 import { isObject } from "../../../crds/json.ts";
 
 type Step = (values: unknown[]) => unknown[];
 
 const TOKEN =
-  /\.?([A-Za-z_$][\w$-]*(?:\\\.[\w$-]+)*)|\[(-?\d+)\]|\[\*\]|\.\*|\[(?:'([^']*)'|"([^"]*)")\]|\[\?\(\s*@\.([^=!<>\s]+)\s*(==|!=)\s*(?:"([^"]*)"|'([^']*)'|([^)\s]+))\s*\)\]/y;
+  /\.?([A-Za-z_$][\w$-]*(?:\\\.[\w$-]+)*)|\[(-?\d+)\]|\[(-?\d*:-?\d*)\]|\[\*\]|\.\*|\[(?:'([^']*)'|"([^"]*)")\]|\[\?\(\s*@\.([^=!<>\s]+)\s*(==|!=)\s*(?:"([^"]*)"|'([^']*)'|([^)\s]+))\s*\)\]/y;
 
 function field(name: string): Step {
   return (values) =>
@@ -25,7 +25,7 @@ function filter(path: string, operator: string, wanted: string): Step {
 }
 
 function stepOf(match: RegExpExecArray): Step {
-  const [whole, name, index, single, double, path, operator, a, b, c] = match;
+  const [whole, name, index, slice, single, double, path, operator, a, b, c] = match;
   if (name !== undefined) return field(name.replaceAll("\\.", "."));
   if (single !== undefined || double !== undefined) return field(single ?? double ?? "");
   if (index !== undefined) {
@@ -34,6 +34,10 @@ function stepOf(match: RegExpExecArray): Step {
         const item = Array.isArray(value) ? value.at(Number(index)) : undefined;
         return item === undefined ? [] : [item];
       });
+  }
+  if (slice !== undefined) {
+    const [from, to] = slice.split(":").map((it) => it === "" ? undefined : Number(it));
+    return (values) => values.flatMap((value) => Array.isArray(value) ? value.slice(from, to) : []);
   }
   if (path !== undefined && operator) return filter(path, operator, a ?? b ?? c ?? "");
   if (whole === "[*]" || whole === ".*") return everything;

@@ -373,7 +373,10 @@ Deno.test("a worker of a PyTorchJob waits for its master after the user's init c
   };
   const pod = podOf(run, KIND_RULES.PyTorchJob, { of: { ...replica.of, template }, index: 0 });
   assert.deepEqual(pod.spec?.initContainers?.map(({ name }) => name), ["mine", "init-pytorch"]);
-  assert.match(pod.spec?.initContainers?.[1]?.command?.[2] ?? "", /nslookup j-master-0;/);
+  assert.match(
+    pod.spec?.initContainers?.[1]?.command?.[2] ?? "",
+    /nslookup j-master-0 \|\| getent hosts j-master-0;/,
+  );
   const master = podOf(run, KIND_RULES.PyTorchJob, replicaOf(run, "Master"));
   assert.equal(master.spec?.initContainers, undefined);
 });

@@ -145,6 +145,9 @@ const paths: Record<string, unknown[]> = {
   ".metadata.labels.example\\.com/a": [],
   ".metadata.labels['x.y/z']": ["1"],
   ".none.at.all": [],
+  ".status.conditions[-1:].type": [status.conditions.at(-1)?.type],
+  ".status.conditions[:1].type": [status.conditions[0]?.type],
+  ".status.conditions[5:].type": [],
   "][": [],
 };
 for (const [path, want] of Object.entries(paths)) {
