@@ -2,6 +2,7 @@
 import manifest from "../deno.json" with { type: "json" };
 import { TRAINER_API_VERSION } from "../crds/names.ts";
 import { JOBSET_API_VERSION } from "../crds/jobset_names.ts";
+import { V1_API_VERSION } from "../crds/v1/names.ts";
 
 /** The version, from `deno.json`. */
 export const VERSION: string = manifest.version;
@@ -10,7 +11,7 @@ export const VERSION: string = manifest.version;
 export function versionText(): string {
   return [
     `milepost ${VERSION}`,
-    `serves ${TRAINER_API_VERSION}, ${JOBSET_API_VERSION}`,
+    `serves ${TRAINER_API_VERSION}, ${JOBSET_API_VERSION}, ${V1_API_VERSION}`,
     `deno ${Deno.version.deno}`,
   ].join("\n");
 }

@@ -122,6 +122,8 @@ function v1Webhook({ singular, plural }: V1Kind, role: string) {
   return {
     ...COMMON,
     name: `${role}.${singular}.training-operator.${V1_GROUP}`,
+    // Another version of a definition is another operator's.
+    matchPolicy: "Exact",
     rules: [rule(V1_GROUP, V1_VERSION, plural, ["CREATE", "UPDATE"])],
     objectSelector: {},
     failurePolicy: "Fail",

@@ -117,8 +117,9 @@ Deno.test("configurations ask about the v1 kinds that are run, by upstream's nam
       ],
     ],
   );
-  for (const { rules } of all) {
+  for (const { rules, matchPolicy } of all) {
     const [rule] = rules ?? [];
+    assert.equal(matchPolicy, "Exact");
     assert.deepEqual(
       [rule?.apiVersions, rule?.resources, rule?.operations],
       [["v1"], ["pytorchjobs"], ["CREATE", "UPDATE"]],
