@@ -26,6 +26,7 @@ const PLACEHOLDERS = {
   apiServerPorts: "⟦apiServerPorts⟧",
   jobControllers: "['⟦jobControllers⟧']",
   jobSetControllers: "['⟦jobSetControllers⟧']",
+  v1JobControllers: "['⟦v1JobControllers⟧']",
 } as const satisfies Settings;
 
 /** Who executes JobSets, if no value says it: the built-in executor comes with its CRD. */
@@ -43,6 +44,7 @@ const INLINE: Readonly<Record<string, string>> = {
   logLevel: "{{ .Values.logLevel }}",
   jobControllers: `{{ join "', '" .Values.admissionPolicy.jobControllers }}`,
   jobSetControllers: `{{ join "', '" .Values.admissionPolicy.jobSetControllers }}`,
+  v1JobControllers: `{{ join "', '" .Values.admissionPolicy.v1JobControllers }}`,
 };
 
 /** What stands for a placeholder that is the whole value of a key, by the key's indentation. */
@@ -185,6 +187,9 @@ admissionPolicy:
     ${yaml(DEFAULTS.jobControllers).replaceAll("\n", "\n  ")}
   jobSetControllers:
     ${yaml(DEFAULTS.jobSetControllers).replaceAll("\n", "\n  ")}
+  # Those that run kinds of kubeflow.org which Milepost does not run.
+  v1JobControllers:
+    ${yaml(DEFAULTS.v1JobControllers).replaceAll("\n", "\n  ")}
 
 # ServiceMonitor, PrometheusRule and a dashboard; need the Prometheus operator and Grafana's sidecar.
 monitoring:

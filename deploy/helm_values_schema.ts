@@ -39,7 +39,12 @@ export const VALUES_SCHEMA = {
       enabled: flag,
       apiServerPorts: listOf({ type: "integer", minimum: 1, maximum: 65535 }),
     }),
-    admissionPolicy: objectOf({ enabled: flag, jobControllers: users, jobSetControllers: users }),
+    admissionPolicy: objectOf({
+      enabled: flag,
+      jobControllers: users,
+      jobSetControllers: users,
+      v1JobControllers: users,
+    }),
     monitoring: objectOf({ enabled: flag }),
   }),
 } as const;

@@ -27,6 +27,8 @@ export interface Settings {
   /** Users besides the manager that the admission policy trusts, by what they run. */
   readonly jobControllers: unknown;
   readonly jobSetControllers: unknown;
+  /** Those that run kinds of `kubeflow.org` which Milepost does not run. */
+  readonly v1JobControllers: unknown;
 }
 
 /** The version of upstream's Trainer that the SDK reads: the one whose API and behaviour this is. */
@@ -65,6 +67,11 @@ export const DEFAULTS = {
     "system:kube-controller-manager",
   ],
   jobSetControllers: ["system:serviceaccount:jobset-system:jobset-controller-manager"],
+  /** The Training Operator and the MPI Operator, as their manifests name them. */
+  v1JobControllers: [
+    "system:serviceaccount:kubeflow:training-operator",
+    "system:serviceaccount:mpi-operator:mpi-operator",
+  ],
 } as const satisfies Settings;
 
 /** An object as the API server takes it. */

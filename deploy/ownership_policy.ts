@@ -7,11 +7,12 @@
  * judged by what it adds: what stays or goes is no claim. The policy covers those subresources that change
  * metadata: the status of pods and Jobs, and bindings, whose labels the pod gets.
  */
-import { type JobKind, selectingLabels } from "../crds/job_kind.ts";
+import { selectingLabels } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { LABELS, MANAGER } from "../crds/names.ts";
 import { JOB_KEYS } from "../crds/job_names.ts";
 import { JOBSET_GROUP, JOBSET_KEYS } from "../crds/jobset_names.ts";
+import { V1_GROUP, V1_LABELS } from "../crds/v1/names.ts";
 import type { Manifest, Settings } from "./installation_settings.ts";
 import {
   celList as list,
@@ -32,48 +33,115 @@ const JOBSET_PREFIX = `${JOBSET_KEYS.jobSetName.split("/")[0]}/`;
 interface Claims {
   /** Labels of pods that only controllers of jobs may set: those that select pods, and the trial's. */
   readonly labels: readonly string[];
+  /** Labels that others use as well: they select, and are claimed, only beside the one of {@link labels}. */
+  readonly besides: readonly {
+    readonly label: string;
+    readonly beside: string;
+    /** The kinds that control pods with these labels. */
+    readonly controllers: readonly string[];
+  }[];
   /** Kinds along the owner paths from a pod to its job. */
   readonly chainKinds: readonly string[];
-  /** Kinds with users of their own that may make such a job a controller, and set its labels. */
-  readonly delegated: readonly JobKind[];
+  readonly delegations: readonly Delegation[];
 }
 
-function claimsOf({ all }: JobKinds): Claims {
+/** Claims that some users besides may make. */
+interface Delegation {
+  /** Labels that they may set on pods. */
+  readonly labels: readonly string[];
+  /** CEL that says whether the reference `r` is one to a job that they may make a controller. */
+  readonly owner: string;
+  /** CEL of the list of the users. */
+  readonly users: string;
+}
+
+/** The kinds with users of their own; those of the v1 kinds are a setting. */
+function delegationsOf({ all }: JobKinds): Delegation[] {
+  const own = all.filter(({ controllers }) => controllers.length > 0).map((kind) => ({
+    labels: [...selectingLabels(kind), LABELS.trial],
+    owner: `r.kind == '${kind.kind}' && r.apiVersion.startsWith('${kind.group}/')`,
+    users: list(kind.controllers),
+  }));
+  const v1 = all.filter(({ group }) => group === V1_GROUP).map(({ kind }) => kind);
+  if (v1.length === 0) return own;
+  return [...own, {
+    labels: [V1_LABELS.jobName],
+    owner: `r.kind in ${list(v1)} && r.apiVersion.startsWith('${V1_GROUP}/')`,
+    users: "variables.v1JobControllers",
+  }];
+}
+
+/** The labels with the names of jobs whose kind another label says. */
+function besidesOf({ all }: JobKinds): Claims["besides"] {
+  const named = all.filter(({ podLabels }) => podLabels.kind !== undefined);
+  return [...Map.groupBy(named, ({ podLabels }) => podLabels.jobName)].map(([label, kinds]) => ({
+    label,
+    beside: kinds[0]?.podLabels.kind?.key ?? label,
+    controllers: [
+      ...new Set(
+        kinds.flatMap(({ kind, ownerPaths }) =>
+          ownerPaths.map(({ through: [first] }) => first?.owner.kind ?? kind)
+        ),
+      ),
+    ],
+  }));
+}
+
+function claimsOf(kinds: JobKinds): Claims {
+  const { all } = kinds;
   const links = all.flatMap(({ ownerPaths, kind }) => [
     ...ownerPaths.flatMap(({ through }) => through.map(({ owner }) => owner.kind)),
     kind,
   ]);
   return {
-    labels: [...new Set([...all.flatMap(selectingLabels), LABELS.trial])],
+    labels: [
+      ...new Set([
+        ...all.map(({ podLabels: { jobName, kind } }) => kind?.key ?? jobName),
+        LABELS.trial,
+      ]),
+    ],
+    besides: besidesOf(kinds),
     // Through Jobs and JobSets a pod reaches a TrainJob, whichever other kinds exist.
     chainKinds: [...new Set(links)],
-    delegated: all.filter(({ controllers }) => controllers.length > 0),
+    delegations: delegationsOf(kinds),
   };
 }
 
-/** Leaves out the claims of a kind that its own controllers may make. */
-const unlessDelegated = (delegated: readonly JobKind[], claimed: (kind: JobKind) => string) =>
-  delegated.map((kind) => ` && !(${claimed(kind)} && variables.user in ${list(kind.controllers)})`)
-    .join("");
+/** Leaves out the claims that are delegated to the user. */
+const unlessDelegated = ({ delegations }: Claims, claimed: (it: Delegation) => string) =>
+  delegations.map((it) => ` && !(${claimed(it)} && variables.user in ${it.users})`).join("");
 
 const isJobSetLabel = `k.startsWith('${JOBSET_PREFIX}')`;
-const isOurLabel = ({ labels }: Claims) => `k in ${list(labels)}`;
+/** Whether the key `k` of the labels `all` is one of ours. */
+const isOurLabel = ({ labels, besides }: Claims, all: string) =>
+  [
+    `k in ${list(labels)}`,
+    ...besides.map(({ label, beside }) => `(k == '${label}' && '${beside}' in ${all})`),
+  ].join(" || ");
 const isJobUidLabel = `k in ${list(JOB_UID_LABELS)}`;
 
 /** Leaves out the labels that the controllers of a kind may set on pods. */
-const labelsOfOthers = ({ delegated }: Claims) =>
-  delegated.length === 0
+const labelsOfOthers = (claims: Claims) =>
+  claims.delegations.length === 0
     ? ""
-    : `.filter(k, true${
-      unlessDelegated(delegated, (kind) => `k in ${list([...selectingLabels(kind), LABELS.trial])}`)
-    })`;
+    : `.filter(k, true${unlessDelegated(claims, ({ labels }) => `k in ${list(labels)}`)})`;
 
 /** The keys of `labels` that fit and are not in `before` with the same value. */
 const addedKeys = (labels: string, before: string, fits: string) =>
   `${labels}.filter(k, (${fits}) && !(k in ${before} && ${before}[k] == ${labels}[k]))`;
 
+/** The added labels that say of which kind the job is that controls the pod, if no job of such a kind does. */
+function foreignKindLabels({ besides }: Claims): string {
+  const foreign = besides.map(({ beside, controllers }) => {
+    const added = addedKeys("variables.labels", "variables.oldLabels", `k == '${beside}'`);
+    return `(variables.isBinding || !object.metadata.?ownerReferences.orValue([]).exists(r, ` +
+      `r.?controller.orValue(false) && r.kind in ${list(controllers)}) ? ${added} : [])`;
+  });
+  return foreign.length === 0 ? "[]" : foreign.join(" + ");
+}
+
 function variables(settings: Settings, claims: Claims): Record<string, unknown> {
-  const { jobControllers, jobSetControllers } = settings;
+  const { jobControllers, jobSetControllers, v1JobControllers } = settings;
   const users = (value: unknown) =>
     Array.isArray(value) ? list(value.map((it) => String(it))) : value;
   const old = (path: string, otherwise: string) =>
@@ -82,6 +150,7 @@ function variables(settings: Settings, claims: Claims): Record<string, unknown> 
     ...managerVariables(settings),
     jobControllers: users(jobControllers),
     jobSetControllers: users(jobSetControllers),
+    v1JobControllers: users(v1JobControllers),
     isExecutor: "variables.isManager || variables.user in variables.jobSetControllers",
     isWriter: "variables.isExecutor || variables.user in variables.jobControllers",
     isPod: "request.resource.resource in ['pods', 'bindings']",
@@ -92,8 +161,9 @@ function variables(settings: Settings, claims: Claims): Record<string, unknown> 
     addedLabels: addedKeys(
       "variables.labels",
       "variables.oldLabels",
-      `${isJobSetLabel} || ${isOurLabel(claims)}`,
+      `${isJobSetLabel} || ${isOurLabel(claims, "variables.labels")}`,
     ) + labelsOfOthers(claims),
+    foreignKindLabels: foreignKindLabels(claims),
     // A binding's owners say nothing about the pod that gets its labels.
     jobUids: "variables.isBinding ? [] : object.metadata.?ownerReferences.orValue([])" +
       ".filter(r, r.?controller.orValue(false) && r.kind == 'Job' && " +
@@ -105,10 +175,7 @@ function variables(settings: Settings, claims: Claims): Record<string, unknown> 
       `.filter(r, r.?controller.orValue(false) && r.kind in ${list(claims.chainKinds)} && ` +
       "!variables.oldOwners.exists(o, o.?controller.orValue(false) && o.uid == r.uid && " +
       "o.name == r.name && o.kind == r.kind && o.apiVersion == r.apiVersion)" +
-      unlessDelegated(
-        claims.delegated,
-        ({ group, kind }) => `r.kind == '${kind}' && r.apiVersion.startsWith('${group}/')`,
-      ) + ")",
+      unlessDelegated(claims, ({ owner }) => owner) + ")",
     templateLabels: "object.spec.?template.?metadata.?labels.orValue({})",
     oldTemplateLabels: old("spec.?template.?metadata.?labels", "{}"),
     isJob: "request.resource.resource == 'jobs'",
@@ -125,7 +192,7 @@ const jobSetTemplatesAreClean = (claims: Claims) => {
   const labels = (job: string) => `${job}.?template.?spec.?template.?metadata.?labels.orValue({})`;
   const before = "(oldObject == null ? [] : oldObject.spec.?replicatedJobs.orValue([]))";
   return "object.spec.?replicatedJobs.orValue([]).all(r, " +
-    `${labels("r")}.all(k, !(${isOurLabel(claims)}) || ${before}.exists(o, ` +
+    `${labels("r")}.all(k, !(${isOurLabel(claims, labels("r"))}) || ${before}.exists(o, ` +
     `o.name == r.name && k in ${labels("o")} && ${labels("o")}[k] == ${labels("r")}[k])))`;
 };
 
@@ -134,7 +201,9 @@ const isForeignJobLabel = `${isJobUidLabel} && variables.templateLabels[k] != ob
 
 function validations(claims: Claims) {
   const owners = "variables.addedControllers.map(r, r.kind + ' ' + r.name).join(', ')";
-  const added = addedToTemplate(`${isJobSetLabel} || ${isOurLabel(claims)}`);
+  const added = addedToTemplate(
+    `${isJobSetLabel} || ${isOurLabel(claims, "variables.templateLabels")}`,
+  );
   const foreign = addedToTemplate(isForeignJobLabel);
   return [
     rule(
@@ -153,6 +222,12 @@ function validations(claims: Claims) {
       "!variables.isPod || size(variables.foreignUidLabels) == 0",
       "these labels of a pod must be the UID of the Job that controls it",
       "variables.foreignUidLabels.join(', ')",
+    ),
+    // For everybody, for the same reason: what has this label is a job's pod from its beginning.
+    rule(
+      "!variables.isPod || size(variables.foreignKindLabels) == 0",
+      "only a pod that a job of a kind of kubeflow.org controls has this label",
+      "variables.foreignKindLabels.join(', ')",
     ),
     rule(
       "!variables.isJob || variables.isExecutor || size(variables.addedControllers) == 0",

@@ -30,15 +30,20 @@ export function hasLabelsOf(
     metadata.labels[V1_LABELS.operatorName] === kind.operatorName;
 }
 
-/** Divides objects that may be the job's; those of others are left out, and so are orphans that are being deleted. */
+/**
+ * Divides objects that may be the job's; those of others are left out, and so are orphans that are being deleted, or
+ * that lack the label which orphans must have.
+ */
 export function claimsOf<T extends KubeObject>(
   claimant: Claimant,
   objects: readonly T[],
+  orphanLabel?: string,
 ): Claims<T> {
   const isOurs = ({ metadata }: T) => isControlledBy(metadata, claimant.uid);
   const matches = ({ metadata }: T) => hasLabelsOf(claimant, metadata);
   const isOrphan = ({ metadata }: T) =>
-    controllerOf(metadata) === undefined && metadata?.deletionTimestamp === undefined;
+    controllerOf(metadata) === undefined && metadata?.deletionTimestamp === undefined &&
+    (orphanLabel === undefined || metadata?.labels?.[orphanLabel] !== undefined);
   return {
     owned: objects.filter((it) => isOurs(it) && matches(it)),
     orphans: objects.filter((it) => isOrphan(it) && matches(it)),

@@ -51,7 +51,11 @@ async function claim<T extends KubeObject>(
       ...cache.byIndex(REPLICA_INDEXES.job, keyOf(job)),
     ].map((object) => [object.metadata?.uid, object]),
   );
-  const { owned, orphans, strays } = claimsOf({ kind, name, uid }, [...found.values()]);
+  const { owned, orphans, strays } = claimsOf(
+    { kind, name, uid },
+    [...found.values()],
+    of.orphanLabel,
+  );
   for (const stray of strays) await releaseObject(writer, of, stray);
   if (orphans.length === 0 || !(await mayAdopt())) return [...owned];
   const adopted = await Promise.all(orphans.map((orphan) => adoptObject(writer, of, orphan)));

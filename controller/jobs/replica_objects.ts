@@ -1,6 +1,7 @@
 /** Objects of a replica: its pod and its Service, and how each is written, watched and named in events. */
 import { type Kind, KINDS } from "../../crds/kinds.ts";
 import type { Pod, Service } from "../../crds/kubernetes.ts";
+import { LABELS } from "../../crds/names.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { controllerOf } from "../../kube/owner_references.ts";
 import { formatKey, type KubeObject } from "../../kube/resource.ts";
@@ -12,9 +13,19 @@ export interface ReplicaObjectKind<T extends KubeObject> {
   readonly of: Expected;
   /** As messages of events name it. */
   readonly word: "pod" | "service";
+  /**
+   * The label that one without a controller needs to be adopted. Anybody may give a pod the labels by which a job
+   * selects it, and would speak for that job; the admission policy lets only the pods of jobs have this one.
+   */
+  readonly orphanLabel?: string;
 }
 
-export const PODS: ReplicaObjectKind<Pod> = { resource: KINDS.pod, of: "pods", word: "pod" };
+export const PODS: ReplicaObjectKind<Pod> = {
+  resource: KINDS.pod,
+  of: "pods",
+  word: "pod",
+  orphanLabel: LABELS.jobKind,
+};
 export const SERVICES: ReplicaObjectKind<Service> = {
   resource: KINDS.service,
   of: "services",
