@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import { V1_KIND_LIST, V1_KINDS, v1CrdName, type V1KindName } from "../../crds/v1/kinds.ts";
 import { v1CrdManifests, v1CrdPatch } from "../../crds/v1/manifests.ts";
-import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
+import { V1_API_VERSION, V1_LABELS, V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { until } from "../support/until.ts";
 import {
@@ -66,6 +66,51 @@ async function createBy({ plane }: Cluster, object: unknown) {
   return await tryKubectl(plane, args, JSON.stringify(object));
 }
 
+const RUNNING = { namespace: "default", name: "running" };
+
+/** Labels of a worker as the Training Operator writes them. */
+const workerLabels = (index: number) => ({
+  [V1_LABELS.jobName]: RUNNING.name,
+  [V1_LABELS.operatorName]: V1_KINDS.PyTorchJob.operatorName,
+  [V1_LABELS.replicaType]: "worker",
+  [V1_LABELS.replicaIndex]: String(index),
+});
+
+/** A job of two workers, of which an operator has made the first one, with its Service. */
+async function createHalfMade({ plane: { client } }: Cluster): Promise<void> {
+  const { metadata: { uid = "" } } = await client.create(
+    V1_RESOURCES.PyTorchJob,
+    job("PyTorchJob", RUNNING.name),
+  );
+  const metadata = {
+    namespace: RUNNING.namespace,
+    name: `${RUNNING.name}-worker-0`,
+    labels: workerLabels(0),
+    ownerReferences: [{
+      apiVersion: V1_API_VERSION,
+      kind: "PyTorchJob",
+      name: RUNNING.name,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    }],
+  };
+  const ports = [{ name: "pytorchjob-port", port: 23456 }];
+  const spec = { containers: [{ name: "pytorch", image: "none" }] };
+  await client.create(KINDS.pod, { metadata, spec });
+  await client.create(KINDS.service, {
+    metadata,
+    spec: { clusterIP: "None", ports, selector: workerLabels(0) },
+  });
+}
+
+/** The UIDs of the running job's pods, by their names. */
+async function podsOfRunning({ plane }: Cluster): Promise<Record<string, string>> {
+  const labelSelector = `${V1_LABELS.jobName}=${RUNNING.name}`;
+  const { items } = await plane.client.list(KINDS.pod, { namespace: "default", labelSelector });
+  return Object.fromEntries(items.map(({ metadata }) => [metadata?.name, metadata?.uid ?? ""]));
+}
+
 /** The kinds of kubeflow.org that the webhook configurations name. */
 async function askedAbout({ plane }: Cluster): Promise<string[]> {
   const configuration = await plane.client.get(KINDS.validatingWebhookConfiguration, {
@@ -85,6 +130,7 @@ async function isLeftAlone(cluster: Cluster): Promise<void> {
   assert.equal(code, 0, stderr);
   assert.deepEqual(await askedAbout(cluster), []);
   assert.equal(await manager.isReady(), true);
+  await createHalfMade(cluster);
 }
 
 /** The patch can be applied again, and the columns and fields are there. */
@@ -111,10 +157,25 @@ async function isPatched({ plane, kubectl }: Cluster): Promise<void> {
   });
 }
 
-/** The annotation hands the kind over: its jobs get the default, and are validated. */
+/** The annotation hands the kind over: the pods that are there go on, and what is missing is made. */
 async function isTakenOver(cluster: Cluster): Promise<void> {
   const { plane, kubectl } = cluster;
+  const before = await podsOfRunning(cluster);
+  assert.deepEqual(Object.keys(before), ["running-worker-0"]);
   await kubectl(["annotate", "crd", PYTORCH, `${V1_RUN_BY_ANNOTATION}=${V1_RUN_BY}`]);
+  await until("the second worker to be there", async () => {
+    const pods = await podsOfRunning(cluster);
+    assert.equal(pods["running-worker-0"], before["running-worker-0"]);
+    return Object.keys(pods).length === 2;
+  }, { timeoutMs: SEEN_MS });
+  const { items: events } = await plane.client.list(KINDS.event, { namespace: "default" });
+  const failed = events.filter(({ reason }) => reason?.startsWith("Failed"));
+  assert.deepEqual(failed.map(({ message }) => message), []);
+}
+
+/** New jobs get the default, and are validated. */
+async function isValidated(cluster: Cluster): Promise<void> {
+  const { plane, kubectl } = cluster;
   await until(
     "the webhooks to be there",
     async () => (await askedAbout(cluster)).join() === "pytorchjobs",
@@ -158,6 +219,10 @@ async function isGivenBack(cluster: Cluster): Promise<void> {
   });
   const { code, stderr } = await createBy(cluster, job("PyTorchJob", "other", managed("y")));
   assert.equal(code, 0, stderr);
+  const { "running-worker-0": first } = await podsOfRunning(cluster);
+  const key = { namespace: "default", name: "running-worker-1" };
+  await cluster.plane.client.delete(KINDS.pod, key, { gracePeriodSeconds: 0 });
+  assert.deepEqual(await podsOfRunning(cluster), { "running-worker-0": first });
 }
 
 /** Our definitions: the API server accepts them as they are, and jobs with every field of a sort. */
@@ -237,7 +302,8 @@ Deno.test("a v1 kind is run while its definition says so, and the definitions ar
     const steps = {
       "upstream's definition is left alone": isLeftAlone,
       "the patch adds progress to it": isPatched,
-      "the annotation hands it over": isTakenOver,
+      "the annotation hands it over, with its pods": isTakenOver,
+      "its new jobs are validated": isValidated,
       "without the annotation it is left alone again": isGivenBack,
       "our definitions are accepted by the API server": definitionsAreSound,
       "fields that are rare are kept": fieldsAreKept,
