@@ -1,9 +1,13 @@
 /** Tests of the choice of v1 kinds: by annotation, by name, for definitions that come, change and go. */
 import assert from "node:assert/strict";
-import { createV1Kinds, LOOK_MS, type V1Kinds } from "../../../controller/jobs/v1_kinds.ts";
+import {
+  createV1Kinds,
+  LOOK_MS,
+  type V1Kinds,
+  type V1KindsOptions,
+} from "../../../controller/jobs/v1_kinds.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
-import { createClient } from "../../../kube/client.ts";
-import { connectionTo } from "../../../kube/kubeconfig.ts";
+import { KubeError } from "../../../kube/errors.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { withLogs } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
@@ -71,6 +75,29 @@ function answer({ crds, refusal, outage, unreadable }: Cluster, path: string): R
     : Response.json({ resources: there.map(({ plural }) => ({ name: plural })) });
 }
 
+/** A client of that cluster. */
+function clientOf(cluster: Cluster): V1KindsOptions["client"] {
+  const ask = (path: string) => {
+    cluster.requests.push(path);
+    return answer(cluster, path);
+  };
+  async function read(path: string): Promise<unknown> {
+    const response = ask(path);
+    if (response.ok) return await response.json();
+    const { status: code } = response;
+    throw new KubeError(`code ${code}`, { code, reason: code === 404 ? "NotFound" : "Forbidden" });
+  }
+  return {
+    raw: (path) => Promise.resolve(ask(path)),
+    get: async ({ group, version, plural, parse }, { name }) =>
+      parse(await read(`/apis/${group}/${version}/${plural}/${name}`)),
+    async list({ group, version, plural }) {
+      await read(`/apis/${group}/${version}/${plural}`);
+      return { items: [], resourceVersion: "1", problems: [] };
+    },
+  };
+}
+
 interface World {
   readonly cluster: Cluster;
   readonly kinds: V1Kinds;
@@ -87,15 +114,8 @@ async function withWorld(
     & Pick<Cluster, "refusal" | "outage" | "unreadable"> = {},
 ): Promise<void> {
   const cluster: Cluster = { crds: new Map(Object.entries(crds)), requests: [], ...faults };
-  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
-    const { pathname } = new URL(request.url);
-    cluster.requests.push(pathname);
-    return answer(cluster, pathname);
-  });
-  const client = createClient({
-    connection: connectionTo({ server: `http://127.0.0.1:${server.addr.port}`, token: "t" }),
-  });
   const clock = new FakeClock();
+  const client = clientOf(cluster);
   const kinds = createV1Kinds({ client, clock, named, random: () => 1 });
   const changes: string[] = [];
   kinds.onChange(() => changes.push(runs(kinds).join()));
@@ -112,7 +132,6 @@ async function withWorld(
   } finally {
     stop.abort();
     await running;
-    client.close();
   }
 }
 
