@@ -113,7 +113,7 @@ export class MemoryCluster {
   readonly #kinds = new Map<string, ResourceKind<unknown>>();
   readonly #views: View[] = [];
   readonly #held: (() => void)[] = [];
-  #holding = false;
+  #holds: (kind: string) => boolean = () => false;
   #version = 0;
   #uid = 0;
 
@@ -122,14 +122,15 @@ export class MemoryCluster {
     return this.calls.filter((call) => WRITES.has(call.verb));
   }
 
-  /** From now on caches see no change, until {@link catchUp}. */
-  hold(): void {
-    this.#holding = true;
+  /** From now on caches see no change, or none of those kinds, until {@link catchUp}. */
+  hold(...kinds: readonly ResourceKind<unknown>[]): void {
+    const names = kinds.map(({ kind }) => kind);
+    this.#holds = (kind) => names.length === 0 || names.includes(kind);
   }
 
   /** The caches see all that they missed, and every change from now on. */
   catchUp(): void {
-    this.#holding = false;
+    this.#holds = () => false;
     for (const deliver of this.#held.splice(0)) deliver();
   }
 
@@ -421,7 +422,7 @@ export class MemoryCluster {
     const deliver = () => {
       for (const view of this.#views) if (view.kind === kind.kind) view.apply(type, object);
     };
-    if (this.#holding) this.#held.push(deliver);
+    if (this.#holds(kind.kind)) this.#held.push(deliver);
     else deliver();
   }
 }

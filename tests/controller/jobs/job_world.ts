@@ -11,7 +11,8 @@ import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 import { rfc3339 } from "../../../crds/timestamps.ts";
 import type { Clock } from "../../../kube/clock.ts";
-import { keyOf } from "../../../kube/resource.ts";
+import type { Informer } from "../../../kube/informer.ts";
+import { formatKey, keyOf } from "../../../kube/resource.ts";
 import { type Fault, MemoryCluster } from "../memory_cluster.ts";
 
 /** Time at the start of the tests. */
@@ -78,6 +79,9 @@ export class JobWorld {
   readonly clock = new ManualClock();
   readonly events: Told[] = [];
   readonly runs = new Set<V1KindName>();
+  /** Whether the caches of jobs show them as they were when this was set. */
+  lateJobs = false;
+  readonly #caches = new Map<V1KindName, JobCaches>();
   #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
 
@@ -86,19 +90,17 @@ export class JobWorld {
     for (const { kind } of Object.values(V1_KINDS)) {
       this.runs.add(kind);
       this.cluster.withStatus.add(kind);
+      this.#caches.set(kind, this.#cachesOf(kind));
     }
   }
 
-  /** Starts the controllers; after {@link stop}, those of a new process. */
+  /** Starts the controllers; after {@link stop}, those of another replica, whose caches are filled. */
   start(): void {
     this.#stop = new AbortController();
     const { cluster, clock, events } = this;
     const controllers = Object.values(V1_KINDS).map((kind) => {
-      const caches: JobCaches = {
-        jobs: cluster.informer<V1Job>(V1_RESOURCES[kind.kind]),
-        pods: cluster.informer(KINDS.pod, replicaIndexes, V1_LABELS.jobName),
-        services: cluster.informer(KINDS.service, replicaIndexes, V1_LABELS.jobName),
-      };
+      const caches = this.#caches.get(kind.kind);
+      if (caches === undefined) throw new Error("every kind has caches");
       return createV1Controller({
         kind,
         caches,
@@ -113,6 +115,28 @@ export class JobWorld {
       });
     });
     this.#running = Promise.all(controllers.map((it) => it.run(this.#stop.signal)));
+  }
+
+  #cachesOf(kind: V1KindName): JobCaches {
+    const { cluster } = this;
+    return {
+      jobs: this.#mayBeLate(cluster.informer<V1Job>(V1_RESOURCES[kind])),
+      pods: cluster.informer(KINDS.pod, replicaIndexes, V1_LABELS.jobName),
+      services: cluster.informer(KINDS.service, replicaIndexes, V1_LABELS.jobName),
+    };
+  }
+
+  #mayBeLate(jobs: Informer<V1Job>): Informer<V1Job> {
+    const seen = new Map<string, V1Job | undefined>();
+    return {
+      ...jobs,
+      get: (key) => {
+        const text = typeof key === "string" ? key : formatKey(key);
+        if (!this.lateJobs) seen.set(text, jobs.get(key));
+        return seen.get(text);
+      },
+      onChange: (listener) => jobs.onChange((change) => this.lateJobs || listener(change)),
+    };
   }
 
   /** Ends the controllers, as the end of their process does. */

@@ -1,0 +1,298 @@
+/** Tests of the engine of the v1 kinds under faults: late watches, conflicts, foreign objects, killed managers. */
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import { V1_LABELS } from "../../../crds/v1/names.ts";
+import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
+import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
+import { controllerOf } from "../../../kube/owner_references.ts";
+import { type Call, conflict } from "../memory_cluster.ts";
+import { JobWorld, pyTorchSpec, replicas, tfSpec } from "./job_world.ts";
+
+const RUNNING = { phase: "Running" };
+const DONE = { phase: "Succeeded", exitCode: 0 };
+
+function test(name: string, body: (world: JobWorld) => Promise<void>): void {
+  Deno.test(name, async () => {
+    const world = new JobWorld();
+    world.start();
+    try {
+      await body(world);
+    } finally {
+      await world.stop();
+    }
+  });
+}
+
+/** The keys that were created more than once. */
+function twice(keys: readonly string[]): string[] {
+  return keys.filter((key, index) => keys.indexOf(key) !== index);
+}
+
+test("T37 200 replicas are created once while the watches are ten seconds late", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 150, PS: 50 }));
+  world.cluster.hold(KINDS.pod, KINDS.service);
+  await world.settle();
+  equal(world.creations().length, 200);
+  for (let second = 0; second < 10; second++) {
+    // The cache of jobs is not late: each of these changes makes a pass.
+    world.cluster.edit(V1_RESOURCES.TFJob, key, { metadata: { labels: { at: String(second) } } });
+    await world.settle(1000);
+  }
+  const { length } = world.cluster.calls;
+  world.cluster.catchUp();
+  await world.settle();
+  deepEqual(twice(world.creations()), []);
+  deepEqual(twice(world.creations("Service")), []);
+  equal(world.creations("Service").length, 200);
+  ok(world.cluster.calls.slice(length).every(({ verb }) => verb !== "create"));
+});
+
+test("a job whose pods the watch never shows is looked at again after five minutes, and has no pod twice", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 2 }));
+  world.cluster.hold();
+  await world.settle();
+  await world.settle(4 * 60_000);
+  const before = world.cluster.calls.length;
+  await world.settle(60_000);
+  ok(world.cluster.calls.length > before, "the expectations have expired");
+  equal(world.pods.length, 2);
+  deepEqual(world.events.filter(({ type }) => type === "Warning"), []);
+});
+
+test("a status patch that always conflicts creates nothing twice, and is tried again", async (world) => {
+  let conflicts = 0;
+  let stays = true;
+  world.fault((call, phase) => {
+    if (!stays || call.subresource !== "status" || phase !== "before") return undefined;
+    conflicts++;
+    return conflict("j");
+  });
+  world.put("TFJob", tfSpec({ Worker: 3 }));
+  await world.settle();
+  for (let pass = 0; pass < 10; pass++) await world.settle(60_000);
+  ok(conflicts > 5);
+  deepEqual(world.creations().length, 3);
+  equal(world.job("TFJob").status, undefined);
+  stays = false;
+  await world.settle(600_000);
+  deepEqual(world.conditions("TFJob"), ["Created"]);
+});
+
+test("progress that is written at the same time is kept", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 1 }));
+  const trainerStatus = { progressPercentage: 7, lastUpdatedTime: "2026-01-01T00:00:00Z" };
+  let pushes = 1;
+  world.fault((call, phase) => {
+    if (call.subresource === "status" && phase === "before" && pushes-- > 0) {
+      world.cluster.edit(V1_RESOURCES.TFJob, key, { status: { trainerStatus } });
+    }
+    return undefined;
+  });
+  await world.settle();
+  await world.settle(1000);
+  deepEqual(world.conditions("TFJob"), ["Created"]);
+  deepEqual(world.job("TFJob").status?.trainerStatus, trainerStatus);
+});
+
+test("T41 a foreign pod of a replica's name is left alone, and the other replicas are made", async (world) => {
+  const foreign = {
+    metadata: { name: "j-worker-0", namespace: "ml", labels: { app: "another" } },
+    spec: { containers: [] },
+  };
+  world.cluster.put(KINDS.pod, foreign);
+  world.cluster.put(KINDS.service, { metadata: { name: "j-worker-1", namespace: "ml" } });
+  world.put("TFJob", tfSpec({ Worker: 3 }));
+  await world.settle();
+  deepEqual(world.pods, ["j-worker-0", "j-worker-1", "j-worker-2"]);
+  deepEqual(world.services, ["j-worker-0", "j-worker-1", "j-worker-2"]);
+  deepEqual(world.pod("j-worker-0").metadata?.labels, { app: "another" });
+  equal(controllerOf(world.pod("j-worker-0").metadata), undefined);
+  ok(
+    world.events.some(({ reason, message }) =>
+      reason === "FailedCreatePod" && message === 'Error creating: pods "j-worker-0" already exists'
+    ),
+  );
+  ok(world.reasons.includes("FailedCreateService"));
+  deepEqual(world.conditions("TFJob"), ["Created"]);
+  world.cluster.remove(KINDS.pod, "ml/j-worker-0");
+  await world.settle(600_000);
+  await world.settle(600_000);
+  equal(controllerOf(world.pod("j-worker-0").metadata)?.kind, "TFJob");
+});
+
+test("orphans with the job's labels are adopted, after the job was read again", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  world.cluster.edit(KINDS.pod, "ml/j-worker-0", { metadata: { ownerReferences: null } });
+  world.cluster.edit(KINDS.service, "ml/j-worker-0", { metadata: { ownerReferences: null } });
+  const { length } = world.cluster.calls;
+  await world.settle();
+  const { uid } = world.job("TFJob").metadata;
+  const owners = [
+    ...world.pod("j-worker-0").metadata?.ownerReferences ?? [],
+    ...world.cluster.peek(KINDS.service, "ml/j-worker-0")?.metadata?.ownerReferences ?? [],
+  ];
+  deepEqual(owners.map((it) => [it.uid, it.controller]), [[uid, true], [uid, true]]);
+  const calls = world.cluster.calls.slice(length).map(({ verb, kind }) => `${verb} ${kind}`);
+  deepEqual(calls, ["get TFJob", "patch Pod", "patch Service"]);
+});
+
+test("an orphan of a job that is being deleted is not adopted", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  world.cluster.hold();
+  world.cluster.edit(V1_RESOURCES.TFJob, key, {
+    metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" },
+  });
+  const stale = world.cluster.peek(KINDS.pod, "ml/j-worker-0");
+  ok(stale);
+  world.cluster.edit(KINDS.pod, "ml/j-worker-0", { metadata: { ownerReferences: null } });
+  world.cluster.catchUp();
+  await world.settle();
+  equal(controllerOf(world.pod("j-worker-0").metadata), undefined);
+});
+
+test("an owned pod whose labels name another job is released, and its name stays its own", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 2 }));
+  await world.settle();
+  world.cluster.edit(KINDS.pod, "ml/j-worker-1", {
+    metadata: { labels: { [V1_LABELS.jobName]: "another" } },
+  });
+  await world.settle();
+  equal(controllerOf(world.pod("j-worker-1").metadata), undefined);
+  ok(world.reasons.includes("FailedCreatePod"));
+});
+
+test("pods of an earlier job of the same name are waited for without a word", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  const old = world.pod("j-worker-0");
+  const service = world.cluster.peek(KINDS.service, "ml/j-worker-0");
+  ok(service);
+  world.cluster.remove(V1_RESOURCES.TFJob, key);
+  world.cluster.put(KINDS.pod, old);
+  world.cluster.put(KINDS.service, service);
+  await world.settle();
+  world.events.length = 0;
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  await world.settle(5000);
+  deepEqual(world.events.filter(({ type }) => type === "Warning"), []);
+  equal(world.pod("j-worker-0").metadata?.uid, old.metadata?.uid);
+  world.cluster.remove(KINDS.pod, "ml/j-worker-0");
+  world.cluster.remove(KINDS.service, "ml/j-worker-0");
+  await world.settle(5000);
+  equal(controllerOf(world.pod("j-worker-0").metadata)?.uid, world.job("TFJob").metadata.uid);
+});
+
+test("what has ended does not start again because the cache of jobs is late", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  world.report("j-worker-0", RUNNING);
+  await world.settle();
+  const { length } = world.creations();
+  world.lateJobs = true;
+  world.cluster.edit(V1_RESOURCES.TFJob, key, {
+    status: { conditions: [{ type: "Succeeded", status: "True", reason: "TFJobSucceeded" }] },
+  });
+  world.cluster.remove(KINDS.pod, "ml/j-worker-0");
+  for (let second = 0; second < 5; second++) await world.settle(1000);
+  deepEqual(world.creations().slice(length), []);
+});
+
+/** A job of some kind for the n-th of many. */
+function specOf(n: number): [V1KindName, unknown] {
+  const specs: [V1KindName, unknown][] = [
+    ["TFJob", tfSpec({ Worker: 2, PS: 1 }, {}, { restartPolicy: "OnFailure" })],
+    ["PyTorchJob", pyTorchSpec(2)],
+    ["XGBoostJob", {
+      xgbReplicaSpecs: { Master: replicas("xgboost", 1), Worker: replicas("xgboost", 1) },
+      runPolicy: { cleanPodPolicy: "All" },
+    }],
+    ["MXJob", {
+      jobMode: "MXTrain",
+      mxReplicaSpecs: { Scheduler: replicas("mxnet", 1), Worker: replicas("mxnet", 1) },
+    }],
+    ["JAXJob", { jaxReplicaSpecs: { Worker: replicas("jax", 2) } }],
+  ];
+  const spec = specs[n % specs.length];
+  if (spec === undefined) throw new Error("there is a kind for each number");
+  return spec;
+}
+
+/** A life of 50 jobs: they start, run, lose and restart pods, are suspended and resumed, and end. */
+async function live(world: JobWorld): Promise<void> {
+  const jobs = Array.from({ length: 50 }, (_, n) => ({ spec: specOf(n), name: `j${n}` }));
+  for (const { spec: [kind, spec], name } of jobs) world.put(kind, spec, name);
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  for (let n = 0; n < 50; n += 5) {
+    if (world.pods.includes(`j${n}-worker-1`)) {
+      world.report(`j${n}-worker-1`, { phase: "Failed", exitCode: 137 });
+    }
+    world.cluster.remove(KINDS.pod, `ml/j${n + 1}-worker-0`);
+  }
+  await world.settle(5000);
+  world.reportAll(RUNNING);
+  await world.settle();
+  for (let n = 0; n < 50; n += 7) {
+    const kind = specOf(n)[0];
+    world.edit(kind, { runPolicy: { suspend: true } }, `ml/j${n}`);
+  }
+  await world.settle(5000);
+  for (let n = 0; n < 50; n += 7) {
+    const kind = specOf(n)[0];
+    world.edit(kind, { runPolicy: { suspend: false } }, `ml/j${n}`);
+  }
+  await world.settle(5000);
+  world.reportAll(RUNNING);
+  await world.settle(5000);
+  world.reportAll(DONE);
+  await world.settle(5000);
+}
+
+/** What the jobs and their objects say at the end, without what differs from run to run. */
+function endOf(world: JobWorld): unknown {
+  const jobs = Object.values(V1_KINDS).flatMap(({ kind }) =>
+    world.cluster.all(V1_RESOURCES[kind]).map(({ metadata, status }) => ({
+      name: metadata.name,
+      conditions: status?.conditions?.map((it) => [it.type, it.status, it.reason, it.message]),
+      replicaStatuses: status?.replicaStatuses,
+    }))
+  );
+  return { jobs, pods: world.pods, services: world.services };
+}
+
+const isWrite = ({ verb }: Call) => verb === "create" || verb === "patch" || verb === "delete";
+
+Deno.test("50 jobs of mixed kinds converge though the manager is killed again and again", async () => {
+  const undisturbed = new JobWorld();
+  undisturbed.start();
+  await live(undisturbed);
+  await undisturbed.stop();
+  const want = endOf(undisturbed);
+  const writes = undisturbed.cluster.writes.length;
+  ok(writes > 500, `${writes} writes`);
+  const world = new JobWorld();
+  let count = 0;
+  let killed = 0;
+  let restart: Promise<void> = Promise.resolve();
+  // Every 37th write is lost before it takes effect, and of every 53rd the response.
+  world.fault((call, phase) => {
+    if (!isWrite(call)) return undefined;
+    if (phase === "before") count++;
+    if (phase === "before" ? count % 37 !== 3 : count % 53 !== 11) return undefined;
+    killed++;
+    restart = restart.then(() => world.stop()).then(() => world.start());
+    return new Error("killed");
+  });
+  world.start();
+  await live(world);
+  await restart;
+  await world.settle(600_000);
+  await world.stop();
+  ok(killed > 20, `killed ${killed} times`);
+  deepEqual(endOf(world), want);
+  deepEqual(twice(world.pods), []);
+});
