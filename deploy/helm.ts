@@ -103,6 +103,8 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   progress_role: HAS_PROGRESS,
   trials_role: `and ${HAS_PROGRESS} (ne (toString .Values.katib) "false")`,
   v1_jobs_role: "or .Values.v1Jobs .Values.crds.v1",
+  v1_mpi_role: ".Values.v1Mpi",
+  v1_elastic_role: ".Values.v1Elastic",
   v1_crds: ".Values.crds.v1",
   network_policy: ".Values.networkPolicy.enabled",
   admission_policy: ".Values.admissionPolicy.enabled",
@@ -165,6 +167,10 @@ crds:
 # Whether the manager may run the Training Operator's kinds; with crds.v1 it always may. It runs those whose CRD has the
 # annotation ${V1_RUN_BY_ANNOTATION}: ${V1_RUN_BY}.
 v1Jobs: false
+# Whether it may give the launchers of MPIJobs the right to run commands in their workers (pods/exec).
+v1Mpi: false
+# Whether it may make the autoscalers of elastic PyTorchJobs.
+v1Elastic: false
 
 # Whether the manager may read Katib's Trials and write their status.
 katib: true

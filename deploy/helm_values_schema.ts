@@ -32,6 +32,8 @@ export const VALUES_SCHEMA = {
     resources: { type: "object" },
     crds: objectOf({ trainer: flag, jobset: flag, v1: flag }),
     v1Jobs: flag,
+    v1Mpi: flag,
+    v1Elastic: flag,
     katib: flag,
     [POLICY_SECRETS.helmValue]: flag,
     createNamespace: flag,

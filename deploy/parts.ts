@@ -1,7 +1,7 @@
 /** An installation by its parts, each of which can be left out or added as a whole. */
 import { crdManifests, type CustomResourceDefinition } from "../crds/manifests.ts";
 import { v1CrdManifests } from "../crds/v1/manifests.ts";
-import { V1_JOBS_PART } from "../crds/v1/names.ts";
+import { V1_ELASTIC_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { VOLUME_CLAIMS_PART } from "../crds/jobset_names.ts";
 import { KINDS } from "../crds/kinds.ts";
@@ -41,6 +41,10 @@ export interface Parts {
   readonly trials_role: readonly Manifest[];
   /** Rights to run the Training Operator's kinds, and those of users over their jobs. */
   readonly v1_jobs_role: readonly Manifest[];
+  /** The right to let launchers of MPIJobs run commands in their workers. */
+  readonly v1_mpi_role: readonly Manifest[];
+  /** The right to make the autoscalers of elastic PyTorchJobs. */
+  readonly v1_elastic_role: readonly Manifest[];
   /** Their definitions, with the annotation by which Milepost runs them. */
   readonly v1_crds: readonly Manifest[];
   readonly network_policy: readonly Manifest[];
@@ -88,6 +92,8 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
       ...partRoles(V1_JOBS_PART, settings, { kinds }),
       ...v1UserRoles(settings),
     ],
+    v1_mpi_role: partRoles(V1_MPI_PART, settings, { kinds }),
+    v1_elastic_role: partRoles(V1_ELASTIC_PART, settings, { kinds }),
     v1_crds: definitions(v1CrdManifests()),
     network_policy: [networkPolicy(settings)],
     public_configuration: publicConfiguration(settings),

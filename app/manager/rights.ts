@@ -11,7 +11,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../crds/kubernetes.ts";
 import { MANAGER, POLICY_SECRETS, TRAINER_GROUP } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
-import { V1_GROUP, V1_JOBS_PART } from "../../crds/v1/names.ts";
+import { V1_ELASTIC_PART, V1_GROUP, V1_JOBS_PART, V1_MPI_PART } from "../../crds/v1/names.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 
 /** The settings that decide which parts a manager runs. */
@@ -29,6 +29,8 @@ export const MANAGER_PARTS = [
   "progress",
   "trials",
   V1_JOBS_PART,
+  V1_MPI_PART,
+  V1_ELASTIC_PART,
   "election",
 ] as const;
 export type ManagerPart = typeof MANAGER_PARTS[number];
@@ -194,6 +196,28 @@ const v1JobRules = (): PolicyRule[] => [
   },
 ];
 
+/** MPIJobs: the launcher's files and account. What its role gives, the manager needs to have itself. */
+const v1MpiRules = (): PolicyRule[] => [
+  { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch"] },
+  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create"] },
+  {
+    apiGroups: [KINDS.role.group],
+    resources: [KINDS.role.plural, KINDS.roleBinding.plural],
+    verbs: ["get", "create", "patch"],
+  },
+  { apiGroups: [""], resources: ["pods"], verbs: READ },
+  { apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] },
+];
+
+/** Elastic PyTorchJobs with metrics: their autoscalers. */
+const v1ElasticRules = (): PolicyRule[] => [
+  {
+    apiGroups: [KINDS.horizontalPodAutoscaler.group],
+    resources: [KINDS.horizontalPodAutoscaler.plural],
+    verbs: ["get", "create", "patch", "delete"],
+  },
+];
+
 const ELECTION_RULES: readonly PolicyRule[] = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
   {
@@ -219,6 +243,8 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
   progress: { runs: hasProgress, clusterRules: progressRules },
   trials: { runs: hasProgress, clusterRules: trialRules },
   [V1_JOBS_PART]: { runs: () => true, clusterRules: v1JobRules },
+  [V1_MPI_PART]: { runs: () => true, clusterRules: v1MpiRules },
+  [V1_ELASTIC_PART]: { runs: () => true, clusterRules: v1ElasticRules },
   election: { runs: ({ leaderElect }) => leaderElect, namespaceRules: ELECTION_RULES },
 };
 

@@ -7,7 +7,8 @@ import { expiryMs, podsToClean } from "./clean_up.ts";
 import { hasEnded, isTrue, type NewCondition, withCondition } from "./conditions.ts";
 import { replicaStatuses, standingOf } from "./counts.ts";
 import type { JobCount } from "./job_metrics.ts";
-import type { KindRules } from "./kind_rules.ts";
+import { autoscalerOf } from "./hpa.ts";
+import type { JobChild, KindRules } from "./kind_rules.ts";
 import { deadlineMs, endedByLimit, reachedLimit } from "./limits.ts";
 import { abnormalPods, exitedPods } from "./pod_events.ts";
 import type { Replica, Run } from "./run.ts";
@@ -46,8 +47,10 @@ export interface Plan {
   readonly status: V1Status;
   /** Whether the status is written before anything is deleted, lest an interrupted pass forget why. */
   readonly statusFirst: boolean;
-  /** Whether the job has objects beside its pods and Services, such as a pod group. */
-  readonly keepsChildren: boolean;
+  /** Objects beside the pods and Services that the job needs now. */
+  readonly children: readonly JobChild[];
+  /** Such objects that a suspended job does not need. */
+  readonly unwanted: readonly JobChild[];
   /** Events of this pass. */
   readonly events: readonly JobEvent[];
   /** Events that are recorded once, however often a pass finds their cause. */
@@ -65,12 +68,16 @@ const NOTHING = {
   deleteServices: [],
   recreated: [],
   statusFirst: false,
-  keepsChildren: false,
+  children: [],
+  unwanted: [],
   events: [],
   notices: [],
   counted: [],
   deleteJob: false,
 } as const;
+
+/** The autoscaler, if the job has one. */
+const autoscalersOf = (run: Run) => [autoscalerOf(run)].filter((it) => it !== undefined);
 
 /** Conditions that are changed one after the other. */
 class Conditions {
@@ -162,6 +169,7 @@ function decideSuspended(situation: Situation, conditions: Conditions): Plan {
     ...NOTHING,
     deletePods: pods,
     deleteServices: services,
+    unwanted: autoscalersOf(run),
     status: { ...run.status, conditions: [...conditions.list], replicaStatuses },
     events: isNews ? [normal(suspended)] : [],
   };
@@ -212,14 +220,14 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
   if (verdict.end !== undefined) {
     const { completionTime, counted } = endedPlan(verdict.end, nowMs);
     const atEnd = { ...status, completionTime };
-    return { ...plan, status: atEnd, keepsChildren: true, events: verdict.events, counted };
+    return { ...plan, status: atEnd, events: verdict.events, counted };
   }
   const limit = deadlineMs(run);
   return {
     ...plan,
     ...replicas,
     status,
-    keepsChildren: true,
+    children: [...rules.children?.(run, standing) ?? [], ...autoscalersOf(run)],
     // What still ends because it failed has been said.
     events: events.length > 0 ? [...events, ...verdict.events] : [],
     counted: events.map(() => "restarted"),

@@ -6,6 +6,7 @@ import { inParallel } from "../../kube/parallel.ts";
 import { keyOf, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import { hasEnded } from "./conditions.ts";
 import type { Plan } from "./decide.ts";
+import { deleteChild, keepChild } from "./job_children.ts";
 import type { KindRules } from "./kind_rules.ts";
 import { readLive } from "./observe.ts";
 import { podOf } from "./pod.ts";
@@ -112,6 +113,18 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
   return { result, errors };
 }
 
+/** Keeps and deletes what the job has beside its pods and Services. Returns the errors. */
+async function keepChildren(
+  execution: Execution,
+  { children, unwanted }: Plan,
+): Promise<unknown[]> {
+  const calls = [
+    ...children.map((child) => () => keepChild(execution, child)),
+    ...unwanted.map((child) => () => deleteChild(execution, child)),
+  ];
+  return await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal: execution.signal });
+}
+
 async function deleteJob(execution: Execution): Promise<void> {
   const { client, job, kind, resource, signal } = execution;
   const { uid, name } = job.metadata;
@@ -150,13 +163,14 @@ export async function execute(execution: Execution, plan: Plan): Promise<Execute
     tell(execution, plan);
   }
   const deletionErrors = await deleteAll(execution, plan);
+  const childErrors = await keepChildren(execution, plan);
   const { result, errors } = await createAll(execution, plan);
   signal.throwIfAborted();
   if (!plan.statusFirst && result === "done") {
     await writeStatus(execution, plan);
     tell(execution, plan);
   }
-  const [error] = [...deletionErrors, ...errors];
+  const [error] = [...deletionErrors, ...childErrors, ...errors];
   if (error !== undefined) throw error;
   if (plan.deleteJob) await deleteJob(execution);
   return result;

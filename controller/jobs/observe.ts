@@ -4,7 +4,7 @@ import type { V1Job } from "../../crds/v1/job.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
-import { claimsOf } from "./claim.ts";
+import { claimsOf } from "./job_claims.ts";
 import { PODS, REPLICA_INDEXES, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
 import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";
 

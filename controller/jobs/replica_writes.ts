@@ -14,7 +14,7 @@ import type { EventRecorder, EventText } from "../../kube/events.ts";
 import { controllerOf, controllerReference, isControlledBy } from "../../kube/owner_references.ts";
 import type { KubeMeta, KubeObject } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
-import { hasLabelsOf } from "./claim.ts";
+import { hasLabelsOf } from "./job_claims.ts";
 import type { Expectations } from "./expectations.ts";
 import type { JobMetrics } from "./job_metrics.ts";
 import { expectationKey, type ReplicaObjectKind } from "./replica_objects.ts";

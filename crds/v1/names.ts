@@ -6,6 +6,10 @@ export const V1_API_VERSION = `${V1_GROUP}/${V1_VERSION}`;
 
 /** Name of the part of the manager that runs the v1 kinds, and of its role. */
 export const V1_JOBS_PART = "v1-jobs";
+/** The part that gives launchers of MPIJobs the right to run commands in their workers. */
+export const V1_MPI_PART = "v1-mpi";
+/** The part that makes the autoscalers of elastic PyTorchJobs. */
+export const V1_ELASTIC_PART = "v1-elastic";
 
 /** Labels of pods and Services since version 1.4 of the operator. They select, they never authorize. */
 export const V1_LABELS = {

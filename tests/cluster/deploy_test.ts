@@ -11,7 +11,13 @@ import { type ManagerPart, partsOf } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER, POLICY_SECRETS } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
-import { V1_JOBS_PART, V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
+import {
+  V1_ELASTIC_PART,
+  V1_JOBS_PART,
+  V1_MPI_PART,
+  V1_RUN_BY,
+  V1_RUN_BY_ANNOTATION,
+} from "../../crds/v1/names.ts";
 import { RENAMED } from "../../deploy/kustomize.ts";
 import { run } from "../support/command.ts";
 import { until } from "../support/until.ts";
@@ -111,10 +117,15 @@ const PART_CHOICES: readonly (readonly string[])[] = [
   ["featureGates=TrainJobProgress=false"],
   ["v1Jobs=true"],
   ["crds.v1=true"],
+  ["v1Jobs=true", "v1Mpi=true", "v1Elastic=true"],
 ];
 
 /** Values that grant the rights to run the v1 kinds: no setting of the manager says that it does. */
-const V1_CHOICES = ["v1Jobs=true", "crds.v1=true"];
+const V1_CHOICES: Partial<Record<ManagerPart, readonly string[]>> = {
+  [V1_JOBS_PART]: ["v1Jobs=true", "crds.v1=true"],
+  [V1_MPI_PART]: ["v1Mpi=true"],
+  [V1_ELASTIC_PART]: ["v1Elastic=true"],
+};
 
 const argumentsSchema = z.object({
   template: z.object({
@@ -143,7 +154,7 @@ for (const values of PART_CHOICES) {
     const rendered = [...objectsOf(await mustRun(helm, args)).values()];
     const bound = rendered.filter(({ kind }) => kind === "ClusterRoleBinding");
     const run = partsRun(rendered.find(({ kind }) => kind === "Deployment"))
-      .filter((part) => part !== V1_JOBS_PART || values.some((it) => V1_CHOICES.includes(it)));
+      .filter((part) => V1_CHOICES[part]?.some((it) => values.includes(it)) ?? true);
     const wanted = managerRbac({ namespace: "default", serviceAccount: MANAGER.name }, {}, run)
       .filter(({ kind }) => kind === "ClusterRoleBinding");
     const names = (objects: readonly { metadata: { name: string } }[]) =>

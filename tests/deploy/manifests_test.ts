@@ -139,6 +139,8 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
     progress: all.progress_role,
     trials: all.trials_role,
     "v1-jobs": all.v1_jobs_role,
+    "v1-mpi": all.v1_mpi_role,
+    "v1-elastic": all.v1_elastic_role,
   };
   for (const [part, [role, binding]] of Object.entries(ofPart)) {
     const name = `${DEFAULTS.name}-${part}`;
@@ -161,7 +163,9 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
       "-policy-secrets",
       "-progress",
       "-trials",
+      "-v1-elastic",
       "-v1-jobs",
+      "-v1-mpi",
       "-volume-claims",
     ].map((it) => `ClusterRoleBinding ${DEFAULTS.name}${it}`),
     `RoleBinding ${DEFAULTS.name}`,

@@ -1,6 +1,7 @@
 /** Tests of the engine of the v1 kinds under faults: late watches, conflicts, foreign objects, killed managers. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import { LABELS } from "../../../crds/names.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
@@ -137,6 +138,16 @@ test("orphans with the job's labels are adopted, after the job was read again", 
   deepEqual(calls, ["get TFJob", "patch Pod", "patch Service"]);
 });
 
+test("a pod that has the job's labels, but was not made for a job, is not adopted", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  const labels = { [LABELS.jobKind]: null };
+  world.cluster.edit(KINDS.pod, "ml/j-worker-0", { metadata: { labels, ownerReferences: null } });
+  await world.settle();
+  equal(controllerOf(world.pod("j-worker-0").metadata), undefined);
+  ok(world.reasons.includes("FailedCreatePod"));
+});
+
 test("an orphan of a job that is being deleted is not adopted", async (world) => {
   const key = world.put("TFJob", tfSpec({ Worker: 1 }));
   await world.settle();
@@ -144,8 +155,6 @@ test("an orphan of a job that is being deleted is not adopted", async (world) =>
   world.cluster.edit(V1_RESOURCES.TFJob, key, {
     metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" },
   });
-  const stale = world.cluster.peek(KINDS.pod, "ml/j-worker-0");
-  ok(stale);
   world.cluster.edit(KINDS.pod, "ml/j-worker-0", { metadata: { ownerReferences: null } });
   world.cluster.catchUp();
   await world.settle();

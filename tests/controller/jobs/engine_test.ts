@@ -1,5 +1,5 @@
 /** Tests of the engine of the v1 kinds: lives of jobs, with the conditions, objects and events they leave. */
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
@@ -380,4 +380,62 @@ test("a kind that is not run is left alone", async (world) => {
   await world.settle();
   deepEqual(world.cluster.calls, []);
   equal(world.clock.now(), START);
+});
+
+test("T46 an MPIJob has the launcher's files and account, which are kept as they are wanted", async (world) => {
+  world.put("MPIJob", {
+    mpiReplicaSpecs: { Launcher: replicas("mpi", 1), Worker: replicas("mpi", 2) },
+  }, "q");
+  await world.settle();
+  deepEqual(world.pods, ["q-launcher", "q-worker-0", "q-worker-1"]);
+  deepEqual(world.services, []);
+  for (const kind of [KINDS.serviceAccount, KINDS.role, KINDS.roleBinding]) {
+    ok(world.cluster.peek<unknown>(kind, "ml/q-launcher"), kind.kind);
+  }
+  const files = () => world.cluster.peek(KINDS.configMap, "ml/q-config")?.data ?? {};
+  equal(files().hostfile, "q-worker-0 slots=1\nq-worker-1 slots=1\n");
+  world.reportAll(RUNNING);
+  await world.settle();
+  ok(files()["discover_hosts.sh"]?.includes("echo q-worker-1:1"));
+  deepEqual(world.conditions("MPIJob", "ml/q"), ["Created", "Running"]);
+  world.report("q-launcher", DONE);
+  await world.settle();
+  deepEqual(world.conditions("MPIJob", "ml/q"), ["Created", "Running=False", "Succeeded"]);
+});
+
+test("T32 an elastic PyTorchJob has an autoscaler, but not while it is suspended", async (world) => {
+  const metrics = [{ type: "Resource", resource: { name: "cpu" } }];
+  const elasticPolicy = { minReplicas: 1, maxReplicas: 2, metrics };
+  world.put("PyTorchJob", pyTorchSpec(2, { elasticPolicy }, { master: false }));
+  await world.settle();
+  const autoscaler = () => world.cluster.peek<unknown>(KINDS.horizontalPodAutoscaler, "ml/j");
+  partialDeepStrictEqual(autoscaler(), { spec: { minReplicas: 1, maxReplicas: 2 } });
+  world.edit("PyTorchJob", { elasticPolicy: { maxReplicas: 3 } });
+  await world.settle();
+  partialDeepStrictEqual(autoscaler(), { spec: { minReplicas: 1, maxReplicas: 3 } });
+  equal(
+    world.job("PyTorchJob").status?.replicaStatuses?.Worker?.selector,
+    "training.kubeflow.org/job-name=j,training.kubeflow.org/operator-name=pytorchjob-controller," +
+      "training.kubeflow.org/replica-type=worker",
+  );
+  world.edit("PyTorchJob", { runPolicy: { suspend: true } });
+  await world.settle();
+  equal(autoscaler(), undefined);
+  world.edit("PyTorchJob", { runPolicy: { suspend: false } });
+  await world.settle();
+  ok(autoscaler());
+  world.report("j-worker-0", DONE);
+  await world.settle();
+  ok(world.conditions("PyTorchJob").includes("Succeeded"));
+});
+
+test("an object of a child's name that is not the job's is left alone, and said", async (world) => {
+  world.cluster.put(KINDS.configMap, {
+    metadata: { name: "q-config", namespace: "ml" },
+    data: { mine: "yes" },
+  });
+  world.put("MPIJob", { mpiReplicaSpecs: { Launcher: replicas("mpi", 1) } }, "q");
+  await world.settle();
+  deepEqual(world.cluster.peek(KINDS.configMap, "ml/q-config")?.data, { mine: "yes" });
+  ok(world.reasons.includes("FailedCreateConfigMap"));
 });

@@ -1,0 +1,72 @@
+/** Objects of a job beside its pods and Services: created, kept as the job wants them, and deleted. */
+import { isAlreadyExists, isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
+import { isControlledBy } from "../../kube/owner_references.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+import { covers } from "../trainjob/fingerprint.ts";
+import type { JobChild } from "./kind_rules.ts";
+import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
+
+const keyIn = ({ metadata }: KubeObject) => ({
+  ...(metadata?.namespace !== undefined && { namespace: metadata.namespace }),
+  name: metadata?.name ?? "",
+});
+
+/** The fields that follow the job, as they are wanted. */
+function followed({ object, changes = [] }: JobChild): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => changes.includes(name)));
+}
+
+async function write(writer: JobWriter, child: JobChild): Promise<void> {
+  const { client, job, signal } = writer;
+  const { kind, object } = child;
+  const live = await getOrUndefined(client, kind, keyIn(object), { signal });
+  if (live === undefined) {
+    await client.create(kind, object, { signal });
+    return;
+  }
+  if (!isControlledBy(live.metadata, job.metadata.uid ?? "")) {
+    throw new Error(`${kind.kind} "${live.metadata?.name}" exists and is not the job's; delete it`);
+  }
+  const wanted = followed(child);
+  if (covers(live, wanted)) return;
+  const { uid, resourceVersion } = live.metadata ?? {};
+  const body = { ...wanted, metadata: { uid, resourceVersion } };
+  await client.patch(kind, keyIn(object), { type: "merge", body }, { signal });
+}
+
+/** Brings a child to what the job wants. Throws if that is not possible, after an event that says why. */
+export async function keepChild(writer: JobWriter, child: JobChild): Promise<void> {
+  try {
+    await write(writer, child);
+  } catch (error) {
+    // Another write came between; the pass is repeated.
+    const passes = isAlreadyExists(error) || isConflict(error) || writer.signal.aborted;
+    if (!passes) {
+      const message = `Error creating: ${messageOf(error)}`;
+      recordJobEvent(writer, {
+        type: "Warning",
+        reason: `FailedCreate${child.kind.kind}`,
+        message,
+      });
+    }
+    throw error;
+  }
+}
+
+/** Deletes a child, if the job controls it. Returns whether there was one. */
+export async function deleteChild(
+  { client, job, signal }: JobWriter,
+  { kind, object }: JobChild,
+): Promise<boolean> {
+  const live = await getOrUndefined(client, kind, keyIn(object), { signal });
+  const uid = live?.metadata?.uid;
+  if (uid === undefined || !isControlledBy(live?.metadata, job.metadata.uid ?? "")) return false;
+  try {
+    await client.delete(kind, keyIn(object), { preconditions: { uid }, signal });
+    return true;
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return false;
+    throw error;
+  }
+}
