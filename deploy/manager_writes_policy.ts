@@ -3,11 +3,10 @@
  * neither a creation by name nor a patch by owner, so a role that suffices for the manager allows more than it
  * does. Nobody else is affected.
  */
-import type { JobKind } from "../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
 import { childNames, MANAGER, policyChildNames } from "../crds/names.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { V1_KIND_LIST, V1_KINDS } from "../crds/v1/kinds.ts";
+import { V1_KIND_LIST } from "../crds/v1/kinds.ts";
 import { V1_GROUP } from "../crds/v1/names.ts";
 import { mutatingConfiguration, validatingConfiguration } from "../webhook/configurations.ts";
 import type { Manifest, Settings } from "./installation_settings.ts";
@@ -29,28 +28,36 @@ type ChildNames = Readonly<Record<string, (trainJob: string) => string>>;
 
 const CONFIG_MAPS: ChildNames = { ...childNames, ...policyChildNames.configMaps };
 
-/** The files of the launcher of an MPIJob (`controller/jobs/kinds/mpi_children.ts`). */
-const MPI_CONFIG_MAPS: ChildNames = { config: (job) => `${job}-config` };
-const MPI_JOB: ParentKind = { group: V1_GROUP, kind: V1_KINDS.MPIJob.kind };
+/** The CA of a v1 job, and the files of an MPIJob's launcher (`controller/jobs/kinds/mpi_children.ts`). */
+const V1_CONFIG_MAPS: ChildNames = {
+  tlsConfig: childNames.tlsConfig,
+  config: (job) => `${job}-config`,
+};
 
 /** A Secret of this type would be filled with a token of the service account that it names. */
 const TOKEN_TYPE = "kubernetes.io/service-account-token";
 
-/** A kind of jobs that controls objects. */
-type ParentKind = Pick<JobKind, "group" | "kind">;
+/** Kinds of jobs that control objects. */
+interface ParentKinds {
+  readonly group: string;
+  readonly kinds: readonly string[];
+}
 
-/** Whether an object has one of those names of the job of that kind, by default a TrainJob, that controls it. */
-function isChild(object: string, childNames: ChildNames, parent: ParentKind = TRAINJOB): string {
+const TRAINJOBS: ParentKinds = { group: TRAINJOB.group, kinds: [TRAINJOB.kind] };
+const V1_JOBS: ParentKinds = { group: V1_GROUP, kinds: V1_KIND_LIST.map(({ kind }) => kind) };
+
+/** Whether an object has one of those names of the job of these kinds that controls it. */
+function isChild(object: string, childNames: ChildNames, { group, kinds }: ParentKinds): string {
   const names = Object.values(childNames).map((nameOf) => `r.name + '${nameOf("")}'`).join(", ");
   return `${object}.metadata.?ownerReferences.orValue([]).exists(r, ` +
-    `r.?controller.orValue(false) && r.kind == '${parent.kind}' && ` +
-    `r.apiVersion.startsWith('${parent.group}/') && ${object}.metadata.name in [${names}])`;
+    `r.?controller.orValue(false) && r.kind in ${celList(kinds)} && ` +
+    `r.apiVersion.startsWith('${group}/') && ${object}.metadata.name in [${names}])`;
 }
 
 /** Whether an object, and the one that it replaces, is such a child. */
-const isAlwaysChild = (childNames: ChildNames, parent?: ParentKind) =>
-  `${isChild("object", childNames, parent)} && ` +
-  `(oldObject == null || ${isChild("oldObject", childNames, parent)})`;
+const isAlwaysChild = (childNames: ChildNames, parents = TRAINJOBS) =>
+  `${isChild("object", childNames, parents)} && ` +
+  `(oldObject == null || ${isChild("oldObject", childNames, parents)})`;
 
 /** Whether a Secret is the manager's own one, which is in its own namespace. */
 const IS_CERTIFICATE = "object.metadata.namespace == variables.managerNamespace && " +
@@ -91,7 +98,7 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
     variables: {
       ...managerVariables(settings),
       isChild: isAlwaysChild(CONFIG_MAPS),
-      isFileOfMpiJob: isAlwaysChild(MPI_CONFIG_MAPS, MPI_JOB),
+      isChildOfV1Job: isAlwaysChild(V1_CONFIG_MAPS, V1_JOBS),
       isOwnSecret: `(${IS_CERTIFICATE}) || (${isAlwaysChild(policyChildNames.secrets)} && ` +
         `object.?type.orValue('') != '${TOKEN_TYPE}')`,
       isOwnConfiguration: CONFIGURATIONS.map(({ kind, name }) =>
@@ -106,7 +113,7 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
     validations: [
       validation(
         `!variables.isManager || !(${is(KINDS.configMap.plural)}) || variables.isChild || ` +
-          "variables.isFileOfMpiJob",
+          "variables.isChildOfV1Job",
         "the manager may write only ConfigMaps that it makes for a TrainJob or an MPIJob",
         "object.metadata.name",
       ),

@@ -74,8 +74,8 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
 
 /** A controller for each v1 kind; one whose kind is not run has nothing to do. */
 function createV1Controllers({ context, parts }: TermOptions): Controller[] {
-  const { client, clock, metrics } = context;
-  const { caches, events, v1Kinds } = parts;
+  const { client, clock, configuration, metrics } = context;
+  const { caches, certificates, events, v1Kinds } = parts;
   return [...caches.v1].map(([name, kindCaches]) =>
     createV1Controller({
       kind: V1_KINDS[name],
@@ -87,6 +87,10 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
       metrics: jobMetrics(metrics),
       workers: WORKERS,
       controllerMetrics: controllerMetricsOf(metrics),
+      ...(configuration.featureGates.trainJobProgress && {
+        caBundle: () => certificates.current().caBundle,
+        onCaChange: (listener: () => void) => certificates.onChange(listener),
+      }),
     })
   );
 }

@@ -3,6 +3,7 @@ import type { Pod, Service } from "../../crds/kubernetes.ts";
 import type { V1Condition, V1Status } from "../../crds/v1/job.ts";
 import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
+import { caOf } from "./ca.ts";
 import { expiryMs, podsToClean } from "./clean_up.ts";
 import { hasEnded, isTrue, type NewCondition, withCondition } from "./conditions.ts";
 import { replicaStatuses, standingOf } from "./counts.ts";
@@ -31,6 +32,8 @@ export interface Situation {
   readonly services: readonly Service[];
   /** Failed pods that were made again so far. */
   readonly recreations: number;
+  /** Every CA that pods shall trust, as PEM. Absent: pods report no progress. */
+  readonly caBundle?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -227,7 +230,11 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
     ...plan,
     ...replicas,
     status,
-    children: [...rules.children?.(run, standing) ?? [], ...autoscalersOf(run)],
+    children: [
+      ...(situation.caBundle === undefined ? [] : [caOf(run, situation.caBundle)]),
+      ...rules.children?.(run, standing) ?? [],
+      ...autoscalersOf(run),
+    ],
     // What still ends because it failed has been said.
     events: events.length > 0 ? [...events, ...verdict.events] : [],
     counted: events.map(() => "restarted"),

@@ -1,4 +1,5 @@
 /** Execution of a plan: the writes of a pass, in the order in which an interrupted pass can be repeated. */
+import { createHash } from "node:crypto";
 import type { V1Job } from "../../crds/v1/job.ts";
 import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
@@ -26,6 +27,8 @@ export interface Execution extends JobWriter {
   readonly rules: KindRules;
   readonly resource: ResourceKind<V1Job>;
   readonly jobWrites: OwnWrites<V1Job>;
+  /** Children of jobs, by the UID of the job, that were written as they are wanted, as a digest. */
+  readonly kept: Pick<Map<string, string>, "get"> & { set(uid: string, digest: string): unknown };
   /** Called for each failed pod that is deleted to be made again. */
   readonly onRecreation: () => void;
 }
@@ -113,16 +116,26 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
   return { result, errors };
 }
 
-/** Keeps and deletes what the job has beside its pods and Services. Returns the errors. */
+/**
+ * Keeps and deletes what the job has beside its pods and Services. No cache shows these: what was written once is not
+ * read again as long as the same is wanted. Returns the errors.
+ */
 async function keepChildren(
   execution: Execution,
   { children, unwanted }: Plan,
 ): Promise<unknown[]> {
+  if (children.length + unwanted.length === 0) return [];
+  const { job: { metadata: { uid = "" } }, kept, signal } = execution;
+  const objects = [children, unwanted].map((all) => all.map(({ object }) => object));
+  const digest = createHash("sha256").update(JSON.stringify(objects)).digest("base64");
+  if (kept.get(uid) === digest) return [];
   const calls = [
     ...children.map((child) => () => keepChild(execution, child)),
     ...unwanted.map((child) => () => deleteChild(execution, child)),
   ];
-  return await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal: execution.signal });
+  const errors = await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal });
+  if (errors.length === 0) kept.set(uid, digest);
+  return errors;
 }
 
 async function deleteJob(execution: Execution): Promise<void> {

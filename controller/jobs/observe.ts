@@ -9,7 +9,10 @@ import { PODS, REPLICA_INDEXES, type ReplicaObjectKind, SERVICES } from "./repli
 import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";
 
 /** The part of an informer that the engine uses. */
-export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced" | "synced">;
+export type Cache<T> = Pick<
+  Informer<T>,
+  "get" | "list" | "byIndex" | "onChange" | "whenSynced" | "synced"
+>;
 
 /** The caches of one kind; those of pods and Services have {@link replicaIndexes}. */
 export interface JobCaches {

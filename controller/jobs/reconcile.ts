@@ -26,6 +26,8 @@ import { v1JobProblems } from "./validation.ts";
 const OUTDATED_RETRY_MS = 500;
 /** Jobs whose recreations are remembered, and notices. */
 const REMEMBERED = 4096;
+/** Jobs whose children are remembered, each by a short text. */
+const REMEMBERED_CHILDREN = 20_000;
 
 /** Options of {@link createReconciler}. */
 export interface ReconcilerOptions {
@@ -39,6 +41,8 @@ export interface ReconcilerOptions {
   readonly jobWrites: OwnWrites<V1Job>;
   readonly metrics: JobMetrics;
   readonly clock: Clock;
+  /** Returns all CAs that are trusted now, as PEM. Default: none, and pods report no progress. */
+  readonly caBundle?: (() => string | undefined) | undefined;
 }
 
 /** Brings the pods and Services of the job of a key to what the job describes. */
@@ -66,6 +70,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
   const resource = V1_RESOURCES[kind.kind];
   const recreations = createBoundedCache<number>(REMEMBERED);
   const given = createBoundedCache<true>(REMEMBERED);
+  const kept = createBoundedCache<string>(REMEMBERED_CHILDREN);
 
   function giveNotice(writer: JobWriter, notice: EventText): void {
     const key = `${writer.job.metadata.uid} ${notice.reason} ${notice.message}`;
@@ -101,10 +106,11 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     const observed = await observe(writer, resource, caches);
     const made = recreations.get(uid) ?? 0;
     const nowMs = clock.now();
-    const plan = decide({ run, rules, ...observed, recreations: made, nowMs });
+    const caBundle = options.caBundle?.();
+    const plan = decide({ run, rules, ...observed, recreations: made, caBundle, nowMs });
     for (const notice of plan.notices) giveNotice(writer, notice);
     const onRecreation = () => void recreations.set(uid, (recreations.get(uid) ?? 0) + 1);
-    const execution = { ...writer, run, rules, resource, jobWrites, onRecreation };
+    const execution = { ...writer, run, rules, resource, jobWrites, kept, onRecreation };
     const result = await execute(execution, plan);
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     return requeue(uid, plan);

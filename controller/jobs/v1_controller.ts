@@ -11,7 +11,8 @@ import type { Change } from "../../kube/informer.ts";
 import { controllerKey, controllerOf } from "../../kube/owner_references.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
-import { type Source, watch } from "../../kube/sources.ts";
+import { type Source, watch, watchSignal } from "../../kube/sources.ts";
+import { hasEnded } from "./conditions.ts";
 import { createExpectations, type Expectations } from "./expectations.ts";
 import type { Cache } from "./observe.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";
@@ -22,6 +23,8 @@ export interface V1ControllerOptions extends Omit<ReconcilerOptions, "expectatio
   /** Jobs reconciled concurrently. Default 4. */
   readonly workers?: number;
   readonly controllerMetrics?: ControllerMetrics;
+  /** Calls the listener after each change of the CAs. Returns a function that ends this. */
+  readonly onCaChange?: ((listener: () => void) => (() => void) | void) | undefined;
 }
 
 /** Reports whether only the progress of a job has changed, which others write. */
@@ -54,7 +57,7 @@ function observeChange<T extends KubeObject>(
 
 /** Creates the controller of one kind. The caller runs the caches; those of pods and Services need `replicaIndexes`. */
 export function createV1Controller(options: V1ControllerOptions): Controller {
-  const { kind, caches, clock, workers = 4, controllerMetrics } = options;
+  const { kind, caches, clock, workers = 4, controllerMetrics, onCaChange } = options;
   const expectations = createExpectations({ now: () => clock.monotonic() });
   const jobWrites = createOwnWrites<V1Job>({ clock, groupOf: keyOf });
 
@@ -72,6 +75,9 @@ export function createV1Controller(options: V1ControllerOptions): Controller {
       seen: (change) => observeChange(expectations, of, change),
     });
 
+  const unfinished = () =>
+    caches.jobs.list().filter(({ status }) => !hasEnded(status?.conditions)).map(keyOf);
+
   const sources = [
     watch(caches.jobs, (change) => isProgressAlone(change) ? [] : [keyOf(change.object)], {
       seen(change) {
@@ -81,6 +87,7 @@ export function createV1Controller(options: V1ControllerOptions): Controller {
     }),
     watchObjects(caches.pods, PODS),
     watchObjects(caches.services, SERVICES),
+    ...(onCaChange === undefined ? [] : [watchSignal(onCaChange, unfinished)]),
   ];
   return createController({
     name: kind.singular,

@@ -439,3 +439,25 @@ test("an object of a child's name that is not the job's is left alone, and said"
   deepEqual(world.cluster.peek(KINDS.configMap, "ml/q-config")?.data, { mine: "yes" });
   ok(world.reasons.includes("FailedCreateConfigMap"));
 });
+
+test("a job has the CA that its pods shall trust, and a newer one when that changes", async (world) => {
+  world.caBundle = "first";
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  const ca = () => world.cluster.peek(KINDS.configMap, "ml/j-tls-config")?.data;
+  deepEqual(ca(), { "ca.crt": "first" });
+  const reads = () =>
+    world.cluster.calls.filter(({ verb, kind }) => verb === "get" && kind === "ConfigMap").length;
+  const before = reads();
+  world.reportAll(RUNNING);
+  await world.settle();
+  equal(reads(), before, "what is kept is not read again");
+  world.caBundle = "second";
+  world.report("j-worker-0", DONE);
+  world.edit("TFJob", { runPolicy: { ttlSecondsAfterFinished: 60 } });
+  world.put("TFJob", tfSpec({ Worker: 1 }), "later");
+  await world.settle();
+  deepEqual(world.cluster.peek(KINDS.configMap, "ml/later-tls-config")?.data, {
+    "ca.crt": "second",
+  });
+});

@@ -79,6 +79,8 @@ export class JobWorld {
   readonly clock = new ManualClock();
   readonly events: Told[] = [];
   readonly runs = new Set<V1KindName>();
+  /** The CA that pods shall trust. */
+  caBundle: string | undefined;
   /** Whether the caches of jobs show them as they were when this was set. */
   lateJobs = false;
   readonly #caches = new Map<V1KindName, JobCaches>();
@@ -108,6 +110,7 @@ export class JobWorld {
         clock,
         runs: () => this.runs.has(kind.kind),
         metrics: NO_JOB_METRICS,
+        caBundle: () => this.caBundle,
         events: {
           record: ({ namespace, name }, event) =>
             void events.push({ about: `${namespace}/${name}`, ...event }),
