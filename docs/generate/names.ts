@@ -33,6 +33,8 @@ const LABEL_TEXTS: Texts<typeof LABELS> = {
   ancestorStep:
     "on the Job templates of a runtime: the step of the TrainJob that the Job runs (`trainer`, `dataset-initializer`, `model-initializer`)",
   trainJobName: "on pods: their TrainJob. Selects pods; never authorizes them",
+  jobKind:
+    "on pods of jobs of `kubeflow.org/v1`: the plural of the kind. Selects pods; never authorizes them",
   trial: "on pods of a trial whose metrics come by push: the Trial",
   framework: "on runtimes: the ML framework, which the SDK reads",
   support: "on runtimes: `deprecated` makes the webhook warn",
@@ -46,6 +48,8 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on a TrainJob or a Trial, by its user: time to end by itself, a duration from `0s` to `1h`",
   trialTemplate:
     "on a TrainJob, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
+  trainerStatus:
+    "on a job of `kubeflow.org/v1` whose definition has no `status.trainerStatus`, by the manager: its progress, JSON",
   templateHash:
     "on a JobSet, by the manager: fingerprint of the fields that a JobSet never changes",
   manifestHash: "on objects that `standalone` installs: fingerprint of the manifest",
