@@ -49,13 +49,11 @@ export function replicaStatuses(
 ): NonNullable<V1Status["replicaStatuses"]> {
   return Object.fromEntries(run.replicas.map((of): [string, ReplicaStatus] => {
     const { active = 0, succeeded = 0, failed = 0 } = counts.get(of.type) ?? {};
-    const scaled = run.spec.elasticPolicy !== undefined && run.kind.scalable &&
-      of.type === "Worker";
     return [of.type, {
       ...(active > 0 && { active }),
       ...(succeeded > 0 && { succeeded }),
       ...(failed > 0 && { failed }),
-      ...(scaled && { selector: selectorOf(run, of) }),
+      ...(run.kind.scalable && { selector: selectorOf(run, of) }),
     }];
   }));
 }

@@ -117,8 +117,9 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
 }
 
 /**
- * Keeps and deletes what the job has beside its pods and Services. No cache shows these: what was written once is not
- * read again as long as the same is wanted. Returns the errors.
+ * Keeps and deletes what the job has beside its pods and Services; one after the other, because a role has to be
+ * there when it is bound. No cache shows these: what was written once is not read again as long as the same is
+ * wanted. Returns the errors.
  */
 async function keepChildren(
   execution: Execution,
@@ -133,7 +134,7 @@ async function keepChildren(
     ...children.map((child) => () => keepChild(execution, child)),
     ...unwanted.map((child) => () => deleteChild(execution, child)),
   ];
-  const errors = await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal });
+  const errors = await inParallel(calls, (call) => call(), { limit: 1, signal });
   if (errors.length === 0) kept.set(uid, digest);
   return errors;
 }

@@ -74,9 +74,15 @@ export function failedCondition(run: Run, message: string): NewCondition {
   return condition(run, V1_CONDITIONS.failed, message);
 }
 
-function failureMessage({ kind, namespace, name }: Run, { type, count }: FailedPods): string {
+/** Name of the kind in messages about failed pods, as the operator writes it. */
+function kindText({ kind }: Run): string {
+  return kind.kind === "MXJob" ? "mxjob" : kind.kind;
+}
+
+function failureMessage(run: Run, { type, count }: FailedPods): string {
+  const { kind, namespace, name } = run;
   const failed = kind.kind === "TFJob" ? `${namespace}/${name} has failed` : `${name} is failed`;
-  return `${kind.kind} ${failed} because ${count} ${type} replica(s) failed.`;
+  return `${kindText(run)} ${failed} because ${count} ${type} replica(s) failed.`;
 }
 
 /** An exit code that forbids another try ends the job whatever else its pods do. */
@@ -97,11 +103,13 @@ function restarting(run: Run, failures: readonly FailedPods[]): Verdict {
   const wanted = condition(run, V1_CONDITIONS.restarting, message);
   return {
     conditions: [wanted],
-    events: failures.map(({ type, count }) => ({
+    // Of a TFJob's types there is only the event about the pod.
+    events: run.kind.kind === "TFJob" ? [] : failures.map(({ type, count }) => ({
       type: "Warning",
       reason: wanted.reason,
-      message:
-        `${run.kind.kind} ${run.name} is restarting because ${count} ${type} replica(s) failed.`,
+      message: `${
+        kindText(run)
+      } ${run.name} is restarting because ${count} ${type} replica(s) failed.`,
     })),
   };
 }

@@ -5,7 +5,7 @@ import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
 import { type Replica, replicaName, replicasOf, type Run } from "../run.ts";
 import { mpiChildren } from "./mpi_children.ts";
 import { launcherEnvironment, mpiPodSpec } from "./mpi_pods.ts";
-import { decides } from "./verdicts.ts";
+import { decides, failsOnly } from "./verdicts.ts";
 
 const indexes = (run: Run, type: string) =>
   Array.from({ length: replicasOf(run, type)?.count ?? 0 }, (_, index) => index);
@@ -15,12 +15,9 @@ function environment(_: Run, { of }: Replica): EnvVar[] {
   return of.type === "Launcher" && container ? launcherEnvironment(of, container) : [];
 }
 
-/** A worker that was evicted ends the job: the launcher cannot reach it any more. */
+/** A worker that failed ends the job: the launcher cannot reach it any more. */
 function judge(run: Run, type: string, standing: Standing): TypeVerdict {
-  if (type === "Launcher") return decides(run, type, standing);
-  const evicted = indexes(run, type).map((index) => standing.pod(type, index))
-    .some((pod) => pod?.status?.phase === "Failed" && pod.status.reason === "Evicted");
-  return { running: false, succeeded: false, failed: evicted };
+  return type === "Launcher" ? decides(run, type, standing) : failsOnly(standing, type);
 }
 
 /** The names of the workers that run. */

@@ -223,7 +223,12 @@ test("T26 T27 a job is suspended and resumed under the same names", async (world
   deepEqual(world.conditions("PyTorchJob"), ["Created", "Running=False", "Suspended"]);
   equal(world.job("PyTorchJob").status?.conditions?.[1]?.reason, "PyTorchJobSuspended");
   equal(world.job("PyTorchJob").status?.startTime, "2026-01-01T00:00:00Z");
-  deepEqual(world.job("PyTorchJob").status?.replicaStatuses, { Master: {}, Worker: {} });
+  const selector = (type: string) =>
+    `training.kubeflow.org/job-name=j,training.kubeflow.org/operator-name=pytorchjob-controller,training.kubeflow.org/replica-type=${type}`;
+  deepEqual(world.job("PyTorchJob").status?.replicaStatuses, {
+    Master: { selector: selector("master") },
+    Worker: { selector: selector("worker") },
+  });
   equal(world.events.filter(({ reason }) => reason === "PyTorchJobSuspended").length, 1);
   world.edit("PyTorchJob", { runPolicy: { suspend: false } });
   await world.settle(1000);

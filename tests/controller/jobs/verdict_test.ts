@@ -219,6 +219,14 @@ const CASES: readonly Case[] = [
     want: ["Succeeded"],
   },
   {
+    what: "a worker that failed",
+    kind: "MPIJob",
+    types: { Launcher: 1, Worker: 2 },
+    pods: { Launcher: [RUNS], Worker: [RUNS, LOST] },
+    want: ["Running", "Failed"],
+    message: "MPIJob j is failed because 1 Worker replica(s) failed.",
+  },
+  {
     what: "a worker that was evicted",
     kind: "MPIJob",
     types: { Launcher: 1, Worker: 2 },
