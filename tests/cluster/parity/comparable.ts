@@ -13,7 +13,12 @@ export function isFields(value: unknown): value is Fields {
 }
 
 /** What Milepost adds on purpose everywhere: left aside, as the issue says. */
-const OURS: readonly string[] = [LABELS.trainJobName, LABELS.trial, ANNOTATIONS.templateHash];
+const OURS: readonly string[] = [
+  LABELS.trainJobName,
+  LABELS.trial,
+  LABELS.jobKind,
+  ANNOTATIONS.templateHash,
+];
 /** Fields whose values are of one run only. */
 const OF_ONE_RUN: readonly string[] = [
   "uid",
