@@ -338,8 +338,8 @@ Deno.test("roles and the ownership policy follow from the table of job kinds", (
   const text = JSON.stringify(ownershipPolicy(DEFAULTS, WITH_REHEARSALS));
   assert.ok(text.includes("r.kind in ['Job', 'JobSet', 'TrainJob', 'Rehearsal']"));
   assert.ok(text.includes(
-    `k in ['${LABELS.trainJobName}', 'example.com/job-name', ` +
-      `'example.com/job-kind', '${LABELS.trial}']`,
+    `k in ['${LABELS.trainJobName}', 'example.com/job-kind', '${LABELS.trial}'] || ` +
+      "(k == 'example.com/job-name' && 'example.com/job-kind' in variables.labels)",
   ));
   assert.ok(text.includes(
     "!(r.kind == 'Rehearsal' && r.apiVersion.startsWith('example.com/') && " +
