@@ -106,6 +106,8 @@ export interface JobKind extends Kind<AnyJob> {
     readonly type: string;
     readonly status: "True" | "False";
     readonly reason: string;
+    /** Whether the condition is only changed, and not added to a job that has none of its type. */
+    readonly onlyIfPresent?: boolean;
   }[];
   readonly katib: KatibDefaults;
 }

@@ -20,6 +20,7 @@ import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
 import type { TrainJob } from "./trainjob.ts";
 import type { Trial } from "./trial.ts";
+import { V1_LABELS } from "./v1/names.ts";
 
 /** Of a map of texts the entries of those names. */
 function entriesOf(names: readonly string[]) {
@@ -72,6 +73,10 @@ export const WATCHED_POD_LABELS: readonly string[] = [
   JOBSET_KEYS.jobSetUid,
   JOBSET_KEYS.restartAttempt,
   JOB_KEYS.completionIndex,
+  V1_LABELS.jobName,
+  V1_LABELS.jobRole,
+  V1_LABELS.replicaType,
+  V1_LABELS.replicaIndex,
 ];
 
 const watchedPod = z.object({

@@ -51,9 +51,11 @@ function v1JobKind({ kind, plural }: V1Kind): JobKind {
     },
     hasBegun,
     stop: [
+      { type: V1_CONDITIONS.running, status: "False", reason: stopped, onlyIfPresent: true },
+      { type: V1_CONDITIONS.restarting, status: "False", reason: stopped, onlyIfPresent: true },
       { type: V1_CONDITIONS.earlyStopped, status: "True", reason: TRAINJOB_REASONS.rulesMet },
+      // The last one, which the column of the state shows.
       { type: V1_CONDITIONS.succeeded, status: "True", reason: stopped },
-      { type: V1_CONDITIONS.running, status: "False", reason: stopped },
     ],
     katib: {
       primaryPodLabels: first,

@@ -4,7 +4,12 @@ import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
-import { type ConditionLike, isConditionTrue, setCondition } from "../../kube/conditions.ts";
+import {
+  type ConditionLike,
+  findCondition,
+  isConditionTrue,
+  setCondition,
+} from "../../kube/conditions.ts";
 import type { Stop } from "../adapter/adapter.ts";
 import { type StopDecision, storedForm } from "./stop_decision.ts";
 
@@ -85,7 +90,8 @@ export function jobStop(
   const stored = storedStopOf(job);
   const { reason, message } = stored ?? decision;
   const now = rfc3339(nowMs);
-  const conditions = kind.stop.reduce<ConditionLike[]>((list, update) => {
+  const conditions = kind.stop.reduce<ConditionLike[]>((list, { onlyIfPresent, ...update }) => {
+    if (onlyIfPresent && findCondition(list, update.type) === undefined) return list;
     const own = update.type === kind.conditions.earlyStopped && { reason };
     return setCondition(list, { ...update, ...own, message }, now);
   }, job.status?.conditions ?? []);
