@@ -105,6 +105,7 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   v1_jobs_role: "or .Values.v1Jobs .Values.crds.v1",
   v1_mpi_role: ".Values.v1Mpi",
   v1_elastic_role: ".Values.v1Elastic",
+  v1_gangs_role: ".Values.v1Gangs",
   v1_crds: ".Values.crds.v1",
   network_policy: ".Values.networkPolicy.enabled",
   admission_policy: ".Values.admissionPolicy.enabled",
@@ -171,6 +172,8 @@ v1Jobs: false
 v1Mpi: false
 # Whether it may make the autoscalers of elastic PyTorchJobs.
 v1Elastic: false
+# Whether it may make pod groups for their jobs, for the setting --gang-scheduler-name.
+v1Gangs: false
 
 # Whether the manager may read Katib's Trials and write their status.
 katib: true

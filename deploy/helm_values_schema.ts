@@ -34,6 +34,7 @@ export const VALUES_SCHEMA = {
     v1Jobs: flag,
     v1Mpi: flag,
     v1Elastic: flag,
+    v1Gangs: flag,
     katib: flag,
     [POLICY_SECRETS.helmValue]: flag,
     createNamespace: flag,

@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
 import { MANAGER, POLICY_SECRETS } from "../crds/names.ts";
-import { V1_ELASTIC_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
+import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
 import { jobsetArgument, managerArguments } from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
@@ -177,6 +177,11 @@ function v1Components(all: Parts): Files {
       { resources: ["v1_elastic_role.yaml"] },
     ),
     [`components/${V1_ELASTIC_PART}/v1_elastic_role.yaml`]: GENERATED + toYaml(all.v1_elastic_role),
+    [`components/${V1_GANGS_PART}/kustomization.yaml`]: component(
+      "The rights to make pod groups for v1 jobs, for the setting --gang-scheduler-name.",
+      { resources: ["v1_gangs_role.yaml"] },
+    ),
+    [`components/${V1_GANGS_PART}/v1_gangs_role.yaml`]: GENERATED + toYaml(all.v1_gangs_role),
     [`${crds}/kustomization.yaml`]: component(
       "Definitions of the Training Operator's kinds, which make Milepost run them: no other operator may.",
       { resources: definitions.map(([file]) => file) },

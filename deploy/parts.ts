@@ -1,7 +1,7 @@
 /** An installation by its parts, each of which can be left out or added as a whole. */
 import { crdManifests, type CustomResourceDefinition } from "../crds/manifests.ts";
 import { v1CrdManifests } from "../crds/v1/manifests.ts";
-import { V1_ELASTIC_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
+import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { VOLUME_CLAIMS_PART } from "../crds/jobset_names.ts";
 import { KINDS } from "../crds/kinds.ts";
@@ -45,6 +45,8 @@ export interface Parts {
   readonly v1_mpi_role: readonly Manifest[];
   /** The right to make the autoscalers of elastic PyTorchJobs. */
   readonly v1_elastic_role: readonly Manifest[];
+  /** The right to make pod groups for them. */
+  readonly v1_gangs_role: readonly Manifest[];
   /** Their definitions, with the annotation by which Milepost runs them. */
   readonly v1_crds: readonly Manifest[];
   readonly network_policy: readonly Manifest[];
@@ -94,6 +96,7 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     ],
     v1_mpi_role: partRoles(V1_MPI_PART, settings, { kinds }),
     v1_elastic_role: partRoles(V1_ELASTIC_PART, settings, { kinds }),
+    v1_gangs_role: partRoles(V1_GANGS_PART, settings, { kinds }),
     v1_crds: definitions(v1CrdManifests()),
     network_policy: [networkPolicy(settings)],
     public_configuration: publicConfiguration(settings),

@@ -70,6 +70,10 @@ export const settings = z.strictObject({
     "kinds of the Training Operator to run, such as PyTorchJob,TFJob, besides those whose CRD carries the " +
       `annotation ${V1_RUN_BY_ANNOTATION}: ${V1_RUN_BY}. No other operator may run them`,
   ).meta({ value: "kinds", otherwise: "none" }),
+  gangSchedulerName: z.string().default("").describe(
+    "scheduler that places the pods of each job of the Training Operator's kinds together: volcano, or one with the " +
+      "coscheduling plugin",
+  ).meta({ otherwise: "pods are scheduled one by one" }),
   leaderElect: boolean(true)
     .describe("whether to elect a leader; false only for a single replica, which always leads"),
   leaseDuration: duration("15s").describe(

@@ -1,6 +1,7 @@
 /** Work of the leader: controllers, webhook configurations and the owned state, for one term. */
 import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
+import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import { V1_KIND_LIST, V1_KINDS } from "../../crds/v1/kinds.ts";
@@ -75,6 +76,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
 /** A controller for each v1 kind; one whose kind is not run has nothing to do. */
 function createV1Controllers({ context, parts }: TermOptions): Controller[] {
   const { client, clock, configuration, metrics } = context;
+  const { gangSchedulerName } = configuration;
   const { caches, certificates, events, v1Kinds } = parts;
   return [...caches.v1].map(([name, kindCaches]) =>
     createV1Controller({
@@ -86,6 +88,7 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
       clock,
       metrics: jobMetrics(metrics),
       workers: WORKERS,
+      ...(gangSchedulerName !== "" && { gang: gangScheduler(gangSchedulerName) }),
       controllerMetrics: controllerMetricsOf(metrics),
       ...(configuration.featureGates.trainJobProgress && {
         caBundle: () => certificates.current().caBundle,

@@ -11,11 +11,20 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../crds/kubernetes.ts";
 import { MANAGER, POLICY_SECRETS, TRAINER_GROUP } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
-import { V1_ELASTIC_PART, V1_GROUP, V1_JOBS_PART, V1_MPI_PART } from "../../crds/v1/names.ts";
+import {
+  V1_ELASTIC_PART,
+  V1_GANGS_PART,
+  V1_GROUP,
+  V1_JOBS_PART,
+  V1_MPI_PART,
+} from "../../crds/v1/names.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 
 /** The settings that decide which parts a manager runs. */
-export type PartSettings = Pick<ManagerConfiguration, "jobset" | "featureGates" | "leaderElect">;
+export type PartSettings = Pick<
+  ManagerConfiguration,
+  "jobset" | "featureGates" | "leaderElect" | "gangSchedulerName"
+>;
 
 /**
  * The parts of the manager that have rights of their own. The first one always has them. The Secrets of policies are
@@ -31,6 +40,7 @@ export const MANAGER_PARTS = [
   V1_JOBS_PART,
   V1_MPI_PART,
   V1_ELASTIC_PART,
+  V1_GANGS_PART,
   "election",
 ] as const;
 export type ManagerPart = typeof MANAGER_PARTS[number];
@@ -218,6 +228,20 @@ const v1ElasticRules = (): PolicyRule[] => [
   },
 ];
 
+/** Pod groups of either scheduler, and the priorities by which the resources of a group are added up. */
+const v1GangRules = (): PolicyRule[] => [
+  ...[KINDS.volcanoPodGroup, KINDS.coschedulingPodGroup].map(({ group, plural }) => ({
+    apiGroups: [group],
+    resources: [plural],
+    verbs: ["get", "create", "patch", "delete"],
+  })),
+  {
+    apiGroups: [KINDS.priorityClass.group],
+    resources: [KINDS.priorityClass.plural],
+    verbs: ["get"],
+  },
+];
+
 const ELECTION_RULES: readonly PolicyRule[] = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
   {
@@ -245,6 +269,10 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
   [V1_JOBS_PART]: { runs: () => true, clusterRules: v1JobRules },
   [V1_MPI_PART]: { runs: () => true, clusterRules: v1MpiRules },
   [V1_ELASTIC_PART]: { runs: () => true, clusterRules: v1ElasticRules },
+  [V1_GANGS_PART]: {
+    runs: ({ gangSchedulerName }) => gangSchedulerName !== "",
+    clusterRules: v1GangRules,
+  },
   election: { runs: ({ leaderElect }) => leaderElect, namespaceRules: ELECTION_RULES },
 };
 

@@ -52,6 +52,8 @@ export interface Plan {
   readonly statusFirst: boolean;
   /** Objects beside the pods and Services that the job needs now. */
   readonly children: readonly JobChild[];
+  /** Whether the pods of a gang need their group. */
+  readonly needsGroup: boolean;
   /** Such objects that a suspended job does not need. */
   readonly unwanted: readonly JobChild[];
   /** Events of this pass. */
@@ -73,6 +75,7 @@ const NOTHING = {
   statusFirst: false,
   children: [],
   unwanted: [],
+  needsGroup: false,
   events: [],
   notices: [],
   counted: [],
@@ -223,13 +226,14 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
   if (verdict.end !== undefined) {
     const { completionTime, counted } = endedPlan(verdict.end, nowMs);
     const atEnd = { ...status, completionTime };
-    return { ...plan, status: atEnd, events: verdict.events, counted };
+    return { ...plan, status: atEnd, needsGroup: true, events: verdict.events, counted };
   }
   const limit = deadlineMs(run);
   return {
     ...plan,
     ...replicas,
     status,
+    needsGroup: true,
     children: [
       ...(situation.caBundle === undefined ? [] : [caOf(run, situation.caBundle)]),
       ...rules.children?.(run, standing) ?? [],

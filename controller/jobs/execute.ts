@@ -1,16 +1,20 @@
 /** Execution of a plan: the writes of a pass, in the order in which an interrupted pass can be repeated. */
 import { createHash } from "node:crypto";
 import type { V1Job } from "../../crds/v1/job.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
+import type { Clock } from "../../kube/clock.ts";
 import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import { hasEnded } from "./conditions.ts";
 import type { Plan } from "./decide.ts";
+import { type GangScheduler, namesOtherScheduler } from "./gang.ts";
 import { deleteChild, keepChild } from "./job_children.ts";
 import type { KindRules } from "./kind_rules.ts";
 import { readLive } from "./observe.ts";
 import { podOf } from "./pod.ts";
+import { deleteGroup, keepGroup } from "./pod_groups.ts";
 import { PODS, SERVICES } from "./replica_objects.ts";
 import { createObject, deleteObject, type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import type { Replica, Run } from "./run.ts";
@@ -29,12 +33,18 @@ export interface Execution extends JobWriter {
   readonly jobWrites: OwnWrites<V1Job>;
   /** Children of jobs, by the UID of the job, that were written as they are wanted, as a digest. */
   readonly kept: Pick<Map<string, string>, "get"> & { set(uid: string, digest: string): unknown };
+  /** Absent: pods are scheduled one by one. */
+  readonly gang?: GangScheduler;
+  readonly clock: Pick<Clock, "now">;
   /** Called for each failed pod that is deleted to be made again. */
   readonly onRecreation: () => void;
 }
 
-/** Result of an execution: `outdated` if the plan was made from an outdated cache, and the pass is to be repeated. */
-export type Executed = "done" | "outdated";
+/**
+ * Result of an execution: `outdated` if the plan was made from an outdated cache, and the pass is to be repeated;
+ * `waiting` if the gang scheduler has not taken the job's pod group yet.
+ */
+export type Executed = "done" | "outdated" | "waiting";
 
 const keyIn = ({ metadata: { namespace = "", name = "" } }: V1Job): ObjectKey => ({
   namespace,
@@ -89,24 +99,35 @@ function tellOfTemplate(execution: Execution, { of }: Replica): void {
   recordJobEvent(execution, { type: "Warning", reason: "SetPodTemplateRestartPolicy", message });
 }
 
+function tellOfScheduler(execution: Execution): void {
+  const message =
+    "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten";
+  recordJobEvent(execution, { type: "Warning", reason: "SetPodTemplateSchedulerName", message });
+}
+
 /** Creates the pods and Services; one that cannot be created does not keep the others from it. */
 async function createAll(execution: Execution, plan: Plan): Promise<{
-  readonly result: Executed;
+  readonly result: "done" | "outdated";
   readonly errors: readonly unknown[];
 }> {
-  const { run, rules, signal } = execution;
+  const { run, rules, gang, signal } = execution;
   if (plan.createPods.length + plan.createServices.length === 0) {
     return { result: "done", errors: [] };
   }
   if (!(await mayCreate(execution))) return { result: "outdated", errors: [] };
-  let result: Executed = "done";
+  let result: "done" | "outdated" = "done";
   const take = (creation: "created" | "outdated") => {
     if (creation === "outdated") result = "outdated";
   };
   for (const replica of plan.createPods) tellOfTemplate(execution, replica);
+  if (gang !== undefined && namesOtherScheduler(run, gang)) tellOfScheduler(execution);
+  const podFor = (replica: Replica) => {
+    const pod = podOf(run, rules, replica);
+    return gang === undefined ? pod : gang.member(run, replica.of.type, pod);
+  };
   const calls = [
     ...plan.createPods.map((replica) => async () =>
-      take(await createObject(execution, PODS, podOf(run, rules, replica)))
+      take(await createObject(execution, PODS, podFor(replica)))
     ),
     ...plan.createServices.map((replica) => async () =>
       take(await createObject(execution, SERVICES, serviceOf(run, replica)))
@@ -169,13 +190,27 @@ function tell(execution: Execution, { events, counted }: Plan): void {
   for (const what of counted) metrics.counted(what, labels);
 }
 
-/** Executes the plan. Every step may be repeated. Throws the first error after all that can be done is done. */
-export async function execute(execution: Execution, plan: Plan): Promise<Executed> {
-  const { signal } = execution;
-  if (plan.statusFirst) {
-    await writeStatus(execution, plan);
-    tell(execution, plan);
+/** Returns the plan as the gang scheduler lets it be: without pods, and with the time in the status, while they wait. */
+async function admitted(execution: Execution, plan: Plan): Promise<Plan> {
+  const { run, gang, clock } = execution;
+  if (gang === undefined) return plan;
+  if (!plan.needsGroup) {
+    await deleteGroup(execution, run, gang);
+    return plan;
   }
+  const { lastReconcileTime = rfc3339(clock.now()), ...status } = plan.status;
+  if (await keepGroup(execution, run, gang)) return { ...plan, status };
+  return { ...plan, createPods: [], createServices: [], status: { ...status, lastReconcileTime } };
+}
+
+/** Executes the plan. Every step may be repeated. Throws the first error after all that can be done is done. */
+export async function execute(execution: Execution, wanted: Plan): Promise<Executed> {
+  const { signal } = execution;
+  if (wanted.statusFirst) {
+    await writeStatus(execution, wanted);
+    tell(execution, wanted);
+  }
+  const plan = await admitted(execution, wanted);
   const deletionErrors = await deleteAll(execution, plan);
   const childErrors = await keepChildren(execution, plan);
   const { result, errors } = await createAll(execution, plan);
@@ -187,5 +222,6 @@ export async function execute(execution: Execution, plan: Plan): Promise<Execute
   const [error] = [...deletionErrors, ...childErrors, ...errors];
   if (error !== undefined) throw error;
   if (plan.deleteJob) await deleteJob(execution);
-  return result;
+  const waits = plan.createPods.length < wanted.createPods.length;
+  return waits ? "waiting" : result;
 }

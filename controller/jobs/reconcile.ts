@@ -16,6 +16,7 @@ import { decide, type Plan } from "./decide.ts";
 import { runOf } from "./defaults.ts";
 import { execute } from "./execute.ts";
 import type { Expectations } from "./expectations.ts";
+import type { GangScheduler } from "./gang.ts";
 import type { JobMetrics } from "./job_metrics.ts";
 import { type JobCaches, observe } from "./observe.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
@@ -24,6 +25,8 @@ import { v1JobProblems } from "./validation.ts";
 
 /** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
+/** Time between two looks at a pod group that the scheduler has not taken yet, in milliseconds. */
+const GROUP_RETRY_MS = 2_000;
 /** Jobs whose recreations are remembered, and notices. */
 const REMEMBERED = 4096;
 /** Jobs whose children are remembered, each by a short text. */
@@ -43,6 +46,8 @@ export interface ReconcilerOptions {
   readonly clock: Clock;
   /** Returns all CAs that are trusted now, as PEM. Default: none, and pods report no progress. */
   readonly caBundle?: (() => string | undefined) | undefined;
+  /** The scheduler that places the pods of a job together. Default: none. */
+  readonly gang?: GangScheduler;
 }
 
 /** Brings the pods and Services of the job of a key to what the job describes. */
@@ -65,7 +70,8 @@ function invalidEvent(kind: V1Kind, job: V1Job): EventText | undefined {
 
 /** Creates the reconciler of one kind, with its memory of what it has done. */
 export function createReconciler(options: ReconcilerOptions): JobReconciler {
-  const { kind, runs, client, caches, events, expectations, jobWrites, metrics, clock } = options;
+  const { kind, runs, client, caches, events, expectations, jobWrites, metrics, clock, gang } =
+    options;
   const rules = KIND_RULES[kind.kind];
   const resource = V1_RESOURCES[kind.kind];
   const recreations = createBoundedCache<number>(REMEMBERED);
@@ -110,9 +116,20 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     const plan = decide({ run, rules, ...observed, recreations: made, caBundle, nowMs });
     for (const notice of plan.notices) giveNotice(writer, notice);
     const onRecreation = () => void recreations.set(uid, (recreations.get(uid) ?? 0) + 1);
-    const execution = { ...writer, run, rules, resource, jobWrites, kept, onRecreation };
+    const execution = {
+      ...writer,
+      run,
+      rules,
+      resource,
+      jobWrites,
+      kept,
+      clock,
+      onRecreation,
+      ...(gang && { gang }),
+    };
     const result = await execute(execution, plan);
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
+    if (result === "waiting") return { requeueAfterMs: GROUP_RETRY_MS };
     return requeue(uid, plan);
   };
 }

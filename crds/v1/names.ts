@@ -8,6 +8,8 @@ export const V1_API_VERSION = `${V1_GROUP}/${V1_VERSION}`;
 export const V1_JOBS_PART = "v1-jobs";
 /** The part that gives launchers of MPIJobs the right to run commands in their workers. */
 export const V1_MPI_PART = "v1-mpi";
+/** The part that makes pod groups. */
+export const V1_GANGS_PART = "v1-gangs";
 /** The part that makes the autoscalers of elastic PyTorchJobs. */
 export const V1_ELASTIC_PART = "v1-elastic";
 

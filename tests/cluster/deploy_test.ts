@@ -13,6 +13,7 @@ import { MANAGER, POLICY_SECRETS } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
 import {
   V1_ELASTIC_PART,
+  V1_GANGS_PART,
   V1_JOBS_PART,
   V1_MPI_PART,
   V1_RUN_BY,
@@ -125,6 +126,7 @@ const V1_CHOICES: Partial<Record<ManagerPart, readonly string[]>> = {
   [V1_JOBS_PART]: ["v1Jobs=true", "crds.v1=true"],
   [V1_MPI_PART]: ["v1Mpi=true"],
   [V1_ELASTIC_PART]: ["v1Elastic=true"],
+  [V1_GANGS_PART]: ["v1Gangs=true"],
 };
 
 const argumentsSchema = z.object({

@@ -141,6 +141,7 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
     "v1-jobs": all.v1_jobs_role,
     "v1-mpi": all.v1_mpi_role,
     "v1-elastic": all.v1_elastic_role,
+    "v1-gangs": all.v1_gangs_role,
   };
   for (const [part, [role, binding]] of Object.entries(ofPart)) {
     const name = `${DEFAULTS.name}-${part}`;
@@ -164,6 +165,7 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
       "-progress",
       "-trials",
       "-v1-elastic",
+      "-v1-gangs",
       "-v1-jobs",
       "-v1-mpi",
       "-volume-claims",

@@ -1,5 +1,6 @@
 /** Tests of the engine of the v1 kinds: lives of jobs, with the conditions, objects and events they leave. */
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
+import { gangScheduler } from "../../../controller/jobs/gang.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
@@ -465,4 +466,29 @@ test("a job has the CA that its pods shall trust, and a newer one when that chan
   deepEqual(world.cluster.peek(KINDS.configMap, "ml/later-tls-config")?.data, {
     "ca.crt": "second",
   });
+});
+
+Deno.test("with Volcano a job's pods wait for their group, and the group goes with them", async () => {
+  const world = new JobWorld();
+  world.gang = gangScheduler("volcano");
+  world.start();
+  try {
+    world.put("PyTorchJob", pyTorchSpec(1));
+    await world.settle();
+    deepEqual(world.pods, []);
+    const group = () => world.cluster.peek<unknown>(KINDS.volcanoPodGroup, "ml/j");
+    partialDeepStrictEqual(group(), { spec: { minMember: 2, queue: "default" } });
+    ok(world.job("PyTorchJob").status?.lastReconcileTime);
+    world.cluster.edit(KINDS.volcanoPodGroup, "ml/j", { status: { phase: "Inqueue" } });
+    await world.settle(2000);
+    deepEqual(world.pods, ["j-master-0", "j-worker-0"]);
+    equal(world.pod("j-worker-0").spec?.schedulerName, "volcano");
+    equal(world.job("PyTorchJob").status?.lastReconcileTime, undefined);
+    world.edit("PyTorchJob", { runPolicy: { suspend: true } });
+    await world.settle(2000);
+    equal(group(), undefined);
+    ok(world.reasons.includes("SuccessfulDeletePodGroup"));
+  } finally {
+    await world.stop();
+  }
 });

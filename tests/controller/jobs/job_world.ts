@@ -1,5 +1,6 @@
 /** A cluster in memory with the engine's view of it, for tests of `controller/jobs/`. */
 import { NO_JOB_METRICS } from "../../../controller/jobs/job_metrics.ts";
+import type { GangScheduler } from "../../../controller/jobs/gang.ts";
 import type { JobCaches } from "../../../controller/jobs/observe.ts";
 import { replicaIndexes } from "../../../controller/jobs/replica_objects.ts";
 import { createV1Controller } from "../../../controller/jobs/v1_controller.ts";
@@ -83,6 +84,8 @@ export class JobWorld {
   caBundle: string | undefined;
   /** Whether the caches of jobs show them as they were when this was set. */
   lateJobs = false;
+  /** The scheduler of controllers that start from now on. */
+  gang: GangScheduler | undefined;
   readonly #caches = new Map<V1KindName, JobCaches>();
   #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
@@ -111,6 +114,7 @@ export class JobWorld {
         runs: () => this.runs.has(kind.kind),
         metrics: NO_JOB_METRICS,
         caBundle: () => this.caBundle,
+        ...(this.gang && { gang: this.gang }),
         events: {
           record: ({ namespace, name }, event) =>
             void events.push({ about: `${namespace}/${name}`, ...event }),

@@ -1,0 +1,61 @@
+/** Pod group of a job whose pods a gang scheduler places together: kept while the job runs, deleted after. */
+import { isObject } from "../../crds/json.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { getOrUndefined } from "../../kube/upsert.ts";
+import type { GangScheduler } from "./gang.ts";
+import { deleteChild, keepChild } from "./job_children.ts";
+import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
+import type { Run } from "./run.ts";
+
+/** A phase of a group whose pods have to wait. */
+const WAITS: readonly unknown[] = [undefined, "", "Pending"];
+
+/** Returns a field of an object within an object. */
+function fieldIn(object: unknown, outer: string, inner: string): unknown {
+  const value = isObject(object) ? object[outer] : undefined;
+  return isObject(value) ? value[inner] : undefined;
+}
+
+/** Returns the values of the priority classes that the pods name; of one that does not exist it is 0. */
+async function prioritiesOf({ client, signal }: JobWriter, run: Run) {
+  const names = run.replicas.flatMap(({ template }) => template.spec?.priorityClassName || []);
+  const values = new Map<string, number>();
+  for (const name of new Set(names)) {
+    const found = await getOrUndefined(client, KINDS.priorityClass, { name }, { signal });
+    values.set(name, found?.value ?? 0);
+  }
+  return (name: string) => values.get(name) ?? 0;
+}
+
+/** Creates or changes the group of a job. Returns whether its pods may be created. */
+export async function keepGroup(
+  writer: JobWriter,
+  run: Run,
+  { groupKind, admitsGroups, group }: GangScheduler,
+): Promise<boolean> {
+  const { client, signal, metrics } = writer;
+  const key = { namespace: run.namespace, name: run.name };
+  const live = await getOrUndefined(client, groupKind, key, { signal });
+  const wanted = group(run, await prioritiesOf(writer, run));
+  const queue = fieldIn(live, "spec", "queue");
+  const spec = isObject(wanted.spec) && queue ? { ...wanted.spec, queue } : wanted.spec;
+  const object = { ...wanted, spec };
+  await keepChild(writer, { kind: groupKind, object, changes: ["spec"] });
+  if (live === undefined) metrics.created("podGroup");
+  return !admitsGroups || !WAITS.includes(fieldIn(live, "status", "phase"));
+}
+
+/** Deletes the group of a job that does not run. */
+export async function deleteGroup(
+  writer: JobWriter,
+  run: Run,
+  { groupKind, group }: GangScheduler,
+): Promise<void> {
+  const object = group(run, () => 0);
+  if (!(await deleteChild(writer, { kind: groupKind, object }))) return;
+  writer.metrics.deleted("podGroup");
+  const tell = (reason: string, message: string) =>
+    recordJobEvent(writer, { type: "Normal", reason, message });
+  tell("JobTerminated", "Job has been terminated. Deleting PodGroup");
+  tell("SuccessfulDeletePodGroup", `Deleted PodGroup: ${run.name}`);
+}
