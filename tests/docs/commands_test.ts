@@ -78,7 +78,7 @@ function milepostCommands(text: string): { name: string; flags: string[] }[] {
   return lines.flatMap((line) => {
     const [, name = "", rest = ""] =
       /(?:deno(?:@\S+)? task|milepost|main\.ts) ([a-z-]+)([^|;)]*)/.exec(line) ?? [];
-    return name === "" ? [] : [{ name, flags: rest.match(/(?<=\s)--[a-z-]+/g) ?? [] }];
+    return name === "" ? [] : [{ name, flags: rest.match(/(?<=\s)--[a-z0-9-]+/g) ?? [] }];
   });
 }
 
