@@ -2,7 +2,7 @@
 import type { EnvVar } from "../../crds/kubernetes.ts";
 import { NODE } from "../../crds/names.ts";
 import type { MlPolicy } from "../../crds/training_runtime.ts";
-import { KIND_RULES } from "../jobs/rules.ts";
+import { KIND_RULES } from "../jobs/rules_by_kind.ts";
 import { type Replica, replicaName, type Replicas, type Run } from "../jobs/run.ts";
 import { COMPLETION_INDEX } from "../runtime/pod_addresses.ts";
 import type { NodesOrRefusals } from "./conversion.ts";

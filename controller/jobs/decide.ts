@@ -5,7 +5,7 @@ import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { caOf } from "./ca.ts";
 import { expiryMs, podsToClean } from "./clean_up.ts";
-import { hasEnded, isTrue, type NewCondition, withCondition } from "./conditions.ts";
+import { hasEnded, isTrue, type NewCondition, withCondition } from "./condition_list.ts";
 import { replicaStatuses, standingOf } from "./counts.ts";
 import type { JobCount } from "./job_metrics.ts";
 import { autoscalerOf } from "./hpa.ts";

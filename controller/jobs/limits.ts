@@ -2,7 +2,7 @@
 import type { Pod } from "../../crds/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
-import { conditionOf } from "./conditions.ts";
+import { conditionOf } from "./condition_list.ts";
 import type { Standing } from "./kind_rules.ts";
 import { type Run, totalReplicas } from "./run.ts";
 import { podsOfType } from "./slots.ts";

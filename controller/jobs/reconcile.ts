@@ -11,7 +11,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
-import { hasEnded } from "./conditions.ts";
+import { hasEnded } from "./condition_list.ts";
 import { decide, type Plan } from "./decide.ts";
 import { runOf } from "./defaults.ts";
 import { execute } from "./execute.ts";
@@ -20,7 +20,7 @@ import type { GangScheduler } from "./gang.ts";
 import type { JobMetrics } from "./job_metrics.ts";
 import { type JobCaches, observe } from "./observe.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
-import { KIND_RULES } from "./rules.ts";
+import { KIND_RULES } from "./rules_by_kind.ts";
 import { v1JobProblems } from "./validation.ts";
 
 /** Delay of the next pass if the cache was outdated, in milliseconds. */

@@ -12,7 +12,7 @@ import { controllerKey, controllerOf } from "../../kube/owner_references.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../kube/sources.ts";
-import { hasEnded } from "./conditions.ts";
+import { hasEnded } from "./condition_list.ts";
 import { createExpectations, type Expectations } from "./expectations.ts";
 import type { Cache } from "./observe.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";

@@ -1,6 +1,6 @@
 /** Verdict on a v1 job: the conditions and events that follow from its pods. Pure. */
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
-import type { NewCondition } from "./conditions.ts";
+import type { NewCondition } from "./condition_list.ts";
 import type { KindRules, Standing } from "./kind_rules.ts";
 import type { Run } from "./run.ts";
 

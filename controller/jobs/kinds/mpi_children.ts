@@ -8,7 +8,7 @@ import type { JobChild } from "../kind_rules.ts";
 import { ownerOf } from "../owner.ts";
 import { replicaName, replicasOf, type Run } from "../run.ts";
 import { namesOf } from "./rendezvous.ts";
-import { asksForGpus, KUBECTL_PATH, MPI_FILES } from "./mpi_pods.ts";
+import { asksForGpus, KUBECTL_PATH, MPI_FILES } from "./mpi_replicas.ts";
 
 /** Runs a command in another pod: what `mpirun` takes for a remote shell. */
 function remoteShell({ spec: { mainContainer } }: Run): string {

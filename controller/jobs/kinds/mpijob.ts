@@ -4,7 +4,7 @@ import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
 import { type Replica, replicaName, replicasOf, type Run } from "../run.ts";
 import { mpiChildren } from "./mpi_children.ts";
-import { launcherEnvironment, mpiPodSpec } from "./mpi_pods.ts";
+import { launcherEnvironment, mpiPodSpec } from "./mpi_replicas.ts";
 import { decides, failsOnly } from "./verdicts.ts";
 
 const indexes = (run: Run, type: string) =>

@@ -4,8 +4,8 @@ import { gangScheduler, namesOtherScheduler } from "../../../controller/jobs/gan
 import { autoscalerOf } from "../../../controller/jobs/hpa.ts";
 import type { JobChild } from "../../../controller/jobs/kind_rules.ts";
 import { runOf } from "../../../controller/jobs/defaults.ts";
-import { podOf } from "../../../controller/jobs/pod.ts";
-import { KIND_RULES } from "../../../controller/jobs/rules.ts";
+import { podOf } from "../../../controller/jobs/replica_pod.ts";
+import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
 import { standingOf } from "../../../controller/jobs/counts.ts";
 import type { Container } from "../../../crds/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { EnvVar } from "../../../crds/kubernetes.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
-import { podOf } from "../../../controller/jobs/pod.ts";
-import { KIND_RULES } from "../../../controller/jobs/rules.ts";
-import { serviceOf } from "../../../controller/jobs/service.ts";
+import { podOf } from "../../../controller/jobs/replica_pod.ts";
+import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
+import { serviceOf } from "../../../controller/jobs/replica_service.ts";
 import { replicaOf, type TypeSketch, v1Job, v1Run } from "./v1_jobs.ts";
 import { runOf } from "../../../controller/jobs/defaults.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";

@@ -3,8 +3,8 @@ import type { Pod } from "../../../crds/kubernetes.ts";
 import type { V1Job } from "../../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { runOf } from "../../../controller/jobs/defaults.ts";
-import { podOf } from "../../../controller/jobs/pod.ts";
-import { KIND_RULES } from "../../../controller/jobs/rules.ts";
+import { podOf } from "../../../controller/jobs/replica_pod.ts";
+import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
 import { type Replica, replicasOf, type Run } from "../../../controller/jobs/run.ts";
 
 /** A replica type: how many, and what else its spec has. */

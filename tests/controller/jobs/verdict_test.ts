@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { podsToClean } from "../../../controller/jobs/clean_up.ts";
-import { type NewCondition, withCondition } from "../../../controller/jobs/conditions.ts";
+import { type NewCondition, withCondition } from "../../../controller/jobs/condition_list.ts";
 import { replicaStatuses, standingOf } from "../../../controller/jobs/counts.ts";
 import { reachedLimit } from "../../../controller/jobs/limits.ts";
-import { KIND_RULES } from "../../../controller/jobs/rules.ts";
+import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
 import { judgeFailedPod, planSlots } from "../../../controller/jobs/slots.ts";
 import {
   resumedCondition,
