@@ -196,8 +196,13 @@ const v1JobRules = (): PolicyRule[] => [
     verbs: ["get"],
   },
   ...jobRules(V1_GROUP, V1_KIND_LIST),
-  // A job that has ended is deleted after its time to live.
-  { apiGroups: [V1_GROUP], resources: V1_KIND_LIST.map(({ plural }) => plural), verbs: ["delete"] },
+  // A job that has ended is deleted after its time to live; an annotation shows its progress where its definition
+  // has no field for that.
+  {
+    apiGroups: [V1_GROUP],
+    resources: V1_KIND_LIST.map(({ plural }) => plural),
+    verbs: ["delete", "patch"],
+  },
   // A patch adopts and releases.
   {
     apiGroups: [""],
