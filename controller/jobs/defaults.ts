@@ -41,7 +41,7 @@ function withPort(kind: V1Kind, template: PodTemplateSpec): PodTemplateSpec {
   return { ...template, spec: { ...template.spec, containers } };
 }
 
-/** The types of the job in the order of the table, with their spellings; then those that the table lacks. */
+/** The types of the job in the order of the table, with their spellings; a type that the table lacks has no pods. */
 function replicasOf(kind: V1Kind, job: V1Job): Replicas[] {
   const specs = Object.entries(replicaSpecsOf(job, kind));
   const spell = (key: string) =>

@@ -92,10 +92,10 @@ const volcano: GangScheduler = {
     },
   }),
   group(run, priorityOf) {
-    const { queue = DEFAULT_QUEUE, priorityClass } = policyOf(run);
+    const { queue, priorityClass } = policyOf(run);
     return groupOf(run, VOLCANO, {
       ...commonSpec(run, priorityOf),
-      queue,
+      queue: queue || DEFAULT_QUEUE,
       ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
     });
   },
