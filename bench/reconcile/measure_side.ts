@@ -1,22 +1,20 @@
-/** One turn of the reconcile benchmark: a thousand TrainJobs at once, until each has its JobSet. */
+/** One turn of the reconcile benchmark: a thousand jobs at once, until each has what its controller makes of it. */
 import { z } from "zod";
-import { TRAINER_API_VERSION } from "../../crds/names.ts";
-import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { trainJob } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";
 import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
-import { RUNTIME, type Side } from "./side.ts";
+import type { Load } from "./load.ts";
+import type { Side } from "./side.ts";
 
 /** What a turn found. */
 export interface Turn {
   readonly readySeconds: number;
   readonly jobsPerSecond: number;
-  /** Requests to the API server for each TrainJob, watches aside. */
+  /** Requests to the API server for each job, watches aside. */
   readonly requestsPerJob: number;
   /** The same by verb, resource and answer. */
   readonly requests: Readonly<Record<string, number>>;
-  /** Processor time a TrainJob: of the manager, and of the API server with all that it does. */
+  /** Processor time a job: of the manager, and of the API server with all that it does. */
   readonly cpuMsPerJob: number;
   readonly serverCpuMsPerJob: number;
   readonly restingMb: number;
@@ -26,7 +24,7 @@ export interface Turn {
 
 /** Creations under way at a time: more than an API server works on at once. */
 const PARALLEL = 50;
-/** Longer than anything that is done after a start or after the last JobSet, in milliseconds. */
+/** Longer than anything that is done after a start or after the last object, in milliseconds. */
 const SETTLE_MS = 5_000;
 
 const countSchema = z.looseObject({
@@ -34,21 +32,21 @@ const countSchema = z.looseObject({
   metadata: z.looseObject({ remainingItemCount: z.number().optional() }),
 });
 
-/** How many JobSets there are, at the price of one. */
-async function countJobSets(client: KubeClient): Promise<number> {
-  const answer = await client.raw(`/apis/${JOBSET_API_VERSION}/jobsets?limit=1`);
+/** Returns how many objects a collection has, at the price of one. */
+async function countIn(client: KubeClient, path: string): Promise<number> {
+  const answer = await client.raw(`${path}?limit=1`);
   const { items, metadata } = countSchema.parse(await answer.json());
   return items.length + (metadata.remainingItemCount ?? 0);
 }
 
-/** Creates TrainJobs. Responses are not parsed, because the benchmark should use little of the same cores. */
-async function createJobs(client: KubeClient, count: number): Promise<void> {
-  const path = `/apis/${TRAINER_API_VERSION}/namespaces/default/trainjobs`;
+/** Creates the jobs. Responses are not parsed, because the benchmark should use little of the same cores. */
+async function createJobs(client: KubeClient, load: Load, count: number): Promise<void> {
+  const path = load.jobs;
   const headers = { "content-type": "application/json" };
   let next = 0;
   const work = async () => {
     for (let number = next++; number < count; number = next++) {
-      const body = JSON.stringify(trainJob(`job-${number}`, RUNTIME));
+      const body = JSON.stringify(load.job(`job-${number}`));
       const answer = await client.raw(path, { method: "POST", headers, body });
       if (!answer.ok) throw new Error(`job-${number}: ${answer.status} ${await answer.text()}`);
       await answer.body?.cancel();
@@ -74,8 +72,8 @@ async function requestsOf({ plane, user }: Side): Promise<Map<string, number>> {
   return counts;
 }
 
-/** Measures one side with `count` TrainJobs. */
-export async function measureSide(side: Side, count: number): Promise<Turn> {
+/** Measures one side with `count` jobs. */
+export async function measureSide(side: Side, load: Load, count: number): Promise<Turn> {
   const { client } = side.plane;
   const readySeconds = await side.restart() / 1000;
   await pause(SETTLE_MS);
@@ -85,11 +83,13 @@ export async function measureSide(side: Side, count: number): Promise<Turn> {
   const serverBefore = await cpuSeconds(server);
   const before = await requestsOf(side);
   const began = performance.now();
-  const creating = createJobs(client, count);
-  await until("all JobSets", async () => await countJobSets(client) >= count, {
-    timeoutMs: 300_000,
-    everyMs: 100,
-  });
+  const creating = createJobs(client, load, count);
+  for (const [path, each] of Object.entries(load.made)) {
+    await until(`all of ${path}`, async () => await countIn(client, path) >= each * count, {
+      timeoutMs: 300_000,
+      everyMs: 100,
+    });
+  }
   const seconds = (performance.now() - began) / 1000;
   await creating;
   await pause(SETTLE_MS);

@@ -1,6 +1,7 @@
-/** Sides of the reconcile benchmark: upstream's Trainer and Milepost, each alone on a fresh control plane. */
+/** Sides of the reconcile benchmark: upstream's controllers and Milepost, each alone on a fresh control plane. */
 import { type AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { MANAGER } from "../../crds/names.ts";
 import {
   type ControlPlane,
@@ -11,8 +12,15 @@ import { install as installObjects } from "../../tests/cluster/parity/answers.ts
 import { readManifests } from "../../tests/cluster/parity/loopback_webhooks.ts";
 import { installPodGroupCrds } from "../../tests/cluster/parity/pod_group_crds.ts";
 import { startUpstreamTrainer } from "../../tests/cluster/parity/upstream_trainer.ts";
-import { install } from "../../tests/cluster/support/installation.ts";
+import { apply, crdsServed, install } from "../../tests/cluster/support/installation.ts";
+import { findPeer, type Peer } from "../../tests/peers/support/peer.ts";
+import {
+  installOperatorCrds,
+  startTrainingOperator,
+  TRAINING_OPERATOR,
+} from "../../tests/peers/training_operator/operator.ts";
 import { shellRuntime } from "../../tests/support/standalone.ts";
+import { NAMESPACE, RUNTIME } from "./load.ts";
 
 /** A manager under measurement. */
 export interface Side {
@@ -26,7 +34,7 @@ export interface Side {
   stop(): Promise<void>;
 }
 
-/** Who can be measured. */
+/** Those that are compared. */
 export type SideName = "upstream" | "milepost";
 
 /** The bench's own requests, which are many, are not written to the audit log. */
@@ -48,10 +56,12 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began;
 }
 
-async function startUpstream(plane: ControlPlane): Promise<Side> {
-  const user = "upstream";
-  const kubeconfig = await plane.kubeconfigFor(user, { user, groups: ["system:masters"] });
-  const daemon = await startUpstreamTrainer({ ...plane, kubeconfig });
+/** A side from its daemon. */
+function sideOf(
+  plane: ControlPlane,
+  user: string,
+  daemon: { readonly pid: number | undefined; start(): Promise<unknown>; stop(): Promise<unknown> },
+): Side {
   return {
     plane,
     user,
@@ -60,39 +70,100 @@ async function startUpstream(plane: ControlPlane): Promise<Side> {
       await daemon.stop();
       return await timed(() => daemon.start());
     },
-    stop: () => daemon.stop(),
+    async stop() {
+      await daemon.stop();
+    },
   };
 }
 
+const UPSTREAM = { user: "upstream", groups: ["system:masters"] } as const;
+
+/** The control plane with a kubeconfig of upstream's own, by which the audit log tells its requests. */
+async function asUpstream(plane: ControlPlane): Promise<ControlPlane> {
+  const kubeconfig = await plane.kubeconfigFor(UPSTREAM.user, { ...UPSTREAM });
+  return { ...plane, kubeconfig };
+}
+
+/** Milepost as upstream is here: without progress and election. No controller executes the JobSets. */
 async function startMilepost(plane: ControlPlane): Promise<Side> {
   const installation = await install(plane, { jobSetCrd: false });
   const manager = await installation.startManager({
-    // As upstream here: without progress and election. No controller executes the JobSets.
     flags: { featureGates: "TrainJobProgress=false", jobset: "external", leaderElect: "false" },
   });
-  return {
-    plane,
-    user: `system:serviceaccount:${MANAGER.namespace}:${MANAGER.name}`,
-    pid: () => manager.pid ?? 0,
-    async restart() {
-      await manager.kill();
-      return await timed(() => manager.restart());
+  const user = `system:serviceaccount:${MANAGER.namespace}:${MANAGER.name}`;
+  return sideOf(plane, user, {
+    get pid() {
+      return manager.pid;
     },
+    start: () => manager.restart(),
     stop: () => manager.kill(),
+  });
+}
+
+/** Start of a side: what it needs on the control plane, and its program. */
+export type SideStart = (plane: ControlPlane) => Promise<Side>;
+
+async function installJobSets(plane: ControlPlane): Promise<void> {
+  const jobSet = await moduleFolder("trainer", "sigs.k8s.io/jobset");
+  const crd = `${jobSet}/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml`;
+  await installObjects(plane.client, await readManifests(crd));
+}
+
+/** The sides of TrainJobs. With `gang` the runtime asks for pod groups of coscheduling. */
+export function trainJobSides({ gang = false } = {}): Readonly<Record<SideName, SideStart>> {
+  const prepared = (start: SideStart): SideStart => async (plane) => {
+    await installJobSets(plane);
+    await installPodGroupCrds(plane);
+    const side = await start(plane);
+    const runtime: AnyTrainingRuntime = shellRuntime(RUNTIME, "true");
+    if (gang && runtime.spec) runtime.spec.podGroupPolicy = { coscheduling: {} };
+    await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
+    return side;
+  };
+  return {
+    milepost: prepared(startMilepost),
+    upstream: prepared(async (plane) => {
+      const daemon = await startUpstreamTrainer(await asUpstream(plane));
+      return sideOf(plane, UPSTREAM.user, daemon);
+    }),
   };
 }
 
-/** The name of the runtime that is installed. */
-export const RUNTIME = "bench";
+/** More requests a second than an API server has answers for, and more workers than the one of its default. */
+const UNLIMITED = [
+  "--kube-api-qps=100000",
+  "--kube-api-burst=100000",
+  "--controller-threads=10",
+];
 
-/**
- * Runs `work` with one of the two on a control plane of its own, which is gone afterwards. With `gang` the runtime
- * asks for pod groups of coscheduling.
- */
+async function operatorOrThrow(): Promise<Peer> {
+  const found = await findPeer(TRAINING_OPERATOR);
+  if ("peer" in found) return found.peer;
+  throw new Error(`there is no Training Operator ${found.version}: ${found.reason}`);
+}
+
+/** The sides of PyTorchJobs. */
+export const V1_SIDES: Readonly<Record<SideName, SideStart>> = {
+  async milepost(plane) {
+    await installJobSets(plane);
+    await apply(plane, v1CrdManifests());
+    await crdsServed(plane, []);
+    return await startMilepost(plane);
+  },
+  async upstream(plane) {
+    const operator = await operatorOrThrow();
+    await installOperatorCrds(plane, operator);
+    const daemon = await startTrainingOperator(await asUpstream(plane), operator, {
+      args: UNLIMITED,
+    });
+    return sideOf(plane, UPSTREAM.user, daemon);
+  },
+};
+
+/** Runs `work` with a side on a control plane of its own, which is gone afterwards. */
 export async function withSide<T>(
-  name: SideName,
+  start: SideStart,
   work: (side: Side) => Promise<T>,
-  { gang = false } = {},
 ): Promise<T> {
   const plane = await startControlPlane({
     audit: AUDIT,
@@ -101,14 +172,16 @@ export async function withSide<T>(
   });
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => plane.stop());
-  const jobSet = await moduleFolder("trainer", "sigs.k8s.io/jobset");
-  const crd = `${jobSet}/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml`;
-  await installObjects(plane.client, await readManifests(crd));
-  await installPodGroupCrds(plane);
-  const side = name === "upstream" ? await startUpstream(plane) : await startMilepost(plane);
+  await apply(plane, [
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } },
+    // The controller that would make it does not run, and no pod is admitted without.
+    {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "default", namespace: NAMESPACE },
+    },
+  ]);
+  const side = await start(plane);
   cleanup.defer(() => side.stop());
-  const runtime: AnyTrainingRuntime = shellRuntime(RUNTIME, "true");
-  if (gang && runtime.spec) runtime.spec.podGroupPolicy = { coscheduling: {} };
-  await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
   return await work(side);
 }
