@@ -4,6 +4,7 @@ import { createBoundedCache } from "./bounded_cache.ts";
 import { backoffMs } from "./backoff.ts";
 import type { KubeClient } from "./client.ts";
 import { KINDS } from "../crds/kinds.ts";
+import { identityOf } from "../crds/watched.ts";
 import { rfc3339 } from "../crds/timestamps.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { isAlreadyExists, isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
@@ -56,6 +57,9 @@ const TRIES = 5;
 const WRITE_DEADLINE_MS = 5000;
 const LAST_WORDS_MS = 2000;
 const RETRY = { firstMs: 200, longestMs: 5000 } as const;
+
+/** Events, of which a response need not repeat more than which one it is. */
+const EVENT = identityOf(KINDS.event);
 
 const logger = getLogger(["milepost", "kube", "events"]);
 
@@ -144,7 +148,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const { about, text, suffix, count, firstMs, lastMs } = entry;
     const event = eventObject(about, text, { component, suffix, count, firstMs, lastMs });
     try {
-      await client.create(KINDS.event, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
+      await client.create(EVENT, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }

@@ -72,7 +72,7 @@ function queryText(query: Query): string {
   return text === "" ? "" : `?${text}`;
 }
 
-const ACCEPT = { accept: "application/json" } as const;
+const ACCEPT: { readonly accept: string } = { accept: "application/json" };
 
 /** Media types of metadata alone; a server that does not know them sends whole objects. */
 const ACCEPT_METADATA = {
@@ -92,9 +92,9 @@ function readHeaders({ metadataOnly = false }: ResourcePath, form: "one" | "list
 function withBody(
   base: Omit<KubeRequest, "headers" | "body">,
   body: unknown,
-  type = "application/json",
+  { type = "application/json", accept = ACCEPT } = {},
 ): KubeRequest {
-  return { ...base, headers: { ...ACCEPT, "content-type": type }, body: JSON.stringify(body) };
+  return { ...base, headers: { ...accept, "content-type": type }, body: JSON.stringify(body) };
 }
 
 function named(kind: ResourcePath, subresource: string | undefined): string {
@@ -145,7 +145,7 @@ export function createRequest(kind: ResourcePath, object: KubeObject): KubeReque
   if (kind.namespaced) segment(namespace, `the namespace of a ${kind.kind} to create`);
   const path = collectionPath(kind, namespace);
   const base = { verb: "create", resource: kind.plural, method: "POST", path };
-  return withBody(base, typed(kind, object));
+  return withBody(base, typed(kind, object), { accept: readHeaders(kind, "one") });
 }
 
 /** Replaces an object, or one of its subresources. */
@@ -170,7 +170,7 @@ export function patchRequest(
   const path = objectPath(kind, key, subresource);
   const base = { verb: "patch", resource: named(kind, subresource), method: "PATCH", path };
   const body = patch.type === "json" ? patch.operations : patch.body;
-  return withBody(base, body, PATCH_CONTENT_TYPES[patch.type]);
+  return withBody(base, body, { type: PATCH_CONTENT_TYPES[patch.type] });
 }
 
 /** How a deletion goes about it. */

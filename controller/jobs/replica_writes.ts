@@ -2,6 +2,7 @@
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION } from "../../crds/v1/names.ts";
+import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import {
   isAlreadyExists,
@@ -100,7 +101,7 @@ export async function createObject<T extends KubeObject>(
   const reason = titled(of.word);
   expectations.expectCreation(key, name);
   try {
-    await client.create(of.resource, object, { signal });
+    await client.create(identityOf(of.resource), object, { signal });
   } catch (error) {
     if (!isTimeout(error)) expectations.creationObserved(key, name);
     try {

@@ -131,14 +131,16 @@ Deno.test("`createClient()` requests the metadata alone of a kind that says so",
     accepted.push(headers.get("accept"));
     return Response.json({ ...widget("a"), items: [widget("a")] });
   }, async ({ client }) => {
-    const kind = { ...WIDGET, metadataOnly: true, parse: (value: unknown) => value };
+    const kind = { ...WIDGET, metadataOnly: true };
     await client.get(kind, { namespace: "ns", name: "a" });
     await client.list(kind);
+    await client.create(kind, widget("a"));
     await client.get(WIDGET, { namespace: "ns", name: "a" }).catch(() => undefined);
     const as = (form: string) => `application/json;as=${form};g=meta.k8s.io;v=v1,application/json`;
     assert.deepEqual(accepted, [
       as("PartialObjectMetadata"),
       as("PartialObjectMetadataList"),
+      as("PartialObjectMetadata"),
       "application/json",
     ]);
   });
