@@ -1,5 +1,6 @@
 /** The CustomResourceDefinitions of the v1 kinds, and JSON patches of those that upstream installs. */
 import { z } from "zod";
+import { isObject } from "../json.ts";
 import {
   COLUMNS,
   type CustomResourceDefinition,
@@ -58,29 +59,57 @@ function scalePaths({ specsKey }: V1Kind): ScalePaths {
   };
 }
 
-function rootSchema({ kind, specsKey }: V1Kind): OpenApiSchema {
-  const spec = z.looseObject({
-    [specsKey]: replicaSpecsSchema.meta({ description: "The pods of the job, by their type." }),
-    // Clients of the SDK cannot read a job without it.
-    runPolicy: shape.runPolicy.meta({
-      ...z.globalRegistry.get(shape.runPolicy),
-      default: { suspend: false },
-    }),
+/** The parts that all kinds have; those of pod templates are large. */
+interface CommonSchemas {
+  readonly replicas: OpenApiSchema;
+  readonly runPolicy: OpenApiSchema;
+  readonly status: OpenApiSchema;
+}
+
+function commonSchemas(): CommonSchemas {
+  return {
+    replicas: openApiSchema(
+      replicaSpecsSchema.meta({ description: "The pods of the job, by their type." }),
+    ),
+    runPolicy: openApiSchema(
+      // Clients of the SDK cannot read a job without it.
+      shape.runPolicy.meta({
+        ...z.globalRegistry.get(shape.runPolicy),
+        default: { suspend: false },
+      }),
+    ),
+    status: openApiSchema(v1StatusSchema),
+  };
+}
+
+/** Stands for a part that is common to all kinds. */
+const COMMON_PART = z.looseObject({});
+
+function specSchema({ kind, specsKey }: V1Kind, common: CommonSchemas): OpenApiSchema {
+  const spec = openApiSchema(z.looseObject({
+    [specsKey]: COMMON_PART,
+    runPolicy: COMMON_PART.optional(),
     ...OWN_FIELDS[kind],
-  });
+  }));
+  const { replicas, runPolicy } = common;
+  const own = isObject(spec.properties) ? spec.properties : {};
+  return { ...spec, properties: { ...own, [specsKey]: replicas, runPolicy } };
+}
+
+function rootSchema(kind: V1Kind, common: CommonSchemas): OpenApiSchema {
   return {
     type: "object",
     properties: {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: openApiSchema(spec),
-      status: openApiSchema(v1StatusSchema),
+      spec: specSchema(kind, common),
+      status: common.status,
     },
   };
 }
 
-function manifest(kind: V1Kind): CustomResourceDefinition {
+function manifest(kind: V1Kind, common: CommonSchemas): CustomResourceDefinition {
   const { plural, singular } = kind;
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -94,7 +123,7 @@ function manifest(kind: V1Kind): CustomResourceDefinition {
         name: V1_VERSION,
         served: true,
         storage: true,
-        schema: { openAPIV3Schema: rootSchema(kind) },
+        schema: { openAPIV3Schema: rootSchema(kind, common) },
         subresources: { status: {}, ...(kind.scalable ? { scale: scalePaths(kind) } : {}) },
         additionalPrinterColumns: columnsOf(kind),
       }],
@@ -104,7 +133,8 @@ function manifest(kind: V1Kind): CustomResourceDefinition {
 
 /** The definitions of all v1 kinds; they carry the annotation by which Milepost runs a kind. */
 export function v1CrdManifests(): CustomResourceDefinition[] {
-  return V1_KIND_LIST.map(manifest);
+  const common = commonSchemas();
+  return V1_KIND_LIST.map((kind) => manifest(kind, common));
 }
 
 /** One operation of a JSON patch (RFC 6902). */

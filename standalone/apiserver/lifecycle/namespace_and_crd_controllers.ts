@@ -1,6 +1,8 @@
 /** Controllers of namespaces and CustomResourceDefinitions: both go only after the objects that they hold. */
-import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import { isDeepStrictEqual } from "node:util";
+import { type JsonObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
+import type { ApiObject } from "../objects/api_object.ts";
 import { StatusError } from "../objects/status_error.ts";
 import { type Context, systemCall } from "../operations/context.ts";
 import { deleteObject } from "../operations/deletions.ts";
@@ -109,26 +111,30 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
   }));
 }
 
-/** Updates the status of a definition from its names and versions. */
+/** Returns the status that a definition should have, from its names and versions. */
+function definitionStatus(definition: ApiObject): JsonObject {
+  const status = objectAt(definition, "status");
+  const stored = objectsAt(definition.spec, "versions").filter((one) => one.storage === true)
+    .map((one) => textAt(one, "name"));
+  const before = Array.isArray(status.storedVersions) ? status.storedVersions : [];
+  return {
+    ...status,
+    acceptedNames: objectAt(definition.spec, "names"),
+    storedVersions: [...new Set([...before, ...stored])],
+  };
+}
+
 async function refreshDefinition(context: Context, name: string): Promise<void> {
   const definition = context.store.get(DEFINITIONS, undefined, name);
   const crd = context.registry.byKey(DEFINITIONS);
   if (!definition || !crd || definition.metadata.deletionTimestamp !== undefined) return;
+  // An update is validated by the whole schema of definitions, even if it changes nothing.
+  if (isDeepStrictEqual(definition.status, definitionStatus(definition))) return;
   const call = { ...systemCall(CRD_CONTROLLER, crd, definition.metadata), subresource: "status" };
-  await updateObject(context, call, (current) => {
-    const status = objectAt(current, "status");
-    const stored = objectsAt(current.spec, "versions").filter((one) => one.storage === true)
-      .map((one) => textAt(one, "name"));
-    const before = Array.isArray(status.storedVersions) ? status.storedVersions : [];
-    return {
-      ...current,
-      status: {
-        ...status,
-        acceptedNames: objectAt(current.spec, "names"),
-        storedVersions: [...new Set([...before, ...stored])],
-      },
-    };
-  });
+  await updateObject(context, call, (current) => ({
+    ...current,
+    status: definitionStatus(current),
+  }));
 }
 
 /** Starts both controllers and returns a function that stops them. */
