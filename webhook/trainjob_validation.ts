@@ -36,13 +36,21 @@ function missingRuntimeProblem(job: TrainJob): FieldProblem {
   return invalid(field, ref, message);
 }
 
+/** Reports whether a TrainJob may have run: it is not suspended, or its status counts pods. */
+export function mayHaveRun({ spec, status }: TrainJob): boolean {
+  if (spec.suspend !== true || status?.trainerStatus !== undefined) return true;
+  return (status?.jobsStatus ?? []).some(({ ready, succeeded, failed, active }) =>
+    ready + succeeded + failed + active > 0
+  );
+}
+
 /** Judges a new TrainJob. `runtime` is the live one, undefined if there is none. */
 export function validateNewTrainJob(
   job: TrainJob,
   runtime: AnyTrainingRuntime | undefined,
   rules: TrainJobRules,
 ): Verdict {
-  const ofTrials = trialAnnotationProblems(job, undefined);
+  const ofTrials = trialAnnotationProblems(job, undefined, mayHaveRun);
   if (runtime === undefined) {
     return { problems: [missingRuntimeProblem(job), ...ofTrials], warnings: [] };
   }
@@ -100,7 +108,7 @@ export function validateChangedTrainJob(
   const frozen = FROZEN_FIELDS
     .filter((field) => !isDeepStrictEqual(job.spec[field], old.spec[field]))
     .map((field) => forbidden(`spec.${field}`, "field is immutable"));
-  const problems = [...frozen, ...trialAnnotationProblems(job, old)];
+  const problems = [...frozen, ...trialAnnotationProblems(job, old, mayHaveRun)];
   const warnings = trialAnnotationWarnings(job, old);
   if (!needsRuntime(job, old)) return { problems, warnings };
   const withRuntime = runtime === undefined

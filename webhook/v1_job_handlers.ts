@@ -1,5 +1,6 @@
-/** Admission of v1 jobs: the one default that is stored, and validation by rules that are handed in. */
+/** Admission of v1 jobs: the one default that is stored, validation by rules that are handed in and of annotations. */
 import type { FieldProblem } from "../crds/field_problem.ts";
+import { ANNOTATIONS } from "../crds/names.ts";
 import type { V1Job } from "../crds/v1/job.ts";
 import { V1_KIND_LIST, type V1Kind } from "../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../crds/v1/v1_resources.ts";
@@ -7,6 +8,7 @@ import type { AdmissionHandlers } from "./admission_http.ts";
 import type { AdmissionHandler } from "./admission_review.ts";
 import { jsonPatch } from "./json_diff.ts";
 import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
+import { trialAnnotationProblems, trialAnnotationWarnings } from "./trial_annotations.ts";
 import { v1WebhookPaths } from "./webhook_paths.ts";
 
 /** Rules for v1 jobs. */
@@ -34,6 +36,16 @@ function defaultingHandler(kind: V1Kind): AdmissionHandler {
   };
 }
 
+/** Reports whether a job may have run: it is not suspended, shows progress, or its status counts pods. */
+function mayHaveRun({ metadata, spec, status }: V1Job): boolean {
+  if (spec.runPolicy?.suspend !== true) return true;
+  if (status?.trainerStatus !== undefined) return true;
+  if (metadata.annotations?.[ANNOTATIONS.trainerStatus] !== undefined) return true;
+  return Object.values(status?.replicaStatuses ?? {}).some((
+    { active = 0, succeeded = 0, failed = 0 },
+  ) => active + succeeded + failed > 0);
+}
+
 function validatingHandler(kind: V1Kind, rules: V1JobRules): AdmissionHandler {
   const { schema } = V1_RESOURCES[kind.kind];
   return (request) => {
@@ -42,8 +54,11 @@ function validatingHandler(kind: V1Kind, rules: V1JobRules): AdmissionHandler {
     if (!read.ok) return read.outcome;
     const { object, old } = read;
     return outcomeOf({
-      problems: rules.problems(kind, object, old),
-      warnings: rules.warnings(kind, object),
+      problems: [
+        ...rules.problems(kind, object, old),
+        ...trialAnnotationProblems(object, old, mayHaveRun),
+      ],
+      warnings: [...rules.warnings(kind, object), ...trialAnnotationWarnings(object, old)],
     });
   };
 }

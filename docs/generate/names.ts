@@ -43,11 +43,11 @@ const LABEL_TEXTS: Texts<typeof LABELS> = {
 
 const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
   earlyStopping:
-    "on a TrainJob, by its user: [early-stopping rules](trials.md#annotations-on-a-trainjob), JSON",
+    "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [early-stopping rules](trials.md#annotations-on-a-trainjob), JSON",
   earlyStoppingGrace:
-    "on a TrainJob or a Trial, by its user: time to end by itself, a duration from `0s` to `1h`",
+    "on a TrainJob, a job of `kubeflow.org/v1` or a Trial, by its user: time to end by itself, a duration from `0s` to `1h`",
   trialTemplate:
-    "on a TrainJob, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
+    "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
   trainerStatus:
     "on a job of `kubeflow.org/v1` whose definition has no `status.trainerStatus`, by the manager: its progress, JSON",
   templateHash:

@@ -7,6 +7,7 @@ import {
   trialAnnotationProblems,
   trialAnnotationWarnings,
 } from "../../webhook/trial_annotations.ts";
+import { mayHaveRun } from "../../webhook/trainjob_validation.ts";
 import { trainJob } from "./builders.ts";
 
 const EARLY = "trainer.kubeflow.org/early-stopping";
@@ -168,7 +169,7 @@ const cases: Record<string, { old?: Made; job: Made; want: string[] }> = {
 
 for (const [sentence, { old, job, want }] of Object.entries(cases)) {
   Deno.test(`\`trialAnnotationProblems()\` ${sentence}`, () => {
-    const problems = trialAnnotationProblems(made(job), old && made(old));
+    const problems = trialAnnotationProblems(made(job), old && made(old), mayHaveRun);
     assert.deepEqual(problems.map((it) => causeText(causeOf(it))), want);
   });
 }

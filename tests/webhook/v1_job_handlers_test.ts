@@ -102,6 +102,108 @@ Deno.test("a job without a spec reaches the rules", async () => {
   assert.deepEqual(seen, [{}]);
 });
 
+const EARLY = "trainer.kubeflow.org/early-stopping";
+const TEMPLATE = "trainer.kubeflow.org/trial-template";
+const early = (value: string) =>
+  JSON.stringify({
+    objective: { name: "loss", type: "minimize" },
+    rules: [{ name: "loss", value, comparison: "greater" }],
+  });
+const TRIAL = { apiVersion: "kubeflow.org/v1beta1", kind: "Trial", name: "a", uid: "t1" };
+const FROZEN =
+  `metadata.annotations[${EARLY}]: Forbidden: is immutable once the PyTorchJob has started: make a new PyTorchJob`;
+
+/** A job with annotations, and what else of it matters. */
+interface Annotated {
+  readonly annotations?: Record<string, string>;
+  readonly ownerReferences?: readonly unknown[];
+  readonly suspend?: boolean;
+  readonly status?: Record<string, unknown>;
+}
+
+function annotated({ suspend = false, status, ...metadata }: Annotated) {
+  const { metadata: names, ...rest } = job({ runPolicy: { suspend } });
+  return { ...rest, metadata: { ...names, ...metadata }, ...status && { status } };
+}
+
+const ANNOTATED: Readonly<Record<string, { old?: Annotated; now: Annotated; want?: string }>> = {
+  "admits good rules": { now: { annotations: { [EARLY]: early("0.5"), [TEMPLATE]: "{}" } } },
+  "names the place of a bad value": {
+    now: { annotations: { [EARLY]: early("much") } },
+    want: `metadata.annotations[${EARLY}].rules[0].value: Invalid value: "much": ` +
+      'must be a decimal number in a string, such as "0.5", and not NaN',
+  },
+  "refuses a template that is no object": {
+    now: { annotations: { [TEMPLATE]: "[]" } },
+    want: `metadata.annotations[${TEMPLATE}]: Invalid value: "[]": ` +
+      "must be an object, as a trialTemplate of Katib",
+  },
+  "refuses a grace above the bound": {
+    now: { annotations: { "trainer.kubeflow.org/early-stopping-grace": "61m" } },
+    want:
+      'metadata.annotations[trainer.kubeflow.org/early-stopping-grace]: Invalid value: "61m": ' +
+      "must be a duration from 0s to 1h, such as 30s or 1m30s",
+  },
+  "refuses rules on a job of a Trial": {
+    now: {
+      annotations: { [EARLY]: early("0.5") },
+      ownerReferences: [{ ...TRIAL, controller: true }],
+    },
+    want: `metadata.annotations[${EARLY}]: Forbidden: this PyTorchJob is controlled by a Trial, ` +
+      "whose spec.earlyStoppingRules hold: remove the annotation",
+  },
+  "refuses other rules of a running job": {
+    old: { annotations: { [EARLY]: early("0.5") } },
+    now: { annotations: { [EARLY]: early("0.6") } },
+    want: FROZEN,
+  },
+  "admits other rules of a suspended job": {
+    old: { annotations: { [EARLY]: early("0.5") }, suspend: true },
+    now: { annotations: { [EARLY]: early("0.6") }, suspend: false },
+  },
+  "refuses other rules of a suspended job that has pods": {
+    old: {
+      annotations: { [EARLY]: early("0.5") },
+      suspend: true,
+      status: { replicaStatuses: { Worker: { active: 1 } } },
+    },
+    now: { annotations: { [EARLY]: early("0.6") }, suspend: true },
+    want: FROZEN,
+  },
+  "refuses other rules of a suspended job that has reported": {
+    old: {
+      annotations: { [EARLY]: early("0.5"), "trainer.kubeflow.org/trainer-status": "{}" },
+      suspend: true,
+    },
+    now: { annotations: { [EARLY]: early("0.6") }, suspend: true },
+    want: FROZEN,
+  },
+  "does not judge again what did not change": {
+    old: { annotations: { [EARLY]: "{}" } },
+    now: { annotations: { [EARLY]: "{}" }, suspend: true },
+  },
+};
+
+for (const [sentence, { old, now, want }] of Object.entries(ANNOTATED)) {
+  Deno.test(`the validator ${sentence}`, async () => {
+    const update = old && { operation: "UPDATE", oldObject: annotated(old) };
+    const { allowed, status } = await judge(PATHS.validate, annotated(now), update);
+    assert.deepEqual([allowed, status?.message], [want === undefined, want]);
+  });
+}
+
+Deno.test("the validator warns of a template that a Trial's own replaces", async () => {
+  const now = annotated({
+    annotations: { [TEMPLATE]: "{}" },
+    ownerReferences: [{ ...TRIAL, controller: true }],
+  });
+  const { allowed, warnings } = await judge(PATHS.validate, now);
+  assert.equal(allowed, true);
+  assert.deepEqual(warnings, [
+    `metadata.annotations[${TEMPLATE}] is not read: a Trial controls this PyTorchJob`,
+  ]);
+});
+
 Deno.test("createV1JobHandlers() has both paths of every kind", () => {
   assert.deepEqual(
     Object.keys(createV1JobHandlers(NO_RULES)),
