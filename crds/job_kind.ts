@@ -87,6 +87,8 @@ export interface JobKind extends Kind<AnyJob> {
     readonly kind?: { readonly key: string; readonly value: string };
     /** The labels of the pod whose metrics count when no template says it; without any every pod counts. */
     readonly first: Readonly<Record<string, string>>;
+    /** Returns those labels for one job, of a kind whose jobs differ in them. Default: `first`. */
+    readonly firstOf?: (job: AnyJob) => Readonly<Record<string, string>>;
   };
   /** The ConfigMap with the CA bundle that is mounted into the job's pods. */
   readonly caConfigMap: {

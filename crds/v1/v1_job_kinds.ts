@@ -10,21 +10,50 @@ const managedSpec = z.looseObject({
   runPolicy: z.looseObject({ managedBy: z.string().optional() }).optional(),
 });
 
-/** The pod whose metrics count: the master, or the first worker of a kind whose pods may all lack that role. */
-function firstPod(kind: V1KindName): Readonly<Record<string, string>> {
-  return kind === "PaddleJob"
-    ? { [V1_LABELS.replicaType]: "worker", [V1_LABELS.replicaIndex]: "0" }
-    : { [V1_LABELS.jobRole]: MASTER_ROLE };
+const specsSchema = z.record(
+  z.string(),
+  z.record(z.string(), z.unknown()).optional().catch(undefined),
+);
+
+/** The replica types whose first pod trains, the first one that a job has, for kinds whose master may not train. */
+const TRAINING_TYPES: Readonly<Partial<Record<V1KindName, readonly string[]>>> = {
+  // Its servers, which have the master's role, train nothing.
+  MXJob: ["worker", "tuner"],
+  // Its master is a parameter server, and may be absent.
+  PaddleJob: ["worker", "master"],
+};
+
+const firstOfType = (type: string) => ({
+  [V1_LABELS.replicaType]: type,
+  [V1_LABELS.replicaIndex]: "0",
+});
+
+/** The labels of the pod whose metrics count: of the master, or of the first pod that trains. */
+function firstPod({ kind, specsKey }: V1Kind): Pick<JobKind["podLabels"], "first" | "firstOf"> {
+  const types = TRAINING_TYPES[kind];
+  const [usual] = types ?? [];
+  if (types === undefined || usual === undefined) {
+    return { first: { [V1_LABELS.jobRole]: MASTER_ROLE } };
+  }
+  return {
+    first: firstOfType(usual),
+    firstOf: ({ spec }) => {
+      const replicas = specsSchema.safeParse(spec).data?.[specsKey] ?? {};
+      const present = Object.keys(replicas).map((type) => type.toLowerCase());
+      return firstOfType(types.find((type) => present.includes(type)) ?? usual);
+    },
+  };
 }
 
 function hasBegun({ status }: AnyJob): boolean {
   return status?.conditions?.some(({ type }) => type === V1_CONDITIONS.running) ?? false;
 }
 
-function v1JobKind({ kind, plural }: V1Kind): JobKind {
+function v1JobKind(v1Kind: V1Kind): JobKind {
+  const { kind, plural } = v1Kind;
   const { schema: _, ...resource } = V1_RESOURCES[kind];
   const stopped = `${kind}${V1_CONDITIONS.earlyStopped}`;
-  const first = firstPod(kind);
+  const first = firstPod(v1Kind);
   return defineJobKind({
     ...resource,
     parse: (value) => jobSchema.parse(value),
@@ -33,7 +62,7 @@ function v1JobKind({ kind, plural }: V1Kind): JobKind {
     podLabels: {
       jobName: V1_LABELS.jobName,
       kind: { key: LABELS.jobKind, value: plural },
-      first,
+      ...first,
     },
     caConfigMap: { nameOf: childNames.tlsConfig, madeByManager: true },
     progress: { at: "status", field: "trainerStatus", orAnnotation: ANNOTATIONS.trainerStatus },
@@ -58,7 +87,7 @@ function v1JobKind({ kind, plural }: V1Kind): JobKind {
       { type: V1_CONDITIONS.succeeded, status: "True", reason: stopped },
     ],
     katib: {
-      primaryPodLabels: first,
+      primaryPodLabels: first.first,
       success: V1_CONDITIONS.succeeded,
       failure: V1_CONDITIONS.failed,
     },

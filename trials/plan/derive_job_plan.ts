@@ -59,7 +59,8 @@ class AnnotationReader {
   mapping(template: Record<string, unknown> | undefined): TrialMapping | undefined {
     const namesLabels = ["primaryPodLabels", "primaryPodLabel"]
       .some((it) => Object.keys(template?.[it] ?? {}).length > 0);
-    const labels = this.kind.podLabels.first;
+    const { first, firstOf } = this.kind.podLabels;
+    const labels = firstOf?.(this.job) ?? first;
     const whole = namesLabels ? template : { ...template, primaryPodLabels: labels };
     const { mapping, problems } = readTemplate(whole, this.kind);
     const listed = problems.map((it): FieldProblem => ({ field: "", message: it }));
