@@ -15,6 +15,10 @@ const FILE_OF_MANAGER = [
   "settings as YAML, by their camelCase names; $MILEPOST_CONFIG (default: none)",
 ] as const;
 
+/** Joins the values of a flag that is repeated. */
+const joined = (value: string, before?: string) =>
+  before === undefined ? value : `${before},${value}`;
+
 /** Adds a command with its flags. */
 function addCommand(root: Command, entry: CommandEntry): void {
   const { name, description, settings, argument, run } = entry;
@@ -22,8 +26,10 @@ function addCommand(root: Command, entry: CommandEntry): void {
   if (argument !== undefined) command.argument(`<${argument}>`);
   if (name === "manager") command.option(...FILE_OF_MANAGER);
   const entries = settingEntries(settings, name);
-  for (const { usage, description, default: otherwise } of entries) {
-    command.option(usage, `${description} (default: ${otherwise})`);
+  for (const { usage, description, default: otherwise, isList } of entries) {
+    const text = `${description} (default: ${otherwise})`;
+    if (isList) command.option(usage, text, joined);
+    else command.option(usage, text);
   }
   if (entries[0] !== undefined) {
     const { flag, variable } = entries[0];

@@ -85,13 +85,18 @@ export interface JobKind extends Kind<AnyJob> {
     readonly jobName: string;
     /** Distinguishes the kind from others that use the same label for the name. */
     readonly kind?: { readonly key: string; readonly value: string };
+    /** Labels of the pods of other kinds, which may have the first label, too. */
+    readonly without?: readonly string[];
     /** The labels of the pod whose metrics count when no template says it; without any every pod counts. */
     readonly first: Readonly<Record<string, string>>;
     /** Returns those labels for one job, of a kind whose jobs differ in them. Default: `first`. */
     readonly firstOf?: (job: AnyJob) => Readonly<Record<string, string>>;
   };
-  /** The ConfigMap with the CA bundle that is mounted into the job's pods. */
-  readonly caConfigMap: {
+  /**
+   * The ConfigMap with the CA bundle that is mounted into the job's pods. Absent: each pod gets the bundle in an
+   * annotation.
+   */
+  readonly caConfigMap?: {
     readonly nameOf: (job: string) => string;
     /** Whether the manager makes it; if not, no pod waits for it. */
     readonly madeByManager: boolean;
@@ -99,6 +104,11 @@ export interface JobKind extends Kind<AnyJob> {
   /** Absent: progress is kept for readers, and written nowhere. */
   readonly progress?: ProgressPlace;
   readonly conditions: JobConditions;
+  /**
+   * Whether other operators run all its jobs, as Trials of Katib: nothing is written to their status, and one that
+   * is stopped early is deleted, or suspended if its Trial retains it.
+   */
+  readonly isForeign?: boolean;
   /** Returns the controller that runs the job's pods in another cluster, if one does. Default: none. */
   readonly foreignController?: (job: AnyJob) => string | undefined;
   /** Whether a pod of the job has run, by the object. */
@@ -161,8 +171,9 @@ export function jobAudience(kind: KindPath, namespace: string, name: string): st
 }
 
 /** The label selector of the pods of a kind. */
-export function podSelector({ podLabels: { jobName, kind } }: JobKind): string {
-  return kind === undefined ? jobName : `${jobName},${kind.key}=${kind.value}`;
+export function podSelector({ podLabels: { jobName, kind, without = [] } }: JobKind): string {
+  const ofKind = kind === undefined ? [] : [`${kind.key}=${kind.value}`];
+  return [jobName, ...ofKind, ...without.map((label) => `!${label}`)].join(",");
 }
 
 /** The keys of the labels by which the pods of a kind are selected. */

@@ -1,7 +1,6 @@
 /** The table of job kinds. */
 import { z } from "zod";
 import { defineJobKind, type JobKind } from "./job_kind.ts";
-import { KINDS } from "./kinds.ts";
 import {
   childNames,
   LABELS,
@@ -12,14 +11,9 @@ import {
 } from "./names.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS } from "./jobset_names.ts";
+import { JOB_OF_JOB_SET, POD_OF_JOB } from "./owner_links.ts";
 import { V1_JOB_KINDS } from "./v1/v1_job_kinds.ts";
 import { WATCHED } from "./watched.ts";
-
-/**
- * What of a Job's name its pods' names surely begin with. Kubernetes cuts the base of a generated
- * name so that the whole stays within 63 characters with index and random suffix.
- */
-const POD_NAME_PREFIX_MAX = 40;
 
 const managedSpec = z.looseObject({ managedBy: z.string().optional() });
 
@@ -29,18 +23,7 @@ const { complete, failed, earlyStopped, suspended } = TRAINJOB_CONDITIONS;
 export const TRAINJOB: JobKind = defineJobKind({
   ...WATCHED.trainJob,
   ownerPaths: [{
-    through: [
-      {
-        owner: KINDS.job,
-        nameFits: (pod, job) => pod.startsWith(`${job}-`.slice(0, POD_NAME_PREFIX_MAX)),
-      },
-      {
-        owner: KINDS.jobSet,
-        // The name of a replicated job, and an index.
-        nameFits: (job, jobSet) =>
-          job.startsWith(`${jobSet}-`) && /^.+-\d+$/.test(job.slice(jobSet.length + 1)),
-      },
-    ],
+    through: [POD_OF_JOB, JOB_OF_JOB_SET],
     nameFits: (jobSet, trainJob) => jobSet === trainJob,
   }],
   controllers: [],
@@ -83,8 +66,8 @@ export interface JobKinds {
   byId(id: string): JobKind | undefined;
   /** The kind of an owner reference, of any version. */
   ofOwner(owner: { readonly apiVersion: string; readonly kind: string }): JobKind | undefined;
-  /** The kind whose pods have these labels. */
-  ofPod(labels: Readonly<Record<string, string>>): JobKind | undefined;
+  /** The kinds whose pods have these labels: one, or several trial resources, which labels do not tell apart. */
+  ofPod(labels: Readonly<Record<string, string>>): readonly JobKind[];
 }
 
 /** Creates the table; the first kind is the implied one. */
@@ -98,11 +81,25 @@ export function createJobKinds(first: JobKind, ...others: readonly JobKind[]): J
     ofOwner: ({ apiVersion, kind }) =>
       all.find((it) => it.kind === kind && it.group === apiVersion.split("/")[0]),
     ofPod: (labels) =>
-      all.find(({ podLabels: { jobName, kind } }) =>
-        labels[jobName] !== undefined && (kind === undefined || labels[kind.key] === kind.value)
+      all.filter(({ podLabels: { jobName, kind, without = [] } }) =>
+        labels[jobName] !== undefined &&
+        (kind === undefined || labels[kind.key] === kind.value) &&
+        !without.some((label) => labels[label] !== undefined)
       ),
   };
 }
 
 /** The kinds of jobs that Milepost knows. */
 export const JOB_KINDS: JobKinds = createJobKinds(TRAINJOB, ...V1_JOB_KINDS);
+
+/** Returns the kinds that Milepost knows with those trial resources, each in the place of a v1 kind that it names. */
+export function withTrialResources(resources: readonly JobKind[]): JobKinds {
+  const same = (a: JobKind) => (b: JobKind) => a.group === b.group && a.kind === b.kind;
+  const own = V1_JOB_KINDS.filter((it) => !resources.some(same(it)));
+  return createJobKinds(
+    TRAINJOB,
+    ...own,
+    // Katib's defaults of a kind are the same whoever runs it.
+    ...resources.map((it) => ({ ...it, katib: V1_JOB_KINDS.find(same(it))?.katib ?? it.katib })),
+  );
+}

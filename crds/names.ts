@@ -72,6 +72,8 @@ export const ANNOTATIONS = {
   trialTemplate: "trainer.kubeflow.org/trial-template",
   /** On a job whose definition has no field for it: its progress, as JSON. */
   trainerStatus: "trainer.kubeflow.org/trainer-status",
+  /** On pods of trial resources: the CAs of the status endpoint, as PEM. */
+  caBundle: "trainer.kubeflow.org/ca-bundle",
   /** On a TrainJob's JobSet: fingerprint of what a JobSet never changes once it is created. */
   templateHash: "trainer.kubeflow.org/template-hash",
   /** On what standalone installs: the fingerprint of the manifest, so that it is written again only when it changed. */
@@ -139,6 +141,7 @@ export const EVENT_REASONS = {
   trialNameClash: "TrialNameClash",
   observationRefused: "ObservationRefused",
   primaryContainerMissing: "PrimaryContainerMissing",
+  trialJobLeft: "TrialJobLeftRunning",
 } as const;
 
 /** Reasons in observations that no condition of the job has. */

@@ -17,6 +17,7 @@ import {
 import { COSCHEDULING, VOLCANO } from "./gang_names.ts";
 import { type PodFailure, podFailure } from "./failure_of_pod.ts";
 import { JOB_KEYS } from "./job_names.ts";
+import { KATIB } from "./katib_names.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
 import type { TrainJob } from "./trainjob.ts";
 import type { Trial } from "./trial.ts";
@@ -69,6 +70,7 @@ const watchedIdentity = z.object({ metadata: z.object(identity) });
 export const WATCHED_POD_LABELS: readonly string[] = [
   LABELS.trainJobName,
   LABELS.trial,
+  KATIB.trialLabel,
   JOBSET_KEYS.replicatedJobName,
   JOBSET_KEYS.jobSetUid,
   JOBSET_KEYS.restartAttempt,

@@ -27,6 +27,10 @@ const PLACEHOLDERS = {
   jobControllers: "['⟦jobControllers⟧']",
   jobSetControllers: "['⟦jobSetControllers⟧']",
   v1JobControllers: "['⟦v1JobControllers⟧']",
+  trialControllers: "['⟦trialControllers⟧']",
+  trialResource: "⟦trialResource⟧",
+  trialResources: "['⟦trialResources⟧']",
+  trialResourceControllers: "['⟦trialResourceControllers⟧']",
 } as const satisfies Settings;
 
 /** Who executes JobSets, if no value says it: the built-in executor comes with its CRD. */
@@ -45,6 +49,10 @@ const INLINE: Readonly<Record<string, string>> = {
   jobControllers: `{{ join "', '" .Values.admissionPolicy.jobControllers }}`,
   jobSetControllers: `{{ join "', '" .Values.admissionPolicy.jobSetControllers }}`,
   v1JobControllers: `{{ join "', '" .Values.admissionPolicy.v1JobControllers }}`,
+  trialControllers: `{{ join "', '" .Values.admissionPolicy.trialControllers }}`,
+  trialResource: `{{ join "," .Values.trialResources }}`,
+  trialResources: `{{ join "', '" .Values.trialResources }}`,
+  trialResourceControllers: `{{ join "', '" .Values.admissionPolicy.trialResourceControllers }}`,
 };
 
 /** What stands for a placeholder that is the whole value of a key, by the key's indentation. */
@@ -178,6 +186,10 @@ v1Gangs: false
 # Whether the manager may read Katib's Trials and write their status.
 katib: true
 
+# Kinds of other operators, such as Job.v1.batch, whose objects are jobs of Katib's Trials (--trial-resource). The manager's
+# account needs a ClusterRole of yours: get, list, watch, patch and delete on each.
+trialResources: []
+
 # Whether the manager may get and create Secrets in every namespace, for the keys of the policies mpi and flux. Without
 # it their TrainJobs wait, except where a RoleBinding grants the ClusterRole <name>-${POLICY_SECRETS.role}.
 ${POLICY_SECRETS.helmValue}: true
@@ -199,6 +211,11 @@ admissionPolicy:
   # Those that run kinds of kubeflow.org which Milepost does not run.
   v1JobControllers:
     ${yaml(DEFAULTS.v1JobControllers).replaceAll("\n", "\n  ")}
+  # Those that make the jobs of Trials.
+  trialControllers:
+    ${yaml(DEFAULTS.trialControllers).replaceAll("\n", "\n  ")}
+  # Those that make the pods of trialResources, unless these are made of Jobs or JobSets.
+  trialResourceControllers: []
 
 # ServiceMonitor, PrometheusRule and a dashboard; need the Prometheus operator and Grafana's sidecar.
 monitoring:

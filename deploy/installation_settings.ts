@@ -29,6 +29,13 @@ export interface Settings {
   readonly jobSetControllers: unknown;
   /** Those that run kinds of `kubeflow.org` which Milepost does not run. */
   readonly v1JobControllers: unknown;
+  /** Those that make the jobs of Trials. */
+  readonly trialControllers: unknown;
+  /** Value of `--trial-resource`; without one the flag is absent. */
+  readonly trialResource: string;
+  /** The same as a list, and those that run these kinds, unless they make Jobs or JobSets of them. */
+  readonly trialResources: unknown;
+  readonly trialResourceControllers: unknown;
 }
 
 /** The version of upstream's Trainer that the SDK reads: the one whose API and behaviour this is. */
@@ -72,6 +79,11 @@ export const DEFAULTS = {
     "system:serviceaccount:kubeflow:training-operator",
     "system:serviceaccount:mpi-operator:mpi-operator",
   ],
+  /** Katib, as its manifests name it. */
+  trialControllers: ["system:serviceaccount:kubeflow:katib-controller"],
+  trialResource: "",
+  trialResources: [],
+  trialResourceControllers: [],
 } as const satisfies Settings;
 
 /** An object as the API server takes it. */

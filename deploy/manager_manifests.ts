@@ -59,6 +59,9 @@ export function managerArguments(settings: Settings): string[] {
     "manager",
     `${flagOf("featureGates")}=${settings.featureGates}`,
     jobsetArgument(settings),
+    ...(settings.trialResource === ""
+      ? []
+      : [`${flagOf("trialResource")}=${settings.trialResource}`]),
     `${flagOf("logLevel")}=${settings.logLevel}`,
   ];
 }

@@ -7,7 +7,7 @@
  * judged by what it adds: what stays or goes is no claim. The policy covers those subresources that change
  * metadata: the status of pods and Jobs, and bindings, whose labels the pod gets.
  */
-import { selectingLabels } from "../crds/job_kind.ts";
+import { type JobKind, selectingLabels } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { LABELS, MANAGER } from "../crds/names.ts";
 import { JOB_KEYS } from "../crds/job_names.ts";
@@ -55,6 +55,18 @@ interface Delegation {
   readonly users: string;
 }
 
+/** Whether the reference `r` is one to a trial resource, of any version. */
+const IS_TRIAL_RESOURCE = "variables.trialResources.exists(t, t.startsWith(r.kind + '.') && " +
+  "t.endsWith('.' + r.apiVersion.split('/')[0]))";
+
+function chainKindsOf(kinds: readonly JobKind[]): string[] {
+  const links = kinds.flatMap(({ ownerPaths, kind }) => [
+    ...ownerPaths.flatMap(({ through }) => through.map(({ owner }) => owner.kind)),
+    kind,
+  ]);
+  return [...new Set(links)];
+}
+
 /** The kinds with users of their own; those of the v1 kinds are a setting. */
 function delegationsOf({ all }: JobKinds): Delegation[] {
   const own = all.filter(({ controllers }) => controllers.length > 0).map((kind) => ({
@@ -62,9 +74,14 @@ function delegationsOf({ all }: JobKinds): Delegation[] {
     owner: `r.kind == '${kind.kind}' && r.apiVersion.startsWith('${kind.group}/')`,
     users: list(kind.controllers),
   }));
+  const resources = {
+    labels: [LABELS.trial],
+    owner: `!(r.kind in ${list(chainKindsOf(all))}) && ${IS_TRIAL_RESOURCE}`,
+    users: "variables.trialResourceControllers",
+  };
   const v1 = all.filter(({ group }) => group === V1_GROUP).map(({ kind }) => kind);
-  if (v1.length === 0) return own;
-  return [...own, {
+  if (v1.length === 0) return [...own, resources];
+  return [...own, resources, {
     labels: [V1_LABELS.jobName],
     owner: `r.kind in ${list(v1)} && r.apiVersion.startsWith('${V1_GROUP}/')`,
     users: "variables.v1JobControllers",
@@ -89,10 +106,6 @@ function besidesOf({ all }: JobKinds): Claims["besides"] {
 
 function claimsOf(kinds: JobKinds): Claims {
   const { all } = kinds;
-  const links = all.flatMap(({ ownerPaths, kind }) => [
-    ...ownerPaths.flatMap(({ through }) => through.map(({ owner }) => owner.kind)),
-    kind,
-  ]);
   return {
     labels: [
       ...new Set([
@@ -102,7 +115,7 @@ function claimsOf(kinds: JobKinds): Claims {
     ],
     besides: besidesOf(kinds),
     // Through Jobs and JobSets a pod reaches a TrainJob, whichever other kinds exist.
-    chainKinds: [...new Set(links)],
+    chainKinds: chainKindsOf(all),
     delegations: delegationsOf(kinds),
   };
 }
@@ -142,6 +155,7 @@ function foreignKindLabels({ besides }: Claims): string {
 
 function variables(settings: Settings, claims: Claims): Record<string, unknown> {
   const { jobControllers, jobSetControllers, v1JobControllers } = settings;
+  const { trialControllers, trialResources, trialResourceControllers } = settings;
   const users = (value: unknown) =>
     Array.isArray(value) ? list(value.map((it) => String(it))) : value;
   const old = (path: string, otherwise: string) =>
@@ -151,6 +165,9 @@ function variables(settings: Settings, claims: Claims): Record<string, unknown> 
     jobControllers: users(jobControllers),
     jobSetControllers: users(jobSetControllers),
     v1JobControllers: users(v1JobControllers),
+    trialControllers: users(trialControllers),
+    trialResources: users(trialResources),
+    trialResourceControllers: users(trialResourceControllers),
     isExecutor: "variables.isManager || variables.user in variables.jobSetControllers",
     isWriter: "variables.isExecutor || variables.user in variables.jobControllers",
     isPod: "request.resource.resource in ['pods', 'bindings']",
@@ -172,7 +189,8 @@ function variables(settings: Settings, claims: Claims): Record<string, unknown> 
       ".filter(k, !(variables.labels[k] in variables.jobUids))",
     oldOwners: old("metadata.?ownerReferences", "[]"),
     addedControllers: "object.metadata.?ownerReferences.orValue([])" +
-      `.filter(r, r.?controller.orValue(false) && r.kind in ${list(claims.chainKinds)} && ` +
+      `.filter(r, r.?controller.orValue(false) && (r.kind in ${list(claims.chainKinds)} || ` +
+      `${IS_TRIAL_RESOURCE}) && ` +
       "!variables.oldOwners.exists(o, o.?controller.orValue(false) && o.uid == r.uid && " +
       "o.name == r.name && o.kind == r.kind && o.apiVersion == r.apiVersion)" +
       unlessDelegated(claims, ({ owner }) => owner) + ")",
@@ -183,6 +201,9 @@ function variables(settings: Settings, claims: Claims): Record<string, unknown> 
   };
 }
 
+/** Whether the key `k` is the label of a Trial's pods, set by whoever makes the Trial's job. */
+const IS_TRIALS_LABEL = `(k == '${LABELS.trial}' && variables.user in variables.trialControllers)`;
+
 /** Added labels of a Job's pod template that fit. */
 const addedToTemplate = (fits: string) =>
   addedKeys("variables.templateLabels", "variables.oldTemplateLabels", fits);
@@ -192,7 +213,8 @@ const jobSetTemplatesAreClean = (claims: Claims) => {
   const labels = (job: string) => `${job}.?template.?spec.?template.?metadata.?labels.orValue({})`;
   const before = "(oldObject == null ? [] : oldObject.spec.?replicatedJobs.orValue([]))";
   return "object.spec.?replicatedJobs.orValue([]).all(r, " +
-    `${labels("r")}.all(k, !(${isOurLabel(claims, labels("r"))}) || ${before}.exists(o, ` +
+    `${labels("r")}.all(k, !(${isOurLabel(claims, labels("r"))}) || ${IS_TRIALS_LABEL} || ` +
+    `${before}.exists(o, ` +
     `o.name == r.name && k in ${labels("o")} && ${labels("o")}[k] == ${labels("r")}[k])))`;
 };
 
@@ -203,7 +225,7 @@ function validations(claims: Claims) {
   const owners = "variables.addedControllers.map(r, r.kind + ' ' + r.name).join(', ')";
   const added = addedToTemplate(
     `${isJobSetLabel} || ${isOurLabel(claims, "variables.templateLabels")}`,
-  );
+  ) + `.filter(k, !(${IS_TRIALS_LABEL}))`;
   const foreign = addedToTemplate(isForeignJobLabel);
   return [
     rule(

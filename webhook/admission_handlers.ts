@@ -1,7 +1,9 @@
 /** The decisions of admission by path: reads the objects, looks up what they name, asks the rules. */
 import type { z } from "zod";
+import type { JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import type { JobSet } from "../crds/jobset.ts";
+import { KATIB } from "../crds/katib_names.ts";
 import { LABELS } from "../crds/names.ts";
 import {
   type AnyTrainingRuntime,
@@ -26,7 +28,7 @@ import {
 } from "./admission_review.ts";
 import { identifiedPodSchema } from "./identified_pod.ts";
 import { jsonPatch } from "./json_diff.ts";
-import { injectIdentity, injectionWarnings } from "./pod_injection.ts";
+import { injectIdentity, injectionWarnings, type PodEndpoint } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
 import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
 import { type RuntimeRules, validateRuntime } from "./runtime_validation.ts";
@@ -62,11 +64,8 @@ export interface AdmissionOptions {
   readonly runtimeRules: RuntimeRules;
   readonly v1JobRules: V1JobRules;
   readonly clock: Clock;
-  /**
-   * Base URL of the status endpoint for pods, such as `https://host:8082`; undefined leaves pods as
-   * they are (feature gate off).
-   */
-  readonly endpoint: () => string | undefined;
+  /** The status endpoint for pods; undefined leaves pods as they are (feature gate off). */
+  readonly endpoint: () => PodEndpoint | undefined;
   /** The live runtime. A cache should be backed by a read, lest a runtime just made be missed. */
   readonly runtime: (
     ref: RuntimeRef,
@@ -91,21 +90,40 @@ export interface AdmissionOptions {
   ) => Eventually<TrialOfPod | undefined>;
 }
 
+/** The labels with Katib's of a trial's pod, also where Katib's own webhook does not set it. */
+function withKatibsLabel(labels: Readonly<Record<string, string>>) {
+  const trial = labels[LABELS.trial];
+  return trial === undefined ? labels : { [KATIB.trialLabel]: trial, ...labels };
+}
+
+/**
+ * Whether a pod of that Trial belongs to a job of this trial resource, and its metrics come by push: labelled pods
+ * are also those of Trials whose collector is adopted.
+ */
+function isPodOf(kind: JobKind, trial: TrialOfPod | undefined, isLabelled: boolean): boolean {
+  return trial !== undefined && (isLabelled || trial.pushes === true) &&
+    trial.run?.kind === kind.kind && trial.run.apiVersion === kind.apiVersion;
+}
+
 function podHandler(options: AdmissionOptions): AdmissionHandler {
   return async (request, context) => {
     const endpoint = options.endpoint();
     if (endpoint === undefined || request.operation !== "CREATE") return ALLOWED;
     const pod = identifiedPodSchema.safeParse(request.object);
     if (!pod.success) return refuseShape(request.kind.kind, pod.error);
-    const { labels = {} } = pod.data.metadata ?? {};
+    const labels = withKatibsLabel(pod.data.metadata?.labels ?? {});
     const namespace = request.namespace ?? pod.data.metadata?.namespace;
-    const kind = options.kinds.ofPod(labels);
+    const kinds = options.kinds.ofPod(labels);
+    const [first] = kinds;
+    if (first === undefined || !namespace) return ALLOWED;
+    const name = labels[LABELS.trial] ?? (first.isForeign && labels[KATIB.trialLabel]);
+    const trial = name ? await options.trial({ namespace, name }, context) : undefined;
+    const isLabelled = labels[LABELS.trial] !== undefined;
+    const kind = kinds.find((it) => !it.isForeign || isPodOf(it, trial, isLabelled));
     const job = kind && labels[kind.podLabels.jobName];
-    if (!job || !namespace) return ALLOWED;
+    if (!job) return ALLOWED;
     const identified = injectIdentity(pod.data, { kind, namespace, name: job }, endpoint);
     const warnings = injectionWarnings(pod.data);
-    const name = labels[LABELS.trial];
-    const trial = name && await options.trial({ namespace, name }, context);
     if (name && !trial) warnings.push(`there is no Trial ${name} that the pod could be of`);
     const patched = trial ? injectTrial(identified, trial, options.kinds) : identified;
     return { allowed: true, patch: jsonPatch(request.object, patched), warnings };

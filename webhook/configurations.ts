@@ -6,6 +6,7 @@ import type {
 } from "../crds/kubernetes.ts";
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
+import { KATIB } from "../crds/katib_names.ts";
 import { LABELS, MANAGER, PORTS, TRAINER_GROUP, TRAINER_VERSION } from "../crds/names.ts";
 import { type V1Kind, v1KindOf } from "../crds/v1/kinds.ts";
 import { V1_GROUP, V1_VERSION } from "../crds/v1/names.ts";
@@ -88,15 +89,46 @@ const NOT_BEING_DELETED = {
   expression: 'request.operation != "UPDATE" || !has(oldObject.metadata.deletionTimestamp)',
 };
 
-/** Both registrations of the pod webhook for a kind; no pod matches both. */
-function podWebhooks(options: ConfigurationOptions, kind: JobKind) {
-  const shared = {
+/** What the registrations of the pod webhook have in common. */
+function podWebhook(options: ConfigurationOptions) {
+  return {
     ...COMMON,
     clientConfig: clientConfig(options, WEBHOOK_PATHS.mutatePods),
     rules: [rule("", "v1", "pods", ["CREATE"])],
     timeoutSeconds: TIMEOUT_SECONDS.pods,
     reinvocationPolicy: "IfNeeded",
   };
+}
+
+/**
+ * The registrations for pods of trial resources: those with Katib's label, and those with ours alone; no pod
+ * matches both. A trial without its metrics is wasted, so its pods wait for an answer.
+ */
+function trialResourceWebhooks(options: ConfigurationOptions) {
+  const foreign = options.kinds.all.find(({ isForeign }) => isForeign);
+  if (!options.injectPods || foreign === undefined) return [];
+  const others = (foreign.podLabels.without ?? []).map(doesNotExist);
+  const shared = { ...podWebhook(options), failurePolicy: "Fail" };
+  const name = (role: string) => `${role}.${MANAGER.trialPodWebhook}`;
+  return [
+    {
+      ...shared,
+      name: name("resource"),
+      objectSelector: { matchExpressions: [exists(KATIB.trialLabel), ...others] },
+    },
+    {
+      ...shared,
+      name: name("labelled-resource"),
+      objectSelector: {
+        matchExpressions: [exists(LABELS.trial), doesNotExist(KATIB.trialLabel), ...others],
+      },
+    },
+  ];
+}
+
+/** Both registrations of the pod webhook for a kind; no pod matches both. */
+function podWebhooks(options: ConfigurationOptions, kind: JobKind) {
+  const shared = podWebhook(options);
   const names = podWebhookNames(options.kinds, kind);
   const select = (expression: { key: string; operator: string }) => ({
     objectSelector: { matchExpressions: [...podsOf(kind), expression] },
@@ -156,6 +188,7 @@ function v1Validator(options: ConfigurationOptions, kind: V1Kind) {
 function injectedKinds({ injectPods, kinds, v1Kinds }: ConfigurationOptions): readonly JobKind[] {
   if (!injectPods) return [];
   return kinds.all.filter((kind) => {
+    if (kind.isForeign) return false;
     const v1 = v1KindOf(kind);
     return v1 === undefined || v1Kinds.includes(v1);
   });
@@ -169,6 +202,7 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
     metadata: { name: MANAGER.mutatingConfiguration },
     webhooks: [
       ...injectedKinds(options).flatMap((kind) => podWebhooks(options, kind)),
+      ...trialResourceWebhooks(options),
       {
         ...COMMON,
         name: `defaulter.trainjob.${TRAINER_GROUP}`,

@@ -9,6 +9,7 @@
 import type { Container, EnvVar, Pod, Volume, VolumeMount } from "../crds/kubernetes.ts";
 import { type JobRef, statusPath } from "../crds/job_kind.ts";
 import {
+  ANNOTATIONS,
   CA_KEY,
   CONTAINER_NAME_ENV,
   IDENTITY_VOLUME,
@@ -24,12 +25,28 @@ export type PodsJob = Omit<JobRef, "uid">;
 const DEFAULT_FILE_MODE = 0o644;
 
 /**
- * Returns the volume of a pod. A plain job's pod starts without its CA if the ConfigMap is missing (the
+ * Returns the source of the CA bundle. A plain job's pod starts without it if the ConfigMap is missing (the
  * kubelet adds the file later): training does not wait for progress. A trial's pod waits for it, if it is
- * the manager that makes it.
+ * the manager that makes it. Where there is no ConfigMap the pod carries the bundle itself.
  */
-function identityVolume({ kind: { caConfigMap }, name }: PodsJob, isTrial: boolean): Volume {
+function caSource({ kind: { caConfigMap }, name }: PodsJob, isTrial: boolean) {
+  if (caConfigMap === undefined) {
+    const fieldPath = `metadata.annotations['${ANNOTATIONS.caBundle}']`;
+    const fieldRef = { apiVersion: "v1", fieldPath };
+    return { downwardAPI: { items: [{ path: IDENTITY_VOLUME.caFile, fieldRef }] } };
+  }
   const waits = isTrial && caConfigMap.madeByManager;
+  return {
+    configMap: {
+      name: caConfigMap.nameOf(name),
+      items: [{ key: CA_KEY, path: IDENTITY_VOLUME.caFile }],
+      ...(waits ? {} : { optional: true }),
+    },
+  };
+}
+
+/** Returns the volume of a pod. */
+function identityVolume(job: PodsJob, isTrial: boolean): Volume {
   return {
     name: IDENTITY_VOLUME.name,
     projected: {
@@ -42,13 +59,7 @@ function identityVolume({ kind: { caConfigMap }, name }: PodsJob, isTrial: boole
             path: IDENTITY_VOLUME.tokenFile,
           },
         },
-        {
-          configMap: {
-            name: caConfigMap.nameOf(name),
-            items: [{ key: CA_KEY, path: IDENTITY_VOLUME.caFile }],
-            ...(waits ? {} : { optional: true }),
-          },
-        },
+        caSource(job, isTrial),
       ],
     },
   };
@@ -91,21 +102,29 @@ function injectContainer(container: Container, identity: readonly EnvVar[]): Con
   };
 }
 
-/**
- * Returns the pod with the identity of its job.
- *
- * @param job whose progress the pod reports
- * @param endpoint base URL of the status endpoint, such as `https://host:8082`
- */
-export function injectIdentity(pod: Pod, job: PodsJob, endpoint: string): Pod {
+/** Where pods find the status endpoint. */
+export interface PodEndpoint {
+  /** Base URL, such as `https://host:8082`. */
+  readonly url: string;
+  /** Every CA that may have signed its certificate, PEM. */
+  readonly caBundle: string;
+}
+
+/** Returns the pod with the identity of the job whose progress it reports. */
+export function injectIdentity(pod: Pod, job: PodsJob, endpoint: PodEndpoint): Pod {
   if (pod.spec === undefined) return pod;
-  const env = identityEnv(job, endpoint);
+  const env = identityEnv(job, endpoint.url);
   const isTrial = pod.metadata?.labels?.[LABELS.trial] !== undefined;
   const volume = identityVolume(job, isTrial);
   const inject = (container: Container) => injectContainer(container, env);
   const { initContainers } = pod.spec;
+  const carries = job.kind.caConfigMap === undefined &&
+    { [ANNOTATIONS.caBundle]: endpoint.caBundle };
   return {
     ...pod,
+    ...(carries && {
+      metadata: { ...pod.metadata, annotations: { ...pod.metadata?.annotations, ...carries } },
+    }),
     spec: {
       ...pod.spec,
       volumes: upsert(pod.spec.volumes ?? [], volume, (item) => item.name),

@@ -20,6 +20,10 @@ export interface TrialOfPod {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** The container that trains; if the Trial does not name it, no container gets the variable. */
   readonly primaryContainerName?: string | undefined;
+  /** The kind of its job. */
+  readonly run?: { readonly apiVersion?: unknown; readonly kind?: unknown } | undefined;
+  /** Whether its metrics come by push alone. */
+  readonly pushes?: boolean;
 }
 
 const prefixOf = (key: string) => key.slice(0, key.indexOf("/") + 1);

@@ -1,5 +1,6 @@
 /** The tables of the settings of all commands but the manager. */
 import { z } from "zod";
+import { trialResources } from "./observation_settings.ts";
 import { boolean, logLevel, path, port } from "./setting_schemas.ts";
 
 /** Settings of pods, for the commands that run a kubelet. */
@@ -18,6 +19,10 @@ export const standaloneSettings = z.strictObject({
   kubeconfig: path("file", "in the data folder").describe(
     "kubeconfig to merge the context `milepost` into",
   ),
+  trialResource: trialResources.describe(
+    "kinds besides, as Kind.version.group such as Job.v1.batch, that Katib's Trials may have as their jobs; repeated, " +
+      "or separated by commas",
+  ).meta({ value: "resources", otherwise: "none" }),
   ...podSettings,
   json: boolean(false).describe("print one line of JSON when ready"),
   logLevel: logLevel("warning"),

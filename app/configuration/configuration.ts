@@ -4,6 +4,7 @@
  */
 import { parse as parseYaml, YAMLParseError } from "yaml";
 import { z } from "zod";
+import { V1_GROUP } from "../../crds/v1/names.ts";
 import { electionTimesProblem } from "../../kube/election_times.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
@@ -21,6 +22,14 @@ function electionProblem(it: z.infer<typeof settings>): string | undefined {
     { leaseMs: leaseDuration, renewMs: renewDeadline, retryMs: retryPeriod },
     { leaseMs: "--lease-duration", renewMs: "--renew-deadline", retryMs: "--retry-period" },
   );
+}
+
+/** The problem of kinds that the manager would have to run and to leave to others; undefined if there is none. */
+function resourceProblem({ v1Jobs, trialResource }: z.infer<typeof settings>): string | undefined {
+  const both = trialResource.find(({ kind, group }) =>
+    group === V1_GROUP && v1Jobs.some((it) => it === kind)
+  );
+  return both && `--trial-resource: ${both.kind} is run by --v1-jobs, and needs no setting`;
 }
 
 /** The settings, checked; durations are milliseconds, rates are per second. */
@@ -74,7 +83,7 @@ export function readConfiguration(sources: ConfigurationSources): ManagerConfigu
     file: file && { name: file.name, values: valuesOf(file) },
     defaults: { namespace: podNamespace, katibDbManager: defaultDbManager(environment) },
   });
-  const problem = electionProblem(given);
+  const problem = electionProblem(given) ?? resourceProblem(given);
   if (problem !== undefined) throw new ConfigurationError(problem);
   return { ...given, featureGates: parseFeatureGates(given.featureGates) };
 }

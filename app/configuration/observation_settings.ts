@@ -2,7 +2,13 @@
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
 import type { SinkChoice } from "../../katib/log/sink_choice.ts";
-import { names } from "./setting_schemas.ts";
+import {
+  formatTrialResource,
+  parseTrialResource,
+  type TrialResource,
+} from "../../crds/trial_resource.ts";
+import { TRAINER_GROUP } from "../../crds/names.ts";
+import { LIST, names } from "./setting_schemas.ts";
 
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})$/;
 
@@ -36,6 +42,36 @@ export const katibDbManager = z.string()
 
 /** `--adopt-collectors`: kinds of collectors. */
 export const adoptCollectors = names([COLLECTORS.stdOut, COLLECTORS.file]);
+
+const RESOURCES = "must be a list of Kind.version.group such as Job.v1.batch";
+
+/** Returns what is wrong with a list of trial resources; undefined if nothing is. */
+function resourcesProblem(
+  resources: readonly (TrialResource | undefined)[],
+  texts: readonly string[],
+) {
+  const wrong = resources.findIndex((it) => it === undefined);
+  if (wrong >= 0) return `${RESOURCES}, not "${texts[wrong]}"`;
+  const known = resources.filter((it) => it !== undefined);
+  const own = known.find(({ group }) => group === TRAINER_GROUP);
+  if (own !== undefined) return `${formatTrialResource(own)} needs no setting: Milepost runs it`;
+  const twice = known.find((one, at) =>
+    known.slice(0, at).some(({ kind, group }) => kind === one.kind && group === one.group)
+  );
+  return twice && `${twice.kind} of ${twice.group} is there twice`;
+}
+
+/** `--trial-resource`: kinds of other operators that are jobs of Trials (KEP-1214). */
+export const trialResources = z.union([z.string(), z.array(z.string())], { error: RESOURCES })
+  .default([]).transform((given, context): readonly TrialResource[] => {
+    const all = typeof given === "string" ? given.split(",") : given;
+    const texts = all.map((it) => it.trim()).filter((it) => it !== "");
+    const resources = texts.map(parseTrialResource);
+    const problem = resourcesProblem(resources, texts);
+    if (problem === undefined) return resources.filter((it) => it !== undefined);
+    context.addIssue({ code: "custom", message: problem });
+    return z.NEVER;
+  }).meta(LIST);
 
 /** The default address of Katib's DB manager, by the variables that Katib's own parts use. */
 export function defaultDbManager(

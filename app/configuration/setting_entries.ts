@@ -28,6 +28,8 @@ export interface SettingEntry {
   readonly default: string;
   /** Whether `default` is the value as it would be written. */
   readonly isValue: boolean;
+  /** Whether the flag may be repeated. */
+  readonly isList: boolean;
 }
 
 /** The value that a schema takes if nothing is given. */
@@ -45,7 +47,8 @@ function usageOf(flag: string, otherwise: unknown, value: string): string {
 /** All settings of a command, in their order. */
 export function settingEntries(settings: z.ZodObject, command?: string): SettingEntry[] {
   return Object.entries(settings.shape).map(([name, schema]) => {
-    const { description = "", value = "value", otherwise } = z.globalRegistry.get(schema) ?? {};
+    const { description = "", value = "value", otherwise, isList = false } =
+      z.globalRegistry.get(schema) ?? {};
     const literal = defaultOf(schema);
     const flag = flagOf(name);
     return {
@@ -56,6 +59,7 @@ export function settingEntries(settings: z.ZodObject, command?: string): Setting
       description,
       default: String(otherwise ?? literal ?? ""),
       isValue: otherwise === undefined,
+      isList: isList === true,
     };
   });
 }

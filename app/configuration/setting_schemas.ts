@@ -115,5 +115,8 @@ export function names<Name extends string>(known: readonly Name[]) {
       if (unknown === undefined) return known.filter((name) => texts.has(name));
       context.addIssue({ code: "custom", message: `${wrong}, not "${unknown}"` });
       return z.NEVER;
-    });
+    }).meta(LIST);
 }
+
+/** Marks a setting whose flag may be repeated. */
+export const LIST = { isList: true } as const;

@@ -5,7 +5,12 @@ import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { ADMISSION_SERVER_LIMITS } from "../../webhook/admission_http.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
-import { adoptCollectors, katibDbManager, observationSink } from "./observation_settings.ts";
+import {
+  adoptCollectors,
+  katibDbManager,
+  observationSink,
+  trialResources,
+} from "./observation_settings.ts";
 import {
   addresses,
   baseUrl,
@@ -70,6 +75,10 @@ export const settings = z.strictObject({
     "kinds of the Training Operator to run, such as PyTorchJob,TFJob, besides those whose CRD carries the " +
       `annotation ${V1_RUN_BY_ANNOTATION}: ${V1_RUN_BY}. No other operator may run them`,
   ).meta({ value: "kinds", otherwise: "none" }),
+  trialResource: trialResources.describe(
+    "kinds of other operators, as Kind.version.group such as Job.v1.batch, whose objects are the jobs of Katib's " +
+      "Trials: their pods push, and their Trials stop early; repeated, or separated by commas",
+  ).meta({ value: "resources", otherwise: "none" }),
   gangSchedulerName: z.string().default("").describe(
     "scheduler that places the pods of each job of the Training Operator's kinds together: volcano, or one with the " +
       "coscheduling plugin",

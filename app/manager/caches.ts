@@ -18,6 +18,8 @@ import {
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { replicaIndexes } from "../../controller/jobs/replica_objects.ts";
 import type { V1Kinds } from "../../controller/jobs/v1_kinds.ts";
+import type { TrialResources } from "../../katib/trials/trial_resources.ts";
+import { trialReference } from "../../trials/plan/claim.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { trialIndexes } from "../../katib/trials/cached_trial.ts";
@@ -35,6 +37,7 @@ export interface CacheOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly v1Kinds: Pick<V1Kinds, "of">;
+  readonly trialResources: Pick<TrialResources, "of">;
   /** The parts that the manager runs: a cache that none of them reads is not filled. */
   readonly parts: ReadonlySet<ManagerPart>;
   /** The manager's own namespace. */
@@ -146,9 +149,29 @@ export function createCaches(options: CacheOptions) {
       services: switched(KINDS.service, { labelSelector, indexes: replicaIndexes }),
     };
   }
+  /** Of a kind that others run: the jobs of Trials, and their pods. */
+  function foreignCaches(kind: JobKind): JobKindCaches {
+    const power = options.trialResources.of(kind);
+    return {
+      jobs: createSwitchedInformer<AnyJob>({
+        ...common(kind),
+        kind,
+        power,
+        keep: ({ metadata }) => trialReference(metadata) !== undefined,
+      }),
+      pods: createSwitchedInformer<WatchedPod>({
+        ...common(WATCHED.pod),
+        kind: WATCHED.pod,
+        power,
+        labelSelector: podSelector(kind),
+        indexes: podIndexes(kind),
+      }),
+    };
+  }
   const v1 = new Map(V1_KIND_LIST.map(({ kind }) => [kind, v1Caches(kind)]));
   function cachesOf(kind: JobKind): JobKindCaches {
     if (kind.id === TRAINJOB.id) return { jobs: named.trainJobs, pods: named.pods };
+    if (kind.isForeign) return foreignCaches(kind);
     const name = v1KindOf(kind)?.kind;
     return name && v1.get(name) || { jobs: cache(kind), pods: podsOf(kind) };
   }
@@ -177,10 +200,11 @@ type Running =
 function informersOf({ byKind, v1, isRead, createChildCache: _, ...named }: Caches) {
   const all: Record<string, Running> = Object
     .fromEntries(Object.entries(named).filter(([name]) => isRead(name)));
-  for (const [{ plural }, { jobs, pods }] of byKind) {
+  for (const [{ plural, id, isForeign }, { jobs, pods }] of byKind) {
     if (jobs === named.trainJobs) continue;
-    all[plural] = jobs;
-    all[`pods of ${plural}`] = pods;
+    const name = isForeign ? id : plural;
+    all[name] = jobs;
+    all[`pods of ${name}`] = pods;
   }
   for (const [kind, { jobs, pods, services }] of v1) {
     const { plural } = V1_KINDS[kind];

@@ -1,6 +1,6 @@
 /** Manager: a replica that serves, and leads when it is elected; started in order, stopped in reverse. */
 import { getLogger } from "@logtape/logtape";
-import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
+import { JOB_KINDS, type JobKinds, withTrialResources } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { retry } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
@@ -8,6 +8,8 @@ import { KubeError, TransportError } from "../../kube/errors.ts";
 import type { ServingCaps } from "../../http/limits/serving_caps.ts";
 import type { Candidacy } from "../../kube/leadership.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
+import { findTrialResources } from "../../katib/trials/trial_resources.ts";
+import type { PodEndpoint } from "../../webhook/pod_injection.ts";
 import { createAdmission } from "./webhook_handlers.ts";
 import { cachesSynced, runCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
@@ -97,6 +99,7 @@ async function runLoops(
 ): Promise<void> {
   await Promise.all([
     parts.v1Kinds.run(signal),
+    parts.trialResources.run(signal),
     runCaches(parts.caches, signal),
     parts.events.run(signal),
     parts.certificates.run(signal),
@@ -132,11 +135,25 @@ async function startPlainServers(
   return { health: health.port, metrics: metricsServer.port };
 }
 
-/** The base URL that pods are given; undefined with the gate off. */
-function podEndpointOf({ configuration, host }: ManagerContext, pushes: PushServing | undefined) {
+/** The endpoint that pods are given; undefined with the gate off. */
+function podEndpointOf(
+  { configuration, host }: ManagerContext,
+  { certificates }: ManagerParts,
+  pushes: PushServing | undefined,
+): PodEndpoint | undefined {
   if (pushes === undefined) return undefined;
   const own = host === undefined ? undefined : `https://${host}:${pushes.port}`;
-  return statusBaseUrl({ ...configuration, statusBaseUrl: configuration.statusBaseUrl ?? own });
+  const given = { ...configuration, statusBaseUrl: configuration.statusBaseUrl ?? own };
+  return { url: statusBaseUrl(given), caBundle: certificates.current().caBundle };
+}
+
+/** Returns the kinds that Milepost knows, with the trial resources that the settings name. */
+export async function findJobKinds(
+  { trialResource }: ManagerConfiguration,
+  client: KubeClient,
+): Promise<JobKinds> {
+  if (trialResource.length === 0) return JOB_KINDS;
+  return withTrialResources(await findTrialResources(client, trialResource));
 }
 
 /**
@@ -148,7 +165,8 @@ export async function startManager(
   options: ManagerOptions,
 ): Promise<Manager> {
   const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
-  const { kinds = JOB_KINDS, client, host, certificatePolicy, caps = configuration } = options;
+  const { client, host, certificatePolicy, caps = configuration } = options;
+  const kinds = options.kinds ?? await findJobKinds(configuration, client);
   const context = { kinds, configuration, client, clock, metrics, caps, host, certificatePolicy };
   const phase: Phase = {
     certified: false,
@@ -174,7 +192,7 @@ export async function startManager(
       ...context,
       ...parts,
       trials: parts.caches.trials,
-      endpoint: () => podEndpointOf(context, phase.pushes),
+      endpoint: () => podEndpointOf(context, parts, phase.pushes),
     }),
   );
   cleanup.defer(() => admission.close(STOP.closeMs));

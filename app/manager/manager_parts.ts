@@ -1,7 +1,7 @@
 /** Parts of every replica, built from its settings; nothing runs yet. */
 import type { JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { v1KindOf } from "../../crds/v1/kinds.ts";
+import { V1_KIND_LIST, v1KindOf } from "../../crds/v1/kinds.ts";
 import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
 import { createFairShare } from "../../http/limits/fair_share.ts";
 import { createLoadShedding } from "../../http/limits/load_shedding.ts";
@@ -21,6 +21,7 @@ import { type Metrics, sinkMetrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
 import { createOwnedState } from "../../status/ledger/owned_state.ts";
+import { createTrialResources, type TrialResources } from "../../katib/trials/trial_resources.ts";
 import { createTrialRecording, SINK_MS } from "../../katib/adapter/trial_recording.ts";
 import { katibIsKeptOut } from "../../webhook/katib_webhook_watch.ts";
 import { getLogger } from "@logtape/logtape";
@@ -50,10 +51,12 @@ export interface ManagerContext {
 function cachesOf(
   { kinds, client, clock, configuration, metrics }: ManagerContext,
   v1Kinds: V1Kinds,
+  trialResources: TrialResources,
 ): Caches {
   return createCaches({
     kinds,
     v1Kinds,
+    trialResources,
     client,
     clock,
     parts: partsOf(configuration),
@@ -171,8 +174,21 @@ function keepsProgress(v1Kinds: Pick<V1Kinds, "keepsProgress">, kind: JobKind): 
  */
 export async function createManagerParts(context: ManagerContext, identity: string) {
   const { client, clock, configuration, metrics } = context;
-  const v1Kinds = createV1Kinds({ client, clock, named: configuration.v1Jobs });
-  const caches = cachesOf(context, v1Kinds);
+  const v1Kinds = createV1Kinds({
+    client,
+    clock,
+    named: configuration.v1Jobs,
+    left: V1_KIND_LIST.map(({ kind }) => kind).filter((name) =>
+      !context.kinds.all.some((it) => v1KindOf(it)?.kind === name)
+    ),
+  });
+  const trialResources = createTrialResources({
+    client,
+    clock,
+    kinds: context.kinds.all,
+    account: `the service account of the manager in namespace ${configuration.namespace}`,
+  });
+  const caches = cachesOf(context, v1Kinds, trialResources);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
   const leadership = leadershipOf(context, identity);
   const certificates = certificatesOf(context, caches, events, leadership);
@@ -184,6 +200,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
   });
   return {
     v1Kinds,
+    trialResources,
     caches,
     events,
     leadership,

@@ -31,8 +31,8 @@ export interface RbacTables {
   readonly kinds?: JobKinds;
 }
 
-/** A ClusterRole of that name, bound to the account. */
-function clusterAccess(
+/** Returns a ClusterRole of that name, bound to the account. */
+export function clusterAccess(
   name: string,
   rules: readonly PolicyRule[],
   { namespace, serviceAccount }: RbacSubject,

@@ -20,6 +20,7 @@ import type { PriorityClass } from "../../crds/kubernetes.ts";
 import { childNames } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { Trial } from "../../crds/trial.ts";
+import { comesByPush } from "../../trials/plan/derive_plan.ts";
 import { createReadBudget } from "../../http/limits/read_budget.ts";
 import { createLookup, type Lookup } from "../../kube/cached_lookup.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -29,6 +30,7 @@ import { getOrUndefined } from "../../kube/upsert.ts";
 import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import type { ReviewContext } from "../../webhook/admission_review.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
+import type { PodEndpoint } from "../../webhook/pod_injection.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
 import { createObjectLookup, READ_BOUNDS } from "./object_lookup.ts";
@@ -43,8 +45,8 @@ export interface AdmissionParts {
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly clock: Clock;
-  /** Base URL of the status endpoint for pods; undefined with the gate off. */
-  readonly endpoint: () => string | undefined;
+  /** The status endpoint for pods; undefined with the gate off. */
+  readonly endpoint: () => PodEndpoint | undefined;
   readonly executor: () => Executor;
   readonly runtimeDefinitions: RuntimeDefinitions;
   /** The Trials that are watched. Absent: each is read. */
@@ -57,7 +59,13 @@ const NO_TRIALS = { get: () => undefined };
 function trialOfPod(trial: Trial | undefined): TrialOfPod | undefined {
   if (trial === undefined) return undefined;
   const { metadata: { name = "", labels }, spec } = trial;
-  return { name, labels, primaryContainerName: spec?.primaryContainerName };
+  return {
+    name,
+    labels,
+    primaryContainerName: spec?.primaryContainerName,
+    run: spec?.runSpec,
+    pushes: comesByPush(trial, { adopted: new Set() }),
+  };
 }
 
 /**

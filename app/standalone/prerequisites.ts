@@ -2,14 +2,16 @@
 import { createHash } from "node:crypto";
 import { crdManifests } from "../../crds/manifests.ts";
 import { v1CrdManifests } from "../../crds/v1/manifests.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
+import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import { type KubeObject, type ResourceKind, withMetadataOnly } from "../../kube/resource.ts";
 import { upsert } from "../../kube/upsert.ts";
-import { managerRbac, type RbacObject } from "../manager/manager_roles.ts";
+import { clusterAccess, managerRbac, type RbacObject } from "../manager/manager_roles.ts";
 import { VERSION } from "../version.ts";
 
 /** The scheduler's and the Job controller's further rights, as Kubernetes' own have them. */
@@ -113,6 +115,15 @@ async function createOnce<T extends KubeObject>(
 /** Katib's kind Trial, for a control plane without Katib; Katib's own stays as it is. Can be repeated. */
 export function installTrialCrd(client: KubeClient): Promise<void> {
   return put(client, CRD, trialCrd(), { keepsForeign: true });
+}
+
+/** Grants the manager what it needs for trial resources, which in a cluster is the administrator's to grant. */
+export async function grantTrialResources(client: KubeClient, kinds: JobKinds): Promise<void> {
+  const subject = { namespace: MANAGER.namespace, serviceAccount: MANAGER.name };
+  const rules = trialResourceRules(kinds.all);
+  if (rules.length === 0) return;
+  const objects = clusterAccess(`${MANAGER.name}-trial-resources`, rules, subject);
+  for (const object of objects) await put(client, rbacKind(object), object);
 }
 
 /** Prepares the API server for the manager. Can be repeated. */

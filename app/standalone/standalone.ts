@@ -1,9 +1,11 @@
 /** `milepost standalone`: the embedded control plane with the manager in it. */
+import { formatTrialResource, type TrialResource } from "../../crds/trial_resource.ts";
 import type { KubeClient, RequestReport } from "../../kube/client.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
-import { startManager } from "../manager/manager.ts";
+import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
+import { grantTrialResources } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";
 
 const HOST = "127.0.0.1";
@@ -12,6 +14,8 @@ const HOST = "127.0.0.1";
 export interface StandaloneOptions extends Omit<ControlPlaneOptions, "onManagerRequest"> {
   /** Port of the status endpoint; 0: one that is free. */
   readonly statusPort: number;
+  /** Kinds of other operators that are jobs of Katib's Trials. Default: none. */
+  readonly trialResource?: readonly TrialResource[];
   /** More settings of the manager, by their camelCase names. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -41,7 +45,7 @@ export async function startStandalone(
   options: StandaloneOptions,
   signal: AbortSignal,
 ): Promise<Standalone> {
-  const { statusPort, settings = {}, ...controlPlane } = options;
+  const { statusPort, settings = {}, trialResource = [], ...controlPlane } = options;
   const metrics = createMetrics();
   const listeners = new Set<(report: RequestReport) => void>();
   await using cleanup = new AsyncDisposableStack();
@@ -55,27 +59,33 @@ export async function startStandalone(
     },
   });
   cleanup.defer(() => plane.stop());
-  const manager = await startManager(
-    readConfiguration({
-      environment: {},
-      flags: {
-        bindAddress: HOST,
-        webhookPort: "0",
-        statusPort: String(statusPort),
-        metricsPort: "0",
-        healthPort: "0",
-        leaderElect: "false",
-        featureGates: "TrainJobProgress=true",
-        apiServerAddresses: HOST,
-        // There is no Katib DB manager here, even if Katib's CRDs are installed.
-        observationSink: options.dataDir === undefined
-          ? "memory"
-          : `sqlite:${plane.folder}/observations.sqlite`,
-        ...settings,
-      },
-    }),
-    { client: plane.managerClient, metrics, host: HOST },
-  );
+  const configuration = readConfiguration({
+    environment: {},
+    flags: {
+      bindAddress: HOST,
+      webhookPort: "0",
+      statusPort: String(statusPort),
+      metricsPort: "0",
+      healthPort: "0",
+      leaderElect: "false",
+      featureGates: "TrainJobProgress=true",
+      apiServerAddresses: HOST,
+      trialResource: trialResource.map(formatTrialResource).join(","),
+      // There is no Katib DB manager here, even if Katib's CRDs are installed.
+      observationSink: options.dataDir === undefined
+        ? "memory"
+        : `sqlite:${plane.folder}/observations.sqlite`,
+      ...settings,
+    },
+  });
+  const kinds = await findJobKinds(configuration, plane.client);
+  await grantTrialResources(plane.client, kinds);
+  const manager = await startManager(configuration, {
+    kinds,
+    client: plane.managerClient,
+    metrics,
+    host: HOST,
+  });
   cleanup.defer(() => manager.stop());
   const stopEarly = () => void manager.stop();
   signal.addEventListener("abort", stopEarly, { once: true });

@@ -43,6 +43,8 @@ export interface V1KindsOptions {
   readonly clock: Clock;
   /** The kinds that are run whatever their definitions say. */
   readonly named: readonly V1KindName[];
+  /** Kinds that another operator runs, whatever their definitions say. Default: none. */
+  readonly left?: readonly V1KindName[];
   /** A number from 0 up to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
 }
@@ -51,6 +53,7 @@ export interface V1KindsOptions {
 export function createV1Kinds(options: V1KindsOptions): V1Kinds {
   const { client, clock, random = Math.random } = options;
   const named: ReadonlySet<V1KindName> = new Set(options.named);
+  const left: ReadonlySet<V1KindName> = new Set(options.left);
   const read = createDefinitions(client);
   const switches = new Map(V1_KIND_LIST.map(({ kind }) => [kind, createSwitch()]));
   const keepers = new Set<V1KindName>();
@@ -90,7 +93,8 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     const power = switchOf(kind);
     const before = { runs: power.on, keeps: keepers.has(kind) };
     const { runBy, keepsProgress = false } = definition ?? {};
-    const isWanted = definition !== undefined && (named.has(kind) || runBy === V1_RUN_BY);
+    const isWanted = definition !== undefined && !left.has(kind) &&
+      (named.has(kind) || runBy === V1_RUN_BY);
     const runs = isWanted && (power.on || await mayBeRead(kind, signal));
     if (keepsProgress) keepers.add(kind);
     else keepers.delete(kind);

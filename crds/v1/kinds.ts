@@ -111,11 +111,15 @@ export const V1_KINDS = {
 /** The v1 kinds in the order of the table. */
 export const V1_KIND_LIST: readonly V1Kind[] = Object.values(V1_KINDS);
 
-/** Returns the v1 kind that a kind of job is; undefined for any other. */
+/** Returns the v1 kind that a kind of job is; undefined for any other, and for one that is left to another operator. */
 export function v1KindOf(
-  { group, kind }: { readonly group: string; readonly kind: string },
+  { group, kind, isForeign }: {
+    readonly group: string;
+    readonly kind: string;
+    readonly isForeign?: boolean;
+  },
 ): V1Kind | undefined {
-  return group === V1_GROUP ? v1KindNamed(kind) : undefined;
+  return group === V1_GROUP && !isForeign ? v1KindNamed(kind) : undefined;
 }
 
 /** Returns the kind of that name; undefined if there is none. */

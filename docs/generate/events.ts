@@ -75,6 +75,11 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Warning",
     "no pod of the job will be primary, or the primary pod has no such container",
   ],
+  trialJobLeft: [
+    "Trial",
+    "Warning",
+    "it was stopped early, and its job, which another operator runs, can be neither deleted nor suspended",
+  ],
 };
 
 const INTRODUCTION =

@@ -50,6 +50,7 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
   trainerStatus:
     "on a job of `kubeflow.org/v1` whose definition has no `status.trainerStatus`, by the manager: its progress, JSON",
+  caBundle: "on pods of trial resources, by the pod webhook: the CAs of the status endpoint, PEM",
   templateHash:
     "on a JobSet, by the manager: fingerprint of the fields that a JobSet never changes",
   manifestHash: "on objects that `standalone` installs: fingerprint of the manifest",

@@ -33,7 +33,10 @@ export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] 
   return [
     ...kinds.all.flatMap((kind) => [
       { method: "GET", path: observationPath(kind, "{namespace}", "{name}"), kind },
-      { method: "POST", path: stopPath(kind, "{namespace}", "{name}"), kind, stops: true },
+      // A decision about another operator's job could not be stored in it.
+      ...(kind.isForeign
+        ? []
+        : [{ method: "POST", path: stopPath(kind, "{namespace}", "{name}"), kind, stops: true }]),
     ]),
     { method: "GET", path: OPENAPI_PATH },
   ];

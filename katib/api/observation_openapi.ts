@@ -154,7 +154,9 @@ export function openApiDocument(kinds: JobKinds) {
     },
     paths: Object.fromEntries(kinds.all.flatMap((kind) => [
       [observationPath(kind, "{namespace}", "{name}"), pathItem(kind, kinds)],
-      [stopPath(kind, "{namespace}", "{name}"), stopPathItem(kind, kinds)],
+      ...(kind.isForeign
+        ? []
+        : [[stopPath(kind, "{namespace}", "{name}"), stopPathItem(kind, kinds)]]),
     ])),
     components: {
       schemas: componentSchemas(),

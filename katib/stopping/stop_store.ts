@@ -67,6 +67,8 @@ export function createStopStore(options: StopStoreOptions): StopStore {
 
   async function store(wish: StopWish, key: LogKey, signal: AbortSignal): Promise<StoreOutcome> {
     const { kind, namespace, name } = wish.job;
+    // The status of a job that another operator runs is not ours: the log decides alone.
+    if (kind.isForeign) return { kind: "pruned" };
     let hasWritten = false;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const bounds = { signal, deadlineMs };

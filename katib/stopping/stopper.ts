@@ -1,17 +1,19 @@
 /** Idempotent stop of a trial: writes the end of the Trial, then of its job. */
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { AnyJob } from "../../crds/job_kind.ts";
-import { storedStopOf } from "../../crds/job_state.ts";
+import { endOf, storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { isConflict, isNotFound } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeMeta, ObjectKey, ResourceKind } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { decisionOf, describeStop } from "./stop_decision.ts";
+import { endForeignJob } from "./foreign_end.ts";
 import { createStopStore, type StopStore, type StopStoreOptions } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
@@ -22,6 +24,7 @@ const REMEMBERED = 10_000;
 
 /** Options of {@link createStopper}. */
 export interface StopperOptions extends StopStoreOptions {
+  readonly client: Pick<KubeClient, "get" | "patch" | "delete">;
   readonly events: Pick<EventRecorder, "record">;
 }
 
@@ -103,6 +106,7 @@ class TrialStopper implements Stopper {
   ): Promise<StopOutcome | typeof CHANGED> {
     if (objects.job === undefined) return "gone";
     const { job } = stop.plan;
+    if (job.kind.isForeign) return await this.#endForeign(stop, objects, objects.job, signal);
     const end = jobStop(job.kind, objects.job, stop.decision, this.options.clock.now());
     if (end.kind === "finished") return "finished before";
     // Another owner reported a stop that is found done, unless this one wrote it without an answer.
@@ -112,6 +116,30 @@ class TrialStopper implements Stopper {
       if (!await this.#patch(job.kind, job, end, signal, unanswered)) return CHANGED;
     }
     if (isOwn) this.#report(stop, objects);
+    return "stopped";
+  }
+
+  /** Ends a job of another operator. Its Trial says already that it was stopped. */
+  async #endForeign(
+    stop: Stop,
+    objects: StopObjects,
+    job: AnyJob,
+    signal: AbortSignal,
+  ): Promise<StopOutcome> {
+    const { job: ref } = stop.plan;
+    if (endOf(ref.kind, job) !== undefined) return "finished before";
+    const { client, deadlineMs, leading, events } = this.options;
+    if (!leading()) throw new Error("this replica no longer holds the Lease");
+    const retain = objects.trial?.spec?.retainRun === true;
+    const { left } = await endForeignJob(ref, job, { client, retain, deadlineMs, signal });
+    if (left !== undefined && objects.trial !== undefined && this.#ended.has(ref.uid)) {
+      events.record(aboutTrial(objects.trial), {
+        type: "Warning",
+        reason: EVENT_REASONS.trialJobLeft,
+        message: `the trial was stopped early, but its ${ref.kind.kind} goes on: ${left}`,
+      });
+    }
+    if (this.#ended.has(ref.uid)) this.#report(stop, objects);
     return "stopped";
   }
 

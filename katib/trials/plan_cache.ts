@@ -3,6 +3,7 @@ import type { LRUCache } from "lru-cache";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import type { Kind } from "../../crds/kinds.ts";
 import { endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
+import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
@@ -10,12 +11,14 @@ import { WATCHED } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { isConditionTrue } from "../../kube/conditions.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import type { PlanSource } from "../adapter/adapter.ts";
+import { hasOtherEnd } from "../stopping/stop_writes.ts";
 import { isPrimaryPod } from "../../trials/mapping/outcome.ts";
 import { judgeClaim, trialReference } from "../../trials/plan/claim.ts";
 import type { Notice } from "../../trials/plan/notice.ts";
@@ -143,7 +146,7 @@ class CachedPlans implements PlanCache {
 
   isOpen(ref: JobRef): boolean {
     const job = jobNow(this.options.jobs, ref);
-    return job !== undefined && endOf(ref.kind, job) === undefined;
+    return job !== undefined && !this.#isOver(ref.kind, job);
   }
 
   async stopTargetFor(ref: JobRef, signal: AbortSignal): Promise<DerivedStopTarget | undefined> {
@@ -211,7 +214,18 @@ class CachedPlans implements PlanCache {
   #mayBeOpen(kind: JobKind, job: AnyJob): boolean {
     const asks = job.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
       trialReference(job.metadata) !== undefined;
-    return asks && endOf(kind, job) === undefined;
+    return asks && !this.#isOver(kind, job);
+  }
+
+  /** Whether the job has ended, or is another operator's, and its Trial has ended without it. */
+  #isOver(kind: JobKind, job: AnyJob): boolean {
+    if (endOf(kind, job) !== undefined) return true;
+    if (!kind.isForeign) return false;
+    const trial = cachedTrial(this.options.trials, job);
+    if (trial === undefined) return false;
+    // A job whose Trial was stopped early has still to be ended.
+    const isStopped = isConditionTrue(trial.status?.conditions, TRIAL_CONDITIONS.earlyStopped);
+    return hasOtherEnd(trial) || (isStopped && suspensionOf(kind, job) !== undefined);
   }
 
   /** Returns undefined if the caches may be behind: they lack the job, or the very Trial that it names. */

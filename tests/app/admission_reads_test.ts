@@ -62,6 +62,7 @@ function bench() {
   const caches = createCaches({
     ...parts,
     v1Kinds: { of: createSwitch },
+    trialResources: { of: createSwitch },
     parts: new Set(MANAGER_PARTS),
     namespace: "me",
     onRestart() {},
@@ -71,7 +72,7 @@ function bench() {
     createAdmission({
       ...parts,
       caches,
-      endpoint: () => "https://status:8082",
+      endpoint: () => ({ url: "https://status:8082", caBundle: "CA" }),
       executor: () => "builtin",
       runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },
     }),

@@ -67,6 +67,7 @@ async function withCaches(
     kinds: JOB_KINDS,
     client,
     v1Kinds: { of: createSwitch },
+    trialResources: { of: createSwitch },
     clock: systemClock,
     parts: new Set(parts),
     namespace: "me",

@@ -213,3 +213,36 @@ Deno.test("readConfiguration() names every wrong setting at once", () => {
     /--webhook-port: .*; --jobset: /,
   );
 });
+
+Deno.test("readConfiguration() reads the trial resources from a flag, and from a list", () => {
+  const job = { kind: "Job", version: "v1", group: "batch" };
+  const ray = { kind: "RayJob", version: "v1", group: "ray.io" };
+  const flags = { trialResource: "Job.v1.batch, RayJob.v1.ray.io" };
+  assert.deepEqual(readConfiguration({ ...nothing, flags }).trialResource, [job, ray]);
+  const file = { name: "m.yaml", text: "trialResource: [Job.v1.batch]\n" };
+  assert.deepEqual(readConfiguration({ ...nothing, file }).trialResource, [job]);
+  assert.deepEqual(readConfiguration(nothing).trialResource, []);
+});
+
+const WRONG_RESOURCES: Readonly<Record<string, string>> = {
+  "jobs.batch": 'must be a list of Kind.version.group such as Job.v1.batch, not "jobs.batch"',
+  "Job.v1.batch,Pod.v1": 'must be a list of Kind.version.group such as Job.v1.batch, not "Pod.v1"',
+  "Job.v1.batch,Job.v1beta1.batch": "Job of batch is there twice",
+  "TrainJob.v1alpha1.trainer.kubeflow.org":
+    "TrainJob.v1alpha1.trainer.kubeflow.org needs no setting: Milepost runs it",
+};
+for (const [trialResource, message] of Object.entries(WRONG_RESOURCES)) {
+  Deno.test(`readConfiguration() refuses the trial resources ${trialResource}`, () => {
+    const flags = { trialResource };
+    assert.throws(() => readConfiguration({ ...nothing, flags }), {
+      message: `--trial-resource: ${message}`,
+    });
+  });
+}
+
+Deno.test("readConfiguration() refuses a trial resource that the manager is to run itself", () => {
+  const flags = { v1Jobs: "PyTorchJob", trialResource: "PyTorchJob.v1.kubeflow.org" };
+  assert.throws(() => readConfiguration({ ...nothing, flags }), {
+    message: "--trial-resource: PyTorchJob is run by --v1-jobs, and needs no setting",
+  });
+});

@@ -2,19 +2,15 @@
 import assert from "node:assert/strict";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { ANNOTATIONS, childNames, STATUS_ENV } from "../../crds/names.ts";
+import { ANNOTATIONS, childNames } from "../../crds/names.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { OwnerRef } from "../../kube/resource.ts";
+import { programIn, TELL } from "../support/pod_program.ts";
 import { progress, withStandalone } from "../support/standalone.ts";
 import { eventsAbout, installTrials, lossAbove, trialThat } from "../support/trials.ts";
 import { until } from "../support/until.ts";
-
-/** Prints what a program needs to push, once its CA is there, and keeps running. */
-const TELL = `while ! test -s "$${STATUS_ENV.sdk.caCert}"; do sleep 0.1; done
-echo "$${STATUS_ENV.sdk.url}"; cat "$${STATUS_ENV.sdk.token}"; echo; cat "$${STATUS_ENV.sdk.caCert}"
-echo END; exec sleep 600`;
 
 const STOPPING = JSON.stringify({
   objective: { name: "loss", type: "minimize" },
@@ -43,28 +39,6 @@ async function createJob(
     spec: { pytorchReplicaSpecs: { Master: replicas(1), Worker: replicas(1) } },
   });
   return await client.create(V1_RESOURCES.PyTorchJob, job);
-}
-
-/** A program in a pod, by what the pod was given. */
-async function programIn(client: KubeClient, pod: string) {
-  const [url = "", token = "", ...rest] = await until(`pod ${pod} has its CA`, async () => {
-    const answer = await client.raw(`/api/v1/namespaces/default/pods/${pod}/log`);
-    const lines = (await answer.text()).split("\n");
-    return answer.ok && lines.includes("END") ? lines : undefined;
-  }, { timeoutMs: 60_000 });
-  const ca = rest.slice(0, rest.indexOf("END")).join("\n");
-  async function ask(body?: unknown) {
-    using http = Deno.createHttpClient({ caCerts: [ca] });
-    const answer = await fetch(url, {
-      method: body === undefined ? "GET" : "POST",
-      client: http,
-      headers: { authorization: `Bearer ${token}` },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(10_000),
-    });
-    return { status: answer.status, body: await answer.json() };
-  }
-  return { url, ask };
 }
 
 const get = (client: KubeClient, name: string) => client.get(V1_RESOURCES.PyTorchJob, keyOf(name));

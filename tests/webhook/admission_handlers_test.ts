@@ -3,8 +3,11 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { forbidden } from "../../crds/field_problem.ts";
+import { withTrialResources } from "../../crds/job_kinds.ts";
+import { trialResourceKind } from "../../crds/trial_resource.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import { createAdmissionHttp } from "../../webhook/admission_http.ts";
+import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
 import {
   admissionOptions,
@@ -204,6 +207,52 @@ Deno.test("admission does not answer about a trial's pod while its Trial cannot 
   // The server's response to that is 500.
   await assert.rejects(async () => await http(asked), /the API is away/);
 });
+
+const RESOURCES = withTrialResources(
+  [["Job", "batch"], ["Sweep", "example.org"]].map(([kind = "", group = ""]) =>
+    trialResourceKind({ kind, version: "v1", group }, `${kind.toLowerCase()}s`)
+  ),
+);
+const SWEEP = { apiVersion: "example.org/v1", kind: "Sweep" };
+
+const resourcePods: Record<
+  string,
+  { labels: Record<string, string>; trial: Partial<TrialOfPod>; path?: RegExp }
+> = {
+  "of a Trial whose metrics are pushed": {
+    labels: { "katib.kubeflow.org/trial": "t" },
+    trial: { run: SWEEP, pushes: true },
+    path: /example\.org\/v1\/namespaces\/ns\/sweeps\/t\/status/,
+  },
+  "of a Trial whose collector is adopted, by our label": {
+    labels: { "trainer.kubeflow.org/trial": "t" },
+    trial: { run: SWEEP, pushes: false },
+    path: /example\.org\/v1\/namespaces\/ns\/sweeps\/t\/status/,
+  },
+  "of a Trial with another collector": {
+    labels: { "katib.kubeflow.org/trial": "t" },
+    trial: { run: SWEEP, pushes: false },
+  },
+  "of a Trial over a kind that is no trial resource": {
+    labels: { "katib.kubeflow.org/trial": "t" },
+    trial: { run: { apiVersion: "ray.io/v1", kind: "RayJob" }, pushes: true },
+  },
+  "of a Trial over another version of the kind": {
+    labels: { "katib.kubeflow.org/trial": "t" },
+    trial: { run: { ...SWEEP, apiVersion: "example.org/v2" }, pushes: true },
+  },
+};
+for (const [sentence, { labels, trial, path }] of Object.entries(resourcePods)) {
+  Deno.test(`admission ${path ? "identifies" : "leaves"} a pod ${sentence}`, async () => {
+    const options = admissionOptions({ kinds: RESOURCES, trial: () => ({ name: "t", ...trial }) });
+    const answer = await judge(WEBHOOK_PATHS.mutatePods, podOf(labels), ofPod, options);
+    if (path === undefined) return assert.deepEqual(answer, { uid: "r1", allowed: true });
+    const text = JSON.stringify(operations(answer.patch));
+    assert.match(text, path);
+    assert.match(text, /ca-bundle/);
+    assert.match(text, /"downwardAPI"/);
+  });
+}
 
 Deno.test("admission leaves pods as they are while the feature gate is off", async () => {
   const options = admissionOptions({ endpoint: () => undefined });

@@ -212,7 +212,7 @@ export function admissionOptions(overlay: Partial<AdmissionOptions> = {}): Admis
   return {
     kinds: JOB_KINDS,
     clock: manualClock(),
-    endpoint: () => "https://milepost:8082",
+    endpoint: () => ({ url: "https://milepost:8082", caBundle: "CA" }),
     runtime: (ref) => ref.name === "rt" ? runtime() : undefined,
     jobSet: () => undefined,
     snapshot: () => undefined,

@@ -1,5 +1,6 @@
 /** Tests of the webhook configurations: their content, and their repair. */
-import { JOB_KINDS } from "../../crds/job_kinds.ts";
+import { JOB_KINDS, withTrialResources } from "../../crds/job_kinds.ts";
+import { trialResourceKind } from "../../crds/trial_resource.ts";
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { V1_KINDS } from "../../crds/v1/kinds.ts";
@@ -48,6 +49,38 @@ Deno.test("`mutatingConfiguration()` registers pods of TrainJobs and of trials a
   }
   assert.ok(webhooks.every((webhook) => webhook.sideEffects === "None"));
   assert.ok(webhooks.every((webhook) => (webhook.timeoutSeconds ?? 0) > 0));
+});
+
+Deno.test("`mutatingConfiguration()` registers the pods of trial resources, none of them twice", () => {
+  const sweep = trialResourceKind({ kind: "Sweep", version: "v1", group: "example.org" }, "sweeps");
+  const job = trialResourceKind({ kind: "Job", version: "v1", group: "batch" }, "jobs");
+  const webhooks = (kinds = JOB_KINDS) =>
+    mutatingConfiguration({ ...OPTIONS, kinds }).webhooks ?? [];
+  const before = webhooks().map(({ name }) => name);
+  const added = webhooks(withTrialResources([job, sweep]))
+    .filter(({ name }) => !before.includes(name));
+  const others = ["trainer.kubeflow.org/trainjob-name", "trainer.kubeflow.org/job-kind"]
+    .map((key) => ({ key, operator: "DoesNotExist" }));
+  const [katibs, ours] = ["katib.kubeflow.org/trial", "trainer.kubeflow.org/trial"];
+  assert.deepEqual(
+    added.map(({ name, failurePolicy, objectSelector }) => [
+      name,
+      failurePolicy,
+      objectSelector?.matchExpressions,
+    ]),
+    [
+      [
+        "resource.trial-pods.trainer.kubeflow.org",
+        "Fail",
+        [{ key: katibs, operator: "Exists" }, ...others],
+      ],
+      [
+        "labelled-resource.trial-pods.trainer.kubeflow.org",
+        "Fail",
+        [{ key: ours, operator: "Exists" }, { key: katibs, operator: "DoesNotExist" }, ...others],
+      ],
+    ],
+  );
 });
 
 Deno.test("`mutatingConfiguration()` registers no pods while the feature gate is off", () => {

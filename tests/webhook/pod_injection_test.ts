@@ -10,6 +10,7 @@ import { pod } from "./builders.ts";
 
 const identity = { kind: TRAINJOB, namespace: "ns", name: "tj" };
 const BASE = "https://milepost:8082";
+const ENDPOINT = { url: BASE, caBundle: "CA" };
 const URL_OF_JOB = `${BASE}/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/tj/status`;
 const mount = {
   name: "kubeflow-trainer-token",
@@ -111,21 +112,21 @@ const cases: Record<string, { pod: Pod; want: Pod["spec"] }> = {
 for (const [sentence, { pod, want }] of Object.entries(cases)) {
   Deno.test(`\`injectIdentity()\` ${sentence}`, () => {
     const before = structuredClone(pod);
-    const once = injectIdentity(pod, identity, `${BASE}/`);
+    const once = injectIdentity(pod, identity, { ...ENDPOINT, url: `${BASE}/` });
     assert.deepEqual(once.spec, want);
     assert.deepEqual(pod, before, "the input is not changed");
-    assert.deepEqual(jsonPatch(once, injectIdentity(once, identity, BASE)), [], "idempotent");
+    assert.deepEqual(jsonPatch(once, injectIdentity(once, identity, ENDPOINT)), [], "idempotent");
   });
 }
 
 Deno.test("`injectIdentity()` leaves a pod without a spec alone", () => {
-  assert.deepEqual(injectIdentity({ metadata: {} }, identity, BASE), { metadata: {} });
+  assert.deepEqual(injectIdentity({ metadata: {} }, identity, ENDPOINT), { metadata: {} });
 });
 
 Deno.test("`injectionWarnings()` says that a volume was taken over, and nothing about its own", () => {
   const taken = pod({ spec: { volumes: [{ name: IDENTITY_VOLUME.name, emptyDir: {} }] } });
   assert.match(injectionWarnings(taken).join(), /kubeflow-trainer-token.*replaced/);
-  assert.deepEqual(injectionWarnings(injectIdentity(taken, identity, BASE)), []);
+  assert.deepEqual(injectionWarnings(injectIdentity(taken, identity, ENDPOINT)), []);
   assert.deepEqual(injectionWarnings(pod()), []);
 });
 
@@ -151,8 +152,8 @@ Deno.test("`injectIdentity()` gives any pod one of each, and is idempotent", () 
     volumes: fc.option(fc.array(fc.record({ name })), { nil: undefined }),
   });
   fc.assert(fc.property(spec, (spec) => {
-    const once = injectIdentity({ metadata: {}, spec }, identity, BASE);
-    assert.deepEqual(injectIdentity(once, identity, BASE), once);
+    const once = injectIdentity({ metadata: {}, spec }, identity, ENDPOINT);
+    assert.deepEqual(injectIdentity(once, identity, ENDPOINT), once);
     const own = once.spec?.volumes?.filter(({ name }) => name === IDENTITY_VOLUME.name);
     assert.deepEqual(own, [volume(true)]);
     for (

@@ -184,7 +184,11 @@ function katib(pod: Pod): Pod {
 /** Ours, as the webhook calls it. */
 function milepost(pod: Pod): Pod {
   const identity = { kind: TRAINJOB, namespace: "ns", name: "t" };
-  return injectTrial(injectIdentity(pod, identity, "https://milepost:8082"), TRIAL, JOB_KINDS);
+  return injectTrial(
+    injectIdentity(pod, identity, { url: "https://milepost:8082", caBundle: "CA" }),
+    TRIAL,
+    JOB_KINDS,
+  );
 }
 
 Deno.test("`injectTrial()` gives the same pod whether Katib's webhook was called before or after", () => {

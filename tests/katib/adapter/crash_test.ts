@@ -64,9 +64,10 @@ function createLife(
     over.abort();
   }
   const client = cluster.client();
-  const guarded: Pick<KubeClient, "get" | "patch"> = {
+  const guarded: Pick<KubeClient, "get" | "patch" | "delete"> = {
     get: (...all) => call(() => client.get(...all)),
     patch: (...all) => call(() => client.patch(...all)),
+    delete: (...all) => call(() => client.delete(...all)),
   };
   const guardedSink: ObservationSink = {
     ...sink,

@@ -1,0 +1,76 @@
+/** End of a trial's job that another operator runs: deleted, or suspended if its Trial retains it. */
+import { z } from "zod";
+import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
+import { KATIB } from "../../crds/katib_names.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isConflict, isForbidden, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
+
+/** What became of the job: it ends, or goes on for that reason. */
+export type ForeignEnd = { readonly left?: undefined } | { readonly left: string };
+
+/** Options of {@link endForeignJob}. */
+export interface ForeignEndOptions {
+  readonly client: Pick<KubeClient, "delete" | "patch">;
+  /** Whether the Trial retains its job. */
+  readonly retain: boolean;
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
+const suspensible = z.looseObject({
+  spec: z.looseObject({
+    suspend: z.boolean().optional(),
+    runPolicy: z.looseObject({ suspend: z.boolean().optional() }).optional(),
+  }),
+});
+
+/** The kinds of the Training Operator and of the MPI Operator have the switch in their run policy. */
+const hasRunPolicy = (group: string) => group === KATIB.group;
+
+/** Reports whether the job's specification says that it is to rest. */
+function isSuspended(group: string, job: unknown): boolean {
+  const { spec } = suspensible.safeParse(job).data ?? {};
+  return (hasRunPolicy(group) ? spec?.runPolicy?.suspend : spec?.suspend) === true;
+}
+
+/** Reports whether the API server refused a write for good: for want of a right, or by validation. */
+const isRefused = (error: unknown) =>
+  isForbidden(error) || (error instanceof KubeError && [400, 405, 422].includes(error.code));
+
+async function suspend(
+  { kind, namespace, name, uid }: JobRef,
+  { client, signal, deadlineMs }: ForeignEndOptions,
+): Promise<ForeignEnd> {
+  const spec = hasRunPolicy(kind.group) ? { runPolicy: { suspend: true } } : { suspend: true };
+  const body = { metadata: { uid }, spec };
+  const patch = { type: "merge", body } as const;
+  const patched = await client.patch(kind, { namespace, name }, patch, { signal, deadlineMs });
+  // A definition without such a field drops it.
+  return isSuspended(kind.group, patched) ? {} : { left: `a ${kind.kind} cannot be suspended` };
+}
+
+/** Ends the job. Can be repeated. Rejects if the outcome is not known. */
+export async function endForeignJob(
+  ref: JobRef,
+  job: AnyJob,
+  options: ForeignEndOptions,
+): Promise<ForeignEnd> {
+  const { client, retain, signal, deadlineMs } = options;
+  const { kind, namespace, name, uid } = ref;
+  if (retain && isSuspended(kind.group, job)) return {};
+  try {
+    if (retain) return await suspend(ref, options);
+    await client.delete(kind, { namespace, name }, {
+      preconditions: { uid },
+      propagationPolicy: "Background",
+      signal,
+      deadlineMs,
+    });
+    return {};
+  } catch (error) {
+    // It is gone, or another job has its name.
+    if (isNotFound(error) || (isConflict(error) && !retain)) return {};
+    if (!isRefused(error)) throw error;
+    return { left: messageOf(error) };
+  }
+}
