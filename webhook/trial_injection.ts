@@ -13,6 +13,7 @@ import type { JobKinds } from "../crds/job_kinds.ts";
 import { TRAINER_GROUP } from "../crds/names.ts";
 import { JOB_KEYS } from "../crds/job_names.ts";
 import { JOBSET_KEYS } from "../crds/jobset_names.ts";
+import { V1_FORMER_LABELS, V1_LABELS } from "../crds/v1/names.ts";
 
 /** The fields of a Trial that its pods get. */
 export interface TrialOfPod {
@@ -33,14 +34,19 @@ const PREFIXES_OF_CONTROLLERS: ReadonlySet<string> = new Set([
   `${TRAINER_GROUP}/`,
   prefixOf(JOBSET_KEYS.jobSetName),
   prefixOf(JOB_KEYS.jobName),
+  prefixOf(V1_LABELS.jobName),
 ]);
 const LABELS_OF_CONTROLLERS: ReadonlySet<string> = new Set([
   JOB_KEYS.legacyJobName,
   JOB_KEYS.legacyControllerUid,
 ]);
+/** Such labels of the pods of v1 jobs; elsewhere they mean nothing. */
+const FORMER_LABELS: ReadonlySet<string> = new Set(Object.values(V1_FORMER_LABELS));
 
 function labelsOf(pod: Pod, trial: TrialOfPod, { all }: JobKinds): Record<string, string> {
+  const isV1 = pod.metadata?.labels?.[V1_LABELS.jobName] !== undefined;
   const isControllers = (label: string) =>
+    isV1 && FORMER_LABELS.has(label) ||
     LABELS_OF_CONTROLLERS.has(label) || PREFIXES_OF_CONTROLLERS.has(prefixOf(label)) ||
     all.some((kind) => selectingLabels(kind).includes(label));
   const ofTrial = Object.entries(trial.labels ?? {}).filter(([label]) => !isControllers(label));

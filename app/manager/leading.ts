@@ -77,7 +77,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
 function createV1Controllers({ context, parts }: TermOptions): Controller[] {
   const { client, clock, configuration, metrics } = context;
   const { gangSchedulerName } = configuration;
-  const { caches, certificates, events, v1Kinds } = parts;
+  const { caches, certificates, events, recording, v1Kinds } = parts;
   return [...caches.v1].map(([name, kindCaches]) =>
     createV1Controller({
       kind: V1_KINDS[name],
@@ -88,6 +88,7 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
       clock,
       metrics: jobMetrics(metrics),
       workers: WORKERS,
+      trialOf: recording?.trials.trialOf,
       ...(gangSchedulerName !== "" && { gang: gangScheduler(gangSchedulerName) }),
       controllerMetrics: controllerMetricsOf(metrics),
       ...(configuration.featureGates.trainJobProgress && {

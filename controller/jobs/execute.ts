@@ -25,6 +25,13 @@ import { statusPatch } from "./status_patch.ts";
 /** Concurrent calls to the API server in one pass. */
 const MAX_CALLS = 50;
 
+/**
+ * Returns the name of the Trial whose metrics a job's pods push, for the label on them; undefined if the job belongs
+ * to no Trial, or if Katib itself collects. Rejects if that is not known now: the metrics of pods without the label
+ * would be lost.
+ */
+export type TrialOfJob = (job: V1Job, signal: AbortSignal) => Promise<string | undefined>;
+
 /** A pass, and what it writes by. */
 export interface Execution extends JobWriter {
   readonly run: Run;
@@ -36,6 +43,8 @@ export interface Execution extends JobWriter {
   /** Absent: pods are scheduled one by one. */
   readonly gang?: GangScheduler;
   readonly clock: Pick<Clock, "now">;
+  /** Absent: no pod is labelled as a Trial's. */
+  readonly trialOf?: TrialOfJob | undefined;
   /** Called for each failed pod that is deleted to be made again. */
   readonly onRecreation: () => void;
 }
@@ -110,7 +119,7 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
   readonly result: "done" | "outdated";
   readonly errors: readonly unknown[];
 }> {
-  const { run, rules, gang, signal } = execution;
+  const { run, rules, job, gang, trialOf, signal } = execution;
   if (plan.createPods.length + plan.createServices.length === 0) {
     return { result: "done", errors: [] };
   }
@@ -121,8 +130,9 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
   };
   for (const replica of plan.createPods) tellOfTemplate(execution, replica);
   if (gang !== undefined && namesOtherScheduler(run, gang)) tellOfScheduler(execution);
+  const trial = plan.createPods.length === 0 ? undefined : await trialOf?.(job, signal);
   const podFor = (replica: Replica) => {
-    const pod = podOf(run, rules, replica);
+    const pod = podOf(run, rules, replica, trial);
     return gang === undefined ? pod : gang.member(run, replica.of.type, pod);
   };
   const calls = [

@@ -14,7 +14,7 @@ import type { OwnWrites } from "../../kube/own_writes.ts";
 import { hasEnded } from "./condition_list.ts";
 import { decide, type Plan } from "./decide.ts";
 import { runOf } from "./defaults.ts";
-import { execute } from "./execute.ts";
+import { execute, type TrialOfJob } from "./execute.ts";
 import type { Expectations } from "./expectations.ts";
 import type { GangScheduler } from "./gang.ts";
 import type { JobMetrics } from "./job_metrics.ts";
@@ -48,6 +48,8 @@ export interface ReconcilerOptions {
   readonly caBundle?: (() => string | undefined) | undefined;
   /** The scheduler that places the pods of a job together. Default: none. */
   readonly gang?: GangScheduler;
+  /** Looks up the Trial of a job. Default: none is looked for. */
+  readonly trialOf?: TrialOfJob | undefined;
 }
 
 /** Brings the pods and Services of the job of a key to what the job describes. */
@@ -126,6 +128,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
       clock,
       onRecreation,
       ...(gang && { gang }),
+      trialOf: options.trialOf,
     };
     const result = await execute(execution, plan);
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };

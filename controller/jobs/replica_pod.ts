@@ -13,8 +13,12 @@ function withEnvironment(container: Container, variables: readonly EnvVar[]): Co
   return { ...container, env: [...container.env ?? [], ...variables] };
 }
 
-/** Returns the pod of a replica; it shares nothing with the job. */
-export function podOf(run: Run, rules: KindRules, replica: Replica): Pod {
+/**
+ * Returns the pod of a replica; it shares nothing with the job.
+ *
+ * @param trial the Trial whose metrics the pod pushes; a template cannot name one
+ */
+export function podOf(run: Run, rules: KindRules, replica: Replica, trial?: string): Pod {
   const { template, restartPolicy } = replica.of;
   const role: Record<string, string> = rules.isMaster(run, replica)
     ? { [V1_LABELS.jobRole]: MASTER_ROLE, [V1_FORMER_LABELS.jobRole]: MASTER_ROLE }
@@ -28,7 +32,8 @@ export function podOf(run: Run, rules: KindRules, replica: Replica): Pod {
   );
   const added = rules.initContainers?.(run, replica) ?? [];
   const initContainers = [...template.spec?.initContainers ?? [], ...added];
-  const { labels, annotations, finalizers } = template.metadata ?? {};
+  const { labels: { [LABELS.trial]: _, ...labels } = {}, annotations, finalizers } =
+    template.metadata ?? {};
   const spec = {
     ...template.spec,
     containers,
@@ -45,6 +50,7 @@ export function podOf(run: Run, rules: KindRules, replica: Replica): Pod {
         ...labels,
         ...replicaLabels(run, replica),
         [LABELS.jobKind]: run.kind.plural,
+        ...(trial !== undefined && { [LABELS.trial]: trial }),
         ...role,
       },
       ...(annotations && { annotations }),

@@ -59,7 +59,7 @@ export interface TrialRecording {
   /** Settles the log of a job that has ended by itself; see {@link Adapter.settle}. */
   settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
   /** Resolves with the name of the Trial whose metrics the job's pods push. Rejects if not known now. */
-  trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
+  trialOf(job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
   /** Reports JobSets that do not fit their trials' templates, until `signal` aborts. */
   check(signal: AbortSignal): Promise<void>;
 }
@@ -172,7 +172,10 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
     },
     openTrials: () => current?.openTrials() ?? 0,
     settle: (trainJob, signal) => current?.settle(jobRefOf(TRAINJOB, trainJob), signal),
-    trialOf: (trainJob, signal) => plans.trialOf(TRAINJOB, trainJob, signal),
+    async trialOf(job, signal) {
+      const kind = options.kinds.ofOwner(job);
+      return kind && await plans.trialOf(kind, job, signal);
+    },
     async check(signal) {
       const { kinds, jobSets } = options;
       const stop = followJobSets({ kinds, jobSets, jobs, plans, notify }, signal);

@@ -26,6 +26,10 @@ const env = {
     fieldRef: { apiVersion: "v1", fieldPath: "metadata.labels['katib.kubeflow.org/trial']" },
   },
 };
+const V1_POD = {
+  "training.kubeflow.org/job-name": "j",
+  "training.kubeflow.org/replica-index": "1",
+};
 const debug = { name: "DEBUG", value: "1" };
 
 function pod(overlay: { metadata?: Pod["metadata"]; spec?: Partial<Pod["spec"]> } = {}): Pod {
@@ -81,6 +85,24 @@ const CASES: Record<string, Case> = {
     pod: pod({ metadata: { labels: { ...own, team: "speech", "katib.kubeflow.org/trial": "x" } } }),
     want: pod({
       metadata: { labels: { ...own, ...given, ...off }, annotations: off },
+      spec: { containers: [{ name: "node", env: [env] }] },
+    }),
+  },
+  "never changes labels by which a v1 job knows its pods": {
+    pod: pod({ metadata: { labels: { ...own, ...V1_POD } } }),
+    trial: {
+      labels: {
+        "training.kubeflow.org/job-role": "master",
+        "training.kubeflow.org/replica-index": "0",
+        "job-role": "master",
+        team: "vision",
+      },
+    },
+    want: pod({
+      metadata: {
+        labels: { ...own, ...V1_POD, team: "vision", "katib.kubeflow.org/trial": "t", ...off },
+        annotations: off,
+      },
       spec: { containers: [{ name: "node", env: [env] }] },
     }),
   },

@@ -341,6 +341,18 @@ Deno.test("`podOf()` gives a pod both generations of labels, the role, the owner
   ]);
 });
 
+Deno.test("`podOf()` labels a pod as its Trial's, whatever the template says", () => {
+  const run = v1Run("TFJob", { Worker: 1 });
+  const { of } = replicaOf(run, "Worker");
+  const metadata = { labels: { "trainer.kubeflow.org/trial": "another", team: "vision" } };
+  const replica = { of: { ...of, template: { ...of.template, metadata } }, index: 0 };
+  const labelsOf = (trial?: string) =>
+    podOf(run, KIND_RULES.TFJob, replica, trial).metadata?.labels ?? {};
+  assert.equal(labelsOf("search")["trainer.kubeflow.org/trial"], "search");
+  assert.equal("trainer.kubeflow.org/trial" in labelsOf(), false);
+  assert.equal(labelsOf().team, "vision");
+});
+
 Deno.test("`podOf()` shares nothing with the job, nor with another pod of it", () => {
   const job = v1Job("PyTorchJob", { Master: 1, Worker: 2 });
   const before = JSON.stringify(job);
