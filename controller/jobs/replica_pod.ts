@@ -1,5 +1,6 @@
 /** Pod of a replica of a v1 job. Pure. */
 import type { Container, EnvVar, Pod } from "../../crds/kubernetes.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { LABELS } from "../../crds/names.ts";
 import { MASTER_ROLE, V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";
 import { unshared } from "../runtime/copy.ts";
@@ -11,6 +12,18 @@ import { type Replica, replicaName, type Run } from "./run.ts";
 function withEnvironment(container: Container, variables: readonly EnvVar[]): Container {
   if (variables.length === 0) return container;
   return { ...container, env: [...container.env ?? [], ...variables] };
+}
+
+const JOBSET_PREFIX = JOBSET_KEYS.jobSetName.slice(0, JOBSET_KEYS.jobSetName.indexOf("/") + 1);
+
+/**
+ * Returns a template's labels without those that make a pod another job's, or a Trial's. The admission policy lets
+ * the manager set these, and nobody else: a template must not set them through the manager.
+ */
+function withoutClaims(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const claims = (label: string) =>
+    label === LABELS.trial || label === LABELS.trainJobName || label.startsWith(JOBSET_PREFIX);
+  return Object.fromEntries(Object.entries(labels).filter(([label]) => !claims(label)));
 }
 
 /**
@@ -32,8 +45,7 @@ export function podOf(run: Run, rules: KindRules, replica: Replica, trial?: stri
   );
   const added = rules.initContainers?.(run, replica) ?? [];
   const initContainers = [...template.spec?.initContainers ?? [], ...added];
-  const { labels: { [LABELS.trial]: _, ...labels } = {}, annotations, finalizers } =
-    template.metadata ?? {};
+  const { labels, annotations, finalizers } = template.metadata ?? {};
   const spec = {
     ...template.spec,
     containers,
@@ -47,7 +59,7 @@ export function podOf(run: Run, rules: KindRules, replica: Replica, trial?: stri
       name: replicaName(run, replica),
       namespace: run.namespace,
       labels: {
-        ...labels,
+        ...withoutClaims(labels),
         ...replicaLabels(run, replica),
         [LABELS.jobKind]: run.kind.plural,
         ...(trial !== undefined && { [LABELS.trial]: trial }),

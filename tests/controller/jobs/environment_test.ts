@@ -353,6 +353,25 @@ Deno.test("`podOf()` labels a pod as its Trial's, whatever the template says", (
   assert.equal(labelsOf().team, "vision");
 });
 
+Deno.test("`podOf()` makes no pod another job's, whatever the template says", () => {
+  const run = v1Run("PyTorchJob", { Master: 1 });
+  const { of } = replicaOf(run, "Master");
+  const labels = {
+    "trainer.kubeflow.org/trainjob-name": "another",
+    "trainer.kubeflow.org/job-kind": "tfjobs",
+    "training.kubeflow.org/job-name": "another",
+    "jobset.sigs.k8s.io/jobset-name": "another",
+    team: "vision",
+  };
+  const replica = { of: { ...of, template: { ...of.template, metadata: { labels } } }, index: 0 };
+  const all = podOf(run, KIND_RULES.PyTorchJob, replica).metadata?.labels ?? {};
+  assert.equal("trainer.kubeflow.org/trainjob-name" in all, false);
+  assert.equal("jobset.sigs.k8s.io/jobset-name" in all, false);
+  assert.equal(all["trainer.kubeflow.org/job-kind"], "pytorchjobs");
+  assert.equal(all["training.kubeflow.org/job-name"], "j");
+  assert.equal(all.team, "vision");
+});
+
 Deno.test("`podOf()` shares nothing with the job, nor with another pod of it", () => {
   const job = v1Job("PyTorchJob", { Master: 1, Worker: 2 });
   const before = JSON.stringify(job);
