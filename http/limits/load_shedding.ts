@@ -41,20 +41,30 @@ export function createLoadShedding({ clock, onRefused }: LoadSheddingOptions): L
   const take = createPeerRate(STRANGERS);
   let appliesUntilMs = -Infinity;
 
+  /** Whether the present time of shedding was reported. */
+  let isReported = false;
+
   function measured(lateMs: number, nowMs: number): void {
     if (lateMs < LATE_MS) return;
-    if (nowMs >= appliesUntilMs) {
-      log.warn("more to do than one thread can; new connections of unknown addresses are limited", {
-        lateMs: Math.round(lateMs),
-      });
-    }
+    if (nowMs >= appliesUntilMs) isReported = false;
     appliesUntilMs = nowMs + APPLIES_MS;
+  }
+
+  function refused(peer: string): void {
+    onRefused();
+    // A loop that is late, as at a start, is no news as long as nobody is turned away.
+    if (!isReported) {
+      const message =
+        "more to do than one thread can; new connections of unknown addresses are limited";
+      log.warn(message, { peer });
+    }
+    isReported = true;
   }
 
   return {
     refuses(peer, nowMs) {
       if (nowMs >= appliesUntilMs || take(peer, nowMs, 1) === 0) return false;
-      onRefused();
+      refused(peer);
       return true;
     },
     async run(signal) {
