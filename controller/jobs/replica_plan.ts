@@ -27,6 +27,10 @@ interface TypePlan {
   readonly crowded: readonly number[];
 }
 
+/** Whether an exit code may end the job at once. The pods of an MPIJob are judged without regard to exit codes. */
+const endsByExitCode = ({ kind }: Run, { restartPolicy }: Replicas) =>
+  restartPolicy === "ExitCode" && kind.kind !== "MPIJob";
+
 const isFailed = ({ status }: Pod) => status?.phase === "Failed";
 
 function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
@@ -38,7 +42,7 @@ function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
     surplus: surplus.filter((pod) => !isTerminating(pod)),
     failed: toRestart.filter((pod) => !isTerminating(pod)),
     restarting: { type: of.type, count: toRestart.length },
-    exited: of.restartPolicy === "ExitCode" &&
+    exited: endsByExitCode(run, of) &&
       all.some((pod) => !isTerminating(pod) && judgeFailedPod(run, of, pod) === "permanent"),
     crowded,
   };

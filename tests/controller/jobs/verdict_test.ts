@@ -5,6 +5,7 @@ import { podsToClean } from "../../../controller/jobs/clean_up.ts";
 import { type NewCondition, withCondition } from "../../../controller/jobs/condition_list.ts";
 import { replicaStatuses, standingOf } from "../../../controller/jobs/counts.ts";
 import { reachedLimit } from "../../../controller/jobs/limits.ts";
+import { planReplicas } from "../../../controller/jobs/replica_plan.ts";
 import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
 import { judgeFailedPod, planSlots } from "../../../controller/jobs/slots.ts";
 import {
@@ -291,6 +292,15 @@ for (const [restartPolicy, code, want] of EXITS) {
     const [pod] = podsIn(run, { Worker: [["Failed", code]] });
     assert.ok(pod);
     assert.equal(judgeFailedPod(run, replicaOf(run, "Worker").of, pod), want);
+  });
+}
+
+for (const [kind, want] of [["TFJob", ["Worker"]], ["MPIJob", []]] as const) {
+  Deno.test(`\`planReplicas()\` of a ${kind}: exit codes of workers end ${want.length} types`, () => {
+    const run = v1Run(kind, { Worker: { replicas: 1, restartPolicy: "ExitCode" } });
+    const plan = planReplicas(run, { pods: podsIn(run, { Worker: [LOST] }), services: [] });
+    assert.deepEqual(plan.permanentExit, want);
+    assert.deepEqual(plan.deletePods, []);
   });
 }
 
