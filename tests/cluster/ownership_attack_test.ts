@@ -7,14 +7,13 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
-import { LABELS, MANAGER, PUSH_AUDIENCE } from "../../crds/names.ts";
+import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import {
   JOBSET_API_VERSION,
   JOBSET_KEYS,
   MILEPOST_JOBSET_CONTROLLER,
 } from "../../crds/jobset_names.ts";
-import { KubeError } from "../../kube/errors.ts";
 import type { KubeMeta } from "../../kube/resource.ts";
 import { requestToken, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
@@ -29,6 +28,7 @@ import {
   tokenOfLog,
   type Victim,
 } from "./support/attacker.ts";
+import { type AttemptEnds, compareAttempts } from "./support/attempts.ts";
 import { apply, withCluster } from "./support/installation.ts";
 import { type PodMaker, tokenOfOrphan } from "./support/orphans.ts";
 import { reporterOf, statusOf } from "./support/pushing.ts";
@@ -40,12 +40,8 @@ interface Loot {
 }
 
 /** One way to try it, and how it ends. */
-interface Attempt {
+interface Attempt extends AttemptEnds {
   readonly steal: (attack: Attack, victim: Victim) => Promise<Loot>;
-  /** With the policy: refused at admission, or the code of the push. */
-  readonly withPolicy: "admission" | 403;
-  /** Without it: the code of the push. */
-  readonly without: 200 | 403;
 }
 
 const nameOf = (object: { metadata?: KubeMeta }) => object.metadata?.name ?? "";
@@ -281,74 +277,17 @@ const ATTEMPTS: Record<string, Attempt> = {
   },
 };
 
-/** What an attempt that should succeed gets: some lose a race against a controller on a busy machine. */
-const TRIES = 3;
-
-/**
- * Pushes for a while, and returns 200 if one push was taken. What has to happen in between takes
- * controllers a moment.
- */
-async function codeOf(attack: Attack, attempt: Attempt): Promise<number> {
-  const { token, trainJob } = await attempt.steal(attack, await attack.victim());
-  const codes = [await until("the CA of the job", () => attack.push(trainJob, token))];
-  // A refusal is looked at for some seconds; what is expected to succeed gets more time.
-  const end = performance.now() + (attempt.without === 200 ? 20_000 : 3000);
-  while (performance.now() < end && !codes.includes(200)) {
-    codes.push(await attack.push(trainJob, token));
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  return codes.at(-1) ?? 0;
-}
-
-/** How an attempt ends: refused by the policy, or with the code of its push. */
-async function endOf(attack: Attack, attempt: Attempt): Promise<"admission" | number> {
-  const tries = attempt.without === 200 ? TRIES : 1;
-  try {
-    let code = 0;
-    for (let tried = 0; tried < tries && code !== 200; tried += 1) {
-      code = await codeOf(attack, attempt);
-    }
-    return code;
-  } catch (error) {
-    if (error instanceof KubeError && error.message.includes(MANAGER.admissionPolicy)) {
-      assert.equal(error.code, 403);
-      return "admission";
-    }
-    throw error;
-  }
-}
-
-/** Makes every attempt, a few at a time. Returns how each ended, or its error. */
-async function makeAll(attack: Attack): Promise<Map<string, "admission" | number | Error>> {
-  const ends = new Map<string, "admission" | number | Error>();
-  const left = Object.entries(ATTEMPTS);
-  const worker = async () => {
-    for (let next = left.shift(); next !== undefined; next = left.shift()) {
-      const [sentence, attempt] = next;
-      ends.set(
-        sentence,
-        await endOf(attack, attempt).catch((cause) => new Error(sentence, { cause })),
-      );
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, worker));
-  return ends;
-}
-
-/** A step for each attempt, so that each failure has its name. */
-async function compare(
-  t: Deno.TestContext,
-  ends: ReadonlyMap<string, unknown>,
-  wanted: "withPolicy" | "without",
-): Promise<void> {
-  for (const [sentence, attempt] of Object.entries(ATTEMPTS)) {
-    await t.step(`${sentence}: ${attempt[wanted]}`, () => {
-      const end = ends.get(sentence);
-      if (end instanceof Error) throw end;
-      assert.equal(end, attempt[wanted]);
-    });
-  }
-}
+/** The attempts, each with a victim of its own. */
+const attemptsOf = (attack: Attack) =>
+  Object.fromEntries(
+    Object.entries(ATTEMPTS).map(([sentence, { steal, ...ends }]) => [sentence, {
+      ...ends,
+      steal: async () => {
+        const { token, trainJob } = await steal(attack, await attack.victim());
+        return { push: () => attack.push(trainJob, token) };
+      },
+    }]),
+  );
 
 Deno.test("with the admission policy no user can report for somebody else's TrainJob", (t) =>
   withCluster(async (cluster) => {
@@ -363,7 +302,7 @@ Deno.test("with the admission policy no user can report for somebody else's Trai
         honest.lastAnswer,
       );
     await report(10);
-    await compare(t, await makeAll(attack), "withPolicy");
+    await compareAttempts(t, attemptsOf(attack), "withPolicy");
     await report(12);
     await until("the honest report shows", async () => {
       const job = await client.get(KINDS.trainJob, keyOf(trainJob));
@@ -377,7 +316,7 @@ Deno.test("with the admission policy no user can report for somebody else's Trai
 Deno.test("without the admission policy only the listed attempts reach somebody else's TrainJob", (t) =>
   withCluster(async (cluster) => {
     const attack = await createAttack(cluster, { policy: false });
-    await compare(t, await makeAll(attack), "without");
+    await compareAttempts(t, attemptsOf(attack), "without");
   }, { inProcess: true }));
 
 /** The account of all controllers of Kubernetes, with all rights, if none has one of its own. */
@@ -397,7 +336,7 @@ Deno.test("with the admission policy no user can, also if all controllers share 
       await attack.mallory.create(KINDS.job, jobOf({ name }));
       await tokenOfLog(attack.mallory, await podOfJob(attack.client, name));
     });
-    await compare(t, await makeAll(attack), "withPolicy");
+    await compareAttempts(t, attemptsOf(attack), "withPolicy");
   }, {
     inProcess: true,
     plane: {

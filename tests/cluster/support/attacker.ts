@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Job, Pod, PodSpec } from "../../../crds/kubernetes.ts";
-import { statusPath } from "../../../crds/job_kind.ts";
+import { type JobKind, statusPath } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { CA_KEY, childNames, MANAGER, PUSH_AUDIENCE } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
@@ -39,8 +39,8 @@ export interface Attack {
   readonly client: KubeClient;
   /** A fresh TrainJob that runs. */
   victim(): Promise<Victim>;
-  /** Pushes with a token, and returns the code. */
-  push(trainJob: string, token: string): Promise<number>;
+  /** Pushes with a token, and returns the code. Default: for a TrainJob. */
+  push(job: string, token: string, kind?: JobKind): Promise<number>;
 }
 
 const ACCOUNT = { namespace: NAMESPACE, name: "mallory" };
@@ -181,11 +181,11 @@ export async function createAttack(
     mallory,
     client,
     victim: () => createVictim(client),
-    async push(name, bearer) {
+    async push(name, bearer, kind = TRAINJOB) {
       const config = { namespace: NAMESPACE, name: childNames.tlsConfig(name) };
       const { data } = caSchema.parse(await client.get(KINDS.configMap, config));
       using http = Deno.createHttpClient({ caCerts: [data[CA_KEY] ?? ""] });
-      const answer = await fetch(`${manager.statusUrl}${statusPath(TRAINJOB, NAMESPACE, name)}`, {
+      const answer = await fetch(`${manager.statusUrl}${statusPath(kind, NAMESPACE, name)}`, {
         client: http,
         method: "POST",
         headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
