@@ -29,8 +29,9 @@ const PLACEHOLDERS = {
   v1JobControllers: "['⟦v1JobControllers⟧']",
   trialControllers: "['⟦trialControllers⟧']",
   trialResource: "⟦trialResource⟧",
-  trialResources: "['⟦trialResources⟧']",
-  trialResourceControllers: "['⟦trialResourceControllers⟧']",
+  // These may be empty.
+  trialResources: "[⟦trialResources⟧]",
+  trialResourceControllers: "[⟦trialResourceControllers⟧]",
 } as const satisfies Settings;
 
 /** Who executes JobSets, if no value says it: the built-in executor comes with its CRD. */
@@ -51,8 +52,9 @@ const INLINE: Readonly<Record<string, string>> = {
   v1JobControllers: `{{ join "', '" .Values.admissionPolicy.v1JobControllers }}`,
   trialControllers: `{{ join "', '" .Values.admissionPolicy.trialControllers }}`,
   trialResource: `{{ join "," .Values.trialResources }}`,
-  trialResources: `{{ join "', '" .Values.trialResources }}`,
-  trialResourceControllers: `{{ join "', '" .Values.admissionPolicy.trialResourceControllers }}`,
+  trialResources: `{{ with .Values.trialResources }}'{{ join "', '" . }}'{{ end }}`,
+  trialResourceControllers:
+    `{{ with .Values.admissionPolicy.trialResourceControllers }}'{{ join "', '" . }}'{{ end }}`,
 };
 
 /** What stands for a placeholder that is the whole value of a key, by the key's indentation. */
@@ -69,6 +71,9 @@ const BLOCKS: Readonly<Record<string, (indent: string) => string>> = {
     ].join("\n"),
 };
 
+/** Values without which the line of a placeholder is left out. */
+const OPTIONAL: Readonly<Record<string, string>> = { trialResource: ".Values.trialResources" };
+
 /** YAML with placeholders → a template of Helm. */
 function toTemplate(objects: readonly unknown[]): string {
   return toYaml(objects)
@@ -76,6 +81,10 @@ function toTemplate(objects: readonly unknown[]): string {
     .replaceAll(/^( *)((?:- )?)([\w-]+:) ⟦(\w+)⟧$/gm, (line, indent, dash, key, name) => {
       const block = BLOCKS[name];
       return block ? `${indent}${dash}${key}${block(indent + " ".repeat(dash.length))}` : line;
+    })
+    .replaceAll(/^.*⟦(\w+)⟧.*$/gm, (line, name) => {
+      const list = OPTIONAL[name];
+      return list === undefined ? line : `{{- if ${list} }}\n${line}\n{{- end }}`;
     })
     .replaceAll(/⟦(\w+)⟧/g, (whole, name) => INLINE[name] ?? whole);
 }
