@@ -8,7 +8,7 @@ import type { OwnWrites } from "../../kube/own_writes.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import { keyOf, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
 import { hasEnded } from "./condition_list.ts";
-import type { Plan } from "./decide.ts";
+import type { Plan } from "./job_plan.ts";
 import { type GangScheduler, namesOtherScheduler } from "./gang.ts";
 import { deleteChild, keepChild } from "./job_children.ts";
 import type { KindRules } from "./kind_rules.ts";

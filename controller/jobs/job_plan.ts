@@ -1,0 +1,66 @@
+/** Plan of a pass over a v1 job: what the pass knows, and what it does. */
+import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { V1Status } from "../../crds/v1/job.ts";
+import type { JobCount } from "./job_metrics.ts";
+import type { JobChild, KindRules } from "./kind_rules.ts";
+import type { Replica, Run } from "./run.ts";
+import type { JobEvent } from "./verdict.ts";
+
+/** What a pass knows. */
+export interface Situation {
+  readonly run: Run;
+  readonly rules: KindRules;
+  readonly pods: readonly Pod[];
+  readonly services: readonly Service[];
+  /** Failed pods that were made again so far. */
+  readonly recreations: number;
+  /** Every CA that pods shall trust, as PEM. Absent: pods report no progress. */
+  readonly caBundle?: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+}
+
+/** What a pass does. */
+export interface Plan {
+  readonly createPods: readonly Replica[];
+  readonly createServices: readonly Replica[];
+  readonly deletePods: readonly Pod[];
+  readonly deleteServices: readonly Service[];
+  /** Of {@link deletePods} those that failed and are made again. */
+  readonly recreated: readonly Pod[];
+  /** The status; fields that are not the engine's are as they were. */
+  readonly status: V1Status;
+  /** Whether the status is written before anything is deleted, lest an interrupted pass forget why. */
+  readonly statusFirst: boolean;
+  /** Objects beside the pods and Services that the job needs now. */
+  readonly children: readonly JobChild[];
+  /** Whether the pods of a gang need their group. */
+  readonly needsGroup: boolean;
+  /** Such objects that a suspended job does not need. */
+  readonly unwanted: readonly JobChild[];
+  /** Events of this pass. */
+  readonly events: readonly JobEvent[];
+  /** Events that are recorded once, however often a pass finds their cause. */
+  readonly notices: readonly JobEvent[];
+  readonly counted: readonly JobCount[];
+  readonly deleteJob: boolean;
+  /** When the next pass is due whatever happens, in milliseconds since the epoch. */
+  readonly nextMs?: number;
+}
+
+/** A plan that does nothing, but for the status. */
+export const NOTHING = {
+  createPods: [],
+  createServices: [],
+  deletePods: [],
+  deleteServices: [],
+  recreated: [],
+  statusFirst: false,
+  children: [],
+  unwanted: [],
+  needsGroup: false,
+  events: [],
+  notices: [],
+  counted: [],
+  deleteJob: false,
+} as const;
