@@ -55,6 +55,8 @@ export interface JobConditions {
   }[];
   readonly earlyStopped: string;
   readonly suspended: string;
+  /** Whether a condition also says when it was last written, as `lastUpdateTime`. */
+  readonly haveUpdateTime?: boolean;
 }
 
 /** Katib's defaults of a kind for a trial template. */

@@ -1,5 +1,6 @@
 /** Controller of the jobs of one v1 kind: its sources and its loop. */
 import { isDeepStrictEqual } from "node:util";
+import { ANNOTATIONS } from "../../crds/names.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_GROUP, V1_LABELS } from "../../crds/v1/names.ts";
 import {
@@ -27,16 +28,29 @@ export interface V1ControllerOptions extends Omit<ReconcilerOptions, "expectatio
   readonly onCaChange?: ((listener: () => void) => (() => void) | void) | undefined;
 }
 
-/** Reports whether only the progress of a job has changed, which others write. */
+/** The progress of a job, in either place. */
+const progressOf = ({ metadata, status }: V1Job) => [
+  status?.trainerStatus,
+  metadata.annotations?.[ANNOTATIONS.trainerStatus],
+];
+
+/** A job without its progress, which others write. */
+const withoutProgress = ({ metadata, status, ...job }: V1Job) => ({
+  ...job,
+  metadata: {
+    ...metadata,
+    annotations: { ...metadata.annotations, [ANNOTATIONS.trainerStatus]: undefined },
+    resourceVersion: undefined,
+    managedFields: undefined,
+  },
+  status: { ...status, trainerStatus: undefined },
+});
+
+/** Reports whether only the progress of a job has changed. */
 function isProgressAlone({ type, object, old }: Change<V1Job>): boolean {
   if (type !== "updated" || old === undefined) return false;
-  const rest = ({ metadata, status, ...job }: V1Job) => ({
-    ...job,
-    metadata: { ...metadata, resourceVersion: undefined, managedFields: undefined },
-    status: { ...status, trainerStatus: undefined },
-  });
-  return !isDeepStrictEqual(object.status?.trainerStatus, old.status?.trainerStatus) &&
-    isDeepStrictEqual(rest(object), rest(old));
+  return !isDeepStrictEqual(progressOf(object), progressOf(old)) &&
+    isDeepStrictEqual(withoutProgress(object), withoutProgress(old));
 }
 
 /** Lowers the expectations that a change of a pod or a Service meets. */

@@ -72,8 +72,12 @@ function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
     case "changed":
       return soon(`another Trial controls ${what} now: try again`);
     case "pruned": {
-      const reason = `the definition of ${job.kind.kind} in this cluster drops status.stop: ` +
-        `install the one that comes with Milepost`;
+      const { kind, progress } = job.kind;
+      const isPatched = progress?.at === "status" && progress.orAnnotation !== undefined;
+      const reason = `the definition of ${kind} in this cluster drops status.stop: ` +
+        (isPatched
+          ? "`milepost crds --v1 --patch` prints what adds the field"
+          : "install the one that comes with Milepost");
       return { retryAfterMs: RETRY_AFTER_MS.pruned, reason };
     }
   }

@@ -90,11 +90,15 @@ export function jobStop(
   const stored = storedStopOf(job);
   const { reason, message } = stored ?? decision;
   const now = rfc3339(nowMs);
-  const conditions = kind.stop.reduce<ConditionLike[]>((list, { onlyIfPresent, ...update }) => {
+  const before: readonly ConditionLike[] = job.status?.conditions ?? [];
+  const after = kind.stop.reduce<ConditionLike[]>((list, { onlyIfPresent, ...update }) => {
     if (onlyIfPresent && findCondition(list, update.type) === undefined) return list;
     const own = update.type === kind.conditions.earlyStopped && { reason };
     return setCondition(list, { ...update, ...own, message }, now);
-  }, job.status?.conditions ?? []);
+  }, [...before]);
+  const conditions = kind.conditions.haveUpdateTime
+    ? after.map((one) => before.includes(one) ? one : { ...one, lastUpdateTime: now })
+    : after;
   const stop = stored === undefined && { stop: storedForm(decision, nowMs) };
   return { kind: "patch", body: { metadata: preconditions(job), status: { conditions, ...stop } } };
 }

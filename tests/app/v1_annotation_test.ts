@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { startManager } from "../../app/manager/manager.ts";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
-import { jobSchema, statusPath } from "../../crds/job_kind.ts";
+import { jobSchema, statusPath, stopPath } from "../../crds/job_kind.ts";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, PUSH_AUDIENCE } from "../../crds/names.ts";
@@ -13,6 +13,7 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { progressOf } from "../../crds/job_state.ts";
 import { v1Job } from "../controller/jobs/v1_jobs.ts";
 import { TEST_FLAGS } from "../support/manager_flags.ts";
+import { observer } from "../support/observer.ts";
 import { SIGNING_KEY } from "../support/signing_key.ts";
 import { progress, requestToken } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
@@ -66,4 +67,19 @@ Deno.test("a push shows in the annotation of a job whose definition drops the fi
   });
   assert.equal(shown.status?.["trainerStatus"], undefined);
   assert.equal(progressOf(kind, shown)?.progressPercentage, 42);
+
+  // The decision to stop it would be dropped, too, and is not taken.
+  const tuner = await observer(client, "tuner", kind, ["get", "update"]);
+  const stop = await fetch(
+    `https://127.0.0.1:${manager.ports.status}${stopPath(kind, JOB.namespace, JOB.name)}`,
+    {
+      method: "POST",
+      client: http,
+      headers: { authorization: `Bearer ${tuner.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ reason: "Pruned" }),
+      signal: AbortSignal.timeout(30_000),
+    },
+  );
+  assert.equal(stop.status, 503);
+  assert.match(await stop.text(), /PyTorchJob .* drops status\.stop: `milepost crds --v1 --patch`/);
 });

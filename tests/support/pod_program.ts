@@ -27,5 +27,5 @@ export async function programIn(client: KubeClient, pod: string) {
     });
     return { status: answer.status, body: await answer.json() };
   }
-  return { url, ask };
+  return { url, token, ask };
 }

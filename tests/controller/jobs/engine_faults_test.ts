@@ -29,7 +29,7 @@ function twice(keys: readonly string[]): string[] {
   return keys.filter((key, index) => keys.indexOf(key) !== index);
 }
 
-test("T37 200 replicas are created once while the watches are ten seconds late", async (world) => {
+test("200 replicas are created once while the watches are ten seconds late", async (world) => {
   const key = world.put("TFJob", tfSpec({ Worker: 150, PS: 50 }));
   world.cluster.hold(KINDS.pod, KINDS.service);
   await world.settle();
@@ -95,7 +95,7 @@ test("progress that is written at the same time is kept", async (world) => {
   deepEqual(world.job("TFJob").status?.trainerStatus, trainerStatus);
 });
 
-test("T41 a foreign pod of a replica's name is left alone, and the other replicas are made", async (world) => {
+test("a foreign pod of a replica's name is left alone, and the other replicas are made", async (world) => {
   const foreign = {
     metadata: { name: "j-worker-0", namespace: "ml", labels: { app: "another" } },
     spec: { containers: [] },

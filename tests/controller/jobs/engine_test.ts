@@ -2,6 +2,7 @@
 import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { gangScheduler } from "../../../controller/jobs/gang.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { ANNOTATIONS } from "../../../crds/names.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 import { JobWorld, pyTorchSpec, replicas, START, tfSpec } from "./job_world.ts";
@@ -23,7 +24,7 @@ function test(name: string, body: (world: JobWorld) => Promise<void>): void {
   });
 }
 
-test("T1 a TFJob of two workers: pods and Services, one master, Created first", async (world) => {
+test("a TFJob of two workers: pods and Services, one master, Created first", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 2 }, {}, { restartPolicy: "OnFailure" }));
   await world.settle();
   deepEqual(world.pods, ["j-worker-0", "j-worker-1"]);
@@ -46,7 +47,7 @@ test("T1 a TFJob of two workers: pods and Services, one master, Created first", 
   deepEqual(world.reasons.sort(), ["SuccessfulCreatePod", "SuccessfulCreateService"]);
 });
 
-test("T5 T7 a TFJob runs, succeeds with its first worker, and its active pods count as succeeded", async (world) => {
+test("a TFJob runs, succeeds with its first worker, and its active pods count as succeeded", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 4, PS: 2 }));
   await world.settle();
   world.reportAll(RUNNING);
@@ -67,7 +68,7 @@ test("T5 T7 a TFJob runs, succeeds with its first worker, and its active pods co
   equal(world.pods.length, 6, "the default policy keeps the pods");
 });
 
-test("T6 only what is missing is created", async (world) => {
+test("only what is missing is created", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 4, PS: 2 }));
   await world.settle();
   for (const name of ["j-worker-2", "j-worker-3", "j-ps-1"]) {
@@ -82,7 +83,7 @@ test("T6 only what is missing is created", async (world) => {
   ]);
 });
 
-test("T15 a pod that vanishes is created again under its name, and its Service stays", async (world) => {
+test("a pod that vanishes is created again under its name, and its Service stays", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 4, PS: 2 }));
   await world.settle();
   world.reportAll(RUNNING);
@@ -94,7 +95,7 @@ test("T15 a pod that vanishes is created again under its name, and its Service s
   equal(world.creations("Service").length, services);
 });
 
-test("T10 T16 a worker that fails for good ends the job, and its pod stays", async (world) => {
+test("a worker that fails for good ends the job, and its pod stays", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 1 }, {}, { restartPolicy: "ExitCode" }));
   await world.settle();
   world.report("j-worker-0", { phase: "Failed", exitCode: 1 });
@@ -109,7 +110,7 @@ test("T10 T16 a worker that fails for good ends the job, and its pod stays", asy
   equal(world.creations().length, 1);
 });
 
-test("T14 T17 a pod that may be retried is deleted and made again", async (world) => {
+test("a pod that may be retried is deleted and made again", async (world) => {
   world.put("TFJob", tfSpec({ Chief: 1, Worker: 1 }, {}, { restartPolicy: "ExitCode" }));
   await world.settle();
   world.reportAll(RUNNING);
@@ -128,7 +129,7 @@ test("T14 T17 a pod that may be retried is deleted and made again", async (world
   deepEqual(world.conditions("TFJob"), ["Created", "Running"]);
 });
 
-test("T18 T19 replicas beyond the number go, new ones come", async (world) => {
+test("replicas beyond the number go, new ones come", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 3 }));
   await world.settle();
   world.edit("TFJob", tfSpec({ Worker: 2 }));
@@ -140,7 +141,7 @@ test("T18 T19 replicas beyond the number go, new ones come", async (world) => {
   equal(world.pods.length, 4);
 });
 
-test("T20 T21 restarts in place beyond the limit end the job, and nothing is left of it", async (world) => {
+test("restarts in place beyond the limit end the job, and nothing is left of it", async (world) => {
   const spec = tfSpec({ Worker: 4, PS: 2 }, { runPolicy: { backoffLimit: 4 } }, {
     restartPolicy: "OnFailure",
   });
@@ -159,7 +160,7 @@ test("T20 T21 restarts in place beyond the limit end the job, and nothing is lef
   deepEqual([world.pods, world.services], [[], []]);
 });
 
-test("T22 the deadline ends the job without any event from outside", async (world) => {
+test("the deadline ends the job without any event from outside", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 2 }, { runPolicy: { activeDeadlineSeconds: 2 } }));
   await world.settle();
   world.reportAll(RUNNING);
@@ -171,7 +172,7 @@ test("T22 the deadline ends the job without any event from outside", async (worl
 });
 
 for (const end of [DONE, { phase: "Failed", exitCode: 1 }]) {
-  test(`T23 a job that ended with ${end.phase} is deleted after its time to live`, async (world) => {
+  test(`a job that ended with ${end.phase} is deleted after its time to live`, async (world) => {
     world.put("TFJob", tfSpec({ Worker: 1 }, { runPolicy: { ttlSecondsAfterFinished: 3 } }));
     await world.settle();
     world.report("j-worker-0", end);
@@ -191,7 +192,7 @@ for (
     ["None", ["j-ps-0", "j-worker-0", "j-worker-1"]],
   ] as const
 ) {
-  test(`T24 the clean-up policy ${policy} leaves ${left.length} pods`, async (world) => {
+  test(`the clean-up policy ${policy} leaves ${left.length} pods`, async (world) => {
     world.put("TFJob", tfSpec({ Worker: 2, PS: 1 }, { runPolicy: { cleanPodPolicy: policy } }));
     await world.settle();
     world.report("j-ps-0", RUNNING);
@@ -203,7 +204,7 @@ for (
   });
 }
 
-test("T25 a job that is created suspended has no pods and no start", async (world) => {
+test("a job that is created suspended has no pods and no start", async (world) => {
   world.put("PyTorchJob", pyTorchSpec(1, { runPolicy: { suspend: true } }));
   await world.settle();
   deepEqual(world.pods, []);
@@ -212,7 +213,7 @@ test("T25 a job that is created suspended has no pods and no start", async (worl
   deepEqual({ startTime, replicaStatuses }, { startTime: undefined, replicaStatuses: {} });
 });
 
-test("T26 T27 a job is suspended and resumed under the same names", async (world) => {
+test("a job is suspended and resumed under the same names", async (world) => {
   world.put("PyTorchJob", pyTorchSpec(1));
   await world.settle();
   world.reportAll(RUNNING);
@@ -241,7 +242,7 @@ test("T26 T27 a job is suspended and resumed under the same names", async (world
   equal(world.job("PyTorchJob").status?.startTime, "2026-01-01T00:00:02Z");
 });
 
-test("T28 a job that another controller runs is left alone", async (world) => {
+test("a job that another controller runs is left alone", async (world) => {
   const runPolicy = { managedBy: "kueue.x-k8s.io/multikueue" };
   world.put("PyTorchJob", pyTorchSpec(1, { runPolicy }));
   await world.settle();
@@ -251,7 +252,7 @@ test("T28 a job that another controller runs is left alone", async (world) => {
   deepEqual(world.events, []);
 });
 
-test("T30 T31 a PyTorchJob succeeds with its master, or with all workers", async (world) => {
+test("a PyTorchJob succeeds with its master, or with all workers", async (world) => {
   world.put("PyTorchJob", pyTorchSpec(2));
   world.put("PyTorchJob", pyTorchSpec(2, {}, { master: false }), "k");
   await world.settle();
@@ -267,7 +268,7 @@ test("T30 T31 a PyTorchJob succeeds with its master, or with all workers", async
   deepEqual(world.conditions("PyTorchJob", "ml/k"), ["Created", "Running=False", "Succeeded"]);
 });
 
-test("T35 an MXJob of three roles, T34 an XGBoostJob, and the other kinds run by the same engine", async (world) => {
+test("an MXJob of three roles, an XGBoostJob, and the other kinds run by the same engine", async (world) => {
   world.put("MXJob", {
     jobMode: "MXTrain",
     mxReplicaSpecs: {
@@ -304,7 +305,7 @@ test("T35 an MXJob of three roles, T34 an XGBoostJob, and the other kinds run by
   deepEqual(world.conditions("JAXJob", "ml/k"), ["Created", "Running"]);
 });
 
-test("T36 an invalid job that admission did not see gets an event and no pods", async (world) => {
+test("an invalid job that admission did not see gets an event and no pods", async (world) => {
   world.put("TFJob", { tfReplicaSpecs: { Worker: { replicas: 1 } } });
   await world.settle();
   await world.settle();
@@ -313,7 +314,7 @@ test("T36 an invalid job that admission did not see gets an event and no pods", 
   deepEqual(world.reasons, ["TFJobFailedValidation"]);
 });
 
-test("T38 a pass that finds nothing changed writes nothing", async (world) => {
+test("a pass that finds nothing changed writes nothing", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 2, PS: 1 }));
   await world.settle();
   world.reportAll(RUNNING);
@@ -328,7 +329,45 @@ test("T38 a pass that finds nothing changed writes nothing", async (world) => {
   equal(world.job("TFJob").metadata.resourceVersion, resourceVersion);
 });
 
-test("T39 replica types in lower case", async (world) => {
+test("a Service that vanishes is created again, and its pod stays", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 2 }));
+  await world.settle();
+  const { uid } = world.pod("j-worker-1").metadata ?? {};
+  world.cluster.remove(KINDS.service, "ml/j-worker-1");
+  await world.settle();
+  deepEqual(world.services, ["j-worker-0", "j-worker-1"]);
+  equal(world.pod("j-worker-1").metadata?.uid, uid);
+  equal(world.creations().length, 2);
+});
+
+test("the spec of a job stays as its user wrote it, whatever its pods get", async (world) => {
+  const spec = tfSpec({ worker: 2 });
+  world.put("TFJob", spec);
+  const before = JSON.stringify(world.job("TFJob").spec);
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  equal(JSON.stringify(world.job("TFJob").spec), before);
+  ok(world.pod("j-worker-0").spec?.containers[0]?.env?.length);
+});
+
+test("progress wakes no pass, in the status or in an annotation", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  const before = world.passes;
+  const trainerStatus = { progressPercentage: 7, lastUpdatedTime: "2026-01-01T00:00:00Z" };
+  world.cluster.edit(V1_RESOURCES.TFJob, key, { status: { trainerStatus } });
+  await world.settle();
+  const annotations = { [ANNOTATIONS.trainerStatus]: JSON.stringify(trainerStatus) };
+  world.cluster.edit(V1_RESOURCES.TFJob, key, { metadata: { annotations } });
+  await world.settle();
+  equal(world.passes, before);
+  world.cluster.edit(V1_RESOURCES.TFJob, key, { metadata: { annotations: { other: "1" } } });
+  await world.settle();
+  ok(world.passes > before);
+});
+
+test("replica types in lower case", async (world) => {
   world.put("TFJob", tfSpec({ worker: 1, ps: 1 }));
   await world.settle();
   deepEqual(world.pods, ["j-ps-0", "j-worker-0"]);
@@ -340,7 +379,7 @@ test("T39 replica types in lower case", async (world) => {
   });
 });
 
-test("T40 two pods of one index count for nothing", async (world) => {
+test("two pods of one index count for nothing", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 1 }));
   await world.settle();
   const pod = world.pod("j-worker-0");
@@ -353,7 +392,7 @@ test("T40 two pods of one index count for nothing", async (world) => {
   equal(world.events.filter(({ type }) => type === "Warning").length, 1);
 });
 
-test("T42 a graceful deletion of a running pod is no failure; its index is filled when it is gone", async (world) => {
+test("a graceful deletion of a running pod is no failure; its index is filled when it is gone", async (world) => {
   world.put("TFJob", tfSpec({ Worker: 2 }));
   await world.settle();
   world.reportAll(RUNNING);
@@ -370,7 +409,7 @@ test("T42 a graceful deletion of a running pod is no failure; its index is fille
   equal(world.creations().length, 3);
 });
 
-test("T45 a restart policy in the template is overwritten, and said once for each pod", async (world) => {
+test("a restart policy in the template is overwritten, and said once for each pod", async (world) => {
   const template = {
     spec: { restartPolicy: "Always", containers: [{ name: "tensorflow", image: "a:1" }] },
   };
@@ -388,7 +427,7 @@ test("a kind that is not run is left alone", async (world) => {
   equal(world.clock.now(), START);
 });
 
-test("T46 an MPIJob has the launcher's files and account, which are kept as they are wanted", async (world) => {
+test("an MPIJob has the launcher's files and account, which are kept as they are wanted", async (world) => {
   world.put("MPIJob", {
     mpiReplicaSpecs: { Launcher: replicas("mpi", 1), Worker: replicas("mpi", 2) },
   }, "q");
@@ -409,7 +448,7 @@ test("T46 an MPIJob has the launcher's files and account, which are kept as they
   deepEqual(world.conditions("MPIJob", "ml/q"), ["Created", "Running=False", "Succeeded"]);
 });
 
-test("T32 an elastic PyTorchJob has an autoscaler, but not while it is suspended", async (world) => {
+test("an elastic PyTorchJob has an autoscaler, but not while it is suspended", async (world) => {
   const metrics = [{ type: "Resource", resource: { name: "cpu" } }];
   const elasticPolicy = { minReplicas: 1, maxReplicas: 2, metrics };
   world.put("PyTorchJob", pyTorchSpec(2, { elasticPolicy }, { master: false }));
