@@ -63,6 +63,21 @@ export const optionalSize = (otherwise: string) =>
     given === undefined ? undefined : bytesOf(given, context)
   ).meta({ value: "size", otherwise });
 
+const DOMAIN = "must be a domain such as cluster.local";
+const LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
+
+/** A domain in lower case, which need not be given. */
+export const domain = z.string({ error: DOMAIN }).max(253, DOMAIN)
+  .regex(new RegExp(`^(${LABEL}(\\.${LABEL})*)?$`), DOMAIN).default("").meta({ value: "domain" });
+
+const IMAGE = "must be the name of an image without blanks";
+
+/** The name of a container image. */
+export const image = (otherwise: string) =>
+  z.string({ error: IMAGE }).regex(/^\S{1,1000}$/, IMAGE).default(otherwise).meta({
+    value: "image",
+  });
+
 /** A switch. */
 export const boolean = (otherwise: boolean) =>
   z.union([z.boolean(), z.enum(["true", "false"])], { error: "must be true or false" })

@@ -1,5 +1,6 @@
 /** The table of the manager's settings: flags, variables, keys of the `--config` file, and bounds. */
 import { z } from "zod";
+import { DEFAULT_V1_SETTINGS } from "../../controller/jobs/v1_settings.ts";
 import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, PORTS } from "../../crds/names.ts";
 import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
@@ -16,7 +17,9 @@ import {
   baseUrl,
   boolean,
   count,
+  domain,
   duration,
+  image,
   logLevel,
   names,
   optionalSize,
@@ -83,6 +86,15 @@ export const settings = z.strictObject({
     "scheduler that places the pods of each job of the Training Operator's kinds together: volcano, or one with the " +
       "coscheduling plugin",
   ).meta({ otherwise: "pods are scheduled one by one" }),
+  pytorchInitContainerImage: image(DEFAULT_V1_SETTINGS.pytorchInitContainerImage)
+    .describe("image in which the workers of a PyTorchJob wait for the name of their master"),
+  pytorchInitContainerMaxTries: count(DEFAULT_V1_SETTINGS.pytorchInitContainerMaxTries)
+    .describe("times that they look for it, every two seconds"),
+  mpiKubectlDeliveryImage: image(DEFAULT_V1_SETTINGS.mpiKubectlDeliveryImage)
+    .describe("image that brings kubectl to the launcher of an MPIJob"),
+  customClusterDomain: domain.describe(
+    "domain behind the names of Services in a TFJob's TF_CONFIG, such as cluster.local",
+  ).meta({ otherwise: "none" }),
   leaderElect: boolean(true)
     .describe("whether to elect a leader; false only for a single replica, which always leads"),
   leaseDuration: duration("15s").describe(

@@ -89,6 +89,7 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
       metrics: jobMetrics(metrics),
       workers: WORKERS,
       trialOf: recording?.trials.trialOf,
+      settings: configuration,
       ...(gangSchedulerName !== "" && { gang: gangScheduler(gangSchedulerName) }),
       controllerMetrics: controllerMetricsOf(metrics),
       ...(configuration.featureGates.trainJobProgress && {

@@ -8,6 +8,7 @@ import {
   RESTART_POLICIES,
   type RestartPolicy,
 } from "../../crds/v1/names.ts";
+import { DEFAULT_V1_SETTINGS } from "./v1_settings.ts";
 import type { Replicas, Run } from "./run.ts";
 
 /** Replicas of a type if the job does not say. */
@@ -84,7 +85,7 @@ function specOf(kind: V1Kind, { spec }: V1Job, replicas: readonly Replicas[]): V
 }
 
 /** Returns the run of a job that was read from the API server. Throws if its replica types cannot be read. */
-export function runOf(kind: V1Kind, job: V1Job): Run {
+export function runOf(kind: V1Kind, job: V1Job, settings = DEFAULT_V1_SETTINGS): Run {
   const { namespace = "", name = "", uid = "", annotations = {} } = job.metadata;
   const replicas = replicasOf(kind, job);
   return {
@@ -97,6 +98,7 @@ export function runOf(kind: V1Kind, job: V1Job): Run {
     cleanPodPolicy: cleanPodPolicyOf(job),
     suspended: job.spec.runPolicy?.suspend === true,
     spec: specOf(kind, job, replicas),
+    settings,
     status: job.status ?? {},
   };
 }

@@ -18,6 +18,7 @@ import { runOf } from "./defaults.ts";
 import { execute, type TrialOfJob } from "./execute.ts";
 import type { Expectations } from "./expectations.ts";
 import type { GangScheduler } from "./gang.ts";
+import type { V1Settings } from "./v1_settings.ts";
 import type { JobMetrics } from "./job_metrics.ts";
 import { type JobCaches, observe } from "./observe.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
@@ -49,6 +50,8 @@ export interface ReconcilerOptions {
   readonly caBundle?: (() => string | undefined) | undefined;
   /** The scheduler that places the pods of a job together. Default: none. */
   readonly gang?: GangScheduler;
+  /** Default: {@link DEFAULT_V1_SETTINGS}. */
+  readonly settings?: V1Settings;
   /** Looks up the Trial of a job. Default: none is looked for. */
   readonly trialOf?: TrialOfJob | undefined;
 }
@@ -111,7 +114,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     const writer = { client, events, expectations, metrics, kind, job, signal };
     const invalid = invalidEvent(kind, job);
     if (invalid !== undefined) return giveNotice(writer, invalid);
-    const run = runOf(kind, job);
+    const run = runOf(kind, job, options.settings);
     const observed = await observe(writer, resource, caches);
     const made = recreations.get(uid) ?? 0;
     const nowMs = clock.now();

@@ -2,6 +2,7 @@
 import type { PodTemplateSpec } from "../../crds/kubernetes.ts";
 import type { V1Spec, V1Status } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
+import type { V1Settings } from "./v1_settings.ts";
 import type { CleanPodPolicy, RestartPolicy } from "../../crds/v1/names.ts";
 
 /** The replicas of one type. */
@@ -26,6 +27,7 @@ export interface Run {
   readonly cleanPodPolicy: CleanPodPolicy;
   readonly suspended: boolean;
   readonly spec: V1Spec;
+  readonly settings: V1Settings;
   readonly status: V1Status;
 }
 

@@ -4,6 +4,7 @@ import {
   type ConfigurationSources,
   readConfiguration,
 } from "../../app/configuration/configuration.ts";
+import { DEFAULT_V1_SETTINGS } from "../../controller/jobs/v1_settings.ts";
 import { ConfigurationError } from "../../kube/errors.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };
@@ -51,6 +52,30 @@ Deno.test("readConfiguration() reads the addresses of API servers from a flag, a
         '10.0.0.0/24, not "kubernetes"',
     },
   );
+});
+
+Deno.test("readConfiguration() has the Training Operator's settings, with its defaults", () => {
+  assert.partialDeepStrictEqual(readConfiguration(nothing), DEFAULT_V1_SETTINGS);
+  const flags = { pytorchInitContainerMaxTries: "7", customClusterDomain: "cluster.example" };
+  assert.partialDeepStrictEqual(readConfiguration({ ...nothing, flags }), {
+    pytorchInitContainerMaxTries: 7,
+    customClusterDomain: "cluster.example",
+  });
+  for (
+    const [name, value, message] of [
+      ["pytorchInitContainerImage", "", "must be the name of an image without blanks"],
+      ["mpiKubectlDeliveryImage", "a b", "must be the name of an image without blanks"],
+      ["pytorchInitContainerMaxTries", "-1", "must be 0 or more"],
+      ["customClusterDomain", "Cluster_Local", "must be a domain such as cluster.local"],
+      ["customClusterDomain", ".local", "must be a domain such as cluster.local"],
+    ] as const
+  ) {
+    const wrong = { ...nothing, flags: { [name]: value } };
+    assert.throws(
+      () => readConfiguration(wrong),
+      (error: Error) => error.message.includes(message),
+    );
+  }
 });
 
 Deno.test("readConfiguration() prefers flags to variables, and variables to the file", () => {

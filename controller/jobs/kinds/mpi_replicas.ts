@@ -15,7 +15,6 @@ export const KUBECTL_PATH = "/opt/kube";
 const CONFIG_PATH = "/etc/mpi";
 const CONFIG_VOLUME = "mpi-job-config";
 const KUBECTL_VOLUME = "mpi-job-kubectl";
-const DELIVERY_IMAGE = "ghcr.io/kubeflow/training-v1/kubectl-delivery:latest";
 const DELIVERY_RESOURCES = { cpu: "100m", memory: "512Mi", "ephemeral-storage": "5Gi" };
 const EXECUTABLE = 0o555;
 const READABLE = 0o444;
@@ -51,10 +50,10 @@ function configVolume(run: Run, files: readonly (readonly [key: string, mode: nu
 }
 
 /** Brings kubectl, which the training image need not have. */
-function delivery({ namespace }: Run): Container {
+function delivery({ namespace, settings }: Run): Container {
   return {
     name: "kubectl-delivery",
-    image: DELIVERY_IMAGE,
+    image: settings.mpiKubectlDeliveryImage,
     imagePullPolicy: "IfNotPresent",
     env: variables({ TARGET_DIR: KUBECTL_PATH, NAMESPACE: namespace }),
     volumeMounts: [kubectlMount, configMount],

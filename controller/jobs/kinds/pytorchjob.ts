@@ -9,10 +9,6 @@ import { countsOf, masterDecides } from "./verdicts.ts";
 
 const kind = V1_KINDS.PyTorchJob;
 
-/** Times that a worker looks for its master's name, every two seconds. */
-const MASTER_TRIES = 100;
-const INIT_IMAGE = "alpine:3.10";
-
 /** Where the master is, and which of all the replica is. */
 function masterEnvironment(run: Run, { of, index }: Replica): EnvVar[] {
   const master = replicasOf(run, "Master");
@@ -69,13 +65,14 @@ function environment(run: Run, replica: Replica): EnvVar[] {
 function initContainers(run: Run, { of }: Replica): Container[] {
   const master = replicasOf(run, "Master");
   if (master === undefined || of.type === "Master") return [];
+  const { settings } = run;
   const name = replicaName(run, { of: master, index: 0 });
   const script =
-    `tries=0; until nslookup ${name} || getent hosts ${name}; do tries=$((tries + 1)); [ "$tries" -ge ${MASTER_TRIES} ] && exit 1; ` +
+    `tries=0; until nslookup ${name} || getent hosts ${name}; do tries=$((tries + 1)); [ "$tries" -ge ${settings.pytorchInitContainerMaxTries} ] && exit 1; ` +
     `echo "waiting for ${name}"; sleep 2; done`;
   return [{
     name: "init-pytorch",
-    image: INIT_IMAGE,
+    image: settings.pytorchInitContainerImage,
     imagePullPolicy: "IfNotPresent",
     resources: {
       limits: { cpu: "100m", memory: "20Mi" },

@@ -14,7 +14,9 @@ const keyOf = ({ type }: Replicas) => type.toLowerCase();
 /** The addresses of a type's replicas. */
 function endpointsOf(run: Run, of: Replicas): string[] {
   const port = portOf(run, of);
-  return namesOf(run, of).map((name) => `${name}.${run.namespace}.svc:${port}`);
+  const { customClusterDomain } = run.settings;
+  const domain = customClusterDomain === "" ? "" : `.${customClusterDomain}`;
+  return namesOf(run, of).map((name) => `${name}.${run.namespace}.svc${domain}:${port}`);
 }
 
 /** Every replica knows every other. */

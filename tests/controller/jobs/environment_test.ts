@@ -434,3 +434,37 @@ for (const [kind, types, want] of ROLES) {
     assert.deepEqual(masters.map(({ of, index }) => `${of.type}-${index}`), want);
   });
 }
+
+const SETTINGS = {
+  pytorchInitContainerImage: "registry.example/waiter:1",
+  pytorchInitContainerMaxTries: 7,
+  mpiKubectlDeliveryImage: "registry.example/kubectl:1",
+  customClusterDomain: "cluster.example",
+};
+
+/** The pod of a replica under other settings of the administrator. */
+function podUnder(kind: V1KindName, types: Readonly<Record<string, number>>, type: string) {
+  const run = runOf(V1_KINDS[kind], v1Job(kind, types), SETTINGS);
+  return podOf(run, KIND_RULES[kind], replicaOf(run, type));
+}
+
+Deno.test("a PyTorchJob's workers wait in the administrator's image, as often as told", () => {
+  const [init] = podUnder("PyTorchJob", { Master: 1, Worker: 1 }, "Worker").spec?.initContainers ??
+    [];
+  assert.equal(init?.image, "registry.example/waiter:1");
+  assert.match(init?.command?.[2] ?? "", / -ge 7 /);
+});
+
+Deno.test("an MPIJob's launcher has kubectl from the administrator's image", () => {
+  const { initContainers } = podUnder("MPIJob", { Launcher: 1, Worker: 1 }, "Launcher").spec ?? {};
+  assert.equal(initContainers?.[0]?.image, "registry.example/kubectl:1");
+});
+
+Deno.test("a TFJob's addresses have the cluster's domain", () => {
+  const { env } = podUnder("TFJob", { PS: 1, Worker: 1 }, "PS").spec?.containers[0] ?? {};
+  const config = JSON.parse(valuesOf(env)["TF_CONFIG"] ?? "{}");
+  assert.deepEqual(config.cluster, {
+    ps: ["j-ps-0.ns.svc.cluster.example:2222"],
+    worker: ["j-worker-0.ns.svc.cluster.example:2222"],
+  });
+});
