@@ -55,6 +55,8 @@ export interface JobConditions {
   }[];
   readonly earlyStopped: string;
   readonly suspended: string;
+  /** True while failed pods are made anew. Absent: the status of such a job does not say so. */
+  readonly restarting?: string;
   /** Whether a condition also says when it was last written, as `lastUpdateTime`. */
   readonly haveUpdateTime?: boolean;
 }

@@ -13,8 +13,15 @@ type Condition = NonNullable<NonNullable<AnyJob["status"]>["conditions"]>[number
 /** The fields from which the state is read; caches may hold less than the whole object. */
 type JobWithStatus = Pick<AnyJob, "status">;
 
-function trueCondition({ status }: JobWithStatus, type: string): Condition | undefined {
-  return status?.conditions?.find((it) => it.type === type && it.status === "True");
+/** The condition of a type, whatever its status. */
+export function conditionOf({ status }: JobWithStatus, type: string): Condition | undefined {
+  return status?.conditions?.find((it) => it.type === type);
+}
+
+/** The condition of a type if it is True. */
+export function trueCondition(job: JobWithStatus, type: string): Condition | undefined {
+  const condition = conditionOf(job, type);
+  return condition?.status === "True" ? condition : undefined;
 }
 
 /** The conditions of a kind's ends that are True; the reason of a recoverable one can go away again. */

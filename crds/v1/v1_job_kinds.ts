@@ -73,6 +73,7 @@ function v1JobKind(v1Kind: V1Kind): JobKind {
       ],
       earlyStopped: V1_CONDITIONS.earlyStopped,
       suspended: V1_CONDITIONS.suspended,
+      restarting: V1_CONDITIONS.restarting,
       haveUpdateTime: true,
     },
     foreignController: ({ spec }) => {
