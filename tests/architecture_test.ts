@@ -15,6 +15,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   status: 2,
   katib: 2,
   standalone: 2,
+  page: 2,
   app: 3,
   "main.ts": 4,
 };

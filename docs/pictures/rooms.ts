@@ -39,6 +39,7 @@ export const ROOMS: Diagram = {
       { title: "webhook/", lines: ["identity of pods,", "validation"] },
       { title: "status/", lines: ["pushes, ownership,", "ledger, replicas"] },
       { title: "katib/", lines: ["observations,", "stopping trials"] },
+      { title: "page/", lines: ["what the page", "shows: curves"] },
       { title: "standalone/", lines: ["API server, Jobs,", "kubelet"] },
     ]),
     nameOf(316, 66, "1", "foundation"),

@@ -1,0 +1,197 @@
+/** Store of the curves of all jobs, within one budget of memory. */
+import type { Clock } from "../../kube/clock.ts";
+import {
+  type Curve,
+  type CurveSample,
+  CurvesOfJob,
+  type CurvesQuery,
+  type NewestValue,
+} from "./job_curves.ts";
+import type { CurveMark } from "./marks.ts";
+import type { PushingPod } from "./pushing_pods.ts";
+
+export type { Curve, CurveSample, CurvesQuery, NewestValue } from "./job_curves.ts";
+export { JOB_CURVE_LIMITS, PROGRESS } from "./job_curves.ts";
+export { type CurveMark, MARK_LIMITS, type MarkKind } from "./marks.ts";
+
+/** Bounds of a store. */
+export const CURVE_STORE_LIMITS = {
+  bytes: 64 << 20,
+  /** Buckets of a series, and of one while there are more than so many jobs. */
+  buckets: 128,
+  manyJobs: 4_000,
+  bucketsOfMany: 64,
+  /** Jobs that one change shrinks when there have become many: no push shall wait for all of them. */
+  shrunkAtOnce: 8,
+} as const;
+
+/** The curves of a job as they are now. */
+export interface JobCurves {
+  /** Grows with each change of this job's curves; no other job of the store has had it. */
+  readonly version: number;
+  /** Width of a bucket before buckets were merged for an answer. */
+  readonly widthMs: number;
+  /** In the order in which they were named first, the progress at the end; points of all begin at the same times. */
+  readonly metrics: readonly Curve[];
+  /** By time. */
+  readonly marks: readonly CurveMark[];
+}
+
+/** The curves of all jobs, by the UID of the job. */
+export interface CurveStore {
+  /** Adds samples that a pod of the job pushed, oldest first. Later ones may come before. */
+  record(job: { readonly uid: string }, pod: PushingPod, samples: readonly CurveSample[]): void;
+  mark(jobUid: string, mark: CurveMark): void;
+  /** The job has ended: its curves give way first when room is needed. */
+  end(jobUid: string): void;
+  forget(jobUid: string): void;
+  /** Returns undefined if nothing is kept. */
+  curvesOf(jobUid: string, query?: CurvesQuery): JobCurves | undefined;
+  /** The {@link JobCurves.version} of a job; 0 if nothing is kept. */
+  versionOf(jobUid: string): number;
+  /** The newest value of each metric, without building curves; at most `limit`, the ones named first. */
+  newestOf(jobUid: string, limit: number): readonly NewestValue[];
+  /** Calls the listener after each change of a job's curves, also when they are dropped. Returns a function that ends this. */
+  onChange(listener: (jobUid: string) => void): () => void;
+  readonly jobs: number;
+  /** Bytes that all curves take, about. */
+  readonly bytes: number;
+}
+
+/** What is kept of a job. */
+interface Kept {
+  readonly curves: CurvesOfJob;
+  version: number;
+  hasEnded: boolean;
+}
+
+/** Bytes of a job's entry. */
+const ENTRY_BYTES = 200;
+
+const bytesOf = (kept: Kept | undefined) =>
+  kept === undefined ? 0 : ENTRY_BYTES + kept.curves.bytes;
+
+/** Creates an empty {@link CurveStore}. */
+export function createCurveStore(
+  { clock, maxBytes = CURVE_STORE_LIMITS.bytes }: {
+    readonly clock: Pick<Clock, "now">;
+    readonly maxBytes?: number;
+  },
+): CurveStore {
+  /** Those that give way later, and those that have ended; in both the one least recently changed is the first. */
+  const [running, ended] = [new Map<string, Kept>(), new Map<string, Kept>()];
+  /** Those with the most buckets. */
+  const wide = new Set<Kept>();
+  const listeners = new Set<(jobUid: string) => void>();
+  let bytes = 0;
+  let changes = 0;
+
+  const keptOf = (uid: string) => running.get(uid) ?? ended.get(uid);
+  const jobs = () => running.size + ended.size;
+  const hasMany = () => jobs() > CURVE_STORE_LIMITS.manyJobs;
+
+  function created(): Kept {
+    const { buckets, bucketsOfMany, manyJobs } = CURVE_STORE_LIMITS;
+    const curves = new CurvesOfJob(jobs() >= manyJobs ? bucketsOfMany : buckets);
+    return { curves, version: 0, hasEnded: false };
+  }
+
+  /** Makes the job the most recently changed one. */
+  function put(uid: string, kept: Kept): void {
+    running.delete(uid);
+    ended.delete(uid);
+    (kept.hasEnded ? ended : running).set(uid, kept);
+  }
+
+  /** Returns whether there was something to drop. */
+  function drop(uid: string): boolean {
+    const kept = keptOf(uid);
+    if (kept === undefined) return false;
+    bytes -= bytesOf(kept);
+    running.delete(uid);
+    ended.delete(uid);
+    return wide.delete(kept) || true;
+  }
+
+  function shrinkSome(): void {
+    let left = CURVE_STORE_LIMITS.shrunkAtOnce;
+    for (const kept of wide) {
+      if (!hasMany() || left-- === 0) return;
+      bytes -= bytesOf(kept);
+      kept.curves.shrink(CURVE_STORE_LIMITS.bucketsOfMany);
+      bytes += bytesOf(kept);
+      wide.delete(kept);
+    }
+  }
+
+  /** Drops jobs until the rest fits, and returns them. */
+  function makeRoom(): string[] {
+    const dropped: string[] = [];
+    while (bytes > maxBytes) {
+      const [first] = (ended.size > 0 ? ended : running).keys();
+      if (first === undefined) break;
+      drop(first);
+      dropped.push(first);
+    }
+    return dropped;
+  }
+
+  function tell(uids: readonly string[]): void {
+    for (const uid of uids) {
+      for (const listener of [...listeners]) listener(uid);
+    }
+  }
+
+  /** Changes the curves of a job; `change` returns whether it did. */
+  function changeOf(uid: string, change: (curves: CurvesOfJob) => boolean): void {
+    const known = keptOf(uid);
+    const kept = known ?? created();
+    const before = bytesOf(known);
+    const isChanged = change(kept.curves);
+    if (known || isChanged) bytes += bytesOf(kept) - before;
+    if (!isChanged) return;
+    kept.version = ++changes;
+    put(uid, kept);
+    if (kept.curves.buckets > CURVE_STORE_LIMITS.bucketsOfMany) wide.add(kept);
+    shrinkSome();
+    tell([...new Set([...makeRoom(), uid])]);
+  }
+
+  return {
+    record: ({ uid }, pod, samples) =>
+      changeOf(uid, (curves) => curves.record(pod, samples, clock.now())),
+    mark: (uid, mark) => changeOf(uid, (curves) => curves.mark(mark, clock.now())),
+    end(uid) {
+      const kept = running.get(uid);
+      if (kept === undefined) return;
+      kept.hasEnded = true;
+      put(uid, kept);
+    },
+    forget(uid) {
+      if (drop(uid)) tell([uid]);
+    },
+    curvesOf(uid, query = {}) {
+      const kept = keptOf(uid);
+      if (kept === undefined) return undefined;
+      const { curves, version } = kept;
+      return {
+        version,
+        widthMs: curves.widthMs,
+        metrics: curves.curves(query),
+        marks: [...curves.marks],
+      };
+    },
+    versionOf: (uid) => keptOf(uid)?.version ?? 0,
+    newestOf: (uid, limit) => keptOf(uid)?.curves.newest(limit) ?? [],
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    get jobs() {
+      return jobs();
+    },
+    get bytes() {
+      return bytes;
+    },
+  };
+}

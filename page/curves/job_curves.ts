@@ -1,0 +1,215 @@
+/** Curves of one job: a bounded series of each metric and of its progress, and marks. */
+import { readGoFloat } from "../../crds/go_float.ts";
+import { PUSH_LIMITS } from "../../crds/names.ts";
+import { boundedText } from "./bounded_text.ts";
+import { type CurveMark, MarkList } from "./marks.ts";
+import { type PushingPod, PushingPods } from "./pushing_pods.ts";
+import { type Point, type PointsQuery, Series } from "./series.ts";
+
+/** One sample of a job: values at one time. */
+export interface CurveSample {
+  readonly timeMs: number;
+  /** The values are decimal numbers; others are skipped, and so are NaN and infinity. */
+  readonly metrics: readonly { readonly name: string; readonly value: string }[];
+  /** 0 to 100. */
+  readonly progress?: number | undefined;
+}
+
+/** Bounds of one job. */
+export const JOB_CURVE_LIMITS = {
+  /** Metrics besides progress. */
+  metrics: 32,
+  /** Bytes of a name; one that is longer is not kept. */
+  nameBytes: 4 * PUSH_LIMITS.metricNameLength,
+  /**
+   * A metric gives way to a new one when so many samples came without it. Until then new ones are not kept:
+   * of a job that always reports more metrics than there is room for, a few shall be whole.
+   */
+  idleSamples: 100,
+  /** Samples that are older are not kept: the clock that gave them a time was wrong. */
+  ageMs: 366 * 24 * 3_600_000,
+} as const;
+
+/** Name of the curve of the progress; a metric may have the same. */
+export const PROGRESS = "progress";
+
+/** Bytes of the objects of a job, and of one metric, as measured (`deno task bench page`). */
+const JOB_BYTES = 640;
+const METRIC_BYTES = 104;
+
+/** A question for the curves of a job. */
+export interface CurvesQuery extends PointsQuery {
+  /** Names; {@link PROGRESS} means that of the job, too. Default: all. */
+  readonly metrics?: readonly string[] | undefined;
+}
+
+/** The curve of one metric. */
+export interface Curve {
+  readonly name: string;
+  /** Whether it is the progress of the job, whatever metrics are called. */
+  readonly isProgress?: true;
+  /** By time; where there was no sample there is no point. */
+  readonly points: readonly Point[];
+}
+
+/** Newest value of a metric. */
+export interface NewestValue {
+  readonly name: string;
+  readonly value: number;
+  readonly timeMs: number;
+}
+
+/** A row of the series. */
+interface Row {
+  readonly name: string;
+  readonly row: number;
+  /** The count of samples when it was last in one. */
+  seen: number;
+}
+
+function finiteNumber(text: string): number | undefined {
+  const { value = NaN } = readGoFloat(text) ?? {};
+  return Number.isFinite(value) ? value : undefined;
+}
+
+export class CurvesOfJob {
+  readonly #series: Series;
+  readonly #marks = new MarkList();
+  readonly #pods = new PushingPods();
+  /** In the order in which they were named first. */
+  #metrics: readonly Row[] = [];
+  #progress: Row | undefined;
+  #samples = 0;
+  #nameBytes = 0;
+  /** Marks of pods that may be found to push beside others. */
+  #joins: CurveMark[] = [];
+
+  /** `buckets`: most of them in each series. */
+  constructor(buckets: number) {
+    this.#series = new Series(buckets);
+  }
+
+  /** Bytes that all this takes, about. */
+  get bytes(): number {
+    const rows = this.#metrics.length * METRIC_BYTES + this.#nameBytes;
+    return JOB_BYTES + this.#series.bytes + this.#marks.bytes + this.#pods.bytes + rows;
+  }
+
+  get buckets(): number {
+    return this.#series.capacity;
+  }
+
+  shrink(buckets: number): void {
+    this.#series.shrink(buckets);
+  }
+
+  get marks(): readonly CurveMark[] {
+    return this.#marks.all;
+  }
+
+  /** Returns whether anything has changed. What is said to be later than now counts as now. */
+  record(pod: PushingPod, samples: readonly CurveSample[], nowMs: number): boolean {
+    const oldestMs = Math.max(0, nowMs - JOB_CURVE_LIMITS.ageMs);
+    let isChanged = false;
+    for (const { timeMs: saidMs, metrics, progress } of samples) {
+      const timeMs = Math.min(saidMs, nowMs);
+      // Not a number, either.
+      if (!(timeMs >= oldestMs)) continue;
+      this.#samples++;
+      if (this.#note(pod, timeMs)) isChanged = true;
+      metrics.forEach(({ name, value: text }, index) => {
+        const value = finiteNumber(text);
+        const row = value === undefined ? undefined : this.#rowOf(name, index, metrics.length);
+        if (value === undefined || row === undefined) return;
+        this.#add(row, timeMs, value);
+        isChanged = true;
+      });
+      if (progress === undefined || !Number.isFinite(progress)) continue;
+      this.#progress ??= { name: PROGRESS, row: this.#series.addRow(), seen: 0 };
+      this.#add(this.#progress, timeMs, progress);
+      isChanged = true;
+    }
+    return isChanged;
+  }
+
+  /** Returns whether it is a new mark. */
+  mark(mark: CurveMark, nowMs: number): boolean {
+    const timeMs = Math.min(mark.timeMs, nowMs);
+    return timeMs >= 0 && this.#marks.add({ ...mark, timeMs }) !== undefined;
+  }
+
+  curves({ metrics, ...part }: CurvesQuery): Curve[] {
+    const rows = this.#progress ? [...this.#metrics, this.#progress] : this.#metrics;
+    return rows.filter(({ name }) => metrics?.includes(name) ?? true).map((row) => ({
+      name: row.name,
+      ...(row === this.#progress && { isProgress: true as const }),
+      points: this.#series.points(row.row, part),
+    }));
+  }
+
+  get widthMs(): number {
+    return this.#series.widthMs;
+  }
+
+  newest(limit: number): NewestValue[] {
+    return this.#metrics.slice(0, limit).flatMap(({ name, row }) => {
+      const newest = this.#series.newest(row);
+      return newest === undefined ? [] : [{ name, ...newest }];
+    });
+  }
+
+  #add(row: Row, timeMs: number, value: number): void {
+    row.seen = this.#samples;
+    this.#series.add(row.row, timeMs, value);
+  }
+
+  /** Marks a change of pod. Returns whether the marks have changed. */
+  #note(pod: PushingPod, timeMs: number): boolean {
+    const change = this.#pods.pushed(pod);
+    if (change === "same") return false;
+    if (change === "returned") {
+      const joins = this.#joins;
+      this.#joins = [];
+      joins.forEach((it) => this.#marks.remove(it));
+      return joins.length > 0;
+    }
+    const mark = this.#marks.add({ timeMs, kind: "pod", text: pod.name });
+    if (mark && change === "joined") this.#joins.push(mark);
+    return mark !== undefined;
+  }
+
+  /**
+   * The row of a metric, the one with this index in its sample of so many; undefined if there is no room for it. Pods name
+   * their metrics in one order.
+   */
+  #rowOf(name: string, index: number, named: number): Row | undefined {
+    const expected = this.#metrics[index];
+    if (expected?.name === name) return expected;
+    return this.#metrics.find((it) => it.name === name) ?? this.#newRow(name, named);
+  }
+
+  #newRow(whole: string, named: number): Row | undefined {
+    const { text: name, bytes, isWhole } = boundedText(whole, JOB_CURVE_LIMITS.nameBytes);
+    if (name === "" || !isWhole) return undefined;
+    const most = JOB_CURVE_LIMITS.metrics;
+    const row = this.#metrics.length < most
+      ? this.#series.addRow(Math.min(named, most) + 1)
+      : this.#givenWay();
+    if (row === undefined) return undefined;
+    const metric = { name, row, seen: this.#samples };
+    // Not push(), which would reserve room for some twenty more.
+    this.#metrics = [...this.#metrics, metric];
+    this.#nameBytes += bytes;
+    return metric;
+  }
+
+  /** Frees the row of the metric that was missing longest, if that is long enough. */
+  #givenWay(): number | undefined {
+    const idle = this.#metrics.reduce((one, other) => other.seen < one.seen ? other : one);
+    if (this.#samples - idle.seen < JOB_CURVE_LIMITS.idleSamples) return undefined;
+    this.#metrics = this.#metrics.filter((it) => it !== idle);
+    this.#nameBytes -= boundedText(idle.name, JOB_CURVE_LIMITS.nameBytes).bytes;
+    this.#series.clearRow(idle.row);
+    return idle.row;
+  }
+}

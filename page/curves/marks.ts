@@ -1,0 +1,58 @@
+/** Marks on the curves of a job: restarts, suspensions, changes of pod, the rule that stopped it, gaps. */
+import { boundedText } from "./bounded_text.ts";
+
+/** `gap`: samples may be missing before it. */
+export type MarkKind = "restarted" | "suspended" | "resumed" | "pod" | "stopped" | "gap";
+
+export interface CurveMark {
+  readonly timeMs: number;
+  readonly kind: MarkKind;
+  /** For people; written by others. */
+  readonly text: string;
+}
+
+/** Most marks of a job, and bytes of their texts. */
+export const MARK_LIMITS = { marks: 64, textBytes: 1_024 } as const;
+
+/** Bytes of the objects of a list, and of one mark, as measured (`deno task bench page`). */
+const LIST_BYTES = 56;
+const MARK_BYTES = 112;
+
+/** The marks of a job by time. Where there are too many, the oldest change of pod gives way, else the oldest mark. */
+export class MarkList {
+  #marks: CurveMark[] = [];
+  #bytes = LIST_BYTES;
+
+  get all(): readonly CurveMark[] {
+    return this.#marks;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Returns the mark as it is kept; undefined if it is there already. */
+  add({ timeMs, kind, text: whole }: CurveMark): CurveMark | undefined {
+    const { text, bytes } = boundedText(whole, MARK_LIMITS.textBytes);
+    const isKnown = this.#marks.some((it) =>
+      it.timeMs === timeMs && it.kind === kind && it.text === text
+    );
+    if (isKnown) return undefined;
+    const mark = { timeMs, kind, text };
+    const later = this.#marks.findIndex((it) => it.timeMs > timeMs);
+    this.#marks.splice(later < 0 ? this.#marks.length : later, 0, mark);
+    this.#bytes += MARK_BYTES + bytes;
+    if (this.#marks.length > MARK_LIMITS.marks) {
+      const pod = this.#marks.findIndex((it) => it.kind === "pod");
+      this.remove(this.#marks[Math.max(pod, 0)]);
+    }
+    return mark;
+  }
+
+  remove(mark: CurveMark | undefined): void {
+    const index = this.#marks.findIndex((it) => it === mark);
+    if (index < 0) return;
+    const [{ text } = { text: "" }] = this.#marks.splice(index, 1);
+    this.#bytes -= MARK_BYTES + boundedText(text, MARK_LIMITS.textBytes).bytes;
+  }
+}

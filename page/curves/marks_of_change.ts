@@ -1,0 +1,75 @@
+/** Marks of what has changed in the object of a job, or in that of its JobSet. Pure. */
+import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import { conditionOf, earlyStopOf, suspensionOf, trueCondition } from "../../crds/job_state.ts";
+import type { JobSet } from "../../crds/jobset.ts";
+import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
+import type { CurveMark, MarkKind } from "./marks.ts";
+
+type Condition = NonNullable<ReturnType<typeof suspensionOf>>;
+
+/** A mark at the last transition of a condition, with its message. */
+function markOf(kind: MarkKind, condition: Condition | undefined, nowMs: number): CurveMark {
+  const { lastTransitionTime = "", message, reason } = condition ?? {};
+  const timeMs = Date.parse(lastTransitionTime);
+  return {
+    timeMs: Number.isFinite(timeMs) ? timeMs : nowMs,
+    kind,
+    text: message || reason || "",
+  };
+}
+
+/**
+ * Returns the marks of a change of a job's object: suspended, resumed, restarted as far as the job's own status says it,
+ * stopped early. `old` is undefined, or another job of that name, where the job is seen for the first time: then
+ * what holds now is marked at the time at which it began, so that a mark that is known comes out the same.
+ */
+export function marksOfChange(
+  kind: JobKind,
+  old: AnyJob | undefined,
+  now: AnyJob,
+  nowMs: number,
+): CurveMark[] {
+  const before = old?.metadata.uid === now.metadata.uid ? old : undefined;
+  const begun = (read: (job: AnyJob) => Condition | undefined, mark: MarkKind): CurveMark[] => {
+    const condition = read(now);
+    const known = before && read(before);
+    return condition === undefined || known !== undefined ? [] : [markOf(mark, condition, nowMs)];
+  };
+  const { suspended, restarting } = kind.conditions;
+  const wasSuspended = before !== undefined && suspensionOf(kind, before) !== undefined;
+  const isResumed = wasSuspended && suspensionOf(kind, now) === undefined;
+  return [
+    ...begun((job) => suspensionOf(kind, job), "suspended"),
+    ...(isResumed ? [markOf("resumed", conditionOf(now, suspended), nowMs)] : []),
+    ...(restarting === undefined
+      ? []
+      : begun((job) => trueCondition(job, restarting), "restarted")),
+    ...begun((job) => earlyStopOf(kind, job), "stopped"),
+  ];
+}
+
+/** A JobSet, as far as its restarts are read. */
+type RestartingJobSet = Pick<JobSet, "metadata" | "status">;
+
+/** Restarts of the whole JobSet, and of single Jobs. */
+function restartsOf({ status }: RestartingJobSet): number {
+  const single = (status?.replicatedJobsStatus ?? []).flatMap(({ jobRestarts = [] }) =>
+    jobRestarts
+  );
+  return [status?.restarts ?? 0, ...single].reduce((sum, count) => sum + count, 0);
+}
+
+/** Returns the mark for the TrainJob of a JobSet that restarts; its own object does not say so. */
+export function marksOfRestart(
+  old: RestartingJobSet | undefined,
+  now: RestartingJobSet,
+  nowMs: number,
+): CurveMark[] {
+  if (old === undefined || old.metadata.uid !== now.metadata.uid) return [];
+  if (restartsOf(now) <= restartsOf(old)) return [];
+  const { restarting } = JOBSET_CONDITIONS;
+  const condition = trueCondition(now, restarting);
+  // While it stays True, and for restarts of single Jobs, the time is that of an earlier restart.
+  const isNew = condition?.lastTransitionTime !== conditionOf(old, restarting)?.lastTransitionTime;
+  return [markOf("restarted", isNew ? condition : undefined, nowMs)];
+}
