@@ -9,6 +9,7 @@ import { fuzz } from "./fuzz/fuzz.ts";
 import { idle } from "./idle.ts";
 import { katib } from "./katib/early_stopping.ts";
 import { memory } from "./memory/memory.ts";
+import { page } from "./page/page.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { render } from "./render.ts";
@@ -37,6 +38,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   katib,
   trials,
   memory,
+  page,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */
