@@ -32,17 +32,29 @@ const MAX_CALLS = 50;
  */
 export type TrialOfJob = (job: V1Job, signal: AbortSignal) => Promise<string | undefined>;
 
+/** Children of a job that were written as they are wanted. */
+export interface KeptChildren {
+  readonly digest: string;
+  /** Monotonic time after which they are looked at again, in milliseconds. */
+  readonly untilMs: number;
+}
+
+/** Time after which the children of a job that runs are looked at again, in milliseconds; no watch shows them. */
+export const LOOK_AGAIN_MS = 5 * 60_000;
+
 /** A pass, and what it writes by. */
 export interface Execution extends JobWriter {
   readonly run: Run;
   readonly rules: KindRules;
   readonly resource: ResourceKind<V1Job>;
   readonly jobWrites: OwnWrites<V1Job>;
-  /** Children of jobs, by the UID of the job, that were written as they are wanted, as a digest. */
-  readonly kept: Pick<Map<string, string>, "get"> & { set(uid: string, digest: string): unknown };
+  /** What was written of the children of jobs, by the UID of the job. */
+  readonly kept: Pick<Map<string, KeptChildren>, "get"> & {
+    set(uid: string, children: KeptChildren): unknown;
+  };
   /** Absent: pods are scheduled one by one. */
   readonly gang?: GangScheduler;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
   /** Absent: no pod is labelled as a Trial's. */
   readonly trialOf?: TrialOfJob | undefined;
   /** Called for each failed pod that is deleted to be made again. */
@@ -149,24 +161,26 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
 
 /**
  * Keeps and deletes what the job has beside its pods and Services; one after the other, because a role has to be
- * there when it is bound. No cache shows these: what was written once is not read again as long as the same is
- * wanted. Returns the errors.
+ * there when it is bound. No cache shows these: what was written is not read again for five minutes as long as the
+ * same is wanted. Returns the errors.
  */
 async function keepChildren(
   execution: Execution,
   { children, unwanted }: Plan,
 ): Promise<unknown[]> {
   if (children.length + unwanted.length === 0) return [];
-  const { job: { metadata: { uid = "" } }, kept, signal } = execution;
+  const { job: { metadata: { uid = "" } }, kept, clock, signal } = execution;
   const objects = [children, unwanted].map((all) => all.map(({ object }) => object));
   const digest = createHash("sha256").update(JSON.stringify(objects)).digest("base64");
-  if (kept.get(uid) === digest) return [];
+  const nowMs = clock.monotonic();
+  const known = kept.get(uid);
+  if (known?.digest === digest && nowMs < known.untilMs) return [];
   const calls = [
     ...children.map((child) => () => keepChild(execution, child)),
     ...unwanted.map((child) => () => deleteChild(execution, child)),
   ];
   const errors = await inParallel(calls, (call) => call(), { limit: 1, signal });
-  if (errors.length === 0) kept.set(uid, digest);
+  if (errors.length === 0) kept.set(uid, { digest, untilMs: nowMs + LOOK_AGAIN_MS });
   return errors;
 }
 

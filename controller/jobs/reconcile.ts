@@ -15,7 +15,7 @@ import { hasEnded } from "./condition_list.ts";
 import { decide } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
-import { execute, type TrialOfJob } from "./execute.ts";
+import { execute, type KeptChildren, LOOK_AGAIN_MS, type TrialOfJob } from "./execute.ts";
 import type { Expectations } from "./expectations.ts";
 import type { GangScheduler } from "./gang.ts";
 import type { V1Settings } from "./v1_settings.ts";
@@ -82,7 +82,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
   const resource = V1_RESOURCES[kind.kind];
   const recreations = createBoundedCache<number>(REMEMBERED);
   const given = createBoundedCache<true>(REMEMBERED);
-  const kept = createBoundedCache<string>(REMEMBERED_CHILDREN);
+  const kept = createBoundedCache<KeptChildren>(REMEMBERED_CHILDREN);
 
   function giveNotice(writer: JobWriter, notice: EventText): void {
     const key = `${writer.job.metadata.uid} ${notice.reason} ${notice.message}`;
@@ -91,11 +91,18 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     recordJobEvent(writer, notice);
   }
 
-  function requeue(uid: string, { nextMs }: Plan): ReconcileResult {
+  /** When what the job has beside its pods and Services is looked at again. */
+  function lookMs(uid: string, { children, needsGroup }: Plan): number {
+    if (children.length === 0) return gang && needsGroup ? LOOK_AGAIN_MS : Infinity;
+    return (kept.get(uid)?.untilMs ?? Infinity) - clock.monotonic();
+  }
+
+  function requeue(uid: string, plan: Plan): ReconcileResult {
+    const { nextMs } = plan;
     const due = nextMs === undefined ? Infinity : nextMs - clock.now();
     // A change that is never seen is waited for in vain.
     const waitMs = expectations.waitMs(uid) || Infinity;
-    const next = Math.min(due, waitMs);
+    const next = Math.min(due, waitMs, lookMs(uid, plan));
     return Number.isFinite(next) ? { requeueAfterMs: Math.max(0, next) } : undefined;
   }
 

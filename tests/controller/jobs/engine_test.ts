@@ -448,6 +448,29 @@ test("an MPIJob has the launcher's files and account, which are kept as they are
   deepEqual(world.conditions("MPIJob", "ml/q"), ["Created", "Running=False", "Succeeded"]);
 });
 
+test("what a job has beside its pods comes back within five minutes of its deletion", async (world) => {
+  world.put("MPIJob", {
+    mpiReplicaSpecs: { Launcher: replicas("mpi", 1), Worker: replicas("mpi", 1) },
+  });
+  await world.settle();
+  const kinds = [KINDS.configMap, KINDS.serviceAccount, KINDS.role, KINDS.roleBinding];
+  const names = () => kinds.map((kind) => world.cluster.all(kind).length);
+  const before = names();
+  deepEqual(before, [1, 1, 1, 1]);
+  world.cluster.remove(KINDS.configMap, "ml/j-config");
+  world.cluster.remove(KINDS.role, "ml/j-launcher");
+  await world.settle(60_000);
+  deepEqual(names(), [0, 1, 0, 1]);
+  const { length } = world.cluster.calls;
+  await world.settle(5 * 60_000);
+  deepEqual(names(), before);
+  const written = world.cluster.calls.slice(length).filter(({ verb }) => verb !== "get");
+  deepEqual(written.map(({ verb, kind }) => `${verb} ${kind}`), [
+    "create ConfigMap",
+    "create Role",
+  ]);
+});
+
 test("an elastic PyTorchJob has an autoscaler, but not while it is suspended", async (world) => {
   const metrics = [{ type: "Resource", resource: { name: "cpu" } }];
   const elasticPolicy = { minReplicas: 1, maxReplicas: 2, metrics };
