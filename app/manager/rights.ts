@@ -218,8 +218,10 @@ const v1MpiRules = (): PolicyRule[] => [
   {
     apiGroups: [KINDS.role.group],
     resources: [KINDS.role.plural, KINDS.roleBinding.plural],
-    verbs: ["get", "create", "patch"],
+    verbs: ["get", "create"],
   },
+  // Of a job whose number of workers changes.
+  { apiGroups: [KINDS.role.group], resources: [KINDS.role.plural], verbs: ["patch"] },
   { apiGroups: [""], resources: ["pods"], verbs: READ },
   { apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] },
 ];

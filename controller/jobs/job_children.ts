@@ -17,7 +17,8 @@ function followed({ object, changes = [] }: JobChild): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).filter(([name]) => changes.includes(name)));
 }
 
-async function write(writer: JobWriter, child: JobChild): Promise<void> {
+/** The same without the event. */
+export async function writeChild(writer: JobWriter, child: JobChild): Promise<void> {
   const { client, job, signal } = writer;
   const { kind, object } = child;
   const live = await getOrUndefined(client, kind, keyIn(object), { signal });
@@ -35,23 +36,28 @@ async function write(writer: JobWriter, child: JobChild): Promise<void> {
   await client.patch(kind, keyIn(object), { type: "merge", body }, { signal });
 }
 
-/** Brings a child to what the job wants. Throws if that is not possible, after an event that says why. */
-export async function keepChild(writer: JobWriter, child: JobChild): Promise<void> {
+/** Does what a child of a kind needs. What it throws is told by an event first. */
+export async function toldOfChild<T>(
+  writer: JobWriter,
+  { kind }: Pick<JobChild["kind"], "kind">,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    await write(writer, child);
+    return await work();
   } catch (error) {
     // Another write came between; the pass is repeated.
     const passes = isAlreadyExists(error) || isConflict(error) || writer.signal.aborted;
     if (!passes) {
       const message = `Error creating: ${messageOf(error)}`;
-      recordJobEvent(writer, {
-        type: "Warning",
-        reason: `FailedCreate${child.kind.kind}`,
-        message,
-      });
+      recordJobEvent(writer, { type: "Warning", reason: `FailedCreate${kind}`, message });
     }
     throw error;
   }
+}
+
+/** Brings a child to what the job wants. Throws if that is not possible, after an event that says why. */
+export async function keepChild(writer: JobWriter, child: JobChild): Promise<void> {
+  await toldOfChild(writer, child.kind, () => writeChild(writer, child));
 }
 
 /** Deletes a child, if the job controls it. Returns whether there was one. */

@@ -1,9 +1,10 @@
 /** Pod group of a job whose pods a gang scheduler places together: kept while the job runs, deleted after. */
 import { isObject } from "../../crds/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { messageOf } from "../../kube/errors.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import type { GangScheduler } from "./gang.ts";
-import { deleteChild, keepChild } from "./job_children.ts";
+import { deleteChild, toldOfChild, writeChild } from "./job_children.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import type { Run } from "./run.ts";
 
@@ -27,8 +28,12 @@ async function prioritiesOf({ client, signal }: JobWriter, run: Run) {
   return (name: string) => values.get(name) ?? 0;
 }
 
-/** Creates or changes the group of a job. Returns whether its pods may be created. */
-export async function keepGroup(
+/** Creates or changes the group of a job. Returns whether its pods may be created; what it throws is told first. */
+export function keepGroup(writer: JobWriter, run: Run, gang: GangScheduler): Promise<boolean> {
+  return toldOfChild(writer, gang.groupKind, () => writeGroup(writer, run, gang));
+}
+
+async function writeGroup(
   writer: JobWriter,
   run: Run,
   { groupKind, admitsGroups, group }: GangScheduler,
@@ -40,22 +45,29 @@ export async function keepGroup(
   const queue = fieldIn(live, "spec", "queue");
   const spec = isObject(wanted.spec) && queue ? { ...wanted.spec, queue } : wanted.spec;
   const object = { ...wanted, spec };
-  await keepChild(writer, { kind: groupKind, object, changes: ["spec"] });
+  await writeChild(writer, { kind: groupKind, object, changes: ["spec"] });
   if (live === undefined) metrics.created("podGroup");
   return !admitsGroups || !WAITS.includes(fieldIn(live, "status", "phase"));
 }
 
-/** Deletes the group of a job that does not run. */
+/** Deletes the group of a job that does not run. What it throws is told by an event first. */
 export async function deleteGroup(
   writer: JobWriter,
   run: Run,
   { groupKind, group }: GangScheduler,
 ): Promise<void> {
   const object = group(run, () => 0);
-  if (!(await deleteChild(writer, { kind: groupKind, object }))) return;
+  const tell = (reason: string, message: string, type: "Normal" | "Warning" = "Normal") =>
+    recordJobEvent(writer, { type, reason, message });
+  try {
+    if (!(await deleteChild(writer, { kind: groupKind, object }))) return;
+  } catch (error) {
+    if (!writer.signal.aborted) {
+      tell("FailedDeletePodGroup", `Error deleting: ${messageOf(error)}`, "Warning");
+    }
+    throw error;
+  }
   writer.metrics.deleted("podGroup");
-  const tell = (reason: string, message: string) =>
-    recordJobEvent(writer, { type: "Normal", reason, message });
   tell("JobTerminated", "Job has been terminated. Deleting PodGroup");
   tell("SuccessfulDeletePodGroup", `Deleted PodGroup: ${run.name}`);
 }
