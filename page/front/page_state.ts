@@ -1,0 +1,173 @@
+/** State of the page: the view of the address, what its feed brought, the time, and the theme. */
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { CallError, send } from "./server_calls.ts";
+import { loseSession, sessionState } from "./session_key.ts";
+import {
+  jobNameOf,
+  type JobView,
+  listParameters,
+  type ListView,
+  readView,
+  type View,
+  viewFragment,
+} from "./url_state.ts";
+import { keyOf, readCurves, readList } from "./view_answers_read.ts";
+import { openFeed } from "./view_feed.ts";
+import {
+  type Connection,
+  curvesAfter,
+  type CurveState,
+  listAfter,
+  type ListState,
+} from "./view_state.ts";
+
+/** The view of the address. */
+export const view = signal<View>(readView(location.hash));
+/** The time, each second. */
+export const now = signal(Date.now());
+/** The list; of a job's page its row alone. */
+export const list = signal<ListState | undefined>(undefined);
+/** The curves of a job's page. */
+export const curves = signal<CurveState | undefined>(undefined);
+/** Why curves cannot be had now. */
+export const outage = signal("");
+/** The connection of the feed. */
+export const connection = signal<Connection>({ phase: "connecting" });
+/** True if what is shown may be old. */
+export const isStale = computed(() => connection.value.phase === "down");
+
+/** Shows another view; `replace` does without a step in the tab's history. */
+export function show(next: View, replace = false): void {
+  const fragment = viewFragment(next);
+  if (fragment === location.hash) return;
+  history[replace ? "replaceState" : "pushState"](null, "", fragment);
+  view.value = readView(fragment);
+}
+
+/** Shows the list with changes; another choice of rows begins at its first. */
+export function showList(before: ListView, change: Partial<ListView>, replace = false): void {
+  show({ ...before, offset: 0, ...change }, replace);
+}
+
+/** Shows a job with changes. */
+export function showJob(before: JobView, change: Partial<JobView>, replace = false): void {
+  show({ ...before, ...change }, replace);
+}
+
+const queryOf = (pairs: readonly (readonly [string, string])[]) =>
+  new URLSearchParams(pairs.map(([name, value]) => [name, value])).toString();
+
+/** Jobs whose curves a page shows. */
+export const shownJobs = (it: JobView) => [keyOf(it), ...it.compared.filter(jobNameOf)];
+
+/** The path of what a view looks at. Parts of a view that change only its looks do not change it. */
+const feedPath = computed(() => {
+  const it = view.value;
+  if (it.page === "jobs") return `/view/v1/events?${queryOf(listParameters(it))}`;
+  // The shortest of the names that begin so is the job's own, and the first from A to Z.
+  return `/view/v1/events?${
+    queryOf([
+      ["kind", it.kind],
+      ["namespace", it.namespace],
+      ["text", `${it.namespace}/${it.name}`.slice(0, 128)],
+      ["sort", "name"],
+      ["order", "ascending"],
+      ["limit", "25"],
+      ...shownJobs(it).map((key) => ["job", key] as const),
+    ])
+  }`;
+});
+
+/** The key of the open session; undefined if there is none. */
+export const sessionKey = computed(() =>
+  sessionState.value.phase === "open" ? sessionState.value.session.key : undefined
+);
+
+/** Sends a request of this session; a key that is not taken any more ends it. */
+export async function call(
+  path: string,
+  options: { readonly method?: "POST"; readonly body?: unknown; readonly signal?: AbortSignal } =
+    {},
+): Promise<Response> {
+  try {
+    return await send({ ...options, path, key: sessionKey.value });
+  } catch (error) {
+    if (error instanceof CallError && error.status === 401) loseSession(ENDED);
+    throw error;
+  }
+}
+const ENDED = "The session has ended.";
+
+/** Follows the view with a feed, and the address. */
+export function startPage(): void {
+  const read = () => {
+    view.value = readView(location.hash);
+  };
+  globalThis.addEventListener("popstate", read);
+  globalThis.addEventListener("hashchange", read);
+  setInterval(() => {
+    if (document.visibilityState === "visible") now.value = Date.now();
+  }, 1000);
+  let page = "";
+  effect(() => {
+    const [path, key] = [feedPath.value, sessionKey.value];
+    if (key === undefined) return;
+    const shown = untracked(() => view.value.page === "jobs" ? "jobs" : keyOf(view.value));
+    if (shown !== page) {
+      // Rows of another page are not this one's; those of another filter stay until the new ones come.
+      [list.value, curves.value] = [undefined, undefined];
+    }
+    page = shown;
+    outage.value = "";
+    let isFirst = true;
+    return openFeed({
+      path,
+      key,
+      onConnection: (next) => {
+        if (next.phase === "refused" && next.status === 401) return loseSession(ENDED);
+        if (next.phase === "live") isFirst = true;
+        connection.value = next;
+      },
+      onEvent: (event, data) => {
+        now.value = Date.now();
+        if (event === "jobs") {
+          list.value = listAfter(isFirst ? undefined : untracked(() => list.value), readList(data));
+          isFirst = false;
+        } else if (event === "curves") {
+          curves.value = curvesAfter(untracked(() => curves.value), readCurves(data));
+          outage.value = "";
+        } else if (event === "outage") {
+          outage.value = String(Object(data).reason ?? "");
+        }
+      },
+    });
+  });
+}
+
+/** Light or dark; "auto" follows the system. */
+export type Theme = "auto" | "light" | "dark";
+const THEMES: readonly Theme[] = ["auto", "light", "dark"];
+const THEME = "milepost.theme";
+
+/** The theme. */
+export const theme = signal<Theme>(
+  THEMES.find((it) => it === localStorage.getItem(THEME)) ?? "auto",
+);
+const system = matchMedia("(prefers-color-scheme: dark)");
+/** Counts the changes of colours, for what is drawn. */
+export const colours = signal(0);
+
+/** Sets the theme, now and for later. */
+export function setTheme(next: Theme): void {
+  localStorage.setItem(THEME, next);
+  theme.value = next;
+}
+
+/** Keeps the document in the theme. */
+export function startTheme(): void {
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+    colours.value = untracked(() => colours.value) + 1;
+  });
+  system.addEventListener("change", () => colours.value++);
+}

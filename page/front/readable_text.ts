@@ -1,0 +1,74 @@
+/** Readable text of numbers, times and of what others wrote. Pure. */
+
+/** Control characters, and those that turn the direction of what follows or are not seen at all. */
+const UNSEEN = /(?![\t\n])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** Returns hostile text with the characters that would not be seen, or would move others, spelled out. */
+export function plainText(text: string): string {
+  return text.replace(
+    UNSEEN,
+    (it) => `\\u${(it.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Sequences with which programs colour a terminal. */
+// deno-lint-ignore no-control-regex
+const TERMINAL = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\\)?)/g;
+
+/** Returns lines of a log without colours; of a line that was written over, what stood there last. */
+export function logText(text: string): string {
+  return plainText(
+    text.replace(TERMINAL, "").replaceAll("\r\n", "\n").replace(/[^\n]*\r(?=[^\n])/g, "")
+      .replaceAll("\r", ""),
+  );
+}
+
+/** Returns a short text of a number, with five significant digits. */
+export function numberText(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace("e+", "e");
+  return String(Number(value.toPrecision(5)));
+}
+
+/** Returns the text of a value that was pushed: a number in short, anything else as it is. */
+export function valueText(value: string): string {
+  const isNumber = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value);
+  return isNumber ? numberText(Number(value)) : plainText(value.slice(0, 32));
+}
+
+const two = (value: number) => String(value).padStart(2, "0");
+
+/** Returns a length of time in its two largest units, such as `1 h 05 min`. */
+export function durationText(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
+  const all = Math.max(0, Math.round(seconds));
+  const [days, hours] = [Math.floor(all / 86_400), Math.floor(all / 3600) % 24];
+  const [minutes, rest] = [Math.floor(all / 60) % 60, all % 60];
+  if (days > 0) return `${days} d ${two(hours)} h`;
+  if (hours > 0) return `${hours} h ${two(minutes)} min`;
+  if (minutes > 0) return `${minutes} min ${two(rest)} s`;
+  return `${rest} s`;
+}
+
+/** Returns a length of time in its largest unit, such as `3 min`; it changes seldom. */
+export function ageText(seconds: number): string {
+  if (!Number.isFinite(seconds)) return "–";
+  const all = Math.max(0, Math.floor(seconds));
+  if (all < 60) return `${all} s`;
+  if (all < 3600) return `${Math.floor(all / 60)} min`;
+  if (all < 172_800) return `${Math.floor(all / 3600)} h`;
+  return `${Math.floor(all / 86_400)} d`;
+}
+
+/** Returns the time of day, and the date if it is not that of `nowMs`. */
+export function clockText(timeMs: number, nowMs: number): string {
+  const [time, now] = [new Date(timeMs), new Date(nowMs)];
+  if (Number.isNaN(time.getTime())) return "–";
+  const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+  if (time.toDateString() === now.toDateString()) return clock;
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
+}
+
+/** Returns the kind's name without its group. */
+export const shortKind = (id: string) => plainText(id.split(".")[0] ?? id);

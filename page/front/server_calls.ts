@@ -1,0 +1,69 @@
+/** Calls of the server: requests with the session's key, and their refusals. */
+import { statusMessage } from "./view_answers_read.ts";
+
+/** A refusal, or no answer (`status` 0). */
+export class CallError extends Error {
+  override name = "CallError";
+  constructor(readonly status: number, message: string) {
+    super(message);
+  }
+}
+
+/** Marks a request as one of this page: other sites cannot set it. */
+const OURS = { "X-Milepost": "1" };
+/** Time within which an answer has to begin, in milliseconds. */
+const DEADLINE_MS = 30_000;
+/** Most characters of a refusal that are read. */
+const MOST_MESSAGE = 2_000;
+
+/** A request. */
+export interface Call {
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly body?: unknown;
+  readonly key?: string | undefined;
+  readonly signal?: AbortSignal;
+}
+
+/** Sends a request and returns its response. Throws a {@link CallError} if it was refused. */
+export async function send({ method = "GET", path, body, key, signal }: Call): Promise<Response> {
+  const stop = new AbortController();
+  const timer = setTimeout(
+    () => stop.abort(new CallError(0, "no answer came in time")),
+    DEADLINE_MS,
+  );
+  const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
+  let response: Response;
+  try {
+    response = await fetch(path, {
+      method,
+      signal: AbortSignal.any(signals),
+      cache: "no-store",
+      redirect: "error",
+      headers: {
+        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+        ...(method === "POST" && { ...OURS, "Content-Type": "application/json" }),
+      },
+      ...(method === "POST" && { body: JSON.stringify(body ?? {}) }),
+    });
+  } catch (error) {
+    if (signal?.aborted || error instanceof CallError) throw error;
+    throw new CallError(0, "the server does not answer");
+  } finally {
+    clearTimeout(timer);
+  }
+  if (response.ok) return response;
+  const text = (await response.text().catch(() => "")).slice(0, 65_536);
+  const message = statusMessage(text, `the server answered ${response.status}`);
+  throw new CallError(response.status, message.slice(0, MOST_MESSAGE));
+}
+
+/** Sends a request and returns the JSON of its response. */
+export async function ask(call: Call): Promise<unknown> {
+  const response = await send(call);
+  try {
+    return await response.json();
+  } catch {
+    throw new CallError(0, "the answer was cut off");
+  }
+}

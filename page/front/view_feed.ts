@@ -1,0 +1,107 @@
+/** Feed of what is looked at: one stream that comes back by itself. */
+import { CallError, send } from "./server_calls.ts";
+import { createSseParser } from "./sse_parts.ts";
+import { backoffMs, type Connection, connectionAfterFailure } from "./view_state.ts";
+
+/** Options of {@link openFeed}. */
+export interface FeedOptions {
+  readonly path: string;
+  readonly key: string;
+  readonly onEvent: (event: string, data: unknown) => void;
+  readonly onConnection: (connection: Connection) => void;
+}
+
+/** The server says something at least every 15 s; after this time without a word the stream is dead. */
+const SILENCE_MS = 40_000;
+/** Refusals after which another try of the same would be refused too. */
+const FINAL: readonly number[] = [400, 401, 403, 404, 422];
+
+/** Reads a stream to its end. Returns why it ended. */
+async function readStream(
+  { path, key, onEvent }: FeedOptions,
+  signal: AbortSignal,
+  onOpen: () => void,
+): Promise<string> {
+  const silence = new AbortController();
+  let timer = 0;
+  const watch = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  };
+  let why = "the server ended the stream";
+  try {
+    const { body } = await send({ path, key, signal: AbortSignal.any([signal, silence.signal]) });
+    if (body === null) return why;
+    onOpen();
+    watch();
+    const parse = createSseParser();
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return why;
+      watch();
+      for (const part of parse(value)) {
+        if (part.kind === "event") onEvent(part.event, JSON.parse(part.data));
+        else if (part.text.startsWith("ended:")) why = part.text.slice("ended:".length).trim();
+      }
+    }
+  } catch (error) {
+    if (silence.signal.aborted) return "nothing was heard from the server";
+    if (error instanceof CallError) throw error;
+    return "the connection broke";
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Waits, but not beyond the moment at which the network or the viewer comes back. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      globalThis.removeEventListener("online", done);
+      document.removeEventListener("visibilitychange", onVisible);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const onVisible = () => document.visibilityState === "visible" && done();
+    const timer = setTimeout(done, ms);
+    globalThis.addEventListener("online", done);
+    document.addEventListener("visibilitychange", onVisible);
+    signal.addEventListener("abort", done);
+  });
+}
+
+/** Opens a feed. Returns a function that closes it. */
+export function openFeed(options: FeedOptions): () => void {
+  const stop = new AbortController();
+  let connection: Connection = { phase: "connecting" };
+  const become = (next: Connection) => {
+    connection = next;
+    if (!stop.signal.aborted) options.onConnection(next);
+  };
+  const run = async () => {
+    let failures = 0;
+    while (!stop.signal.aborted) {
+      let reason: string;
+      try {
+        reason = await readStream(options, stop.signal, () => {
+          failures = 0;
+          become({ phase: "live" });
+        });
+      } catch (error) {
+        if (error instanceof CallError && FINAL.includes(error.status)) {
+          return become({ phase: "refused", status: error.status, reason: error.message });
+        }
+        reason = error instanceof Error ? error.message : String(error);
+      }
+      if (stop.signal.aborted) return;
+      failures++;
+      become(connectionAfterFailure(connection, Date.now(), reason));
+      await pause(backoffMs(failures, Math.random()), stop.signal);
+    }
+  };
+  options.onConnection(connection);
+  run();
+  return () => stop.abort();
+}

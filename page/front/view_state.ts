@@ -1,0 +1,65 @@
+/** State of what is looked at, and how news change it. Pure. */
+import type { CurveNews, Denied, JobCurves, ListNews, Row } from "./view_answers_read.ts";
+
+/** The window of the list. */
+export interface ListState {
+  readonly rows: readonly Row[];
+  readonly total: number;
+  readonly states: ReadonlyMap<string, number>;
+  readonly denied: readonly Denied[];
+}
+
+/** Returns the list after news; rows that did not change stay the same objects. */
+export function listAfter(before: ListState | undefined, news: ListNews): ListState {
+  const byUid = new Map(before?.rows.map((row) => [row.uid, row]));
+  for (const row of news.rows) byUid.set(row.uid, row);
+  const order = news.order ?? news.rows.map(({ uid }) => uid);
+  return {
+    rows: order.map((uid) => byUid.get(uid)).filter((row) => row !== undefined),
+    total: news.total,
+    states: news.states,
+    denied: news.denied,
+  };
+}
+
+/** Curves by the keys of their jobs. */
+export interface CurveState {
+  readonly byJob: ReadonlyMap<string, JobCurves>;
+  readonly missing: ReadonlySet<string>;
+}
+
+/** Returns the curves after news. */
+export function curvesAfter(before: CurveState | undefined, news: CurveNews): CurveState {
+  const byJob = new Map(before?.byJob);
+  for (const job of news.jobs) byJob.set(job.key, job);
+  const missing = new Set(news.missing);
+  for (const key of missing) byJob.delete(key);
+  return { byJob, missing };
+}
+
+/** The connection to the server. */
+export type Connection =
+  | { readonly phase: "connecting" }
+  | { readonly phase: "live" }
+  /** `sinceMs`: when the last news can have come. */
+  | { readonly phase: "down"; readonly sinceMs: number; readonly reason: string }
+  /** It does not come back by itself. */
+  | { readonly phase: "refused"; readonly status: number; readonly reason: string };
+
+/** Returns the connection after a failure: it is down since the first one. */
+export function connectionAfterFailure(
+  before: Connection,
+  nowMs: number,
+  reason: string,
+): Connection {
+  return { phase: "down", sinceMs: before.phase === "down" ? before.sinceMs : nowMs, reason };
+}
+
+/** Bounds of the time between two tries, in milliseconds. */
+const [FIRST_MS, MOST_MS] = [500, 20_000];
+
+/** Returns how long to wait before the next try; `random` is from 0 to 1. */
+export function backoffMs(failures: number, random: number): number {
+  const most = Math.min(MOST_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
+  return Math.round(most / 2 + random * most / 2);
+}
