@@ -1,0 +1,278 @@
+/** Curves of a job and of those compared with it, and how they are shown. */
+import { useMemo, useState } from "preact/hooks";
+import { type ChartLine, LineSample, MetricChart } from "./metric_chart.tsx";
+import { Hostile, Moment, Notice, Switch } from "./marks_and_signs.tsx";
+import { call, connection, curves, outage, showJob, shownJobs } from "./page_state.ts";
+import { plainText } from "./readable_text.ts";
+import { jobNameOf, type JobView, jobView, MOST_COMPARED, viewFragment } from "./url_state.ts";
+import { type Curve, type JobCurves, keyOf, readList, type Row } from "./view_answers_read.ts";
+
+/** Charts that are drawn without being asked for. */
+const FIRST_CHARTS = 12;
+
+/** A job in a legend: its name, with its namespace if that is another. */
+function labelOf(view: JobView, key: string): string {
+  const job = jobNameOf(key);
+  if (job === undefined) return key;
+  return job.namespace === view.namespace ? job.name : `${job.namespace}/${job.name}`;
+}
+
+const startOf = (job: JobCurves) =>
+  Math.min(...job.curves.map(({ points }) => points[0]?.[0] ?? Infinity));
+
+/** Curves have one name if they are the same metric, or both the progress. */
+const chartKey = ({ name, isProgress }: Curve) => `${isProgress ? "p" : "m"} ${name}`;
+
+/** Returns the charts of all metrics, those of the page's own job first. */
+function chartsOf(view: JobView, byJob: ReadonlyMap<string, JobCurves>) {
+  const charts = new Map<string, { title: string; isProgress: boolean; lines: ChartLine[] }>();
+  shownJobs(view).forEach((key, place) => {
+    const job = byJob.get(key);
+    for (const curve of job?.curves ?? []) {
+      const id = chartKey(curve);
+      const chart = charts.get(id) ??
+        {
+          title: curve.isProgress ? "Progress, %" : curve.name,
+          isProgress: curve.isProgress,
+          lines: [],
+        };
+      charts.set(id, chart);
+      chart.lines.push({
+        key,
+        place,
+        label: labelOf(view, key),
+        points: curve.points,
+        marks: job?.marks ?? [],
+        startMs: job === undefined ? 0 : startOf(job),
+      });
+    }
+  });
+  return [...charts.values()].sort((a, b) => Number(a.isProgress) - Number(b.isProgress));
+}
+
+function ScaleControls({ view }: { view: JobView }) {
+  return (
+    <>
+      <Switch isOn={view.isLog} onChange={(isLog) => showJob(view, { isLog })}>Log axis</Switch>
+      <Switch isOn={view.band} onChange={(band) => showJob(view, { band })}>Min–max band</Switch>
+      <Switch
+        isOn={view.axis === "elapsed"}
+        onChange={(isOn) => showJob(view, { axis: isOn ? "elapsed" : "clock" })}
+      >
+        Time since start
+      </Switch>
+      <label class="choice">
+        <span>Smoothing</span>
+        <input
+          type="range"
+          min={0}
+          max={0.99}
+          step={0.01}
+          value={view.weight}
+          onInput={({ currentTarget }) =>
+            showJob(view, { weight: Number(currentTarget.value) }, true)}
+        />
+        <output class="number">{view.weight.toFixed(2)}</output>
+      </label>
+    </>
+  );
+}
+
+function MetricChoice({ view, names }: { view: JobView; names: readonly string[] }) {
+  if (names.length < 2 && view.metrics.length === 0) return null;
+  return (
+    <details class="menu">
+      <summary>
+        Metrics {view.metrics.length > 0 && <span class="count">{view.metrics.length}</span>}
+      </summary>
+      <div>
+        {[...new Set([...names, ...view.metrics])].map((name) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              checked={view.metrics.includes(name)}
+              onChange={({ currentTarget: { checked } }) => {
+                const others = view.metrics.filter((it) => it !== name);
+                showJob(view, { metrics: checked ? [...others, name].slice(0, 16) : others });
+              }}
+            />
+            <Hostile text={name} />
+          </label>
+        ))}
+        <button type="button" onClick={() => showJob(view, { metrics: [] })}>All</button>
+      </div>
+    </details>
+  );
+}
+
+/** Finds jobs by text, and adds them to the charts. */
+function CompareChoice({ view }: { view: JobView }) {
+  const [text, setText] = useState("");
+  const [found, setFound] = useState<readonly Row[]>();
+  const [problem, setProblem] = useState("");
+  const search = async () => {
+    try {
+      const query = new URLSearchParams({ text, limit: "25" });
+      setFound(readList(await (await call(`/view/v1/jobs?${query}`)).json()).rows);
+      setProblem("");
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const shown = shownJobs(view);
+  const isFull = view.compared.length >= MOST_COMPARED;
+  return (
+    <details class="menu">
+      <summary>Compare</summary>
+      <div>
+        <form
+          class="row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            search();
+          }}
+        >
+          <label class="field grow">
+            <span>Jobs whose name has</span>
+            <input
+              value={text}
+              maxLength={128}
+              onInput={({ currentTarget }) => setText(currentTarget.value)}
+            />
+          </label>
+          <button type="submit">Find</button>
+        </form>
+        {problem !== "" && <p role="alert">{plainText(problem)}</p>}
+        {isFull && <p class="quiet">At most {MOST_COMPARED + 1} jobs are shown at once.</p>}
+        <ul class="found">
+          {found?.filter((row) => !shown.includes(keyOf(row))).map((row) => (
+            <li key={row.uid}>
+              <button
+                type="button"
+                disabled={isFull}
+                onClick={() =>
+                  showJob(view, {
+                    compared: [...view.compared, keyOf(row)],
+                    ...(view.compared.length === 0 && { axis: "elapsed" }),
+                  })}
+              >
+                Add <Hostile text={`${row.namespace}/${row.name}`} />
+              </button>
+            </li>
+          ))}
+          {found?.length === 0 && <li class="quiet">No job has that in its name.</li>}
+        </ul>
+      </div>
+    </details>
+  );
+}
+
+/** The jobs of the charts, each with the line it has in all of them. */
+function JobLegend({ view, missing }: { view: JobView; missing: ReadonlySet<string> }) {
+  if (view.compared.length === 0) return null;
+  return (
+    <ul class="row jobs-legend" aria-label="Jobs of the charts">
+      {shownJobs(view).map((key, place) => {
+        const job = jobNameOf(key);
+        return (
+          <li key={key}>
+            <LineSample place={place} />
+            {place === 0 || job === undefined
+              ? <Hostile text={labelOf(view, key)} />
+              : (
+                <a href={viewFragment(jobView(job))}>
+                  <Hostile text={labelOf(view, key)} />
+                </a>
+              )}
+            {missing.has(key) && <span class="quiet">(gone, or not for you)</span>}
+            {place > 0 && (
+              <button
+                type="button"
+                class="small"
+                aria-label={`Take ${key} away`}
+                onClick={() =>
+                  showJob(view, { compared: view.compared.filter((it) => it !== key) })}
+              >
+                ×
+              </button>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function MarkList({ job }: { job: JobCurves | undefined }) {
+  if (job === undefined || job.marks.length === 0) return null;
+  return (
+    <section>
+      <h3>Marks</h3>
+      <ul class="marks">
+        {job.marks.slice(-50).map(({ timeMs, kind, text }, index) => (
+          <li key={`${timeMs} ${index}`}>
+            <Moment timeMs={timeMs} />
+            <b>{plainText(kind)}</b>
+            <Hostile text={text} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The curves. */
+export function CurvesTab({ view }: { view: JobView }) {
+  const [isAll, setAll] = useState(false);
+  const state = curves.value;
+  const jobs = shownJobs(view).join(" ");
+  const charts = useMemo(
+    () => state === undefined ? [] : chartsOf(view, state.byJob),
+    [state?.byJob, jobs],
+  );
+  const names = charts.filter(({ isProgress }) => !isProgress).map(({ title }) => title);
+  const wanted = charts.filter(({ title, isProgress }) =>
+    view.metrics.length === 0 || isProgress || view.metrics.includes(title)
+  );
+  const shown = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
+  return (
+    <>
+      <div class="row tools">
+        <ScaleControls view={view} />
+        <MetricChoice view={view} names={names} />
+        <CompareChoice view={view} />
+      </div>
+      <JobLegend view={view} missing={state?.missing ?? new Set()} />
+      {outage.value !== "" && (
+        <p class="down-bar" role="alert">Curves cannot be had now: {plainText(outage.value)}</p>
+      )}
+      {charts.length === 0 && outage.value === "" && (
+        connection.value.phase === "connecting"
+          ? <Notice title="Loading curves…" />
+          : (
+            <Notice title="No curves yet">
+              <p>A curve begins with the first metric or progress that a pod of the job pushes.</p>
+            </Notice>
+          )
+      )}
+      <div class="charts">
+        {shown.map(({ title, isProgress, lines }) => (
+          <MetricChart
+            key={`${isProgress} ${title}`}
+            title={title}
+            lines={lines}
+            scale={isProgress ? { ...view, isLog: false, weight: 0 } : view}
+          />
+        ))}
+      </div>
+      {shown.length < wanted.length && (
+        <p>
+          <button type="button" onClick={() => setAll(true)}>
+            Show {wanted.length - shown.length} more charts
+          </button>
+        </p>
+      )}
+      <MarkList job={state?.byJob.get(keyOf(view))} />
+    </>
+  );
+}

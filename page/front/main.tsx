@@ -1,0 +1,13 @@
+/** Entry of the page. */
+import { render } from "preact";
+import { startSparklines } from "./list_sparklines.ts";
+import { PageFrame } from "./page_frame.tsx";
+import { startPage, startTheme } from "./page_state.ts";
+import { startSession } from "./session_key.ts";
+
+startTheme();
+startSession();
+startPage();
+startSparklines();
+const root = document.getElementById("page");
+if (root !== null) render(<PageFrame />, root);

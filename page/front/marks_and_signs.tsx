@@ -1,0 +1,103 @@
+/** Small signs: state, progress, age and switches, none of which says anything by colour alone. */
+import type { ComponentChildren } from "preact";
+import { ageText, clockText, durationText, plainText } from "./readable_text.ts";
+import { now } from "./page_state.ts";
+
+/** Shapes of the states, in a box of 12. */
+const SHAPES: Readonly<Record<string, string>> = {
+  Created: "M6 1.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9ZM6 3.2V6l2 1.4",
+  Running: "M3.2 1.8v8.4L10 6Z",
+  Suspended: "M3.5 2v8M8.5 2v8",
+  Complete: "M1.8 6.4l2.9 2.9l5.6-6.2",
+  Failed: "M2.4 2.4l7.2 7.2M9.6 2.4l-7.2 7.2",
+  EarlyStopped: "M2.5 2.5h7v7h-7Z",
+};
+const WORDS: Readonly<Record<string, string>> = { EarlyStopped: "Stopped early" };
+
+/** Returns the state's name for people. */
+export const stateWord = (state: string) => WORDS[state] ?? plainText(state);
+
+/** A state, as a shape and a word. */
+export function StateSign({ state }: { state: string }) {
+  return (
+    <span class={`state state-${Object.hasOwn(SHAPES, state) ? state : "other"}`}>
+      <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+        <path d={SHAPES[state] ?? "M2 6h8"} />
+      </svg>
+      {stateWord(state)}
+    </span>
+  );
+}
+
+/** Progress as a bar and a number. */
+export function Progress({ percent, label }: { percent: number | undefined; label: string }) {
+  if (percent === undefined) return <span class="quiet">–</span>;
+  return (
+    <span class="progress">
+      <progress max={100} value={percent} aria-label={label} />
+      <span class="number">{Math.round(percent)} %</span>
+    </span>
+  );
+}
+
+/** Time since a moment, which goes on. */
+export function Age(
+  { sinceMs, endMs }: { sinceMs: number | undefined; endMs?: number | undefined },
+) {
+  if (sinceMs === undefined) return <span class="quiet">–</span>;
+  const seconds = ((endMs ?? now.value) - sinceMs) / 1000;
+  return <time dateTime={new Date(sinceMs).toISOString()}>{ageText(seconds)}</time>;
+}
+
+/** A moment, as the time of day. */
+export function Moment({ timeMs }: { timeMs: number | undefined }) {
+  if (timeMs === undefined) return <span class="quiet">–</span>;
+  return <time dateTime={new Date(timeMs).toISOString()}>{clockText(timeMs, now.value)}</time>;
+}
+
+/** Time that is left. */
+export function Remaining({ seconds }: { seconds: number | undefined }) {
+  if (seconds === undefined) return <span class="quiet">–</span>;
+  return <span class="number">{durationText(seconds)}</span>;
+}
+
+/** Hostile text that stands by itself: it cannot turn what is around it. */
+export const Hostile = ({ text }: { text: string }) => <bdi>{plainText(text)}</bdi>;
+
+/** A button that is on or off. */
+export function Switch(
+  { isOn, onChange, children, label }: {
+    isOn: boolean;
+    onChange: (isOn: boolean) => void;
+    children: ComponentChildren;
+    label?: string;
+  },
+) {
+  return (
+    <button
+      type="button"
+      class="switch"
+      aria-pressed={isOn}
+      aria-label={label}
+      onClick={() => onChange(!isOn)}
+    >
+      {children}
+    </button>
+  );
+}
+
+/** A whole area's state: what is so, and what can be done. */
+export function Notice(
+  { title, children, kind = "plain" }: {
+    title: string;
+    children?: ComponentChildren;
+    kind?: "plain" | "warning";
+  },
+) {
+  return (
+    <section class={`notice notice-${kind}`} role={kind === "warning" ? "alert" : "status"}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}

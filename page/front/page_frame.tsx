@@ -1,0 +1,179 @@
+/** Frame of the page: the bar above it, the state of the connection, and the page of the view. */
+import { useEffect, useState } from "preact/hooks";
+import { JobPage } from "./job_page.tsx";
+import { JobsPage } from "./jobs_page.tsx";
+import { Hostile, Notice } from "./marks_and_signs.tsx";
+import { connection, now, setTheme, type Theme, theme, view } from "./page_state.ts";
+import { ageText, clockText, plainText } from "./readable_text.ts";
+import { exchangeCode, type Session, sessionState } from "./session_key.ts";
+import { FIRST_VIEW, viewFragment } from "./url_state.ts";
+
+/** The state of the connection, as a shape and words. */
+function ConnectionSign() {
+  const it = connection.value;
+  if (it.phase === "live") {
+    return <span class="connection live" role="status">Live</span>;
+  }
+  if (it.phase === "connecting") {
+    return <span class="connection" role="status">Connecting…</span>;
+  }
+  return (
+    <span class="connection down" role="status">
+      {it.phase === "down" ? "Disconnected" : "Refused"}
+    </span>
+  );
+}
+
+/** Says since when what is shown may be old. */
+function DownBar() {
+  const it = connection.value;
+  if (it.phase !== "down") return null;
+  return (
+    <p class="down-bar" role="alert">
+      Disconnected since {clockText(it.sinceMs, it.sinceMs)}:{" "}
+      {plainText(it.reason)}. What is shown is as it was then. Trying again by itself.
+      <span class="quiet" aria-hidden="true">({ageText((now.value - it.sinceMs) / 1000)})</span>
+    </p>
+  );
+}
+
+function ThemeChoice() {
+  return (
+    <label class="choice">
+      <span>Theme</span>
+      <select
+        value={theme.value}
+        onChange={({ currentTarget: { value } }) =>
+          setTheme(
+            (["light", "dark"] as const).find((it): it is Theme & typeof it => it === value) ??
+              "auto",
+          )}
+      >
+        <option value="auto">as the system</option>
+        <option value="light">light</option>
+        <option value="dark">dark</option>
+      </select>
+    </label>
+  );
+}
+
+function Bar({ session }: { session?: Session }) {
+  return (
+    <header class="bar">
+      <a class="skip" href="#content" onClick={skip}>To the content</a>
+      <a class="brand" href={viewFragment(FIRST_VIEW)}>
+        <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+          <path d="M4 18V7a6 6 0 0 1 12 0v11Z" />
+          <path class="line" d="M7 13l2.2-3l2 1.6L13.5 8" />
+        </svg>
+        Milepost
+      </a>
+      <nav aria-label="Pages">
+        <a
+          href={viewFragment(FIRST_VIEW)}
+          aria-current={view.value.page === "jobs" ? "page" : undefined}
+        >
+          Jobs
+        </a>
+      </nav>
+      <span class="space" />
+      {session && <ConnectionSign />}
+      {session && (
+        <span class="who" title="Who looks, and at which server">
+          {session.user !== "" && <Hostile text={session.user} />}
+          {session.server !== "" && (
+            <>
+              <span class="quiet">at</span>
+              <Hostile text={session.server} />
+            </>
+          )}
+        </span>
+      )}
+      <ThemeChoice />
+    </header>
+  );
+}
+
+/** The fragment is the view's: the link moves the focus instead. */
+function skip(event: Event) {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("#content")?.focus();
+}
+
+/** A code can be typed where the printed address cannot be opened. */
+function CodeForm({ why }: { why: string }) {
+  const [code, setCode] = useState("");
+  return (
+    <main id="content" tabIndex={-1} class="alone">
+      <Notice title={why === "" ? "No session in this tab" : "The session could not be opened"}>
+        {why !== "" && <p role="alert">{plainText(why)}</p>}
+        <p>
+          Open the address that <code>milepost</code>{" "}
+          printed, or press Enter there for a new one. Its code is good for one tab and for 10
+          minutes.
+        </p>
+        <form
+          class="row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (code !== "") exchangeCode(code.replace(/^.*#code=/, ""));
+          }}
+        >
+          <label class="field">
+            <span>Code, or the whole address</span>
+            <input
+              autoComplete="off"
+              spellcheck={false}
+              value={code}
+              onInput={({ currentTarget }) => setCode(currentTarget.value)}
+            />
+          </label>
+          <button type="submit" class="main">Open</button>
+        </form>
+      </Notice>
+    </main>
+  );
+}
+
+/** The page. */
+export function PageFrame() {
+  const state = sessionState.value;
+  const it = view.value;
+  useEffect(() => {
+    const name = it.page === "job" ? `${plainText(it.name)} · Milepost` : "Jobs · Milepost";
+    document.title = name;
+  }, [it.page, it.page === "job" ? it.name : ""]);
+  if (state.phase === "starting") {
+    return (
+      <>
+        <Bar />
+        <main id="content" tabIndex={-1} class="alone">
+          <Notice title="Opening the session…" />
+        </main>
+      </>
+    );
+  }
+  if (state.phase === "none") {
+    return (
+      <>
+        <Bar />
+        <CodeForm why={state.why} />
+      </>
+    );
+  }
+  return (
+    <>
+      <Bar session={state.session} />
+      <DownBar />
+      <main id="content" tabIndex={-1}>
+        {it.page === "jobs" ? <JobsPage view={it} /> : (
+          <JobPage
+            key={`${it.kind}/${it.namespace}/${it.name}`}
+            view={it}
+            session={state.session}
+          />
+        )}
+      </main>
+    </>
+  );
+}
