@@ -122,7 +122,7 @@ export function Events({ details }: { details: JobDetails }) {
               </td>
               <td class="wrap">
                 <Hostile text={event.message} />
-                {event.count > 1 && <span class="quiet"> ({event.count} times)</span>}
+                {event.count > 1 && <span class="quiet">({event.count} times)</span>}
               </td>
               <td>
                 <Hostile text={event.about} />

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { curveTable, gapsOf } from "./curve_table.ts";
 import { Hostile } from "./marks_and_signs.tsx";
 import { colours } from "./page_state.ts";
-import { clockText, durationText, numberText, plainText } from "./readable_text.ts";
+import { clockText, durationText, numberText, plainText, tickTexts } from "./readable_text.ts";
 import type { JobView } from "./url_state.ts";
 import type { CurvePoint, Mark } from "./view_answers_read.ts";
 
@@ -32,6 +32,8 @@ const DASHES: readonly (readonly number[])[] = [
   [11, 3, 4, 3],
 ];
 const HEIGHT = 220;
+/** Steps of an axis of durations, in seconds. */
+const STEPS = [1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800];
 
 /** Returns a colour of the style sheet, as the canvas takes it. */
 function colourOf(probe: HTMLElement, name: string): string {
@@ -86,9 +88,10 @@ function drawMarks(
       if (x - lastX < 12 * ratio) continue;
       lastX = x;
       ctx.save();
-      ctx.translate(x - 3 * ratio, bbox.top + 3 * ratio);
+      ctx.translate(x - ratio, bbox.top + 3 * ratio);
       ctx.rotate(-Math.PI / 2);
       ctx.textAlign = "right";
+      ctx.textBaseline = "bottom";
       ctx.fillText(plainText(kind.slice(0, 16)), 0, 0);
       ctx.restore();
     }
@@ -107,10 +110,11 @@ function axesOf({ axis }: Scale, { grid, text }: Palette): uPlot.Axis[] {
     {
       ...look,
       font,
-      ...(axis === "elapsed" && {
-        values: (_: uPlot, seconds: number[]) => seconds.map((it) => durationText(it)),
-        space: 80,
-      }),
+      space: 80,
+      size: axis === "elapsed" ? 30 : 44,
+      ...(axis === "elapsed" && { incrs: STEPS }),
+      values: (_: uPlot, seconds: number[], _axis: number, _space: number, step: number) =>
+        axis === "elapsed" ? seconds.map((it) => durationText(it)) : tickTexts(seconds, step),
     },
     {
       ...look,
@@ -209,6 +213,7 @@ export function MetricChart(
         width: parent.clientWidth || 300,
         height: HEIGHT,
         legend: { show: false },
+        padding: [6, 10, 0, 0],
         scales: { x: { time: scale.axis === "clock" }, y: { distr: scale.isLog ? 3 : 1 } },
         axes: axesOf(scale, palette),
         ...seriesOf(lines, scale, palette),

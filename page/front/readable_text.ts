@@ -70,5 +70,20 @@ export function clockText(timeMs: number, nowMs: number): string {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
 }
 
+/** Returns short texts of moments of an axis: each day's first has the date, seconds stand where they differ. */
+export function tickTexts(seconds: readonly number[], step: number): string[] {
+  let day = "";
+  return seconds.map((second) => {
+    const time = new Date(second * 1000);
+    const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+    const clock = `${two(time.getHours())}:${two(time.getMinutes())}${
+      step < 60 ? `:${two(time.getSeconds())}` : ""
+    }`;
+    const isNewDay = date !== day;
+    day = date;
+    return isNewDay ? `${clock}\n${date}` : clock;
+  });
+}
+
 /** Returns the kind's name without its group. */
 export const shortKind = (id: string) => plainText(id.split(".")[0] ?? id);

@@ -1,0 +1,97 @@
+/** Tests of the texts of numbers and times, and of hostile text. */
+import assert from "node:assert/strict";
+import {
+  ageText,
+  clockText,
+  durationText,
+  logText,
+  numberText,
+  plainText,
+  shortKind,
+  tickTexts,
+  valueText,
+} from "../../../page/front/readable_text.ts";
+
+/** A function with what it is to return for some arguments. */
+function table<A>(
+  name: string,
+  of: (argument: A) => string,
+  cases: readonly (readonly [A, string])[],
+) {
+  for (const [argument, want] of cases) {
+    Deno.test(`${name}(${JSON.stringify(argument)})`, () => assert.equal(of(argument), want));
+  }
+}
+
+table("plainText", plainText, [
+  ["loss", "loss"],
+  ["two\nlines\tand more", "two\nlines\tand more"],
+  ["\u202eexe.png", "\\u202eexe.png"],
+  ["a\u0000b", "a\\u0000b"],
+  ["a\u200bb\u2066", "a\\u200bb\\u2066"],
+  ["<script>", "<script>"],
+]);
+table("logText", logText, [
+  ["\u001b[32mgreen\u001b[0m", "green"],
+  ["a\r\nb", "a\nb"],
+  ["10 %\r20 %\r30 %\nend", "30 %\nend"],
+  ["\u001b]0;title\u0007text", "text"],
+  ["\u0007", "\\u0007"],
+]);
+table("numberText", numberText, [
+  [0, "0"],
+  [-0.5, "-0.5"],
+  [1.23456789, "1.2346"],
+  [123456, "123460"],
+  [0.00001234, "1.234e-5"],
+  [12345678, "1.235e7"],
+  [NaN, "NaN"],
+  [-Infinity, "−∞"],
+]);
+table("valueText", valueText, [
+  ["0.123456789", "0.12346"],
+  ["1e-9", "1.000e-9"],
+  ["nan", "nan"],
+  ["", ""],
+  ["0x10", "0x10"],
+  ["<b>", "<b>"],
+]);
+table("durationText", durationText, [
+  [0, "0 s"],
+  [59.6, "1 min 00 s"],
+  [65, "1 min 05 s"],
+  [3_665, "1 h 01 min"],
+  [90_000, "1 d 01 h"],
+  [-5, "0 s"],
+  [NaN, "–"],
+]);
+table("ageText", ageText, [
+  [0, "0 s"],
+  [59.9, "59 s"],
+  [60, "1 min"],
+  [7_200, "2 h"],
+  [172_800, "2 d"],
+  [-10, "0 s"],
+  [NaN, "–"],
+]);
+table("shortKind", shortKind, [
+  ["trainjobs.trainer.kubeflow.org", "trainjobs"],
+  ["", ""],
+]);
+
+Deno.test("clockText() has the date on another day", () => {
+  const time = new Date(2026, 0, 31, 9, 5, 7).getTime();
+  assert.equal(clockText(time, time + 1000), "09:05:07");
+  assert.equal(clockText(time, time + 86_400_000), "2026-01-31 09:05:07");
+  assert.equal(clockText(NaN, time), "–");
+});
+
+Deno.test("tickTexts() has the date of each day once, and seconds where they differ", () => {
+  const second = new Date(2026, 0, 31, 23, 59, 0).getTime() / 1000;
+  assert.deepEqual(tickTexts([second, second + 60, second + 120], 60), [
+    "23:59\n2026-01-31",
+    "00:00\n2026-02-01",
+    "00:01",
+  ]);
+  assert.deepEqual(tickTexts([second, second + 1], 1), ["23:59:00\n2026-01-31", "23:59:01"]);
+});
