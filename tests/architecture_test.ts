@@ -23,13 +23,15 @@ const FLOORS: Readonly<Record<string, number>> = {
 /** Folders that stand beside the house and may use all of it. */
 const BESIDE = ["tests", "bench", "build", "examples", "deploy", "docs"];
 
+const TYPESCRIPT = /\.tsx?$/;
+
 /** Every TypeScript file of the house, or of a folder beside it, with its path from the root. */
 async function* sources(folder = ""): AsyncGenerator<Source> {
   for await (const entry of Deno.readDir(new URL(folder, root))) {
     if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
     if (entry.isDirectory && !(folder === "" && BESIDE.includes(entry.name))) {
       yield* sources(`${folder}${entry.name}/`);
-    } else if (entry.isFile && entry.name.endsWith(".ts")) {
+    } else if (entry.isFile && TYPESCRIPT.test(entry.name)) {
       const path = `${folder}${entry.name}`;
       yield { path, text: await Deno.readTextFile(new URL(path, root)) };
     }
@@ -51,9 +53,16 @@ function wrongImport(from: string, target: string): string | undefined {
   if (from.startsWith("standalone/apiserver/") && below < 2 && there !== "crds") {
     return `the embedded API server must not share ${there}/ with its clients`;
   }
+  if (from.startsWith("page/front/") && there !== here) {
+    return "the front end runs in a browser: it stands alone";
+  }
   if (there === here) {
     const intoServer = target.startsWith("standalone/apiserver/");
     const inServer = from.startsWith("standalone/apiserver/");
+    const inBrowser = from.startsWith("page/front/");
+    if (inBrowser !== target.startsWith("page/front/") && here === "page") {
+      return "the front end runs in a browser: it stands alone, and others have its assets";
+    }
     return here === "standalone" && intoServer !== inServer
       ? "the embedded API server and its clients talk over HTTPS; app/ puts them together"
       : undefined;
@@ -114,6 +123,26 @@ const importCases: Record<string, { from: string; target: string; want: RegExp |
     target: "examples/training/train.ts",
     want: /outside/,
   },
+  "the front end may not use the floor below": {
+    from: "page/front/a.tsx",
+    target: "crds/b.ts",
+    want: /browser/,
+  },
+  "the front end may not use what serves it": {
+    from: "page/front/a.tsx",
+    target: "page/api/b.ts",
+    want: /browser/,
+  },
+  "what serves the front end may not use it": {
+    from: "page/api/a.ts",
+    target: "page/front/b.ts",
+    want: /browser/,
+  },
+  "the front end may use itself": {
+    from: "page/front/a.tsx",
+    target: "page/front/b.ts",
+    want: undefined,
+  },
   "the house may not use its tests": {
     from: "app/a.ts",
     target: "tests/b.ts",
@@ -151,7 +180,7 @@ async function importGraph(options: { readonly types: boolean }): Promise<Import
   const graph: Record<string, string[]> = {};
   for await (const source of sources()) {
     graph[source.path] = importsOf(source)
-      .filter(({ target, typesOnly }) => target.endsWith(".ts") && (options.types || !typesOnly))
+      .filter(({ target, typesOnly }) => TYPESCRIPT.test(target) && (options.types || !typesOnly))
       .map(({ target }) => target);
   }
   return graph;
@@ -230,6 +259,37 @@ Deno.test("no file uses any or suppresses the type checker", async () => {
   }
   assert.deepEqual(wrong, []);
 });
+
+/** Ways to make markup, code or a style attribute of a text: all that the page shows is hostile. */
+const MARKUP_OF_TEXT =
+  /innerHTML|outerHTML|insertAdjacentHTML|setHTML|dangerouslySet|document\.write|srcdoc|DOMParser|createContextualFragment|createHTMLDocument|trustedTypes|\beval\(|new Function\b|\bstyle=|\bcssText\b/i;
+
+Deno.test("the front end makes text nodes of all texts", async () => {
+  const wrong: string[] = [];
+  let files = 0;
+  for await (const { path, text } of sources("page/front/")) {
+    files++;
+    text.split("\n").forEach((line, index) => {
+      if (MARKUP_OF_TEXT.test(line)) wrong.push(`${path}:${index + 1}: ${line.trim()}`);
+    });
+  }
+  assert.ok(files > 15, `only ${files} files were found`);
+  assert.deepEqual(wrong, []);
+});
+
+const markupCases: Record<string, boolean> = {
+  "box.innerHTML = text;": true,
+  "<p dangerouslySetInnerHTML={{ __html: text }} />": true,
+  "box.insertAdjacentHTML(place, text);": true,
+  '<p style="color: red">': true,
+  'setTimeout(new Function("x"))': true,
+  "<p>{text}</p>": false,
+  "box.textContent = text;": false,
+  "probe.style.color = colour;": false,
+};
+for (const [line, want] of Object.entries(markupCases)) {
+  Deno.test(`MARKUP_OF_TEXT knows ${line}`, () => assert.equal(MARKUP_OF_TEXT.test(line), want));
+}
 
 Deno.test("labels, annotations and variables of ours are spelled in crds/ only", async () => {
   const wrong: string[] = [];
