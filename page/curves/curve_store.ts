@@ -178,7 +178,7 @@ export function createCurveStore(
         version,
         widthMs: curves.widthMs,
         metrics: curves.curves(query),
-        marks: [...curves.marks],
+        marks: curves.marks,
       };
     },
     versionOf: (uid) => keptOf(uid)?.version ?? 0,

@@ -18,9 +18,12 @@ export const MARK_LIMITS = { marks: 64, textBytes: 1_024 } as const;
 const LIST_BYTES = 56;
 const MARK_BYTES = 112;
 
+/** Shared by the lists that are empty: most are. */
+const NONE: readonly never[] = [];
+
 /** The marks of a job by time. Where there are too many, the oldest change of pod gives way, else the oldest mark. */
 export class MarkList {
-  #marks: CurveMark[] = [];
+  #marks: readonly CurveMark[] = NONE;
   #bytes = LIST_BYTES;
 
   get all(): readonly CurveMark[] {
@@ -40,7 +43,7 @@ export class MarkList {
     if (isKnown) return undefined;
     const mark = { timeMs, kind, text };
     const later = this.#marks.findIndex((it) => it.timeMs > timeMs);
-    this.#marks.splice(later < 0 ? this.#marks.length : later, 0, mark);
+    this.#marks = this.#marks.toSpliced(later < 0 ? this.#marks.length : later, 0, mark);
     this.#bytes += MARK_BYTES + bytes;
     if (this.#marks.length > MARK_LIMITS.marks) {
       const pod = this.#marks.findIndex((it) => it.kind === "pod");
@@ -50,9 +53,8 @@ export class MarkList {
   }
 
   remove(mark: CurveMark | undefined): void {
-    const index = this.#marks.findIndex((it) => it === mark);
-    if (index < 0) return;
-    const [{ text } = { text: "" }] = this.#marks.splice(index, 1);
-    this.#bytes -= MARK_BYTES + boundedText(text, MARK_LIMITS.textBytes).bytes;
+    if (mark === undefined || !this.#marks.includes(mark)) return;
+    this.#marks = this.#marks.filter((it) => it !== mark);
+    this.#bytes -= MARK_BYTES + boundedText(mark.text, MARK_LIMITS.textBytes).bytes;
   }
 }
