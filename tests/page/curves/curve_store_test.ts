@@ -158,6 +158,8 @@ Deno.test("with many jobs curves have fewer buckets: new ones at once, others a 
   const pushed = { timeMs: NOW_MS - 100, metrics: [{ name: "loss", value: "1" }] };
   // A sample in the first bucket and one in the last, of the widest axis.
   const wide = [{ ...pushed, timeMs: NOW_MS - 16_000 }, pushed];
+  push(store, "gone");
+  store.forget("gone");
   for (const uid of uids) store.record({ uid }, POD, wide);
   const widthOf = (uid: string) => store.curvesOf(uid)?.widthMs;
   assert.equal(widthOf("job-0"), 125);
@@ -173,4 +175,6 @@ Deno.test("with many jobs curves have fewer buckets: new ones at once, others a 
   const saved = (buckets - bucketsOfMany) * 3 * Float32Array.BYTES_PER_ELEMENT;
   // Without progress a row is kept free.
   assert.ok(bytes - store.bytes > manyJobs * saved - bytesOfOne());
+  for (const uid of [...uids, "more"]) store.forget(uid);
+  assert.equal(store.bytes, 0);
 });

@@ -154,6 +154,18 @@ Deno.test("ranks that push in turn leave no marks of pods", () => {
   }
 });
 
+Deno.test("a rank that was made anew stays marked when the others push on", () => {
+  const curves = curvesOf([sample(9, { loss: "1" })]);
+  const pods = [{ name: "job-node-0-1-bcdfg", uid: "pod-2" }, POD, {
+    name: "job-node-0-1-xxxxx",
+    uid: "pod-3",
+  }, POD];
+  pods.forEach((pod, index) => {
+    curves.record(pod, [sample(8 - index, { loss: "1" })], NOW_MS);
+  });
+  assert.deepEqual(curves.marks.map(({ text }) => text), ["job-node-0-1-xxxxx"]);
+});
+
 Deno.test("mark() says whether a mark is new, and takes none without a time", () => {
   const curves = new CurvesOfJob(128);
   const gap = { timeMs: NOW_MS + 1, kind: "gap", text: "another owner" } as const;
