@@ -32,14 +32,17 @@ const PART = "(?:[A-Za-z0-9_-]{4})*" +
   "(?:[A-Za-z0-9_-][AQgw]|[A-Za-z0-9_-]{2}[AEIMQUYcgkosw048])?";
 const JWT = new RegExp(`^(?=[^.])${PART}\\.(?=[^.])${PART}\\.${PART}$`);
 
+/** A token of any form (RFC 6750, section 2.1). */
+const OPAQUE = /^[A-Za-z0-9._~+/-]+=*$/;
+
 /**
- * Reads the Authorization header: scheme in any case, one token in the shape of a JWT. A token that
- * `isKnown` by its hash was found to be one before, and is not looked through again.
+ * Reads the Authorization header: scheme in any case, one token in the shape of a JWT, or of any form if
+ * `isOpaque`. A token that `isKnown` by its hash was found to be one before, and is not looked through again.
  */
 export function bearerOf(
   header: string | undefined,
   isKnown: (hash: string) => boolean,
-  maxLength = MAX_TOKEN_LENGTH,
+  { maxLength = MAX_TOKEN_LENGTH, isOpaque = false } = {},
 ): Bearer {
   if (header === undefined || header.trim() === "") return { kind: "none" };
   // Only the scheme is looked at before the length is.
@@ -49,7 +52,10 @@ export function bearerOf(
   const token = header.slice(space).trim();
   if (token.length > maxLength) return { kind: "malformed" };
   const hash = createHash("sha256").update(token).digest("base64");
-  return isKnown(hash) || JWT.test(token) ? { kind: "token", token, hash } : { kind: "malformed" };
+  const shape = isOpaque ? OPAQUE : JWT;
+  return isKnown(hash) || shape.test(token)
+    ? { kind: "token", token, hash }
+    : { kind: "malformed" };
 }
 
 /** Last header of a connection: nearly always the next one is the same. */

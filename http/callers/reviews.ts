@@ -34,8 +34,10 @@ export interface ResourceAttributes {
   readonly version: string;
   readonly resource: string;
   readonly subresource?: string;
+  /** Absent: every namespace. */
   readonly namespace?: string;
-  readonly name: string;
+  /** Absent: every object. */
+  readonly name?: string;
 }
 
 /** Bounds of a review. */

@@ -1,8 +1,10 @@
 /** Observation API: runs requests through their checks, cheapest first. */
 import { getLogger } from "@logtape/logtape";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
-import { type ApiRefusal, okResponse, refusalResponse, resultOf } from "./answers.ts";
-import { type ApiParts, check, type Granted, jobText, refusalOf } from "./checks.ts";
+import { type ApiRefusal, refusalResponse, resultOf } from "./answers.ts";
+import { refusalOfPeer } from "../../http/callers/reader_checks.ts";
+import { okResponse } from "../../http/callers/reader_refusals.ts";
+import { type ApiParts, check, type Granted, jobText } from "./checks.ts";
 import {
   ClientGoneError,
   type HttpRequest,
@@ -129,7 +131,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   }
 
   async function judge(request: HttpRequest): Promise<HttpResponse | ApiRefusal> {
-    const refused = refusalOf(options, request);
+    const refused = refusalOfPeer(options, request);
     if (refused !== undefined) return refused;
     try {
       return await answer(request);

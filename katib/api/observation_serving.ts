@@ -11,7 +11,7 @@ import type { Informer } from "../../kube/informer.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
 import { cachedTrial } from "../trials/cached_trial.ts";
 import type { TrialCache } from "../trials/plan_cache.ts";
-import { type AccessOptions, createAccess } from "./observation_access.ts";
+import { type AccessOptions, createAccess } from "../../http/callers/reader_access.ts";
 import { type ObservationAnswer, type ObservationAsk, parseAnswer } from "./owner_requests.ts";
 import { type OwnerStopAnswer, parseStopAnswer, type StopAsk } from "./owner_stops.ts";
 import { outcomeByTemplate } from "./observation_state.ts";

@@ -5,8 +5,10 @@ import { KINDS } from "../../crds/kinds.ts";
 import { STOP_LIMITS } from "../../crds/trainjob.ts";
 import type { HttpRequest, HttpResponse } from "../../http/message.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import { type ApiRefusal, okResponse } from "./answers.ts";
-import { type ApiParts, checkStop, type JobName, jobText, refusalOfRights } from "./checks.ts";
+import { refusalOfRights } from "../../http/callers/reader_checks.ts";
+import { okResponse } from "../../http/callers/reader_refusals.ts";
+import type { ApiRefusal } from "./answers.ts";
+import { type ApiParts, checkStop, type JobName, jobText } from "./checks.ts";
 import { STOP_REQUEST_LIMITS, stopRequestSchema } from "./messages.ts";
 import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
 
@@ -48,7 +50,9 @@ export async function stopJob(
   if (found === undefined) return { why: "unknown_job", job: jobText(name) };
   const trial = trialReference(found.metadata);
   if (trial !== undefined) {
-    const object = { kind: KINDS.trial, namespace: name.namespace, name: trial.name };
+    const { namespace } = name;
+    const text = `Trial ${namespace}/${trial.name}`;
+    const object = { kind: KINDS.trial, namespace, name: trial.name, text };
     const refusal = await refusalOfRights(parts, reader, object, "update");
     if (refusal !== undefined) return refusal;
   }

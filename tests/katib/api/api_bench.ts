@@ -1,5 +1,5 @@
 /** An observation API in memory: its API server, its log and its clock are the test's. */
-import { createAccess } from "../../../katib/api/observation_access.ts";
+import { createAccess } from "../../../http/callers/reader_access.ts";
 import { answerAsk } from "../../../katib/api/owner_requests.ts";
 import type { HttpRequest } from "../../../http/message.ts";
 import { outcomeByTemplate } from "../../../katib/api/observation_state.ts";

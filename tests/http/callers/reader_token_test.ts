@@ -1,7 +1,7 @@
 /** Tests of the tokens of readers that are worth a review. */
 import assert from "node:assert/strict";
-import { readerToken } from "../../../katib/api/token.ts";
-import { AUDIENCE, NOW_MS, tokenWith } from "./api_bench.ts";
+import { readerToken } from "../../../http/callers/reader_token.ts";
+import { AUDIENCE, NOW_MS, tokenWith } from "../../katib/api/api_bench.ts";
 
 const SECOND = NOW_MS / 1000;
 

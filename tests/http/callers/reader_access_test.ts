@@ -1,9 +1,9 @@
 /** Tests of the access reviews for readers of observations: requests, budgets and cached answers. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { type Access, BELIEVED_MS, type Reader } from "../../../katib/api/observation_access.ts";
-import { readerToken } from "../../../katib/api/token.ts";
-import { apiBench, AUDIENCE, NOW_MS, tokenWith } from "./api_bench.ts";
+import { type Access, BELIEVED_MS, type Reader } from "../../../http/callers/reader_access.ts";
+import { readerToken } from "../../../http/callers/reader_token.ts";
+import { apiBench, AUDIENCE, NOW_MS, tokenWith } from "../../katib/api/api_bench.ts";
 
 const JOB = { kind: TRAINJOB, namespace: "team", name: "job" };
 

@@ -1,21 +1,21 @@
-/** Access to observations: TokenReview for who reads, SubjectAccessReview for what they may. */
+/** Access of readers: TokenReview for who reads, SubjectAccessReview for what they may. */
 import { createHash } from "node:crypto";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { Kind } from "../../crds/kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
-import { createQuestions } from "../../http/callers/questions.ts";
+import { createQuestions } from "./questions.ts";
 import {
   reviewAccess,
   type ReviewedUser,
   type ReviewResult,
   reviewToken,
   type User,
-} from "../../http/callers/reviews.ts";
-import { createExpiringMemory } from "../../http/limits/expiring_memory.ts";
-import type { TakeFromBudget } from "../../http/limits/reserved_budget.ts";
+} from "./reviews.ts";
+import { createExpiringMemory } from "../limits/expiring_memory.ts";
+import type { TakeFromBudget } from "../limits/reserved_budget.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { ReaderToken } from "./token.ts";
+import type { ReaderToken } from "./reader_token.ts";
 
 /** A user whose token the API server accepts. */
 export interface Reader extends User {
@@ -25,13 +25,15 @@ export interface Reader extends User {
 }
 
 /** What readers may do with an object. */
-export type AccessVerb = "get" | "update";
+export type AccessVerb = "get" | "list" | "update";
 
-/** An object on which rights are checked, by name. */
+/** What rights are checked on: an object by its name, all of a namespace, or all of a kind. */
 export interface AccessObject {
   readonly kind: Pick<Kind<unknown>, "group" | "version" | "plural">;
-  readonly namespace: string;
-  readonly name: string;
+  /** Absent: every namespace. */
+  readonly namespace?: string;
+  /** Absent: every object. */
+  readonly name?: string;
 }
 
 /** Checks readers. Its answers are remembered for seconds. */
@@ -78,10 +80,13 @@ export interface AccessOptions {
 /** Lifetime of cached answers, in milliseconds: a revoked right ends within it. */
 export const BELIEVED_MS = { accepted: 10_000, refused: 10_000, allowed: 20_000, denied: 5000 };
 
-/** Returns the reader; `refused` for a token that is for another audience. */
-function readerOf(user: ReviewedUser | undefined): Reader | "refused" {
+/** Returns the reader; `refused` for a token that is for another audience than it says. */
+function readerOf(
+  user: ReviewedUser | undefined,
+  audiences: readonly string[] | undefined,
+): Reader | "refused" {
   // An API server that knows of no audiences answers without: then the token may be for anything.
-  if (!user?.audiences.includes(OBSERVATION_AUDIENCE)) return "refused";
+  if (!user || audiences?.some((it) => !user.audiences.includes(it))) return "refused";
   const { username, uid, groups = [], extra } = user;
   const key = createHash("sha256").update(JSON.stringify([username, uid, groups, extra]))
     .digest("base64");
@@ -106,11 +111,12 @@ export function createAccess(options: AccessOptions): Access {
   });
 
   async function review(
-    { hash, token }: ReaderToken,
+    { hash, token, isForApi }: ReaderToken,
     signal: AbortSignal,
   ): Promise<Reader | "refused"> {
-    const audiences = [OBSERVATION_AUDIENCE];
-    const reader = readerOf(await reviewToken(client, { token, audiences }, { signal }));
+    const audiences = isForApi ? undefined : [OBSERVATION_AUDIENCE];
+    const asked = { token, ...(audiences && { audiences }) };
+    const reader = readerOf(await reviewToken(client, asked, { signal }), audiences);
     const isRefused = reader === "refused";
     if (isRefused) accepted.delete(hash);
     else accepted.set(hash, true);
@@ -136,13 +142,22 @@ export function createAccess(options: AccessOptions): Access {
     },
     async authorize(reader, { kind, namespace, name }, verb = "get") {
       const { group, version, plural: resource } = kind;
-      const key = [reader.key, verb, group, version, resource, namespace, name].join("/");
+      const key = [reader.key, verb, group, version, resource, namespace ?? "", name ?? ""].join(
+        "/",
+      );
       const known = rights.get(key);
       if (known !== undefined) return known;
       const isShared = accessReviews.isAsking(key);
       const retryAfterMs = isShared ? 0 : takeShare(reader.key, clock.monotonic());
       if (retryAfterMs > 0) return { retryAfterMs };
-      const attributes = { verb, group, version, resource, namespace, name };
+      const attributes = {
+        verb,
+        group,
+        version,
+        resource,
+        ...(namespace !== undefined && { namespace }),
+        ...(name !== undefined && { name }),
+      };
       const asked = await accessReviews.ask({
         key,
         first: true,
