@@ -9,6 +9,8 @@ export const KATIB = {
   trialKind: "Trial",
   /** Label on every pod of a trial: the Trial's name. */
   trialLabel: "katib.kubeflow.org/trial",
+  /** Label of a Trial and of its job: the name of their Experiment. */
+  experimentLabel: "katib.kubeflow.org/experiment",
   /** Variable of the primary container: the Trial's name, read from the label. */
   trialNameEnv: "KATIB_TRIAL_NAME",
   /** Its mutating webhook configuration, and the webhook in it that is called for pods. */

@@ -119,12 +119,19 @@ export const settings = z.strictObject({
     "TokenReviews a second for pushes; a fifth is reserved for pushes that wait for the review. " +
       "Readers of observations have the same budget again, and as many SubjectAccessReviews",
   ),
+  readWithApiTokens: boolean(false).describe(
+    "whether reads are also taken with tokens for the API server itself, as viewers of the page have them; the page's " +
+      "manifests set it",
+  ),
   maxStreams: count(1000).describe("streams of events that a replica keeps open; 0 allows none"),
   maxStreamsPerSubject: count(20).describe(
     "streams of events that a replica keeps open for one user",
   ),
   memoryLimit: optionalSize("the least of its control group's and the machine's memory").describe(
     "memory that the process may take; the following caps are lowered to fit it",
+  ),
+  curveMemory: size("64Mi").describe(
+    "memory for the curves of jobs that are kept to be shown; those of ended jobs give way first",
   ),
   maxConnections: count(STATUS.total).describe("connections of the status port, at most"),
   maxConnectionsPerPeer: count(STATUS.perPeer).describe(

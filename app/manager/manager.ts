@@ -1,6 +1,8 @@
 /** Manager: a replica that serves, and leads when it is elected; started in order, stopped in reverse. */
 import { getLogger } from "@logtape/logtape";
 import { JOB_KINDS, type JobKinds, withTrialResources } from "../../crds/job_kinds.ts";
+import type { JobKind } from "../../crds/job_kind.ts";
+import { v1KindOf } from "../../crds/v1/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { retry } from "../../kube/backoff.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
@@ -113,6 +115,13 @@ async function runLoops(
   ]);
 }
 
+/** Whether a kind is run, or watched, now: of others there are no jobs to be seen. */
+function isRun({ v1Kinds, trialResources }: ManagerParts, kind: JobKind): boolean {
+  const v1 = v1KindOf(kind);
+  if (v1 !== undefined) return v1Kinds.runs(v1.kind);
+  return !kind.isForeign || trialResources.of(kind).on === true;
+}
+
 /** Starts the plain servers: health first, so that a start that waits shows what it waits for. */
 async function startPlainServers(
   context: ManagerContext,
@@ -201,6 +210,7 @@ export async function startManager(
       ...context,
       ...parts,
       observations: () => parts.recording?.trials.observations,
+      isRun: (kind) => isRun(parts, kind),
       replicaHost: replicaHost(configuration.bindAddress, environment, machine),
     })
     : undefined;

@@ -20,6 +20,7 @@ import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_defi
 import { type Metrics, sinkMetrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
+import { createTermCurves, type TermCurves } from "./curves.ts";
 import { createOwnedState } from "../../status/ledger/owned_state.ts";
 import { createTrialResources, type TrialResources } from "../../katib/trials/trial_resources.ts";
 import { createTrialRecording, SINK_MS } from "../../katib/adapter/trial_recording.ts";
@@ -119,8 +120,9 @@ function certificatesOf(
 /** The sink and the recording of trials; undefined if the feature gate is off. */
 async function recordingOf(
   context: ManagerContext,
-  { caches, events, certificates, leadership }: {
+  { caches, events, certificates, leadership, curves }: {
     readonly caches: Caches;
+    readonly curves: TermCurves;
     readonly events: EventRecorder;
     readonly certificates: ReturnType<typeof certificatesOf>;
     readonly leadership: Leadership;
@@ -156,7 +158,11 @@ async function recordingOf(
       adopted.size > 0 && katibIsKeptOut(caches.mutatingConfigurations) ? adopted : none,
     events,
     leadership,
-    onStopped: () => metrics.trialsStopped.inc(),
+    onStopped(job, decision) {
+      metrics.trialsStopped.inc();
+      curves.stopped(job, decision);
+    },
+    onLogRead: curves.restore,
     sink,
   });
   return { sink, trials };
@@ -192,8 +198,15 @@ export async function createManagerParts(context: ManagerContext, identity: stri
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
   const leadership = leadershipOf(context, identity);
   const certificates = certificatesOf(context, caches, events, leadership);
+  const curves = createTermCurves({
+    jobs: caches.byKind,
+    jobSets: caches.jobSets,
+    clock,
+    maxBytes: configuration.curveMemory,
+  });
   const recording = await recordingOf(context, {
     caches,
+    curves,
     events,
     certificates,
     leadership,
@@ -206,6 +219,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     leadership,
     certificates,
     recording,
+    curves,
     bodyBudget: createFairShare(context.caps.maxBodyBytes),
     shedding: createLoadShedding({ clock, onRefused: () => metrics.connectionsShed.inc() }),
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
@@ -220,7 +234,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
       keepsProgress: (kind) => keepsProgress(v1Kinds, kind),
       onWrite: (result) => metrics.ledgerWrites.inc({ result }),
       onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
-      record: recording?.trials.begin,
+      record: () => curves.begin(recording?.trials.begin()),
     }),
   };
 }

@@ -1,5 +1,7 @@
 /** Wiring of pushes: the status endpoint of this replica, and forwarding to the owner of the state. */
+import type { JobKind } from "../../crds/job_kind.ts";
 import { MANAGER } from "../../crds/names.ts";
+import { createReaders } from "../../http/callers/readers.ts";
 import type { HttpHandler } from "../../http/message.ts";
 import type { ReplicaTls } from "../../http/replicas/calls.ts";
 import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
@@ -10,6 +12,8 @@ import {
   type OwnedObservations,
 } from "../../katib/api/owned_observations.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
+import { createOwnedCurves, type OwnedCurves } from "../../page/api/owner_curves.ts";
+import { serveView } from "../../page/api/view_serving.ts";
 import { serveReads } from "../../status/reading/read_serving.ts";
 import { createForwardClient } from "../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../status/replicas/forward_listener.ts";
@@ -41,8 +45,10 @@ export interface PushServingOptions
     Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics" | "caps">,
     Pick<
       ManagerParts,
-      "caches" | "certificates" | "leadership" | "owned" | "bodyBudget" | "shedding"
+      "caches" | "certificates" | "leadership" | "owned" | "bodyBudget" | "shedding" | "curves"
     > {
+  /** Whether a kind is run, or watched, now. */
+  readonly isRun: (kind: JobKind) => boolean;
   /** Returns the observation logs of the term that runs here; undefined if none does. */
   readonly observations: () => ObservationSource | undefined;
   /** Host under which other replicas reach this one. */
@@ -61,7 +67,11 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 });
 
 /** Listens for calls that other replicas forward. */
-async function listenForForwards(options: PushServingOptions, observations: OwnedObservations) {
+async function listenForForwards(
+  options: PushServingOptions,
+  observations: OwnedObservations,
+  curves: OwnedCurves,
+) {
   const { kinds, configuration, clock, certificates, leadership, owned } = options;
   const listener = await startForwardListener({
     kinds,
@@ -80,6 +90,7 @@ async function listenForForwards(options: PushServingOptions, observations: Owne
       stopHere: observations.stopForwarded,
       pollHere: observations.poll,
     },
+    curves: { answerHere: curves.answerForwarded, pollHere: curves.poll },
     clock,
   });
   const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
@@ -101,9 +112,15 @@ function createForwarder(
   return { client, stop };
 }
 
-/** Routes observations to their API and everything else to the status endpoint. */
-function byPath(api: ObservationApi, pushes: HttpHandler): HttpHandler {
-  return (request) => api.handles(request.url) ? api.handle(request) : pushes(request);
+/** Routes observations and the page to their APIs, and everything else to the status endpoint. */
+function byPath(
+  apis: readonly Pick<ObservationApi, "handles" | "handle">[],
+  pushes: HttpHandler,
+): HttpHandler {
+  return (request) => {
+    const api = apis.find((it) => it.handles(request.url));
+    return api === undefined ? pushes(request) : api.handle(request);
+  };
 }
 
 /** Starts to accept pushes. Leaves nothing running if it throws. */
@@ -113,8 +130,10 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   await using cleanup = new AsyncDisposableStack();
   const observations = createOwnedObservations({ kinds, clock, current: options.observations });
   cleanup.defer(observations.close);
+  const curves = createOwnedCurves({ clock, current: () => options.curves.current });
+  cleanup.defer(curves.close);
   const forwards = configuration.leaderElect
-    ? await listenForForwards(options, observations)
+    ? await listenForForwards(options, observations, curves)
     : undefined;
   let closeMs = 0;
   cleanup.defer(() => forwards?.listener.close(closeMs));
@@ -153,14 +172,21 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     reading,
   });
   cleanup.defer(() => endpoint.close());
-  const api = serveObservations({
-    kinds,
+  const readers = createReaders({
     client,
     clock,
+    peers: endpoint.peers,
     reviewsPerSecond: configuration.tokenReviewQps,
+    apiTokens: configuration.readWithApiTokens,
+    onReview: (result) => metrics.tokenReviews.inc({ result }),
+  });
+  cleanup.defer(() => readers.close());
+  const api = serveObservations({
+    readers,
+    kinds,
+    clock,
     jobs: caches.byKind,
     trials: caches.trials,
-    peers: endpoint.peers,
     slots: reading.slots,
     findJob: createFindJob({ client, caches, clock }),
     leader: leadership,
@@ -169,9 +195,23 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     onJobEnd: reading.onJobEnd,
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
     onStop: (result) => metrics.stopRequests.inc({ result }),
-    onReview: (result) => metrics.tokenReviews.inc({ result }),
   });
   cleanup.defer(() => api.close());
+  const view = serveView({
+    readers,
+    kinds,
+    runningKinds: () => kinds.all.filter(options.isRun),
+    slots: reading.slots,
+    jobs: caches.byKind,
+    leader: leadership,
+    owned: curves,
+    forward: {
+      ask: forwarder.client.askCurves,
+      readChanges: forwarder.client.readCurveChanges,
+    },
+    onRead: (kind, result) => metrics.reads.inc({ kind, result }),
+  });
+  cleanup.defer(() => view.close());
   const server = await serveStatus({
     configuration,
     certificates,
@@ -180,7 +220,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     bodyBudget: options.bodyBudget,
     shedding: options.shedding,
   }, {
-    handler: byPath(api, endpoint.handler),
+    handler: byPath([api, view], endpoint.handler),
     peers: endpoint.peers,
   });
   const started = cleanup.move();

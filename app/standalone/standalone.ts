@@ -71,6 +71,7 @@ export async function startStandalone(
       featureGates: "TrainJobProgress=true",
       apiServerAddresses: HOST,
       trialResource: trialResource.map(formatTrialResource).join(","),
+      readWithApiTokens: "true",
       // There is no Katib DB manager here, even if Katib's CRDs are installed.
       observationSink: options.dataDir === undefined
         ? "memory"

@@ -5,11 +5,11 @@ import { type Bucket, type BucketLimits, refill, take } from "./token_bucket.ts"
 export type TakeFromBudget = (nowMs: number, first: boolean) => boolean;
 
 /**
- * Creates a budget of `perSecond` in the long run, and as many at once. `first` ones may take all of
- * it; the others leave a fifth to them.
+ * Creates a budget of `perSecond` in the long run, and `burst` at once, by default as many. `first` ones may take
+ * all of it; the others leave a fifth to them.
  */
-export function createReservedBudget(perSecond: number): TakeFromBudget {
-  const limits: BucketLimits = { ratePerSecond: perSecond, burst: Math.max(1, perSecond) };
+export function createReservedBudget(perSecond: number, burst = perSecond): TakeFromBudget {
+  const limits: BucketLimits = { ratePerSecond: perSecond, burst: Math.max(1, burst) };
   const reserved = Math.floor(limits.burst / 5);
   let budget: Bucket | undefined;
   return (nowMs, first) => {

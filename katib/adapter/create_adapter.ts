@@ -4,7 +4,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
 import type { ObservationSink } from "../log/sink.ts";
-import { logKeyText } from "../../trials/recording/observation_row.ts";
+import { logKeyText, type ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
 import type {
@@ -42,6 +42,8 @@ export interface AdapterOptions {
   readonly sinkMs: number;
   /** Called when a stop is done. */
   readonly onStop?: (stop: Stop, outcome: StopOutcome) => void;
+  /** Called with the rows of a log when it is read for the first time. */
+  readonly onFirstRead?: (plan: ObservationPlan, rows: readonly ObservationRow[]) => void;
   /** Called for a push that the sink will never take. */
   readonly onRefused?: (plan: ObservationPlan, problem: string) => void;
   /** Called for a job that has ended and never pushed these metrics, which rules name. */
@@ -123,6 +125,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
           return ++versions;
         },
         onRefused,
+        onFirstRead: options.onFirstRead,
       });
       return actor;
     },

@@ -3,6 +3,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import {
   isSameRun,
   laterRun,
@@ -23,8 +24,8 @@ export interface LoadedLogOptions {
   readonly sinkMs: number;
   /** Returns the plan that says what the rows mean now. */
   readonly plan: () => ObservationPlan;
-  /** Called when the log was read. */
-  readonly onReplay: () => void;
+  /** Called with its rows when the log was read. */
+  readonly onReplay: (rows: readonly ObservationRow[]) => void;
 }
 
 /** The state of one log, while it is known. */
@@ -90,7 +91,7 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
     readAtMs = clock.monotonic();
     if (asked !== plan() && meaningOf(asked) !== meaningOf(plan())) return await replay();
     state = last = replayed;
-    onReplay();
+    onReplay(rows);
     return replayed;
   }
 

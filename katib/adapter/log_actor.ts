@@ -15,6 +15,10 @@ export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onRepl
   readonly sink: LoadedLogOptions["sink"] & Pick<ObservationSink, "append">;
   /** Whether this replica may still act as the owner. */
   readonly leading: () => boolean;
+  /** Called with the rows of the log when it is read for the first time. */
+  readonly onFirstRead?:
+    | ((plan: ObservationPlan, rows: readonly ObservationRow[]) => void)
+    | undefined;
   /** Called for new rows or a verdict. Returns the log's new version. */
   readonly onChange: () => number;
   /** Called for rows that the sink will never take. */
@@ -77,12 +81,17 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   let pod: string | undefined;
   let version = 0;
   let failing = false;
+  let wasRead = false;
   let pumping: Promise<void> | undefined;
   const queue = createPushQueue();
   const loaded = createLoadedLog({
     ...options,
     plan: () => plan,
-    onReplay: () => version = onChange(),
+    onReplay(rows) {
+      if (!wasRead) options.onFirstRead?.(plan, rows);
+      wasRead = true;
+      version = onChange();
+    },
   });
 
   /** Returns the instruction to a trainer whose trial is to stop. */

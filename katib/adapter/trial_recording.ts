@@ -12,8 +12,10 @@ import type { Informer } from "../../kube/informer.ts";
 import type { Leadership } from "../../kube/leadership.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { ObservationSource } from "../api/source.ts";
 import type { ObservationSink } from "../log/sink.ts";
+import type { StopDecision } from "../stopping/stop_decision.ts";
 import { createStopper } from "../stopping/stopper.ts";
 import { TRIALS_BY } from "../trials/cached_trial.ts";
 import { followJobSets, type JobSetChecks } from "../trials/job_set_checks.ts";
@@ -35,8 +37,10 @@ export interface TrialRecordingOptions {
   readonly adopted: () => ReadonlySet<string>;
   readonly events: Pick<EventRecorder, "record">;
   readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
-  /** Called for each job that was stopped early. */
-  readonly onStopped: () => void;
+  /** Called for each job that was stopped early, with the decision. */
+  readonly onStopped: (job: JobRef, decision: StopDecision) => void;
+  /** Called with the rows of a job's log when a term reads it for the first time. */
+  readonly onLogRead?: (job: JobRef, rows: readonly ObservationRow[]) => void;
   readonly sink: ObservationSink;
 }
 
@@ -133,10 +137,11 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
       clock,
       leading,
       sinkMs: leadership.deadlineMs(SINK_MS),
-      onStop: (_, outcome) => {
-        if (outcome === "stopped") options.onStopped();
+      onStop: ({ plan: { job }, decision }, outcome) => {
+        if (outcome === "stopped") options.onStopped(job, decision);
       },
       ...logEvents(events),
+      onFirstRead: ({ job }, rows) => options.onLogRead?.(job, rows),
     });
 
   return {

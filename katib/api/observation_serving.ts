@@ -1,17 +1,15 @@
 /** Serving of observations: reads and streams go to the owner of the state. */
 import { type AnyJob, type JobKind, jobNow } from "../../crds/job_kind.ts";
-import { createReservedBudget } from "../../http/limits/reserved_budget.ts";
 import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
 import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
 import type { CallBounds } from "../../http/replicas/calls.ts";
 import type { JobVersion, OwnerPollOptions } from "../../http/replicas/owner_poll.ts";
 import type { ForwardTarget } from "../../http/replicas/terms.ts";
-import type { KubeClient } from "../../kube/client.ts";
 import type { Informer } from "../../kube/informer.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
 import { cachedTrial } from "../trials/cached_trial.ts";
 import type { TrialCache } from "../trials/plan_cache.ts";
-import { type AccessOptions, createAccess } from "../../http/callers/reader_access.ts";
+import type { ReaderParts } from "../../http/callers/reader_checks.ts";
 import { type ObservationAnswer, type ObservationAsk, parseAnswer } from "./owner_requests.ts";
 import { type OwnerStopAnswer, parseStopAnswer, type StopAsk } from "./owner_stops.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
@@ -33,12 +31,10 @@ export interface ForwardedObservations {
 /** Options of {@link serveObservations}. */
 export interface ObservationServingOptions
   extends
-    Pick<ObservationApiOptions, "kinds" | "clock" | "peers" | "slots" | "findJob" | "onJobEnd">,
-    Required<Pick<ObservationApiOptions, "onRead" | "onStop">>,
-    Required<Pick<AccessOptions, "onReview">> {
-  readonly client: Pick<KubeClient, "create">;
-  /** TokenReviews, and SubjectAccessReviews, that readers may cause each second. */
-  readonly reviewsPerSecond: number;
+    Pick<ObservationApiOptions, "kinds" | "clock" | "slots" | "findJob" | "onJobEnd">,
+    Required<Pick<ObservationApiOptions, "onRead" | "onStop">> {
+  /** The checks of readers. */
+  readonly readers: ReaderParts;
   /** The caches of jobs by their kind. */
   readonly jobs: ReadonlyMap<
     JobKind,
@@ -57,29 +53,10 @@ export interface ObservationServing extends ObservationApi {
   close(): Promise<void>;
 }
 
-/** Reads of one subject: a controller that polls a thousand trials every five seconds. */
-const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
 /** Requests of one subject to stop jobs: a controller that ends a rung of a thousand trials. */
 const STOPS_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
-/** Part of the budget of SubjectAccessReviews that one reader may have. */
-const READERS_SHARE = 0.5;
-
-function createReaderAccess(options: ObservationServingOptions) {
-  const { client, clock, reviewsPerSecond, onReview } = options;
-  const ratePerSecond = reviewsPerSecond * READERS_SHARE;
-  const share = { ratePerSecond, burst: Math.max(1, ratePerSecond) };
-  return createAccess({
-    client,
-    clock,
-    takeTokenReview: createReservedBudget(reviewsPerSecond),
-    takeAccessReview: createReservedBudget(reviewsPerSecond),
-    takeShare: createKeyedBuckets(share, MAX_SUBJECTS).take,
-    onReview,
-  });
-}
-
 /** Sends questions to the owner: in process, or by a call. */
 function createAsk({ leader, owned, forward, clock }: ObservationServingOptions) {
   return createOwnerRouter<ObservationAsk, ObservationAnswer>({
@@ -106,8 +83,7 @@ function createStop({ leader, owned, forward, clock }: ObservationServingOptions
 
 /** Serves observations; `handles` selects its requests. */
 export function serveObservations(options: ObservationServingOptions): ObservationServing {
-  const { jobs, trials, leader, owned, forward, clock } = options;
-  const access = createReaderAccess(options);
+  const { readers, jobs, trials, leader, owned, forward, clock } = options;
   const changes = createObservationChanges({
     jobs,
     leader,
@@ -116,15 +92,13 @@ export function serveObservations(options: ObservationServingOptions): Observati
     clock,
   });
   const api = createObservationApi({
+    ...readers,
     kinds: options.kinds,
     clock,
-    peers: options.peers,
     slots: options.slots,
     findJob: options.findJob,
     onJobEnd: options.onJobEnd,
     onRead: options.onRead,
-    access,
-    takeRead: createKeyedBuckets(READS_PER_SUBJECT, MAX_SUBJECTS).take,
     jobNow: (job) => jobNow(jobs, job),
     outcomeOf: (kind, job) => outcomeByTemplate(kind, job, cachedTrial(trials, job)?.spec),
     ask: createAsk(options),
@@ -135,8 +109,6 @@ export function serveObservations(options: ObservationServingOptions): Observati
   });
   return {
     ...api,
-    async close() {
-      await Promise.all([changes.close(), access.close()]);
-    },
+    close: changes.close,
   };
 }

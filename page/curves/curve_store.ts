@@ -39,8 +39,12 @@ export interface JobCurves {
 
 /** The curves of all jobs, by the UID of the job. */
 export interface CurveStore {
-  /** Adds samples that a pod of the job pushed, oldest first. Later ones may come before. */
-  record(job: { readonly uid: string }, pod: PushingPod, samples: readonly CurveSample[]): void;
+  /** Adds samples that a pod of the job pushed, or that a log has, oldest first. Later ones may come before. */
+  record(
+    job: { readonly uid: string },
+    pod: PushingPod | undefined,
+    samples: readonly CurveSample[],
+  ): void;
   mark(jobUid: string, mark: CurveMark): void;
   /** The job has ended: its curves give way first when room is needed. */
   end(jobUid: string): void;

@@ -115,8 +115,11 @@ export class CurvesOfJob {
     return this.#marks.all;
   }
 
-  /** Returns whether anything has changed. What is said to be later than now counts as now. */
-  record(pod: PushingPod, samples: readonly CurveSample[], nowMs: number): boolean {
+  /**
+   * Returns whether anything has changed. What is said to be later than now counts as now. Without a pod the
+   * samples are from a log, which does not say who pushed them.
+   */
+  record(pod: PushingPod | undefined, samples: readonly CurveSample[], nowMs: number): boolean {
     const oldestMs = Math.max(0, nowMs - JOB_CURVE_LIMITS.ageMs);
     let isChanged = false;
     for (const { timeMs: saidMs, metrics, progress } of samples) {
@@ -124,7 +127,7 @@ export class CurvesOfJob {
       // Not a number, either.
       if (!(timeMs >= oldestMs)) continue;
       this.#samples++;
-      if (this.#note(pod, timeMs)) isChanged = true;
+      if (pod !== undefined && this.#note(pod, timeMs)) isChanged = true;
       metrics.forEach(({ name, value: text }, index) => {
         const value = finiteNumber(text);
         const row = value === undefined ? undefined : this.#rowOf(name, index, metrics.length);

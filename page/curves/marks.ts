@@ -34,8 +34,14 @@ export class MarkList {
     return this.#bytes;
   }
 
-  /** Returns the mark as it is kept; undefined if it is there already. */
+  /**
+   * Returns the mark as it is kept; undefined if it is there already. A job is stopped once: of two such marks the
+   * earlier one is that of the report that decided it, the other that of the condition.
+   */
   add({ timeMs, kind, text: whole }: CurveMark): CurveMark | undefined {
+    const stop = kind === "stopped" ? this.#marks.find((it) => it.kind === kind) : undefined;
+    if (stop !== undefined && stop.timeMs <= timeMs) return undefined;
+    this.remove(stop);
     const { text, bytes } = boundedText(whole, MARK_LIMITS.textBytes);
     const isKnown = this.#marks.some((it) =>
       it.timeMs === timeMs && it.kind === kind && it.text === text

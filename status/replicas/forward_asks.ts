@@ -8,6 +8,10 @@ import { NOT_OWNER, type OwnTerm, termRefusal } from "../../http/replicas/terms.
 export const askPath = (version: MessageVersion) => `/forward/${version}/observation`;
 /** Path at which changes of observations are asked for, by the messages of reads. */
 export const changesPath = (version: MessageVersion) => `/forward/${version}/observation/changes`;
+/** Path at which curves are asked for, with POST. */
+export const curvesPath = (version: MessageVersion) => `/forward/${version}/curves`;
+/** Path at which changes of curves are asked for, by the messages of reads. */
+export const curveChangesPath = (version: MessageVersion) => `/forward/${version}/curves/changes`;
 /** Path at which the owner is asked to stop a job, with POST. */
 export const stopJobPath = (version: MessageVersion) => `/forward/${version}/stop`;
 /** Bytes that a question may have. */

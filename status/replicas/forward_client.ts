@@ -8,6 +8,8 @@ import {
   ASK_ANSWER_MAX_BYTES,
   askPath,
   changesPath,
+  curveChangesPath,
+  curvesPath,
   decodeAskAnswer,
   encodeAsk,
   stopJobPath,
@@ -69,6 +71,10 @@ export interface ForwardClient {
   ): Promise<object | undefined>;
   /** Asks the owner to stop a job; as {@link ask}. For an owner that is too old it answers to come again. */
   stop: ForwardClient["ask"];
+  /** Asks the owner for curves; as {@link ask}. */
+  askCurves(target: ForwardTarget, ask: object, bounds: CallBounds): Promise<object | undefined>;
+  /** Asks the owner which curves are others now; as {@link read}. */
+  readCurveChanges: ForwardClient["read"];
   /** New calls use these. */
   updateTls(tls: ReplicaTls): void;
   /** Closes the connections. */
@@ -157,6 +163,17 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
       const { bytes } = await askAt(askPath, target, ask, bounds);
       return bytes && decodeAskAnswer(bytes);
     },
+    async askCurves({ address, transitions }, ask, bounds) {
+      const body = encodeAsk({ transitions, ask });
+      // Jobs are asked for by their UIDs, whatever their kinds are.
+      const path = curvesPath("v2");
+      const { bytes } = await asks.call(
+        { address, path, body, maxBytes: ASK_ANSWER_MAX_BYTES },
+        bounds,
+      );
+      return bytes && decodeAskAnswer(bytes);
+    },
+    readCurveChanges: readAt(curveChangesPath),
     async stop(target, ask, bounds) {
       const answer = await askAt(stopJobPath, target, ask, bounds);
       if (answer.bytes !== undefined) return decodeAskAnswer(answer.bytes);

@@ -11,6 +11,8 @@ import {
   askPath,
   changesPath,
   createAskJudge,
+  curveChangesPath,
+  curvesPath,
   stopJobPath,
 } from "./forward_asks.ts";
 import type { ReplicaTls } from "../../http/replicas/calls.ts";
@@ -36,6 +38,13 @@ export interface ForwardedObservations {
   readonly pollHere: PollOwner<JobVersion>;
 }
 
+/** Answers about curves. */
+export interface ForwardedCurves {
+  readonly answerHere: AnswerAsk;
+  /** Returns which of them changed. */
+  readonly pollHere: PollOwner<JobVersion>;
+}
+
 /** Options of {@link startForwardListener}. */
 export interface ForwardListenerOptions {
   readonly kinds: JobKinds;
@@ -53,6 +62,8 @@ export interface ForwardListenerOptions {
   readonly pollHere: PollOwner<Reading>;
   /** Absent if the replica has no observation API. */
   readonly observations?: ForwardedObservations | undefined;
+  /** Absent if the replica keeps no curves. */
+  readonly curves?: ForwardedCurves | undefined;
   readonly clock: Clock;
   /** How long `acceptHere` may take. Default 2 s. */
   readonly acceptDeadlineMs?: number;
@@ -133,11 +144,22 @@ interface Call extends AnsweredCall {
 
 /** Returns the calls that are answered. */
 function callsOf(options: ForwardListenerOptions): Call[] {
-  const { kinds, term, observations } = options;
+  const { kinds, term, observations, curves } = options;
   const calls: Call[] = [
     { path: forwardPath, answer: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES },
     { path: readPath, answer: createReadJudge(options), maxBytes: READ_MAX_BYTES },
   ];
+  if (curves !== undefined) {
+    const { answerHere, pollHere } = curves;
+    calls.push(
+      { path: curvesPath, answer: createAskJudge(term, answerHere), maxBytes: ASK_MAX_BYTES },
+      {
+        path: curveChangesPath,
+        answer: createReadJudge({ kinds, term, pollHere }),
+        maxBytes: READ_MAX_BYTES,
+      },
+    );
+  }
   if (observations === undefined) return calls;
   const { answerHere, stopHere, pollHere } = observations;
   return [

@@ -1,0 +1,67 @@
+/** Readers: the checks of all that is read from outside, with one budget of reviews. */
+import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { createReservedBudget } from "../limits/reserved_budget.ts";
+import { createKeyedBuckets } from "../limits/token_bucket.ts";
+import { type AccessOptions, createAccess } from "./reader_access.ts";
+import type { ReaderParts } from "./reader_checks.ts";
+
+/** Options of {@link createReaders}. */
+export interface ReadersOptions
+  extends Pick<ReaderParts, "clock" | "peers">, Required<Pick<AccessOptions, "onReview">> {
+  readonly client: Pick<KubeClient, "create">;
+  readonly clock: Clock;
+  /** TokenReviews, and SubjectAccessReviews, that readers may cause each second. */
+  readonly reviewsPerSecond: number;
+  /** Whether tokens are taken by which users call the API server. */
+  readonly apiTokens: boolean;
+}
+
+/** The checks, and their end. */
+export interface Readers extends ReaderParts {
+  /** Ends what runs, and resolves when nothing does. */
+  close(): Promise<void>;
+}
+
+/** Reads of one subject: a controller that polls a thousand trials every five seconds. */
+const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
+/** Subjects remembered. */
+const MAX_SUBJECTS = 10_000;
+/** Part of the budget of SubjectAccessReviews that one reader may have. */
+const READERS_SHARE = 0.5;
+/**
+ * SubjectAccessReviews of one reader at once, in seconds of its share: one list asks about each kind in each of
+ * 20 namespaces, and its answers are believed for a while.
+ */
+const SHARE_BURST_SECONDS = 10;
+/** Reviews of new tokens for the API server that one peer may cause: anybody can make up such tokens. */
+const API_REVIEWS_PER_PEER = { ratePerSecond: 1, burst: 20 } as const;
+
+/** Creates {@link Readers}. */
+export function createReaders(options: ReadersOptions): Readers {
+  const { client, clock, peers, reviewsPerSecond, apiTokens, onReview } = options;
+  const ratePerSecond = reviewsPerSecond * READERS_SHARE;
+  const burst = Math.max(1, ratePerSecond * SHARE_BURST_SECONDS);
+  const share = { ratePerSecond, burst };
+  const access = createAccess({
+    client,
+    clock,
+    takeTokenReview: createReservedBudget(reviewsPerSecond),
+    takeAccessReview: createReservedBudget(
+      reviewsPerSecond,
+      reviewsPerSecond * SHARE_BURST_SECONDS,
+    ),
+    takeShare: createKeyedBuckets(share, MAX_SUBJECTS).take,
+    onReview,
+  });
+  return {
+    access,
+    clock,
+    peers,
+    takeRead: createKeyedBuckets(READS_PER_SUBJECT, MAX_SUBJECTS).take,
+    ...(apiTokens && {
+      takeApiReview: createKeyedBuckets(API_REVIEWS_PER_PEER, MAX_SUBJECTS).take,
+    }),
+    close: access.close,
+  };
+}

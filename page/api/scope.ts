@@ -1,0 +1,83 @@
+/** Scope of a reader: the kinds and namespaces of which it may list the jobs, as the API server says. */
+import type { JobKind } from "../../crds/job_kind.ts";
+import type { Reader } from "../../http/callers/reader_access.ts";
+import { type ReaderParts, refusalOfRights } from "../../http/callers/reader_checks.ts";
+import type { ReaderRefusal } from "../../http/callers/reader_refusals.ts";
+import type { Scope } from "../list/job_list.ts";
+
+/** What a reader may list, and what not, for people. */
+export interface ReaderScope extends Scope {
+  /** The kinds that it may not list, with the namespace where it asked for single ones. */
+  readonly denied: readonly { readonly kind: string; readonly namespace?: string }[];
+}
+
+/** A pair of a kind and a namespace; without a namespace all of them. */
+interface Place {
+  readonly kind: JobKind;
+  readonly namespace?: string;
+}
+
+const textOf = ({ kind, namespace }: Place) =>
+  namespace === undefined ? `${kind.id} in all namespaces` : `${kind.id} in ${namespace}`;
+
+function scopeOf(allowed: readonly Place[], denied: readonly Place[]): ReaderScope {
+  const namespacesOf = Map.groupBy(allowed, ({ kind }) => kind.id);
+  const places = new Map(
+    [...namespacesOf].map(([id, all]) => {
+      const isEverywhere = all.some(({ namespace }) => namespace === undefined);
+      return [id, isEverywhere ? undefined : new Set(all.map(({ namespace = "" }) => namespace))];
+    }),
+  );
+  return {
+    key: allowed.map(textOf).sort().join(),
+    denied: denied.map(({ kind, namespace }) => ({
+      kind: kind.id,
+      ...(namespace !== undefined && { namespace }),
+    })),
+    allows(kind, namespace) {
+      if (!places.has(kind.id)) return false;
+      return places.get(kind.id)?.has(namespace) ?? true;
+    },
+  };
+}
+
+/** The first refusal by which nothing is known of the rights; one that denies is no such. */
+const unknownRight = (refusals: readonly (ReaderRefusal | undefined)[]) =>
+  refusals.find((it) => it !== undefined && it.why !== "forbidden");
+
+/**
+ * Asks for rights cluster-wide first; for kinds that the reader may not list there, in each namespace that it
+ * names. A namespace is asked about whether or not it has jobs, so that the answer says nothing of that.
+ */
+export async function readerScope(
+  parts: Pick<ReaderParts, "access">,
+  reader: Reader,
+  { kinds, namespaces }: {
+    readonly kinds: readonly JobKind[];
+    readonly namespaces: readonly string[];
+  },
+): Promise<ReaderScope | ReaderRefusal> {
+  const ask = (place: Place) =>
+    refusalOfRights(parts, reader, { ...place, text: textOf(place) }, "list");
+  const everywhere = await Promise.all(kinds.map((kind) => ask({ kind })));
+  const unknown = unknownRight(everywhere);
+  if (unknown !== undefined) return unknown;
+  const [granted, others] = [true, false].map((isGranted) =>
+    kinds.filter((_, index) => (everywhere[index] === undefined) === isGranted)
+  );
+  const places = (others ?? []).flatMap((kind): Place[] =>
+    namespaces.map((namespace) => ({ kind, namespace }))
+  );
+  const answers = await Promise.all(places.map(ask));
+  const stillUnknown = unknownRight(answers);
+  if (stillUnknown !== undefined) return stillUnknown;
+  const allowed = [
+    ...(granted ?? []).map((kind) => ({ kind })),
+    ...places.filter((_, index) => answers[index] === undefined),
+  ];
+  const denied = namespaces.length === 0
+    ? (others ?? []).map((kind) => ({ kind }))
+    : places.filter((_, index) => answers[index] !== undefined);
+  if (allowed.length > 0) return scopeOf(allowed, denied);
+  return everywhere.find((it) => it !== undefined) ?? scopeOf([], denied);
+}

@@ -1,0 +1,49 @@
+/** Answers of the page's API: a window of the list, and curves, as JSON. Pure. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { ListWindow } from "../list/window.ts";
+import type { CurveJob } from "./curve_query.ts";
+import type { ShownCurves } from "./owner_curves.ts";
+import type { ReaderScope } from "./scope.ts";
+
+/** Returns a window, with the kinds and namespaces that the reader may not list. */
+export function listAnswer(
+  { rows, total, states }: ListWindow,
+  { denied }: Pick<ReaderScope, "denied">,
+) {
+  return { rows, total, states, ...(denied.length > 0 && { denied }) };
+}
+
+const time = (ms: number) => new Date(ms).toISOString();
+
+/** Returns the curves of a job; the times of points are milliseconds since the epoch. */
+function curvesAnswer({ kind, namespace, name, uid }: JobRef, { metrics, marks }: ShownCurves) {
+  return {
+    job: { kind: kind.id, namespace, name, uid },
+    metrics: metrics.map(({ name, isProgress, points }) => ({
+      name,
+      ...(isProgress && { isProgress }),
+      points,
+    })),
+    marks: marks.map(({ timeMs, kind, text }) => ({ time: time(timeMs), kind, text })),
+  };
+}
+
+/** Returns the curves of jobs, and the names of those that are not there for this reader. */
+export function allCurvesAnswer(
+  curves: readonly ShownCurves[],
+  { seen, missing = [] }: {
+    readonly seen: readonly JobRef[];
+    readonly missing?: readonly CurveJob[];
+  },
+) {
+  const byUid = new Map(seen.map((job) => [job.uid, job]));
+  return {
+    curves: curves.flatMap((it) => {
+      const job = byUid.get(it.uid);
+      return job === undefined ? [] : [curvesAnswer(job, it)];
+    }),
+    ...(missing.length > 0 && {
+      missing: missing.map(({ kind, namespace, name }) => ({ kind: kind.id, namespace, name })),
+    }),
+  };
+}

@@ -1,0 +1,196 @@
+/** API of the page: the list of jobs, curves, and one stream of both, authorized as reads of observations are. */
+import { getLogger } from "@logtape/logtape";
+import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
+import { type Identified, identify, refusalOfPeer } from "../../http/callers/reader_checks.ts";
+import {
+  JSON_HEADERS,
+  okResponse,
+  type ReaderRefusal,
+  readerRefusalShape,
+} from "../../http/callers/reader_refusals.ts";
+import {
+  ClientGoneError,
+  type HttpRequest,
+  type HttpResponse,
+  OverloadedError,
+} from "../../http/message.ts";
+import {
+  OVERLOADED_MS,
+  refusalResponse,
+  type RequestResult,
+  resultOf,
+} from "../../http/refusals.ts";
+import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
+import type { FailureCause } from "../../http/refusals.ts";
+import { listQuery } from "../list/list_query.ts";
+import { CURVE_PARAMETERS, curveQuery } from "./curve_query.ts";
+import { allCurvesAnswer, listAnswer } from "./view_answers.ts";
+import { scopeOf, type ViewParts } from "./view_parts.ts";
+import { grantView, readCurves, streamResponse, type View } from "./view_stream.ts";
+
+/** `reads_total{kind}`. */
+export type ViewReadKind = "jobs" | "curves" | "view";
+
+interface ViewRoute extends Route {
+  readonly reads: ViewReadKind;
+}
+
+/** The table of routes. */
+export const VIEW_ROUTES: readonly ViewRoute[] = [
+  { method: "GET", path: "/view/v1/jobs", reads: "jobs" },
+  { method: "GET", path: "/view/v1/curves", reads: "curves" },
+  { method: "GET", path: "/view/v1/events", reads: "view" },
+];
+
+/** Options of {@link createViewApi}. */
+export interface ViewApiOptions extends ViewParts {
+  /** A read, or the beginning of a stream, was answered. */
+  readonly onRead?: (kind: ViewReadKind, result: RequestResult) => void;
+}
+
+/** Handler of the API. */
+export interface ViewApi {
+  /** Returns whether a request is this API's, by its path. */
+  handles(url: string): boolean;
+  /** Never throws. */
+  handle(request: HttpRequest): Promise<HttpResponse>;
+}
+
+const invalid = (causes: readonly FailureCause[]): ReaderRefusal => ({
+  why: "invalid_query",
+  causes,
+});
+
+/** The parameters of a request; those of curves stand apart from the others. */
+function parametersOf(url: string) {
+  const all = new URLSearchParams(url.slice(pathOf(url).length + 1));
+  const [curves, others] = [new URLSearchParams(), new URLSearchParams()];
+  const ofCurves: readonly string[] = CURVE_PARAMETERS;
+  for (const [name, value] of all) {
+    (ofCurves.includes(name) ? curves : others).append(name, value);
+  }
+  return { curves, others };
+}
+
+/** Reads what a request looks at: the list unless `reads` is curves, and curves if it names jobs. */
+function viewOf(
+  { kinds }: Pick<ViewParts, "kinds">,
+  url: string,
+  reads: ViewReadKind,
+): View | ReaderRefusal {
+  const { curves, others } = parametersOf(url);
+  if (reads === "curves") {
+    const [unknown] = others.keys();
+    if (unknown !== undefined) {
+      const message = `is an unknown parameter; known: ${CURVE_PARAMETERS.join(", ")}`;
+      return invalid([{ field: unknown.slice(0, 64), message }]);
+    }
+  }
+  const list = reads === "curves" ? undefined : listQuery(others);
+  const asked = reads === "jobs" ? undefined : curveQuery(curves, kinds);
+  const stray = reads === "jobs" ? [...curves.keys()] : [];
+  const causes = [
+    ...(list !== undefined && "causes" in list ? list.causes : []),
+    ...(asked !== undefined && "causes" in asked ? asked.causes : []),
+    ...stray.map((field) => ({ field, message: "is for curves" })),
+  ];
+  if (causes.length > 0) return invalid(causes);
+  return {
+    ...(list !== undefined && "query" in list && { list: list.query }),
+    ...(asked !== undefined && "query" in asked && { curves: asked.query }),
+  };
+}
+
+/** Creates the API. */
+export function createViewApi(options: ViewApiOptions): ViewApi {
+  const { peers, clock, onRead } = options;
+  const routes = createRoutes(VIEW_ROUTES);
+  const log = getLogger(["milepost", "page"]);
+
+  /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
+  function failure(error: unknown, url: string): ReaderRefusal {
+    if (error instanceof OverloadedError || error instanceof ClientGoneError) {
+      return { why: "unavailable", reason: error.message, retryAfterMs: OVERLOADED_MS };
+    }
+    if (error instanceof KubeError || error instanceof TransportError) {
+      const reason = "the API server cannot be asked now: try again soon";
+      log.debug(reason, { problem: messageOf(error) });
+      return { why: "unavailable", reason, retryAfterMs: 1000 };
+    }
+    log.error("a request of the page failed", { path: pathOf(url), error });
+    return { why: "internal" };
+  }
+
+  async function answerList(caller: Identified, { list }: View) {
+    if (list === undefined) return okResponse({});
+    const scope = await scopeOf(options, caller.reader, list);
+    if ("why" in scope) return scope;
+    return okResponse(listAnswer(options.list.window(list, scope), scope));
+  }
+
+  async function answerCurves(caller: Identified, view: View, request: HttpRequest) {
+    const granted = await grantView(options, caller, view);
+    if ("why" in granted) return granted;
+    const signal = request.signal?.() ?? new AbortController().signal;
+    const curves = await readCurves(options, granted, new Map(), signal);
+    if ("retryAfterMs" in curves) return { why: "unavailable", ...curves } as const;
+    return okResponse(allCurvesAnswer(curves, granted.jobs));
+  }
+
+  async function answerStream(caller: Identified, view: View) {
+    const granted = await grantView(options, caller, view);
+    return "why" in granted ? granted : streamResponse(options, caller, granted);
+  }
+
+  async function answer(request: HttpRequest): Promise<HttpResponse | ReaderRefusal> {
+    const match = routes.find(request.method, pathOf(request.url));
+    if (match === undefined) return { why: "unknown_path" };
+    if (match.route === undefined) return { why: "wrong_method", allow: match.allow };
+    const { reads } = match.route;
+    const view = viewOf(options, request.url, reads);
+    if ("why" in view) return view;
+    const caller = await identify(options, request);
+    if ("why" in caller) return caller;
+    peers.proved(request.peer, clock.monotonic());
+    if (reads === "jobs") return await answerList(caller, view);
+    return reads === "curves"
+      ? await answerCurves(caller, view, request)
+      : await answerStream(caller, view);
+  }
+
+  async function judge(request: HttpRequest): Promise<HttpResponse | ReaderRefusal> {
+    const refused = refusalOfPeer(options, request);
+    if (refused !== undefined) return refused;
+    try {
+      return await answer(request);
+    } catch (error) {
+      return failure(error, request.url);
+    }
+  }
+
+  function count({ url }: HttpRequest, result: RequestResult): void {
+    const match = routes.find("GET", pathOf(url));
+    if (match?.route !== undefined) onRead?.(match.route.reads, result);
+  }
+
+  return {
+    handles: (url) => routes.find("GET", pathOf(url)) !== undefined,
+    async handle(request) {
+      const nowMs = clock.monotonic();
+      const outcome = await judge(request);
+      if (!("why" in outcome)) {
+        count(request, "accepted");
+        return outcome;
+      }
+      const shape = readerRefusalShape(outcome);
+      const result = resultOf(shape);
+      if (result === "unauthorized") {
+        // Only what the API server was asked about has cost something.
+        peers.failed(request.peer, nowMs, outcome.why === "refused" ? "signature" : "nothing");
+      }
+      count(request, result);
+      log.debug("a request was refused", { why: outcome.why });
+      return refusalResponse(shape, outcome, JSON_HEADERS);
+    },
+  };
+}

@@ -1,0 +1,16 @@
+/** Bounds of what is read for the page. */
+import { PUSH_LIMITS } from "../../crds/names.ts";
+
+/** Bounds of a query of curves, and of answers. */
+export const CURVE_LIMITS = {
+  jobs: 100,
+  /** Metrics that a query names. */
+  metrics: 16,
+  metricNameLength: PUSH_LIMITS.metricNameLength,
+  /** Points of a curve. */
+  points: 128,
+  /** The same if the query does not say. */
+  defaultPoints: 128,
+  /** Characters of one answer: further jobs come with the next one. */
+  answerCharacters: 1_000_000,
+} as const;

@@ -1,0 +1,95 @@
+/** Serving of the page's API: curves are asked for at the owner of the state, lists are made from the caches here. */
+import { type AnyJob, type JobKind } from "../../crds/job_kind.ts";
+import type { ReaderParts } from "../../http/callers/reader_checks.ts";
+import { createJobFeeds } from "../../http/replicas/job_feeds.ts";
+import type { CallBounds } from "../../http/replicas/calls.ts";
+import {
+  createOwnerPoll,
+  type JobVersion,
+  type OwnerPollOptions,
+} from "../../http/replicas/owner_poll.ts";
+import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
+import type { ForwardTarget } from "../../http/replicas/terms.ts";
+import type { Informer } from "../../kube/informer.ts";
+import type { LeaderLocator } from "../../kube/leadership.ts";
+import { createJobList } from "../list/job_list.ts";
+import {
+  type CurveAnswer,
+  type CurveAsk,
+  type OwnedCurves,
+  parseCurveAnswer,
+} from "./owner_curves.ts";
+import { createViewApi, type ViewApi, type ViewApiOptions } from "./view_api.ts";
+
+/** Calls to the owner on another replica. Neither throws; undefined if there was no answer. */
+export interface ForwardedCurves {
+  ask(target: ForwardTarget, ask: CurveAsk, bounds: CallBounds): Promise<object | undefined>;
+  readonly readChanges: OwnerPollOptions<JobVersion>["forward"];
+}
+
+/** Options of {@link serveView}. */
+export interface ViewServingOptions
+  extends
+    Pick<ViewApiOptions, "kinds" | "runningKinds" | "slots">,
+    Required<Pick<ViewApiOptions, "onRead">> {
+  /** The checks of readers. */
+  readonly readers: ReaderParts;
+  /** The caches of jobs by their kind. */
+  readonly jobs: ReadonlyMap<
+    JobKind,
+    { readonly jobs: Pick<Informer<AnyJob>, "get" | "list" | "onChange"> }
+  >;
+  /** Locates the owner. */
+  readonly leader: LeaderLocator;
+  readonly owned: OwnedCurves;
+  readonly forward: ForwardedCurves;
+}
+
+/** The served API. */
+export interface ViewServing extends ViewApi {
+  /** Ends what runs, and resolves when nothing does. */
+  close(): Promise<void>;
+}
+
+/** Serves the API; `handles` selects its requests. */
+export function serveView(options: ViewServingOptions): ViewServing {
+  const { readers, jobs, leader, owned, forward } = options;
+  const { clock } = readers;
+  const list = createJobList({ jobs });
+  const feeds = createJobFeeds({
+    poll: createOwnerPoll<JobVersion>({
+      leader,
+      pollHere: owned.poll,
+      forward: forward.readChanges,
+      clock,
+    }),
+    select: ({ cursor }: JobVersion) => cursor,
+    clock,
+  });
+  const ask = createOwnerRouter<CurveAsk, CurveAnswer>({
+    leader,
+    acceptHere: owned.answer,
+    forward: async (target, ask, bounds) => ({
+      acceptance: parseCurveAnswer(await forward.ask(target, ask, bounds)),
+    }),
+    clock,
+  });
+  const api = createViewApi({
+    ...readers,
+    kinds: options.kinds,
+    runningKinds: options.runningKinds,
+    slots: options.slots,
+    onRead: options.onRead,
+    list,
+    cached: ({ kind, namespace, name }) => jobs.get(kind)?.jobs.get({ namespace, name }),
+    ask,
+    follow: (job, listener) => feeds.follow(job, listener),
+  });
+  return {
+    ...api,
+    async close() {
+      list.close();
+      await feeds.close();
+    },
+  };
+}

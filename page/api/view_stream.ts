@@ -1,0 +1,205 @@
+/** Stream of all that a viewer looks at: the window of the list and the curves, each as it changes. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import {
+  eventStreamResponse,
+  eventText,
+  runEventLoop,
+  type StreamEnd,
+  type WriteEvents,
+} from "../../http/event_stream.ts";
+import { type Identified, readerOfToken } from "../../http/callers/reader_checks.ts";
+import { type ReaderRefusal, readerRefusalShape } from "../../http/callers/reader_refusals.ts";
+import type { HttpResponse, ResponseSink } from "../../http/message.ts";
+import type { JobRow } from "../list/job_row.ts";
+import type { ListQuery } from "../list/list_query.ts";
+import type { CurveQuery } from "./curve_query.ts";
+import type { ShownCurves } from "./owner_curves.ts";
+import type { ReaderScope } from "./scope.ts";
+import { allCurvesAnswer, listAnswer } from "./view_answers.ts";
+import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
+
+/** Least time between two looks at what has changed, in milliseconds. */
+const LOOK_MS = 1_000;
+/** Time after which there may be room for one more stream. */
+const ROOM_MS = 10_000;
+
+/** What a viewer looks at. */
+export interface View {
+  readonly list?: ListQuery;
+  readonly curves?: CurveQuery;
+}
+
+/** What a viewer may see of it now. */
+export interface GrantedView extends View {
+  readonly scope?: ReaderScope;
+  readonly jobs: SeenJobs;
+}
+
+/** Returns what the reader may see of a view. */
+export async function grantView(
+  parts: ViewParts,
+  caller: Pick<Identified, "reader">,
+  view: View,
+): Promise<GrantedView | ReaderRefusal> {
+  const { list, curves } = view;
+  const scope = list && await scopeOf(parts, caller.reader, list);
+  if (scope !== undefined && "why" in scope) return scope;
+  const jobs = await seenJobs(parts, caller, curves?.jobs ?? []);
+  if ("why" in jobs) return jobs;
+  return { ...view, ...(scope && { scope }), jobs };
+}
+
+/** Returns all curves that differ from the cursors, however many answers that takes. */
+export async function readCurves(
+  parts: Pick<ViewParts, "ask">,
+  { jobs: { seen }, curves: query }: Pick<GrantedView, "jobs" | "curves">,
+  cursors: ReadonlyMap<string, string>,
+  signal: AbortSignal,
+): Promise<readonly ShownCurves[] | { readonly retryAfterMs: number; readonly reason: string }> {
+  if (query === undefined || seen.length === 0) return [];
+  const { jobs: _, ...bounds } = query;
+  const found: ShownCurves[] = [];
+  let left: readonly string[] = seen.map(({ uid }) => uid);
+  while (left.length > 0) {
+    const jobs = left.map((uid) => {
+      const cursor = cursors.get(uid);
+      return { uid, ...(cursor !== undefined && { cursor }) };
+    });
+    const { metrics, ...rest } = bounds;
+    const ask = { ...rest, jobs, ...(metrics && { metrics: [...metrics] }) };
+    const answer = await parts.ask(ask, signal);
+    if ("retryAfterMs" in answer) return answer;
+    found.push(...answer.curves);
+    if (answer.curves.length === 0) break;
+    left = answer.left;
+  }
+  return found;
+}
+
+/** Rows of which the viewer has an older version, and the order of all. */
+function listNews(parts: ViewParts, view: GrantedView, sent: Map<string, JobRow>) {
+  const { list, scope } = view;
+  if (list === undefined || scope === undefined) return undefined;
+  const { rows, total, states } = parts.list.window(list, scope);
+  const changed = rows.filter((row) => sent.get(row.uid) !== row);
+  sent.clear();
+  for (const row of rows) sent.set(row.uid, row);
+  return {
+    ...listAnswer({ rows: changed, total, states }, scope),
+    order: rows.map(({ uid }) => uid),
+  };
+}
+
+/** The work of one stream. */
+class ViewStream {
+  readonly #rows = new Map<string, JobRow>();
+  readonly #cursors = new Map<string, string>();
+  #lastList = "";
+  #lastOutage = "";
+  #id = 0;
+  #nextMs = 0;
+
+  constructor(
+    private readonly parts: ViewParts,
+    private view: GrantedView,
+    private readonly sink: ResponseSink,
+  ) {}
+
+  grant(view: GrantedView): void {
+    this.view = view;
+  }
+
+  follow(listener: () => void): () => void {
+    const { list, jobs: { seen } } = this.view;
+    const stops = [
+      ...(list === undefined ? [] : [this.parts.list.onChange(listener)]),
+      ...seen.map((job: JobRef) => this.parts.follow(job, listener)),
+    ];
+    listener();
+    return () => stops.forEach((stop) => stop());
+  }
+
+  /** Sends what is new, not more often than once in {@link LOOK_MS}: many jobs change at once. */
+  async sendNews(write: WriteEvents): Promise<void> {
+    const { clock } = this.parts;
+    const waitMs = this.#nextMs - clock.monotonic();
+    if (waitMs > 0) await clock.sleep(waitMs, this.sink.signal);
+    if (this.sink.signal.aborted) return;
+    this.#nextMs = clock.monotonic() + LOOK_MS;
+    await this.#sendList(write);
+    await this.#sendCurves(write);
+  }
+
+  async #sendList(write: WriteEvents): Promise<void> {
+    const news = listNews(this.parts, this.view, this.#rows);
+    if (news === undefined) return;
+    const shape = JSON.stringify([news.order, news.total, news.states, news.denied]);
+    if (news.rows.length === 0 && shape === this.#lastList) return;
+    this.#lastList = shape;
+    await this.#send(write, "jobs", news);
+  }
+
+  async #sendCurves(write: WriteEvents): Promise<void> {
+    const { jobs } = this.view;
+    const curves = await readCurves(this.parts, this.view, this.#cursors, this.sink.signal);
+    if ("retryAfterMs" in curves) {
+      if (curves.reason !== this.#lastOutage) {
+        await this.#send(write, "outage", { reason: curves.reason });
+      }
+      this.#lastOutage = curves.reason;
+      return;
+    }
+    this.#lastOutage = "";
+    for (const { uid, cursor } of curves) this.#cursors.set(uid, cursor);
+    if (curves.length > 0) await this.#send(write, "curves", allCurvesAnswer(curves, jobs));
+  }
+
+  async #send(write: WriteEvents, event: string, data: unknown): Promise<void> {
+    this.#id = Math.max(this.#id + 1, this.parts.clock.now());
+    await write(eventText(event, this.#id, data));
+  }
+}
+
+/** Returns undefined if the viewer may look on, else why the stream ends. */
+async function lookOn(
+  parts: ViewParts,
+  { token }: Pick<Identified, "token">,
+  view: View,
+  stream: ViewStream,
+): Promise<StreamEnd | undefined> {
+  const caller = await readerOfToken(parts, token);
+  const granted = "why" in caller ? caller : await grantView(parts, caller, view);
+  if (!("why" in granted)) {
+    stream.grant(granted);
+    return undefined;
+  }
+  // A check that is not possible now takes no rights away.
+  const isOpen = granted.why === "unavailable" || granted.why === "read_limit";
+  return isOpen ? undefined : { kind: "reader", why: readerRefusalShape(granted).message };
+}
+
+/** Returns a stream, if there is room for one more. */
+export function streamResponse(
+  parts: ViewParts,
+  caller: Identified,
+  granted: GrantedView,
+): HttpResponse | ReaderRefusal {
+  const { clock, random = Math.random } = parts;
+  const slot = parts.slots.take(caller.reader.username);
+  if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
+  return eventStreamResponse(slot, (sink) => {
+    const stream = new ViewStream(parts, granted, sink);
+    return runEventLoop({
+      sink,
+      clock,
+      random,
+      expiresMs: caller.token.expiresMs,
+      follow: (listener) => stream.follow(listener),
+      // A view has no end of its own.
+      onJobEnd: () => () => {},
+      sendNews: (write) => stream.sendNews(write),
+      sendLast: () => Promise.resolve(),
+      reauthorize: () => lookOn(parts, caller, granted, stream),
+    });
+  });
+}

@@ -1,0 +1,104 @@
+/** Row of the list of jobs: what is shown of one job beside others. Pure. */
+import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import {
+  earlyStopOf,
+  endOf,
+  obstacleOf,
+  progressOf,
+  type ShownState,
+  shownStateOf,
+} from "../../crds/job_state.ts";
+import { KATIB } from "../../crds/katib_names.ts";
+import { trialReference } from "../../trials/plan/claim.ts";
+
+/** What is shown of a job. Names, values and messages are what others wrote: hostile text. */
+export interface JobRow {
+  readonly uid: string;
+  /** `<plural>.<group>`. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly state: ShownState;
+  /** Why it is in that state, if the job says so. */
+  readonly message?: string;
+  /** 0 to 100. */
+  readonly progress?: number;
+  readonly remainingSeconds?: number;
+  /** The newest values, as they were pushed; at most {@link ROW_LIMITS}. */
+  readonly metrics?: readonly { readonly name: string; readonly value: string }[];
+  /** When its pods last said something, RFC 3339. */
+  readonly updated?: string;
+  /** RFC 3339. */
+  readonly created: string;
+  /** When it ended, RFC 3339. */
+  readonly ended?: string;
+  /** The Trial that controls it. */
+  readonly trial?: string;
+  /** The Experiment that its labels name. */
+  readonly experiment?: string;
+}
+
+/** Bounds of a row. */
+export const ROW_LIMITS = {
+  metrics: 8,
+  /** Characters of the message. */
+  messageLength: 256,
+} as const;
+
+function shortened(text: string | undefined): string | undefined {
+  if (text === undefined || text.length <= ROW_LIMITS.messageLength) return text;
+  return `${text.slice(0, ROW_LIMITS.messageLength - 1)}…`;
+}
+
+/** The condition that says why the job is as it is. */
+function reasonOf(kind: JobKind, job: AnyJob) {
+  const { conditions = [] } = job.status ?? {};
+  const isFailed = endOf(kind, job) === "Failed";
+  const failure = isFailed
+    ? conditions.find(({ type, status }) =>
+      status === "True" &&
+      kind.conditions.ends.some((it) => it.type === type && it.end === "Failed")
+    )
+    : undefined;
+  return earlyStopOf(kind, job) ?? failure ?? obstacleOf(kind, job);
+}
+
+/** When the condition that ended the job became True. */
+function endTimeOf(kind: JobKind, job: AnyJob): string | undefined {
+  if (endOf(kind, job) === undefined) return undefined;
+  const types = [kind.conditions.earlyStopped, ...kind.conditions.ends.map(({ type }) => type)];
+  return job.status?.conditions?.find(({ type, status }) =>
+    status === "True" && types.includes(type)
+  )?.lastTransitionTime;
+}
+
+/** The object without its undefined fields. */
+function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> };
+function present(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Returns the row of a job. */
+export function rowOf(kind: JobKind, job: AnyJob): JobRow {
+  const { uid = "", namespace = "", name = "", labels, creationTimestamp } = job.metadata;
+  const progress = progressOf(kind, job);
+  return {
+    uid,
+    kind: kind.id,
+    namespace,
+    name,
+    state: shownStateOf(kind, job),
+    created: String(creationTimestamp ?? ""),
+    ...present({
+      message: shortened(reasonOf(kind, job)?.message),
+      progress: progress?.progressPercentage,
+      remainingSeconds: progress?.estimatedRemainingSeconds,
+      metrics: progress?.metrics?.slice(0, ROW_LIMITS.metrics)
+        .map(({ name, value }) => ({ name, value })),
+      updated: progress?.lastUpdatedTime,
+      ended: endTimeOf(kind, job),
+      trial: trialReference(job.metadata)?.name,
+      experiment: labels?.[KATIB.experimentLabel],
+    }),
+  };
+}
