@@ -1,6 +1,6 @@
 /** Answers of the page's API: a window of the list, and curves, as JSON. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { ListWindow } from "../list/window.ts";
+import type { ListWindow } from "../list/list_window.ts";
 import type { CurveJob } from "./curve_query.ts";
 import type { ShownCurves } from "./owner_curves.ts";
 import type { ReaderScope } from "./scope.ts";

@@ -4,7 +4,7 @@ import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { type JobRow, rowOf } from "./job_row.ts";
 import type { ListQuery } from "./list_query.ts";
-import { type ListWindow, windowOf } from "./window.ts";
+import { type ListWindow, windowOf } from "./list_window.ts";
 
 /** The kinds of which a reader may see the jobs of a namespace. */
 export interface Scope {

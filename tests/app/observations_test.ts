@@ -206,10 +206,13 @@ Deno.test("a caller without the right cannot read an observation", async (t) => 
 
   await t.step("no token", () => refuse(undefined, 401));
   await t.step("the pod's own token, which is for pushes", () => refuse(job.token, 401));
-  await t.step("a token for the API server", async () => {
-    const audience = "https://kubernetes.default.svc.cluster.local";
-    await refuse(await requestToken(client, account, { audience }), 401);
-  });
+  await t.step(
+    "a token for the API server, which standalone takes, and which proves no right",
+    async () => {
+      const audience = "https://kubernetes.default.svc.cluster.local";
+      await refuse(await requestToken(client, account, { audience }), 403);
+    },
+  );
   await t.step(
     "the right audience, and a signature that is wrong",
     () => refuse(`${reader.token.slice(0, -8)}AAAAAAAA`, 401),

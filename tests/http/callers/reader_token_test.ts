@@ -74,3 +74,31 @@ for (const [what, { header, want }] of Object.entries(cases)) {
   Deno.test(`\`readerToken()\` refuses ${what}`, () =>
     assert.deepEqual(readerToken(header, NOW_MS), { why: want }));
 }
+
+const API = { apiTokens: true };
+
+Deno.test("`readerToken()` takes tokens for the API server, of any form, where it is told to", () => {
+  for (const token of [tokenWith({ aud: ["https://kubernetes.default.svc"] }), "sha256~opaque_1"]) {
+    const read = readerToken(`Bearer ${token}`, NOW_MS, API);
+    assert.ok(!("why" in read), JSON.stringify(read));
+    assert.equal(read.isForApi, true);
+  }
+  const own = readerToken(`Bearer ${tokenWith()}`, NOW_MS, API);
+  assert.ok(!("why" in own) && !own.isForApi, "a token for this audience stays one");
+});
+
+const API_REFUSALS: Readonly<Record<string, { header: string | undefined; want: string }>> = {
+  "no header": { header: undefined, want: "no_token" },
+  "two words": { header: "Bearer one two", want: "malformed_token" },
+  "characters of no token": { header: "Bearer a\u0000b", want: "malformed_token" },
+  "an endless token": { header: `Bearer ${"a".repeat(60_000)}`, want: "malformed_token" },
+  "a token that has expired": {
+    header: `Bearer ${tokenWith({ aud: ["api"], exp: SECOND })}`,
+    want: "expired",
+  },
+};
+
+for (const [what, { header, want }] of Object.entries(API_REFUSALS)) {
+  Deno.test(`\`readerToken()\` refuses ${what} also where tokens for the API server are taken`, () =>
+    assert.deepEqual(readerToken(header, NOW_MS, API), { why: want }));
+}
