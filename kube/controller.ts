@@ -68,13 +68,16 @@ interface Failure {
   readonly error: unknown;
 }
 
+/** Failures in a row after which conflicts are warned of too: writes that come between do not do so for ever. */
+const PATIENCE = 5;
+
 /** Logs the failure and queues the key again. */
 function handleFailure(queue: WorkQueue, failure: Failure): ReconcileOutcome {
   const { name: controller, key, reconcileId, error } = failure;
   const fields = { controller, key, reconcileId, error: messageOf(error) };
   const asked = error instanceof KubeError ? error.retryAfterMs : undefined;
   const retryInMs = Math.round(queue.addRateLimited(key, asked));
-  if (isConflict(error)) {
+  if (isConflict(error) && queue.failures(key) < PATIENCE) {
     logger.debug("reconciliation met a conflict; retrying", { ...fields, retryInMs });
   } else {
     logger.warn("reconciliation failed; retrying", { ...fields, retryInMs });

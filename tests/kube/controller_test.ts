@@ -6,6 +6,7 @@ import {
   type ReconcileOutcome,
 } from "../../kube/controller.ts";
 import { KubeError } from "../../kube/errors.ts";
+import { logged } from "../support/logged.ts";
 import { FakeClock, settle, until } from "../support/fake_clock.ts";
 
 /** Runs a controller on a clock that stands still until the test moves it. */
@@ -97,6 +98,19 @@ Deno.test("`createController()` tries again later and later after errors, until 
     assert.deepEqual(at, [0, 5, 15, 35, 75]);
     assert.deepEqual(outcomes, ["error", "error", "error", "error", "success"]);
   });
+});
+
+Deno.test("`createController()` warns of conflicts when they go on, and not before", async () => {
+  const records = await logged(async () => {
+    const changed = new KubeError("it has changed", { code: 409, reason: "Conflict" });
+    await withController(() => Promise.reject(changed), async ({ clock, controller, outcomes }) => {
+      controller.enqueue("a");
+      await clock.advance(200);
+      assert.equal(outcomes.length, 6);
+    });
+  });
+  const levels = records.map(({ level }) => level);
+  assert.deepEqual(levels, ["debug", "debug", "debug", "debug", "warning", "warning"]);
 });
 
 Deno.test("`createController()` waits as long as the server asks for", async () => {

@@ -14,14 +14,14 @@ export function failsOnly(standing: Standing, type: string): TypeVerdict {
   return { running: false, succeeded: false, failed: countsOf(standing, type).permanent > 0 };
 }
 
-/** A type whose pods run for the job, and which has succeeded when all of them have. */
+/** A type whose pods run for the job, and which has succeeded when all of them have: at once if it has none. */
 export function decides(run: Run, type: string, standing: Standing): TypeVerdict {
   const { active, succeeded } = countsOf(standing, type);
-  const count = replicasOf(run, type)?.count ?? 0;
+  const of = replicasOf(run, type);
   return {
     ...failsOnly(standing, type),
     running: active > 0,
-    succeeded: count > 0 && succeeded >= count,
+    succeeded: of !== undefined && succeeded >= of.count,
   };
 }
 

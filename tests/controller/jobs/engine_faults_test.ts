@@ -79,6 +79,53 @@ test("a status patch that always conflicts creates nothing twice, and is tried a
   deepEqual(world.conditions("TFJob"), ["Created"]);
 });
 
+test("a status patch that always conflicts is tried again later and later", async (world) => {
+  const times: number[] = [];
+  world.fault((call, phase) => {
+    if (call.subresource !== "status" || phase !== "before") return undefined;
+    times.push(world.clock.now());
+    return conflict("j");
+  });
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  for (let tick = 0; tick < 600; tick++) await world.settle(1000);
+  const waits = times.map((time, n) => time - (times[n - 1] ?? time)).filter((ms) => ms > 2000);
+  ok(waits.length >= 3 && waits.length < 20, `waits of ${waits} ms`);
+  ok((waits.at(-1) ?? 0) > 4 * (waits[0] ?? 0), `waits of ${waits} ms`);
+});
+
+test("each change of a job, a pod or a Service makes one pass of its job, and of no other", async (world) => {
+  world.put("TFJob", tfSpec({ Worker: 1 }));
+  world.put("PyTorchJob", pyTorchSpec(1));
+  await world.settle();
+  const made = {
+    pod: world.pod("j-worker-0"),
+    service: world.cluster.peek(KINDS.service, "ml/j-master-0"),
+  };
+  ok(made.service);
+  // Passes of kinds that are not run do nothing, and so change nothing that makes a pass.
+  world.runs.clear();
+  const metadata = { annotations: { changed: "yes" } };
+  const { pod, service } = made;
+  const changes: [string, () => unknown][] = [
+    ["tfjob", () => world.cluster.edit(KINDS.pod, "ml/j-worker-0", { metadata })],
+    ["tfjob", () => world.cluster.remove(KINDS.pod, "ml/j-worker-0")],
+    ["tfjob", () => world.cluster.put(KINDS.pod, pod)],
+    ["pytorchjob", () => world.cluster.edit(KINDS.service, "ml/j-master-0", { metadata })],
+    ["pytorchjob", () => world.cluster.remove(KINDS.service, "ml/j-master-0")],
+    ["pytorchjob", () => world.cluster.put(KINDS.service, service)],
+    ["tfjob", () => world.cluster.edit(V1_RESOURCES.TFJob, "ml/j", { metadata })],
+    ["tfjob", () => world.cluster.remove(V1_RESOURCES.TFJob, "ml/j")],
+    ["tfjob", () => world.put("TFJob", tfSpec({ Worker: 1 }))],
+  ];
+  await world.settle();
+  for (const [index, [owner, change]] of changes.entries()) {
+    world.passes.length = 0;
+    change();
+    await world.settle();
+    deepEqual(world.passes, [owner], `change ${index}`);
+  }
+});
+
 test("progress that is written at the same time is kept", async (world) => {
   const key = world.put("TFJob", tfSpec({ Worker: 1 }));
   const trainerStatus = { progressPercentage: 7, lastUpdatedTime: "2026-01-01T00:00:00Z" };

@@ -80,8 +80,8 @@ export class JobWorld {
   readonly clock = new ManualClock();
   readonly events: Told[] = [];
   readonly runs = new Set<V1KindName>();
-  /** Passes of all controllers over jobs. */
-  passes = 0;
+  /** The controllers that have made a pass, by their names. */
+  readonly passes: string[] = [];
   /** The CA that pods shall trust. */
   caBundle: string | undefined;
   /** Whether the caches of jobs show them as they were when this was set. */
@@ -115,7 +115,7 @@ export class JobWorld {
         clock,
         runs: () => this.runs.has(kind.kind),
         metrics: NO_JOB_METRICS,
-        controllerMetrics: { reconciled: () => void this.passes++ },
+        controllerMetrics: { reconciled: (name) => void this.passes.push(name) },
         caBundle: () => this.caBundle,
         ...(this.gang && { gang: this.gang }),
         events: {

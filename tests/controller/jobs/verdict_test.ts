@@ -37,6 +37,27 @@ const WAITS = ["Pending"] as const;
 
 const CASES: readonly Case[] = [
   {
+    what: "without a worker there is nothing to wait for",
+    kind: "TFJob",
+    types: { PS: 1, Worker: 0 },
+    pods: { PS: [WAITS], Worker: [] },
+    want: ["Succeeded"],
+  },
+  {
+    what: "a job of no workers has succeeded, as every kind's has whose workers decide",
+    kind: "JAXJob",
+    types: { Worker: 0 },
+    pods: { Worker: [] },
+    want: ["Succeeded"],
+  },
+  {
+    what: "nothing without a worker while its chief waits",
+    kind: "TFJob",
+    types: { Chief: 1, Worker: 0 },
+    pods: { Chief: [WAITS], Worker: [] },
+    want: [],
+  },
+  {
     what: "nothing while all wait",
     kind: "TFJob",
     types: { PS: 2, Worker: 4 },

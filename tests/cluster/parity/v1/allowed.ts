@@ -35,7 +35,17 @@ const OBJECTS: readonly Allowed[] = [
   },
 ];
 
+const WITHOUT_WORKERS = casesWith(/^TFJob: it has .*no workers/);
+
 const EVENTS: readonly Allowed[] = [
+  {
+    id: "no-replicas",
+    why:
+      "a type of no replicas has no pods, and a job that has succeeded at once makes none; upstream makes one of each type, and may delete it again",
+    cases: WITHOUT_WORKERS,
+    path: /^\/(pods|services|events)\b/,
+    when: ({ milepost }) => milepost === undefined || milepost === "",
+  },
   {
     id: "permanent-exit-events",
     why:

@@ -61,6 +61,11 @@ const VERDICTS: CaseTable = {
     succeed("worker-0"),
     succeed("worker-1", "worker-2", "worker-3"),
   ],
+  "TFJob: it has no workers at all": [made({ Worker: 0 }), touched("TFJob", is("Succeeded"))],
+  "TFJob: it has a parameter server and no workers": [
+    made({ PS: 1, Worker: 0 }),
+    touched("TFJob", is("Succeeded")),
+  ],
   "TFJob: all workers have to succeed, and one fails": [
     made({ Worker: 3 }, {}, ALL_WORKERS),
     run("worker-0", "worker-1", "worker-2"),
