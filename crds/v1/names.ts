@@ -50,6 +50,15 @@ export const V1_RUN_BY_ANNOTATION = "trainer.kubeflow.org/run-by";
 /** The value of {@link V1_RUN_BY_ANNOTATION} that means Milepost. */
 export const V1_RUN_BY = "milepost";
 
+/** In the pods of an MPIJob: the volume of its ConfigMap and where that is, its script for remote commands and its hostfile, what brings kubectl. */
+export const V1_MPI = {
+  volume: "mpi-job-config",
+  path: "/etc/mpi",
+  remoteShell: "kubexec.sh",
+  hostfile: "hostfile",
+  delivery: "kubectl-delivery",
+} as const;
+
 /** Values of `restartPolicy` of a replica type. */
 export const RESTART_POLICIES = ["Always", "OnFailure", "Never", "ExitCode"] as const;
 export type RestartPolicy = typeof RESTART_POLICIES[number];

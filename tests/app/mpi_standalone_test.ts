@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
+import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
@@ -54,4 +55,35 @@ Deno.test("an MPI job runs on all pods of a shipped runtime, and fails as its pr
       return (container?.state?.terminated ?? container?.lastState?.terminated)?.exitCode;
     });
     assert.equal(exitCode, 2);
+  }));
+
+Deno.test("an MPIJob of kubeflow.org/v1 runs on its workers without kubectl", () =>
+  withStandalone(async ({ client }) => {
+    const containers = (command?: string[]) => [{ name: "mpi", image: "acme/mpi:1", command }];
+    const command = ["sh", "-c", MPIRUN, "mpirun", 'echo "$RANK: $HOSTNAME"'];
+    const launcher = { replicas: 1, template: { spec: { containers: containers(command) } } };
+    const job = V1_RESOURCES.MPIJob.parse({
+      apiVersion: "kubeflow.org/v1",
+      kind: "MPIJob",
+      metadata: { name: "old", namespace: "default" },
+      spec: {
+        runPolicy: { cleanPodPolicy: "Running" },
+        mpiReplicaSpecs: {
+          Launcher: launcher,
+          Worker: { replicas: 2, template: { spec: { containers: containers() } } },
+        },
+      },
+    });
+    await client.create(V1_RESOURCES.MPIJob, job);
+    const last = await until("the MPIJob has ended", async () => {
+      const key = { namespace: "default", name: "old" };
+      const { status } = await client.get(V1_RESOURCES.MPIJob, key);
+      return status?.conditions?.find(({ type }) => type === "Succeeded" || type === "Failed");
+    });
+    assert.equal(last.reason, "MPIJobSucceeded", JSON.stringify(last));
+    const response = await client.raw("/api/v1/namespaces/default/pods/old-launcher/log");
+    assert.deepEqual((await response.text()).trimEnd().split("\n").toSorted(), [
+      "0: old-worker-0",
+      "1: old-worker-1",
+    ]);
   }));

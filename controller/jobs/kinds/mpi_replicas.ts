@@ -1,25 +1,24 @@
 /** Pods of an MPIJob: the launcher has kubectl, the hostfile and the scripts; the workers wait for commands. */
 import type { Container, EnvVar, PodSpec, Volume } from "../../../crds/kubernetes.ts";
+import { V1_MPI } from "../../../crds/v1/names.ts";
 import { isLauncher, type Replica, type Replicas, type Run } from "../run.ts";
 import { variables } from "./rendezvous.ts";
 
 /** Names of the files in the job's ConfigMap. */
 export const MPI_FILES = {
-  hostfile: "hostfile",
-  remoteShell: "kubexec.sh",
+  hostfile: V1_MPI.hostfile,
+  remoteShell: V1_MPI.remoteShell,
   discoverHosts: "discover_hosts.sh",
 } as const;
 /** Folder of the launcher in which kubectl is. */
 export const KUBECTL_PATH = "/opt/kube";
 
-const CONFIG_PATH = "/etc/mpi";
-const CONFIG_VOLUME = "mpi-job-config";
 const KUBECTL_VOLUME = "mpi-job-kubectl";
 const DELIVERY_RESOURCES = { cpu: "100m", memory: "512Mi", "ephemeral-storage": "5Gi" };
 const EXECUTABLE = 0o555;
 const READABLE = 0o444;
 
-const configMount = { name: CONFIG_VOLUME, mountPath: CONFIG_PATH };
+const configMount = { name: V1_MPI.volume, mountPath: V1_MPI.path };
 const kubectlMount = { name: KUBECTL_VOLUME, mountPath: KUBECTL_PATH };
 
 /** Whether the pods of a type ask for GPUs. */
@@ -34,11 +33,11 @@ const has = ({ env }: Container, name: string) => env?.some((it) => it.name === 
 
 /** Returns the variables of the launcher: how processes are started, and that it sees no GPU unless it asked for one. */
 export function launcherEnvironment(of: Replicas, container: Container): EnvVar[] {
-  const remoteShell = `${CONFIG_PATH}/${MPI_FILES.remoteShell}`;
+  const remoteShell = `${V1_MPI.path}/${MPI_FILES.remoteShell}`;
   const hydra = { I_MPI_HYDRA_BOOTSTRAP: "rsh", I_MPI_HYDRA_BOOTSTRAP_EXEC: remoteShell };
   return variables({
     OMPI_MCA_plm_rsh_agent: remoteShell,
-    OMPI_MCA_orte_default_hostfile: `${CONFIG_PATH}/${MPI_FILES.hostfile}`,
+    OMPI_MCA_orte_default_hostfile: `${V1_MPI.path}/${MPI_FILES.hostfile}`,
     ...(asksForGpus(of) ? {} : { NVIDIA_VISIBLE_DEVICES: "", NVIDIA_DRIVER_CAPABILITIES: "" }),
     ...Object.fromEntries(Object.entries(hydra).filter(([name]) => !has(container, name))),
   });
@@ -46,13 +45,13 @@ export function launcherEnvironment(of: Replicas, container: Container): EnvVar[
 
 function configVolume(run: Run, files: readonly (readonly [key: string, mode: number])[]): Volume {
   const items = files.map(([key, mode]) => ({ key, path: key, mode }));
-  return { name: CONFIG_VOLUME, configMap: { name: `${run.name}-config`, items } };
+  return { name: V1_MPI.volume, configMap: { name: `${run.name}-config`, items } };
 }
 
 /** Brings kubectl, which the training image need not have. */
 function delivery({ namespace, settings }: Run): Container {
   return {
-    name: "kubectl-delivery",
+    name: V1_MPI.delivery,
     image: settings.mpiKubectlDeliveryImage,
     imagePullPolicy: "IfNotPresent",
     env: variables({ TARGET_DIR: KUBECTL_PATH, NAMESPACE: namespace }),

@@ -1,13 +1,17 @@
 /** Pods of an MPI job: how they are recognized, and what is different for them without SSH. Pure. */
-import type { Container, EnvVar, Pod } from "../../../crds/kubernetes.ts";
+import type { Container, EnvVar, Pod, PodSpec } from "../../../crds/kubernetes.ts";
 import { MPI } from "../../../crds/names.ts";
 import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
+import { V1_MPI } from "../../../crds/v1/names.ts";
 
-/** A pod of an MPI job, by the Secret with the job's SSH keys, which all its pods mount and no others. */
+/**
+ * A pod of an MPI job, by what all its pods mount and no others: of a TrainJob the Secret with its SSH keys, of an
+ * MPIJob the ConfigMap with its script for remote commands.
+ */
 export interface MpiPod {
   /** The same for all pods of a job, and for no other. */
   readonly job: string;
-  /** The container that has the keys: commands of other pods run in it. */
+  /** The container that has the mount: commands of other pods run in it. */
   readonly container: string;
 }
 
@@ -48,17 +52,35 @@ const STAND_IN = [
   "sleep infinity & wait $! 2> /dev/null",
 ];
 
-function hasKeys({ volumeMounts }: Container): boolean {
-  return volumeMounts?.some(({ name }) => name === MPI.sshAuth.volume) ?? false;
+function mounts({ volumeMounts }: Container, volume: string): boolean {
+  return volumeMounts?.some(({ name }) => name === volume) ?? false;
+}
+
+/** Whether commands of other pods run in the container. */
+function isReached(container: Container): boolean {
+  return mounts(container, MPI.sshAuth.volume) || mounts(container, V1_MPI.volume);
+}
+
+/** The object that only pods of one job mount, and the name of its volume. */
+function commonVolume(pod: Pod): { volume: string; object: string } | undefined {
+  for (const { name, secret, configMap } of pod.spec?.volumes ?? []) {
+    if (name === MPI.sshAuth.volume && secret?.secretName) {
+      return { volume: name, object: secret.secretName };
+    }
+    if (name === V1_MPI.volume && configMap?.name) {
+      return { volume: name, object: `configmaps/${configMap.name}` };
+    }
+  }
+  return undefined;
 }
 
 /** Recognizes a pod of an MPI job. */
 export function mpiPodOf(pod: Pod): MpiPod | undefined {
-  const volume = pod.spec?.volumes?.find(({ name }) => name === MPI.sshAuth.volume);
-  const container = pod.spec?.containers.find(hasKeys);
-  if (!volume?.secret?.secretName || !container) return undefined;
+  const common = commonVolume(pod);
+  const container = common && pod.spec?.containers.find((it) => mounts(it, common.volume));
+  if (!common || !container) return undefined;
   return {
-    job: `${pod.metadata?.namespace ?? ""}/${volume.secret.secretName}`,
+    job: `${pod.metadata?.namespace ?? ""}/${common.object}`,
     container: container.name,
   };
 }
@@ -100,24 +122,57 @@ export function agentVariables({ program, socket, token }: AgentAddress): EnvVar
   ];
 }
 
+/** The variables of a container without those by which the launcher of an MPIJob calls kubectl. */
+function ownVariables({ env = [] }: Container): EnvVar[] {
+  const script = `${V1_MPI.path}/${V1_MPI.remoteShell}`;
+  const names: readonly string[] = LAUNCH_AGENT.agentEnv;
+  return env.filter(({ name, value }) => !names.includes(name) || value !== script);
+}
+
+/** The hostfile of an MPIJob as Open MPI 5 reads it; the Training Operator names it for Open MPI 4 alone. */
+function hostfileVariables({ env = [] }: Container): EnvVar[] {
+  const value = `${V1_MPI.path}/${V1_MPI.hostfile}`;
+  return env.some((it) => it.value === value)
+    ? [{ name: "PRTE_MCA_prte_default_hostfile", value }]
+    : [];
+}
+
+/** Splits init containers into those that run and what brings kubectl, which nobody needs here. */
+function withoutDelivery(spec: PodSpec): [Container[], string[]] {
+  const all = spec.initContainers ?? [];
+  const isDelivery = ({ name }: Container) =>
+    name === V1_MPI.delivery && spec.volumes?.some((it) => it.name === V1_MPI.volume);
+  const left = all.filter(isDelivery).map(({ name }) => `spec.initContainers[${name}]`);
+  return [all.filter((it) => !isDelivery(it)), left];
+}
+
 /** Adapts a pod of an MPI job. Variables that a container has itself win over those of the agent. */
 export function adaptMpiPod(pod: Pod, address: AgentAddress): AdaptedPod {
   const { spec } = pod;
   if (!spec) return { pod, ignored: [], replaced: [] };
   const [securityContext, fields] = withoutUsers(spec.securityContext);
-  const ignored = fields.map((field) => `spec.securityContext.${field}`);
+  const [initContainers, delivery] = withoutDelivery(spec);
+  const ignored = [...delivery, ...fields.map((field) => `spec.securityContext.${field}`)];
   const replaced: string[] = [];
   const containers = spec.containers.map((container) => {
-    if (!hasKeys(container)) return container;
+    if (!isReached(container)) return container;
     const [own, ownFields] = withoutUsers(container.securityContext);
     const path = `spec.containers[${container.name}].securityContext`;
     ignored.push(...ownFields.map((field) => `${path}.${field}`));
     if (isSshServer(container)) replaced.push(container.name);
     return {
       ...isSshServer(container) ? withStandIn(container) : container,
-      env: [...agentVariables(address), ...container.env ?? []],
+      env: [
+        ...agentVariables(address),
+        ...hostfileVariables(container),
+        ...ownVariables(container),
+      ],
       securityContext: own,
     };
   });
-  return { pod: { ...pod, spec: { ...spec, securityContext, containers } }, ignored, replaced };
+  return {
+    pod: { ...pod, spec: { ...spec, securityContext, initContainers, containers } },
+    ignored,
+    replaced,
+  };
 }

@@ -124,3 +124,36 @@ Deno.test("Members finds a host in the job of whoever asks, and nowhere else", (
   assert.equal(members.peer(first, "job-node-0-0.job"), first);
   assert.equal(members.holder(second.token), undefined);
 });
+
+Deno.test("adaptMpiPod() gives the launcher of an MPIJob the agent in place of kubectl, and keeps the user's own", () => {
+  const script = "/etc/mpi/kubexec.sh";
+  const volumeMounts = [{ name: "mpi-job-config", mountPath: "/etc/mpi" }];
+  const pod = KINDS.pod.parse({
+    metadata: { name: "job-launcher", namespace: "ns" },
+    spec: {
+      volumes: [{ name: "mpi-job-config", configMap: { name: "job-config" } }],
+      initContainers: [{ name: "own", command: ["true"] }, { name: "kubectl-delivery" }],
+      containers: [{
+        name: "mpi",
+        command: ["mpirun"],
+        env: [
+          { name: "OMPI_MCA_plm_rsh_agent", value: script },
+          { name: "OMPI_MCA_orte_default_hostfile", value: "/etc/mpi/hostfile" },
+          { name: "I_MPI_HYDRA_BOOTSTRAP_EXEC", value: "ssh" },
+        ],
+        volumeMounts,
+      }],
+    },
+  });
+  assert.deepEqual(mpiPodOf(pod), { job: "ns/configmaps/job-config", container: "mpi" });
+  assert.equal(refusalsOf(pod).length, 1);
+  const adapted = adaptMpiPod(pod, ADDRESS);
+  assert.deepEqual(refusalsOf(adapted.pod), []);
+  assert.deepEqual(adapted.ignored, ["spec.initContainers[kubectl-delivery]"]);
+  const { initContainers, containers } = adapted.pod.spec ?? {};
+  assert.deepEqual(initContainers?.map(({ name }) => name), ["own"]);
+  const values = Object.fromEntries(containers?.[0]?.env?.map((it) => [it.name, it.value]) ?? []);
+  assert.equal(values.OMPI_MCA_plm_rsh_agent, ADDRESS.program);
+  assert.equal(values.I_MPI_HYDRA_BOOTSTRAP_EXEC, "ssh");
+  assert.equal(values.PRTE_MCA_prte_default_hostfile, "/etc/mpi/hostfile");
+});
