@@ -29,11 +29,12 @@ const CLAIMS = {
   "jobset.sigs.k8s.io/jobset-name": "another",
 };
 
-/** A TFJob of one worker, of a Trial if its UID is given. */
+/** A TFJob of one worker, of a Trial if its UID is given. Its template names, by Katib's label, a Trial that is not its own. */
 function tfJob(name: string, trialUid?: string) {
   const { container, specsKey } = V1_KINDS.TFJob;
   const containers = [{ name: container, image: "acme/train:1", command: ["sh", "-c", TELL] }];
-  const template = { metadata: { labels: CLAIMS }, spec: { containers } };
+  const labels = { ...CLAIMS, [KATIB.trialLabel]: trialUid === undefined ? "tried" : "another" };
+  const template = { metadata: { labels }, spec: { containers } };
   const owner = { apiVersion: KATIB.apiVersion, kind: KATIB.trialKind, name, controller: true };
   return TFJOB.parse({
     apiVersion: "kubeflow.org/v1",
@@ -81,7 +82,7 @@ Deno.test("a Trial over a TFJob is recorded and stopped, and no template makes a
     assert.equal(ofTried[KATIB.trialLabel], "tried");
     for (const claim of Object.keys(CLAIMS)) assert.equal(claim in ofPlain, false, claim);
     assert.match(plain.url, /\/tfjobs\/plain\/status$/);
-    assert.equal((await plain.ask(progress(5, { loss: "0.9" }))).body.control, undefined);
+    assert.equal((await plain.ask(progress(5, { loss: "0.7" }))).body.control, undefined);
     const { status, body } = await tried.ask(progress(5, { loss: "0.9" }));
     assert.equal(status, 200, JSON.stringify(body));
     assert.equal(body.control?.stop, true, JSON.stringify(body));
@@ -92,7 +93,7 @@ Deno.test("a Trial over a TFJob is recorded and stopped, and no template makes a
       (it) => it.status?.conditions?.at(-1)?.type === "EarlyStopped",
     );
     assert.partialDeepStrictEqual(stopped.status?.observation, {
-      metrics: [{ name: "loss", latest: "0.9" }],
+      metrics: [{ name: "loss", latest: "0.9", min: "0.9", max: "0.9" }],
     });
     await until("the TFJob has ended", async () => {
       const job = await client.get(TFJOB, keyOf("tried"));

@@ -486,6 +486,9 @@ test("an elastic PyTorchJob has an autoscaler, but not while it is suspended", a
     "training.kubeflow.org/job-name=j,training.kubeflow.org/operator-name=pytorchjob-controller," +
       "training.kubeflow.org/replica-type=worker",
   );
+  world.cluster.remove(KINDS.horizontalPodAutoscaler, "ml/j");
+  await world.settle(5 * 60_000);
+  ok(autoscaler(), "it comes back");
   world.edit("PyTorchJob", { runPolicy: { suspend: true } });
   await world.settle();
   equal(autoscaler(), undefined);
@@ -546,6 +549,9 @@ Deno.test("with Volcano a job's pods wait for their group, and the group goes wi
     deepEqual(world.pods, ["j-master-0", "j-worker-0"]);
     equal(world.pod("j-worker-0").spec?.schedulerName, "volcano");
     equal(world.job("PyTorchJob").status?.lastReconcileTime, undefined);
+    world.cluster.remove(KINDS.volcanoPodGroup, "ml/j");
+    await world.settle(5 * 60_000);
+    partialDeepStrictEqual(group(), { spec: { minMember: 2 } });
     world.edit("PyTorchJob", { runPolicy: { suspend: true } });
     await world.settle(2000);
     equal(group(), undefined);
