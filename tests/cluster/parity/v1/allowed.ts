@@ -242,6 +242,32 @@ const MPI: readonly Allowed[] = [
   },
 ];
 
+/** What upstream itself does now and then, by the time that passes between two of its looks. */
+const MOMENTS: readonly Allowed[] = [
+  {
+    id: "mpi-running-event",
+    why: "upstream tells that an MPIJob runs if it looks while the launcher runs",
+    cases: OF_MPI,
+    path: /^\/events\/Normal MPIJobRunning$/,
+    byChance: true,
+  },
+  {
+    id: "lingering-moment",
+    why: "the phase of a pod that lingers is what was reported of it until then",
+    cases: ["TFJob: a pod is deleted that lingers"],
+    path: /^\/pods\/j-worker-1$/,
+    byChance: true,
+  },
+  {
+    id: "restart-moment",
+    why:
+      "whether upstream makes the pod of a failed MXJob again, before it sees that the job has failed",
+    cases: ["MXJob: a replica fails that is restarted on failure"],
+    path: /^\/(pods\/j-worker-1|answers\/0)$/,
+    byChance: true,
+  },
+];
+
 /** Every entry must happen unless it is by chance, and nothing else may. */
 export const ALLOWED_V1: readonly Allowed[] = [
   ...OBJECTS,
@@ -249,4 +275,5 @@ export const ALLOWED_V1: readonly Allowed[] = [
   ...COURSES,
   ...ANSWERS,
   ...MPI,
+  ...MOMENTS,
 ];
