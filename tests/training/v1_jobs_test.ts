@@ -88,9 +88,12 @@ async function createProgram(client: KubeClient, { program }: V1Training, name: 
   await client.create(KINDS.configMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data });
 }
 
-async function logOf(client: KubeClient, pod: string): Promise<string> {
+/** The log of a pod; undefined before it has one, and once it is deleted. */
+async function logOf(client: KubeClient, pod: string): Promise<string | undefined> {
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod}/log`;
-  return await client.raw(path).then((response) => response.text()).catch(String);
+  const response = await client.raw(path);
+  const text = await response.text();
+  return response.ok ? text : undefined;
 }
 
 /** Adds what can be seen of the pods now. */
@@ -98,10 +101,8 @@ async function see(client: KubeClient, labelSelector: string, seen: Map<string, 
   const { items } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });
   for (const pod of items) {
     const name = pod.metadata?.name ?? "";
-    const log = await logOf(client, name);
-    const before = seen.get(name);
-    // The log of a pod that is deleted meanwhile is an error.
-    if (before === undefined || log.startsWith(before.log)) seen.set(name, { pod, log });
+    const log = await logOf(client, name) ?? seen.get(name)?.log ?? "";
+    seen.set(name, { pod, log });
   }
 }
 
