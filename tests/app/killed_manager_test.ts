@@ -19,12 +19,13 @@ import { SIGNING_KEY } from "../support/signing_key.ts";
 const JOBS = 50;
 const KILLS = 6;
 
-/** The replicas of a job of each v1 kind. The launcher of an MPIJob has another test (tests/training/). */
+/** The replicas of a job of each v1 kind. */
 const V1_TYPES = {
   TFJob: { Worker: 2 },
   PyTorchJob: { Master: 1, Worker: 1 },
   XGBoostJob: { Master: 1, Worker: 1 },
   MXJob: { Scheduler: 1, Server: 1, Worker: 1 },
+  MPIJob: { Launcher: 1 },
   PaddleJob: { Worker: 2 },
   JAXJob: { Worker: 2 },
 } as const satisfies Partial<Record<V1KindName, Readonly<Record<string, number>>>>;
