@@ -56,7 +56,7 @@ async function* unbroken(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
 }
 
 /** The body as text. Throws if it is longer than `limit` bytes, unless it may be cut. */
-async function readBody(response: Response, limit: number, cut = false): Promise<string> {
+export async function readBody(response: Response, limit: number, cut = false): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
   const parts: string[] = [];

@@ -1,7 +1,7 @@
 /** End of a trial's job that another operator runs: deleted, or suspended if its Trial retains it. */
 import { z } from "zod";
-import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
-import { KATIB } from "../../crds/katib_names.ts";
+import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
+import { hasRunPolicy, suspensionSpec } from "../../crds/suspension.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict, isForbidden, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
 
@@ -24,13 +24,10 @@ const suspensible = z.looseObject({
   }),
 });
 
-/** The kinds of the Training Operator and of the MPI Operator have the switch in their run policy. */
-const hasRunPolicy = (group: string) => group === KATIB.group;
-
 /** Reports whether the job's specification says that it is to rest. */
-function isSuspended(group: string, job: unknown): boolean {
+function isSuspended(kind: JobKind, job: unknown): boolean {
   const { spec } = suspensible.safeParse(job).data ?? {};
-  return (hasRunPolicy(group) ? spec?.runPolicy?.suspend : spec?.suspend) === true;
+  return (hasRunPolicy(kind) ? spec?.runPolicy?.suspend : spec?.suspend) === true;
 }
 
 /** Reports whether the API server refused a write for good: for want of a right, or by validation. */
@@ -41,12 +38,11 @@ async function suspend(
   { kind, namespace, name, uid }: JobRef,
   { client, signal, deadlineMs }: ForeignEndOptions,
 ): Promise<ForeignEnd> {
-  const spec = hasRunPolicy(kind.group) ? { runPolicy: { suspend: true } } : { suspend: true };
-  const body = { metadata: { uid }, spec };
+  const body = { metadata: { uid }, spec: suspensionSpec(kind, true) };
   const patch = { type: "merge", body } as const;
   const patched = await client.patch(kind, { namespace, name }, patch, { signal, deadlineMs });
   // A definition without such a field drops it.
-  return isSuspended(kind.group, patched) ? {} : { left: `a ${kind.kind} cannot be suspended` };
+  return isSuspended(kind, patched) ? {} : { left: `a ${kind.kind} cannot be suspended` };
 }
 
 /** Ends the job. Can be repeated. Rejects if the outcome is not known. */
@@ -57,7 +53,7 @@ export async function endForeignJob(
 ): Promise<ForeignEnd> {
   const { client, retain, signal, deadlineMs } = options;
   const { kind, namespace, name, uid } = ref;
-  if (retain && isSuspended(kind.group, job)) return {};
+  if (retain && isSuspended(kind, job)) return {};
   try {
     if (retain) return await suspend(ref, options);
     await client.delete(kind, { namespace, name }, {

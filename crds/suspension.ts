@@ -1,0 +1,15 @@
+/** Suspension of jobs: the place of the switch in the specification of each kind. Pure. */
+import type { Kind } from "./kinds.ts";
+import { KATIB } from "./katib_names.ts";
+
+/** The kinds of the Training Operator and of the MPI Operator have the switch in their run policy. */
+export const hasRunPolicy = ({ group }: Pick<Kind<unknown>, "group">): boolean =>
+  group === KATIB.group;
+
+/** Returns the part of a specification that suspends a job of the kind, or lets it go on. */
+export function suspensionSpec(
+  kind: Pick<Kind<unknown>, "group">,
+  suspend: boolean,
+): { readonly [field: string]: unknown } {
+  return hasRunPolicy(kind) ? { runPolicy: { suspend } } : { suspend };
+}

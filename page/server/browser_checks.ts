@@ -1,0 +1,45 @@
+/** Checks that a request comes from the page itself: its host, its origin, and marks that no other page can set. Pure. */
+import type { HttpRequest } from "../../http/message.ts";
+import { type FailureShape, forbidden } from "../../http/refusals.ts";
+
+/** Header that every change has: a page of another origin may not set it. */
+export const PAGE_HEADER = "X-Milepost";
+
+/** Parts of a request that are looked at. */
+export type CheckedRequest = Pick<HttpRequest, "method" | "header">;
+
+const MISDIRECTED: FailureShape = {
+  code: 421,
+  reason: "BadRequest",
+  message: "this server answers to the address alone that it has printed",
+};
+const UNSUPPORTED: FailureShape = {
+  code: 415,
+  reason: "UnsupportedMediaType",
+  message: "the body must be JSON: send Content-Type: application/json",
+};
+const FOREIGN = forbidden("requests of other pages are refused");
+
+const JSON_TYPE = /^application\/json(\s*;\s*charset="?utf-8"?)?$/i;
+
+/** Returns why a request for this address is refused; `host` is the one that was printed, with its port. */
+export function addressRefusal(
+  request: CheckedRequest,
+  host: string,
+): FailureShape | undefined {
+  // A name that leads here by another's DNS would let that one's page read everything.
+  if (request.header("host") !== host) return MISDIRECTED;
+  const origin = request.header("origin");
+  return origin === undefined || origin === `http://${host}` ? undefined : FOREIGN;
+}
+
+/** Returns why a read or a change is refused that another page has caused; documents may be linked to. */
+export function sourceRefusal(request: CheckedRequest): FailureShape | undefined {
+  const site = request.header("sec-fetch-site");
+  if (site !== undefined && site !== "same-origin" && site !== "none") return FOREIGN;
+  if (request.method === "GET") return undefined;
+  if (request.header(PAGE_HEADER.toLowerCase()) !== "1") {
+    return forbidden(`changes must have the header ${PAGE_HEADER}: 1`);
+  }
+  return JSON_TYPE.test(request.header("content-type") ?? "") ? undefined : UNSUPPORTED;
+}

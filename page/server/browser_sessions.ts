@@ -1,0 +1,99 @@
+/** Sessions of browsers: one-time codes that are printed, and the keys that they are exchanged for. */
+import { Buffer } from "node:buffer";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Bucket, take } from "../../http/limits/token_bucket.ts";
+import { createRecentMemory } from "../../http/limits/recent_memory.ts";
+import type { Clock } from "../../kube/clock.ts";
+
+/** Bounds of codes and sessions. */
+export const SESSION_LIMITS = {
+  /** How long a code is good, in milliseconds. */
+  codeMs: 600_000,
+  /** Codes that are good at a time; a further one takes the place of the oldest. */
+  codes: 8,
+  /** Tries with a code a minute, of all browsers together. */
+  triesPerMinute: 10,
+  /** Sessions at a time; a further one takes the place of the one unused for longest. */
+  sessions: 64,
+  /** A session that is unused for so long is over, in milliseconds. */
+  idleMs: 12 * 3_600_000,
+} as const;
+
+/** Random bytes of codes and keys. */
+const SECRET_BYTES = 16;
+/** Characters of a code or key that are looked at. */
+const MAX_LENGTH = 64;
+
+const TRIES = {
+  ratePerSecond: SESSION_LIMITS.triesPerMinute / 60,
+  burst: SESSION_LIMITS.triesPerMinute,
+};
+
+/** What comes of a code: a session, a refusal, or how long to wait with the next try. */
+export type OpenedSession =
+  | { readonly session: string }
+  | { readonly why: "wrong_code" }
+  | { readonly why: "too_many"; readonly retryAfterMs: number };
+
+/** Codes and sessions. */
+export interface BrowserSessions {
+  /** Returns a new code. */
+  newCode(): string;
+  /** Exchanges a code for a session; it is good for no other. */
+  open(code: string): OpenedSession;
+  /** Returns whether the key is that of a session, which counts as used now. */
+  has(key: string): boolean;
+}
+
+/** Options of {@link createBrowserSessions}. */
+export interface BrowserSessionsOptions {
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Returns that many bytes that nobody can guess. */
+  readonly randomBytes: (count: number) => Uint8Array;
+}
+
+const hashOf = (text: string) => createHash("sha256").update(text).digest();
+
+/** Creates them. Codes and keys are kept as hashes alone. */
+export function createBrowserSessions(
+  { clock, randomBytes }: BrowserSessionsOptions,
+): BrowserSessions {
+  let codes: readonly { readonly hash: Uint8Array; readonly untilMs: number }[] = [];
+  let tries: Bucket | undefined;
+  const sessions = createRecentMemory<object>({
+    now: () => clock.monotonic(),
+    max: SESSION_LIMITS.sessions,
+    idleMs: SESSION_LIMITS.idleMs,
+  });
+  const secret = () => Buffer.from(randomBytes(SECRET_BYTES)).toString("base64url");
+  const keyOf = (key: string) => hashOf(key).toString("base64");
+
+  /** Takes the code away, if it is good. All are compared, so that the time says nothing. */
+  function use(code: string): boolean {
+    const hash = hashOf(code);
+    const nowMs = clock.monotonic();
+    const others = codes.filter((it) => !timingSafeEqual(it.hash, hash));
+    const isGood = codes.some((it) => !others.includes(it) && nowMs < it.untilMs);
+    codes = others.filter(({ untilMs }) => nowMs < untilMs);
+    return isGood;
+  }
+
+  return {
+    newCode() {
+      const code = secret();
+      const entry = { hash: hashOf(code), untilMs: clock.monotonic() + SESSION_LIMITS.codeMs };
+      codes = [...codes, entry].slice(-SESSION_LIMITS.codes);
+      return code;
+    },
+    open(code) {
+      const { bucket, waitMs } = take(tries, clock.monotonic(), TRIES);
+      tries = bucket;
+      if (waitMs > 0) return { why: "too_many", retryAfterMs: waitMs };
+      if (code.length > MAX_LENGTH || !use(code)) return { why: "wrong_code" };
+      const session = secret();
+      sessions.set(keyOf(session), {});
+      return { session };
+    },
+    has: (key) => key.length <= MAX_LENGTH && sessions.get(keyOf(key)) !== undefined,
+  };
+}

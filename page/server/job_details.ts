@@ -1,0 +1,146 @@
+/** Details of a job: its object, its pods and the events about them, read with the viewer's rights. */
+import type { JobKind } from "../../crds/job_kind.ts";
+import { type JsonObject, objectAt, textAt } from "../../crds/json.ts";
+import { type Kind, KINDS } from "../../crds/kinds.ts";
+import type { CoreEvent } from "../../crds/kubernetes.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import {
+  byRank,
+  podsOfJob,
+  type ShownEvent,
+  shownEvent,
+  type ShownPod,
+  shownPod,
+} from "./job_pods.ts";
+
+/** Bounds of what is read of a job. */
+export const DETAIL_LIMITS = {
+  pods: 1_000,
+  /** Events of a namespace that are looked through for those about the job's pods. */
+  eventsLookedAt: 2_000,
+  eventsOfJob: 200,
+  events: 200,
+  page: 500,
+  deadlineMs: 10_000,
+} as const;
+
+/** A job by kind and name. */
+export interface NamedJob {
+  readonly kind: JobKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What is shown of a job. */
+export interface JobDetails {
+  readonly object: JsonObject;
+  readonly pods: readonly ShownPod[];
+  /** The newest first. */
+  readonly events: readonly ShownEvent[];
+  /** What the viewer may not read: then there is none of it here. */
+  readonly denied?: readonly ("pods" | "events")[];
+  /** What there is more of than this. */
+  readonly cut?: readonly ("pods" | "events")[];
+}
+
+/** Items, or that they may not be read; `isCut` if there are more. */
+interface Found<T> {
+  readonly items: readonly T[];
+  readonly isCut?: boolean;
+  readonly isDenied?: boolean;
+}
+
+/** The kind without reading of its objects: they are shown as they are. */
+function asItIs(kind: JobKind): Kind<JsonObject> {
+  return { ...kind, parse: (value) => objectAt({ value }, "value") };
+}
+
+async function orDenied<T>(read: Promise<Found<T>>): Promise<Found<T>> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isForbidden(error)) return { items: [], isDenied: true };
+    throw error;
+  }
+}
+
+/** Reads pages until there are as many as `most`. */
+async function listUpTo<T>(
+  client: Pick<KubeClient, "list">,
+  kind: Kind<T>,
+  most: number,
+  options: { namespace: string; labelSelector?: string; fieldSelector?: string },
+  signal: AbortSignal,
+): Promise<Found<T>> {
+  const items: T[] = [];
+  let token: string | undefined;
+  do {
+    const page = await client.list(kind, {
+      ...options,
+      limit: Math.min(DETAIL_LIMITS.page, most - items.length),
+      ...(token !== undefined && { continue: token }),
+      signal,
+      deadlineMs: DETAIL_LIMITS.deadlineMs,
+    });
+    items.push(...page.items);
+    token = page.continue;
+  } while (token !== undefined && items.length < most);
+  return { items, isCut: token !== undefined };
+}
+
+/** The object without what only its writers' tools read. */
+function shownObject(object: JsonObject): JsonObject {
+  const { managedFields: _, ...metadata } = objectAt(object, "metadata");
+  return { ...object, metadata };
+}
+
+const newestFirst = (one: ShownEvent, other: ShownEvent) =>
+  Date.parse(other.last ?? "") - Date.parse(one.last ?? "") || 0;
+
+/** Reads the details of a job. Throws what the client throws if the job cannot be read. */
+export async function jobDetails(
+  client: Pick<KubeClient, "get" | "list">,
+  { kind, namespace, name }: NamedJob,
+  signal: AbortSignal,
+): Promise<JobDetails> {
+  const { deadlineMs } = DETAIL_LIMITS;
+  const object = await client.get(asItIs(kind), { namespace, name }, { signal, deadlineMs });
+  const uid = textAt(object, "metadata", "uid") ?? "";
+  const events = (most: number, fieldSelector: string) =>
+    orDenied<CoreEvent>(
+      listUpTo(client, KINDS.event, most, { namespace, fieldSelector }, signal),
+    );
+  const [pods, ofJob, ofAll] = await Promise.all([
+    orDenied(
+      listUpTo(client, KINDS.pod, DETAIL_LIMITS.pods, {
+        namespace,
+        labelSelector: podsOfJob(kind, name),
+      }, signal),
+    ),
+    events(DETAIL_LIMITS.eventsOfJob, `involvedObject.uid=${uid}`),
+    events(DETAIL_LIMITS.eventsLookedAt, "involvedObject.kind=Pod"),
+  ]);
+  const uids = new Set(pods.items.map(({ metadata }) => metadata?.uid));
+  const about = [
+    ...ofJob.items,
+    ...ofAll.items.filter(({ involvedObject }) => uids.has(involvedObject.uid)),
+  ].map(shownEvent).sort(newestFirst);
+  const denied = [
+    ...(pods.isDenied ? ["pods" as const] : []),
+    ...(ofJob.isDenied ? ["events" as const] : []),
+  ];
+  const cut = [
+    ...(pods.isCut ? ["pods" as const] : []),
+    ...(ofJob.isCut || ofAll.isCut || about.length > DETAIL_LIMITS.events
+      ? ["events" as const]
+      : []),
+  ];
+  return {
+    object: shownObject(object),
+    pods: pods.items.map(shownPod).sort(byRank),
+    events: about.slice(0, DETAIL_LIMITS.events),
+    ...(denied.length > 0 && { denied }),
+    ...(cut.length > 0 && { cut }),
+  };
+}

@@ -1,0 +1,97 @@
+/** Pods and events of a job as the page shows them. Pure. */
+import type { JobKind } from "../../crds/job_kind.ts";
+import { podSelector } from "../../crds/job_kind.ts";
+import { JOB_KEYS } from "../../crds/job_names.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
+import type { CoreEvent, Pod } from "../../crds/kubernetes.ts";
+import { V1_LABELS } from "../../crds/v1/names.ts";
+
+/** A pod. Names, reasons and messages are what others wrote: hostile text. */
+export interface ShownPod {
+  readonly uid: string;
+  readonly name: string;
+  /** The group of pods that it is of, such as `node` or `worker`. */
+  readonly group?: string;
+  /** Its place in that group. */
+  readonly rank?: number;
+  readonly phase: string;
+  /** Why it is in that phase, or why a container of it waits. */
+  readonly reason?: string;
+  readonly node?: string;
+  readonly restarts: number;
+  /** Those that have logs, the first one first. */
+  readonly containers: readonly string[];
+  readonly started?: string;
+  readonly deleting?: boolean;
+}
+
+/** An event. */
+export interface ShownEvent {
+  readonly about: { readonly kind: string; readonly name: string };
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  /** RFC 3339. */
+  readonly last?: string;
+}
+
+/** Returns the label selector of the pods of one job. */
+export const podsOfJob = (kind: JobKind, name: string): string =>
+  `${kind.podLabels.jobName}=${name},${podSelector(kind)}`;
+
+function rankOf(labels: Readonly<Record<string, string>>): number | undefined {
+  const text = labels[V1_LABELS.replicaIndex] ?? labels[JOB_KEYS.completionIndex] ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Returns a pod as it is shown. */
+export function shownPod({ metadata, spec, status }: Pod): ShownPod {
+  const labels = metadata?.labels ?? {};
+  const group = labels[V1_LABELS.replicaType] ?? labels[JOBSET_KEYS.replicatedJobName];
+  const rank = rankOf(labels);
+  const containers = status?.containerStatuses ?? [];
+  const waiting = containers.map(({ state }) => state?.waiting?.reason).find((it) => it);
+  const ended = containers.map(({ state }) => state?.terminated?.reason).find((it) => it);
+  const reason = status?.reason ?? waiting ?? ended;
+  return {
+    uid: metadata?.uid ?? "",
+    name: metadata?.name ?? "",
+    ...(group !== undefined && { group }),
+    ...(rank !== undefined && { rank }),
+    phase: status?.phase ?? "Unknown",
+    ...(reason !== undefined && { reason }),
+    ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
+    restarts: containers.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    containers: [...spec?.containers ?? [], ...spec?.initContainers ?? []].map(({ name }) => name),
+    ...(status?.startTime !== undefined && { started: String(status.startTime) }),
+    ...(metadata?.deletionTimestamp !== undefined && { deleting: true }),
+  };
+}
+
+/** Stands behind all ranks. */
+const NO_RANK = 1e9;
+
+/** Sorts pods by group and rank, those without by name. */
+export function byRank(one: ShownPod, other: ShownPod): number {
+  return (one.group ?? "").localeCompare(other.group ?? "") ||
+    (one.rank ?? NO_RANK) - (other.rank ?? NO_RANK) || one.name.localeCompare(other.name);
+}
+
+const lastTimeOf = ({ lastTimestamp, series, eventTime, firstTimestamp, metadata }: CoreEvent) =>
+  lastTimestamp ?? series?.lastObservedTime ?? eventTime ?? firstTimestamp ??
+    metadata.creationTimestamp;
+
+/** Returns an event as it is shown. */
+export function shownEvent(event: CoreEvent): ShownEvent {
+  const { involvedObject, type, reason, message, count, series } = event;
+  const last = lastTimeOf(event);
+  return {
+    about: { kind: involvedObject.kind ?? "", name: involvedObject.name ?? "" },
+    type: type ?? "Normal",
+    reason: reason ?? "",
+    message: message ?? "",
+    count: series?.count ?? count ?? 1,
+    ...(last !== undefined && last !== null && { last: String(last) }),
+  };
+}

@@ -1,0 +1,136 @@
+/** Routes of the page's server for those who have a session, and what each of them reads or changes. */
+import { stopPath } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { jsonOfBytes } from "../../crds/json.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../../http/message.ts";
+import { bodyTooLarge, failureResponse, notFound, unavailable } from "../../http/refusals.ts";
+import { pathOf, type Route } from "../../http/routes.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
+import { jobDetails, type NamedJob } from "./job_details.ts";
+import { logPath } from "./log_query.ts";
+import { passOn } from "./passed_response.ts";
+import { rightsOn } from "./viewer_rights.ts";
+
+/** Parts of the routes. */
+export interface PageParts {
+  /** The API server, as the viewer. */
+  readonly client: KubeClient;
+  readonly kinds: JobKinds;
+  readonly clock: Clock;
+  /** Answers requests for the list, for curves and for the stream of both. */
+  readonly view: HttpHandler;
+  /** Returns the manager as the viewer reaches it; undefined if nothing can be stopped through it now. */
+  readonly manager: () => Pick<KubeClient, "raw"> | undefined;
+}
+
+/** A route. */
+export interface PageRoute extends Route {
+  /** `names`: those in its path. */
+  readonly answer: (
+    parts: PageParts,
+    request: HttpRequest,
+    names: readonly string[],
+  ) => Promise<HttpResponse>;
+}
+
+/** Longest body of a request, in bytes. */
+export const MAX_BODY_BYTES = 16_384;
+
+/** Returns the response with a value as JSON. */
+export const jsonResponse = (value: unknown): HttpResponse => ({
+  status: 200,
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(value),
+});
+
+const badRequest = (message: string): HttpResponse =>
+  failureResponse({ code: 400, reason: "BadRequest", message });
+
+/** Reads a body as JSON; a response if it is too long, or no JSON. */
+export async function readJson(
+  request: HttpRequest,
+): Promise<{ readonly value: unknown } | { readonly refusal: HttpResponse }> {
+  const bytes = await request.readBody(MAX_BODY_BYTES);
+  if (bytes === undefined) return { refusal: failureResponse(bodyTooLarge(MAX_BODY_BYTES)) };
+  const value = jsonOfBytes(bytes);
+  return value === undefined ? { refusal: badRequest("the body is not JSON") } : { value };
+}
+
+const signalOf = (request: HttpRequest) => request.signal?.() ?? new AbortController().signal;
+
+type JobAnswer = (
+  parts: PageParts,
+  request: HttpRequest,
+  job: NamedJob,
+) => Promise<HttpResponse>;
+
+/** A route whose path names a job. */
+function ofJob(method: string, first: string, answer: JobAnswer): PageRoute {
+  return {
+    method,
+    path: `/${first}/{kind}/{namespace}/{name}`,
+    answer(parts, request, [id = "", namespace = "", name = ""]) {
+      const kind = parts.kinds.byId(id);
+      if (kind !== undefined) return answer(parts, request, { kind, namespace, name });
+      return Promise.resolve(failureResponse(notFound(`there is no kind of job ${id}`)));
+    },
+  };
+}
+
+const details: JobAnswer = async ({ client }, request, job) =>
+  jsonResponse(await jobDetails(client, job, signalOf(request)));
+
+const rights: JobAnswer = async ({ client, manager }, request, job) => {
+  const canStop = manager() !== undefined;
+  return jsonResponse(await rightsOn(client, job, { canStop, signal: signalOf(request) }));
+};
+
+/** The manager reads the body, and says what is wrong with it. */
+const stop: JobAnswer = async ({ manager, clock }, request, { kind, namespace, name }) => {
+  const client = manager();
+  if (client === undefined) {
+    return failureResponse(unavailable("no manager can be reached that would stop the job"));
+  }
+  const read = await readJson(request);
+  if ("refusal" in read) return read.refusal;
+  return await passOn({ client, clock }, request, {
+    method: "POST",
+    path: stopPath(kind, namespace, name),
+    headers: { "Content-Type": "application/json", "Accept": "application/json" },
+    body: JSON.stringify(read.value),
+  });
+};
+
+const changeTo = (change: JobChange): JobAnswer => async ({ client }, request, job) => {
+  const read = await readJson(request);
+  if ("refusal" in read) return read.refusal;
+  const { data } = changeSchema.safeParse(read.value);
+  if (data === undefined) return badRequest('the body must be {} or {"uid":"..."}');
+  await changeJob(client, job, { change, uid: data.uid, signal: signalOf(request) });
+  return jsonResponse({});
+};
+
+/** The table. */
+export const PAGE_ROUTES: readonly PageRoute[] = [
+  ...["jobs", "curves", "events"].map((it): PageRoute => ({
+    method: "GET",
+    path: `/view/v1/${it}`,
+    answer: ({ view }, request) => view(request),
+  })),
+  ofJob("GET", "objects", details),
+  ofJob("GET", "rights", rights),
+  {
+    method: "GET",
+    path: "/logs/{namespace}/{pod}",
+    async answer(parts, request, [namespace = "", pod = ""]) {
+      const query = new URLSearchParams(request.url.slice(pathOf(request.url).length + 1));
+      const path = logPath({ namespace, pod }, query);
+      if (typeof path !== "string") return badRequest(path.problem);
+      return await passOn(parts, request, { path, streamed: "text/plain" });
+    },
+  },
+  ...JOB_CHANGES.map((change) => ofJob("POST", change, changeTo(change))),
+  ofJob("POST", "stop", stop),
+];
