@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { aborted } from "../kube/aborted.ts";
 import { ConfigurationError, messageOf } from "../kube/errors.ts";
+import { SESSION_LIMITS } from "../page/server/browser_sessions.ts";
 import {
   crdsSettings,
   demoSettings,
@@ -20,6 +21,7 @@ import { startLogging, stopLogging } from "./logging.ts";
 import { addressText } from "./manager/replica.ts";
 import { giveUpPermissions } from "./permissions.ts";
 import { stopSignal } from "./signals.ts";
+import { followEnter } from "./ui/new_codes.ts";
 import { versionText } from "./version.ts";
 
 const encoder = new TextEncoder();
@@ -40,6 +42,14 @@ async function runManager({ flags }: Given): Promise<void> {
   await runManagerUntilStopped(flags);
 }
 
+/** Prints the address of the page with a code, and another one at each Enter. */
+function printAddresses({ newAddress }: { newAddress: () => string }, before = ""): void {
+  const more = followEnter(() => print(`${before}${newAddress()}\n`));
+  const hint = more ? "; press Enter for another" : "";
+  print(`${before}${newAddress()}\n`);
+  print(`# its code is good once, for ${SESSION_LIMITS.codeMs / 60_000} minutes${hint}\n`);
+}
+
 /** Which of the two ways holds for mount paths and names of pods, and the reason for the second one. */
 function pathsText(rewritingReason: string | undefined): string {
   return rewritingReason === undefined
@@ -49,20 +59,21 @@ function pathsText(rewritingReason: string | undefined): string {
 
 /** `milepost standalone`: the embedded control plane, until it is stopped. */
 async function runStandalone(
-  { json, logLevel: level, ...options }: z.infer<typeof standaloneSettings>,
+  { json, ui, uiPort, logLevel: level, ...options }: z.infer<typeof standaloneSettings>,
 ): Promise<void> {
   await startLogging({ level });
   const signal = stopSignal();
   const { startStandalone } = await import("./standalone/standalone.ts");
-  const standalone = await startStandalone(options, signal);
-  const { server, status, kubeconfig, rewritingReason } = standalone;
+  const standalone = await startStandalone({ ...options, ...(ui && { uiPort }) }, signal);
+  const { server, status, page, kubeconfig, rewritingReason } = standalone;
   if (json) {
     const mountNamespaces = rewritingReason === undefined;
     const ready = { ready: true, server, status, kubeconfig, mountNamespaces, rewritingReason };
-    print(`${JSON.stringify(ready)}\n`);
+    print(`${JSON.stringify({ ...ready, ui: page?.newAddress() })}\n`);
   } else {
     print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
     print(`# mount paths and Service names of pods are ${pathsText(rewritingReason)}\n`);
+    if (page !== undefined) printAddresses(page, "# page: ");
   }
   await aborted(signal);
   await standalone.stop();

@@ -16,6 +16,8 @@ export const standaloneSettings = z.strictObject({
   dataDir: path("folder", "in memory").describe("where everything is kept"),
   port: port(0).describe("port of the API server; 0 takes any free port"),
   statusPort: port(0).describe("port of the status endpoint"),
+  ui: boolean(true).describe("serve the page for browsers of this machine"),
+  uiPort: port(0).describe("port of that page"),
   kubeconfig: path("file", "in the data folder").describe(
     "kubeconfig to merge the context `milepost` into",
   ),

@@ -20,8 +20,9 @@ export async function runDemoOnScreen(options: DemoOptions): Promise<void> {
   const limit = AbortSignal.timeout(DEADLINE_MS);
   const signal = AbortSignal.any([options.signal, limit]);
   display.note("Starting a control plane on this machine ...");
-  const standalone = await startStandalone({ port: 0, statusPort: 0 }, signal);
+  const standalone = await startStandalone({ port: 0, statusPort: 0, uiPort: 0 }, signal);
   try {
+    if (standalone.page) display.note(`Watch them in a browser: ${standalone.page.newAddress()}`);
     display.note("Three TrainJobs: one on two nodes, one that fails, one that is paused first.");
     const summaries = await playScenario(standalone.client, display, signal);
     if (limit.aborted) throw new Error(`the demo took more than ${DEADLINE_MS / 1000} s`);

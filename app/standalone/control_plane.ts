@@ -58,6 +58,8 @@ export interface ControlPlane {
   readonly folder: string;
   /** As the administrator. */
   readonly client: KubeClient;
+  /** The administrator's token. */
+  readonly adminToken: string;
   /** As the manager's service account, with its rights alone. */
   readonly managerClient: KubeClient;
   /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
@@ -217,6 +219,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     kubeconfig,
     folder: folder.path,
     client,
+    adminToken: api.adminToken,
     rewritingReason: kubelet?.rewritingReason,
     managerClient: clientAs(tokens.manager, options.onManagerRequest),
     stop: () => started.disposeAsync(),

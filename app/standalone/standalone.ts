@@ -1,19 +1,30 @@
 /** `milepost standalone`: the embedded control plane with the manager in it. */
 import { formatTrialResource, type TrialResource } from "../../crds/trial_resource.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { STANDALONE } from "../../crds/names.ts";
 import type { KubeClient, RequestReport } from "../../kube/client.ts";
+import { systemClock } from "../../kube/clock.ts";
+import type { PageServer } from "../../page/server/page_server.ts";
+import { createPassedView } from "../../page/server/passed_view.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
-import { type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
+import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
+import { createManagerAccess } from "../ui/manager_access.ts";
+import { startPage } from "../ui/start_page.ts";
 import { grantTrialResources } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";
 
 const HOST = "127.0.0.1";
+/** For requests of the page at the end, in milliseconds. */
+const PAGE_DRAIN_MS = 500;
 
 /** How to start. */
 export interface StandaloneOptions extends Omit<ControlPlaneOptions, "onManagerRequest"> {
   /** Port of the status endpoint; 0: one that is free. */
   readonly statusPort: number;
+  /** Port of the page; 0: one that is free. Absent: there is no page. */
+  readonly uiPort?: number;
   /** Kinds of other operators that are jobs of Katib's Trials. Default: none. */
   readonly trialResource?: readonly TrialResource[];
   /** More settings of the manager, by their camelCase names. */
@@ -26,6 +37,8 @@ export interface Standalone {
   readonly server: string;
   /** Base URL of the status endpoint. */
   readonly status: string;
+  /** The page, if there is one. */
+  readonly page: Pick<PageServer, "url" | "newAddress"> | undefined;
   readonly kubeconfig: string;
   readonly folder: string;
   /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
@@ -40,12 +53,43 @@ export interface Standalone {
   stop(): Promise<void>;
 }
 
+/** What the page is started with beside the control plane. */
+interface PageBesides {
+  readonly uiPort: number;
+  readonly kinds: JobKinds;
+  readonly status: string;
+  readonly caBundle: () => string;
+  readonly cleanup: AsyncDisposableStack;
+}
+
+/** Starts the page, which looks at this control plane as its administrator. */
+async function startPageOf(
+  { server, client, adminToken: token }: ControlPlane,
+  { uiPort: port, kinds, status: url, caBundle, cleanup }: PageBesides,
+): Promise<PageServer> {
+  const manager = createManagerAccess({ url, token, caBundle });
+  cleanup.defer(() => manager.close());
+  const clock = systemClock;
+  const page = await startPage({
+    port,
+    client,
+    clock,
+    kinds,
+    server,
+    user: STANDALONE.kubeconfigName,
+    view: createPassedView({ client: manager.client, clock }),
+    manager: () => manager.client,
+  });
+  cleanup.defer(() => page.close(PAGE_DRAIN_MS));
+  return page;
+}
+
 /** Starts it, and resolves when it is ready. Leaves nothing running if it throws. */
 export async function startStandalone(
   options: StandaloneOptions,
   signal: AbortSignal,
 ): Promise<Standalone> {
-  const { statusPort, settings = {}, trialResource = [], ...controlPlane } = options;
+  const { statusPort, uiPort, settings = {}, trialResource = [], ...controlPlane } = options;
   const metrics = createMetrics();
   const listeners = new Set<(report: RequestReport) => void>();
   await using cleanup = new AsyncDisposableStack();
@@ -93,10 +137,15 @@ export async function startStandalone(
   await manager.whenReady();
   signal.removeEventListener("abort", stopEarly);
   await installRuntimes(plane.client);
+  const status = `https://${HOST}:${manager.ports.status}`;
+  const page = uiPort === undefined
+    ? undefined
+    : await startPageOf(plane, { uiPort, kinds, status, caBundle: manager.caBundle, cleanup });
   const started = cleanup.move();
   return {
     server: plane.server,
-    status: `https://${HOST}:${manager.ports.status}`,
+    status,
+    page,
     kubeconfig: plane.kubeconfig,
     folder: plane.folder,
     rewritingReason: plane.rewritingReason,

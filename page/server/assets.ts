@@ -1,5 +1,7 @@
 /** Assets of the page: the files that a browser loads, and how they are served. */
+import { createHash } from "node:crypto";
 import type { HttpResponse } from "../../http/message.ts";
+import type { PageAsset } from "../assets/page_assets.ts";
 
 /** One file. */
 export interface Asset {
@@ -14,7 +16,15 @@ export interface Asset {
 export type Assets = ReadonlyMap<string, Asset>;
 
 /** Path of the document. */
-export const DOCUMENT = "/";
+const DOCUMENT = "/";
+
+/** Returns the files of a list by their path. */
+export function assetsOf(list: readonly PageAsset[]): Assets {
+  return new Map(list.map(({ path, contentType: type, body }) => {
+    const hash = createHash("sha256").update(body).digest("hex").slice(0, 16);
+    return [path, { type, body, hash }];
+  }));
+}
 
 /** The document is asked for each time; a file whose name has its hash never changes. */
 const cacheControl = (path: string) =>

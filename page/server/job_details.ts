@@ -96,7 +96,7 @@ function shownObject(object: JsonObject): JsonObject {
 }
 
 const newestFirst = (one: ShownEvent, other: ShownEvent) =>
-  Date.parse(other.last ?? "") - Date.parse(one.last ?? "") || 0;
+  Date.parse(other.time ?? "") - Date.parse(one.time ?? "") || 0;
 
 /** Reads the details of a job. Throws what the client throws if the job cannot be read. */
 export async function jobDetails(

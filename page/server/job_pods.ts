@@ -10,10 +10,8 @@ import { V1_LABELS } from "../../crds/v1/names.ts";
 export interface ShownPod {
   readonly uid: string;
   readonly name: string;
-  /** The group of pods that it is of, such as `node` or `worker`. */
-  readonly group?: string;
-  /** Its place in that group. */
-  readonly rank?: number;
+  /** The group of pods that it is of, and its place there, such as `node-0` or `worker-0`. */
+  readonly rank?: string;
   readonly phase: string;
   /** Why it is in that phase, or why a container of it waits. */
   readonly reason?: string;
@@ -27,28 +25,29 @@ export interface ShownPod {
 
 /** An event. */
 export interface ShownEvent {
-  readonly about: { readonly kind: string; readonly name: string };
+  /** What it is about, such as `Pod/mnist-node-0-0-x7k2p`. */
+  readonly object: string;
   readonly type: string;
   readonly reason: string;
   readonly message: string;
   readonly count: number;
   /** RFC 3339. */
-  readonly last?: string;
+  readonly time?: string;
 }
 
 /** Returns the label selector of the pods of one job. */
 export const podsOfJob = (kind: JobKind, name: string): string =>
   `${kind.podLabels.jobName}=${name},${podSelector(kind)}`;
 
-function rankOf(labels: Readonly<Record<string, string>>): number | undefined {
-  const text = labels[V1_LABELS.replicaIndex] ?? labels[JOB_KEYS.completionIndex] ?? "";
-  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+function rankOf(labels: Readonly<Record<string, string>>): string | undefined {
+  const group = labels[V1_LABELS.replicaType] ?? labels[JOBSET_KEYS.replicatedJobName];
+  const place = labels[V1_LABELS.replicaIndex] ?? labels[JOB_KEYS.completionIndex];
+  return group === undefined || place === undefined ? group ?? place : `${group}-${place}`;
 }
 
 /** Returns a pod as it is shown. */
 export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   const labels = metadata?.labels ?? {};
-  const group = labels[V1_LABELS.replicaType] ?? labels[JOBSET_KEYS.replicatedJobName];
   const rank = rankOf(labels);
   const containers = status?.containerStatuses ?? [];
   const waiting = containers.map(({ state }) => state?.waiting?.reason).find((it) => it);
@@ -57,7 +56,6 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   return {
     uid: metadata?.uid ?? "",
     name: metadata?.name ?? "",
-    ...(group !== undefined && { group }),
     ...(rank !== undefined && { rank }),
     phase: status?.phase ?? "Unknown",
     ...(reason !== undefined && { reason }),
@@ -69,13 +67,11 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   };
 }
 
-/** Stands behind all ranks. */
-const NO_RANK = 1e9;
+const order = new Intl.Collator("en", { numeric: true });
 
-/** Sorts pods by group and rank, those without by name. */
+/** Sorts pods by rank, those without by name. */
 export function byRank(one: ShownPod, other: ShownPod): number {
-  return (one.group ?? "").localeCompare(other.group ?? "") ||
-    (one.rank ?? NO_RANK) - (other.rank ?? NO_RANK) || one.name.localeCompare(other.name);
+  return order.compare(one.rank ?? "", other.rank ?? "") || order.compare(one.name, other.name);
 }
 
 const lastTimeOf = ({ lastTimestamp, series, eventTime, firstTimestamp, metadata }: CoreEvent) =>
@@ -85,13 +81,13 @@ const lastTimeOf = ({ lastTimestamp, series, eventTime, firstTimestamp, metadata
 /** Returns an event as it is shown. */
 export function shownEvent(event: CoreEvent): ShownEvent {
   const { involvedObject, type, reason, message, count, series } = event;
-  const last = lastTimeOf(event);
+  const time = lastTimeOf(event);
   return {
-    about: { kind: involvedObject.kind ?? "", name: involvedObject.name ?? "" },
+    object: `${involvedObject.kind ?? ""}/${involvedObject.name ?? ""}`,
     type: type ?? "Normal",
     reason: reason ?? "",
     message: message ?? "",
     count: series?.count ?? count ?? 1,
-    ...(last !== undefined && last !== null && { last: String(last) }),
+    ...(time !== undefined && time !== null && { time: String(time) }),
   };
 }
