@@ -1,7 +1,7 @@
 /** End of a trial's job that another operator runs: deleted, or suspended if its Trial retains it. */
 import { z } from "zod";
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
-import { hasRunPolicy, suspensionSpec } from "../../crds/suspension.ts";
+import { hasRunPolicy, suspensionSpec } from "../../crds/suspension_switch.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isConflict, isForbidden, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
 

@@ -12,7 +12,7 @@ import {
   shownEvent,
   type ShownPod,
   shownPod,
-} from "./job_pods.ts";
+} from "./shown_pods.ts";
 
 /** Bounds of what is read of a job. */
 export const DETAIL_LIMITS = {
