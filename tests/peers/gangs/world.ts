@@ -146,7 +146,7 @@ function createWorld(
 }
 
 /** Nodes without kubelets renew no leases: they must not become NotReady for that. */
-const PLAYED = ["--controllers=*,-nodelifecycle"];
+export const PLAYED = ["--controllers=*,-nodelifecycle"];
 
 /** Runs `work` with a control plane, Milepost, runtimes and nodes; it starts the scheduler. */
 export async function withGangScheduler(
