@@ -261,9 +261,9 @@ const MOMENTS: readonly Allowed[] = [
   {
     id: "restart-moment",
     why:
-      "whether upstream makes the pod of a failed MXJob again, before it sees that the job has failed",
+      "whether upstream makes the pod of a failed MXJob again, and says so, before it sees that the job has failed",
     cases: ["MXJob: a replica fails that is restarted on failure"],
-    path: /^\/(pods\/j-worker-1|answers\/0)$/,
+    path: /^\/(pods\/j-worker-1|answers\/0|jobs\/j\/(order|conditions\/(Restarting|Running)))$/,
     byChance: true,
   },
 ];
