@@ -11,7 +11,7 @@ const { all, pure } = findTests();
 const quick = new Set(pure);
 // Deno begins with the deepest folders; of one depth those that wait for clients and processes go first.
 const others = all.filter((path) =>
-  !quick.has(path) && !/^tests\/(cluster|peers|training)\//.test(path)
+  !quick.has(path) && !/^tests\/(browser|cluster|peers|training)\//.test(path)
 )
   .reverse();
 

@@ -3,26 +3,26 @@ import type { ComponentChildren } from "preact";
 import { ageText, clockText, durationText, plainText } from "./readable_text.ts";
 import { now } from "./page_state.ts";
 
-/** Shapes of the states, in a box of 12. */
-const SHAPES: Readonly<Record<string, string>> = {
-  Created: "M6 1.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9ZM6 3.2V6l2 1.4",
-  Running: "M3.2 1.8v8.4L10 6Z",
-  Suspended: "M3.5 2v8M8.5 2v8",
-  Complete: "M1.8 6.4l2.9 2.9l5.6-6.2",
-  Failed: "M2.4 2.4l7.2 7.2M9.6 2.4l-7.2 7.2",
-  EarlyStopped: "M2.5 2.5h7v7h-7Z",
-};
-const WORDS: Readonly<Record<string, string>> = { EarlyStopped: "Stopped early" };
+/** Shapes of the states, in a box of 12. A map, because a state may be any text: an object has more than its own names. */
+const SHAPES: ReadonlyMap<string, string> = new Map([
+  ["Created", "M6 1.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9ZM6 3.2V6l2 1.4"],
+  ["Running", "M3.2 1.8v8.4L10 6Z"],
+  ["Suspended", "M3.5 2v8M8.5 2v8"],
+  ["Complete", "M1.8 6.4l2.9 2.9l5.6-6.2"],
+  ["Failed", "M2.4 2.4l7.2 7.2M9.6 2.4l-7.2 7.2"],
+  ["EarlyStopped", "M2.5 2.5h7v7h-7Z"],
+]);
 
 /** Returns the state's name for people. */
-export const stateWord = (state: string) => WORDS[state] ?? plainText(state);
+export const stateWord = (state: string) =>
+  state === "EarlyStopped" ? "Stopped early" : plainText(state);
 
 /** A state, as a shape and a word. */
 export function StateSign({ state }: { state: string }) {
   return (
-    <span class={`state state-${Object.hasOwn(SHAPES, state) ? state : "other"}`}>
+    <span class={`state state-${SHAPES.has(state) ? state : "other"}`}>
       <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
-        <path d={SHAPES[state] ?? "M2 6h8"} />
+        <path d={SHAPES.get(state) ?? "M2 6h8"} />
       </svg>
       {stateWord(state)}
     </span>

@@ -1,0 +1,191 @@
+/** Jobs of a fake server: many, of which some train, and one with hostile texts everywhere. */
+import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
+
+const STATES = [
+  "Running",
+  "Running",
+  "Complete",
+  "Running",
+  "Failed",
+  "Suspended",
+  "Created",
+  "EarlyStopped",
+];
+const KINDS = ["trainjobs.trainer.kubeflow.org", "pytorchjobs.kubeflow.org"];
+const MODELS = ["resnet50", "bert-base", "llama-lora", "softmax", "unet", "whisper-small"];
+
+/** A row as the server gives it. */
+export interface FakeRow {
+  uid: string;
+  kind: string;
+  namespace: string;
+  name: string;
+  state: string;
+  message?: string;
+  progress?: number;
+  remainingSeconds?: number;
+  metrics?: { name: string; value: string }[];
+  updated?: string;
+  created: string;
+  ended?: string;
+}
+
+const time = (ms: number) => new Date(ms).toISOString();
+
+/** Returns a row; the first three train, and their values follow `step`. */
+export function fakeRow(index: number, step: number, startMs: number): FakeRow {
+  const state = index < 3 ? "Running" : STATES[(index * 7) % STATES.length] ?? "Running";
+  const createdMs = startMs - index * 47_000;
+  const percent = state === "Complete" ? 100 : Math.min(99, (index * 13 + step) % 100);
+  const loss = 2.4 * Math.exp(-percent / 40) + 0.05;
+  return {
+    uid: `uid-${index}`,
+    kind: KINDS[index % 5 === 3 ? 1 : 0] ?? "",
+    namespace: ["team-a", "team-b", "research"][index % 3] ?? "",
+    name: `${MODELS[index % MODELS.length]}-${index}`,
+    state,
+    ...(state === "Failed" && { message: "first failed pod: node-0 exited with 137" }),
+    ...(state !== "Created" && {
+      progress: percent,
+      ...(state === "Running" && { remainingSeconds: (100 - percent) * 31 }),
+      metrics: [
+        { name: "loss", value: String(loss) },
+        { name: "accuracy", value: String(1 - loss / 3) },
+        { name: "lr", value: "0.0003" },
+      ],
+      updated: time(startMs - 2_000),
+    }),
+    created: time(createdMs),
+    ...(["Complete", "Failed", "EarlyStopped"].includes(state) &&
+      { ended: time(startMs - 60_000) }),
+  };
+}
+
+/** Returns a row of hostile texts. */
+export function hostileRow(index: number, startMs: number): FakeRow {
+  const text = HOSTILE_TEXTS[index] ?? "";
+  return {
+    uid: `hostile-${index}${text}`,
+    kind: `${text.replaceAll("/", "")}.example.org`,
+    namespace: text.replaceAll("/", ""),
+    name: text.replaceAll("/", ""),
+    state: index % 2 === 0 ? text : "Running",
+    message: text,
+    progress: 10,
+    metrics: [{ name: text, value: text }],
+    created: time(startMs),
+  };
+}
+
+/** Returns the curves of a job. */
+export function fakeCurves(
+  job: { kind: string; namespace: string; name: string },
+  { points, endMs, metrics }: { points: number; endMs: number; metrics: readonly string[] },
+) {
+  const seed = [...job.name].reduce((sum, it) => sum + it.charCodeAt(0), 0);
+  const noise = (index: number) => Math.sin(index * 12.9898 + seed) * 0.5;
+  const startMs = endMs - (20 + seed % 40) * 60_000;
+  const curve = (of: (part: number, index: number) => number, spread: number) =>
+    Array.from({ length: points }, (_, index) => {
+      const part = index / (points - 1);
+      const last = of(part, index);
+      const at = Math.round(startMs + part * (endMs - startMs));
+      return [at, last - spread * (1 - part / 2), last + spread * (1 - part / 2), last];
+    });
+  const all = [
+    {
+      name: "loss",
+      points: curve(
+        (part, index) => (2 + seed % 3) * Math.exp(-part * 3) + 0.1 + noise(index) * 0.08,
+        0.12,
+      ),
+    },
+    {
+      name: "accuracy",
+      points: curve((part, index) => 0.95 - 0.7 * Math.exp(-part * 4) + noise(index) * 0.02, 0.02),
+    },
+    { name: "lr", points: curve((part) => 0.0003 * (1 + Math.cos(part * Math.PI)) / 2, 0) },
+    ...HOSTILE_TEXTS.filter(() => job.name === "hostile").map((name) => ({
+      name,
+      points: curve((part) => part, 0.1),
+    })),
+  ].filter(({ name }) => metrics.length === 0 || metrics.includes(name));
+  const progress = { name: "progress", isProgress: true, points: curve((part) => part * 62, 0) };
+  const markAt = (part: number) => time(startMs + part * (endMs - startMs));
+  return {
+    job: { ...job, uid: `uid-of-${job.name}` },
+    metrics: [...all, ...metrics.length === 0 ? [progress] : []],
+    marks: [
+      { time: markAt(0.3), kind: "restarted", text: "restart 1: the pod node-0-1 failed" },
+      { time: markAt(0.6), kind: "gap", text: "another replica leads" },
+      ...HOSTILE_TEXTS.filter(() => job.name === "hostile").map((text, index) => ({
+        time: markAt(index / 20),
+        kind: text,
+        text,
+      })),
+    ],
+  };
+}
+
+/** Returns the details of a job. */
+export function fakeDetails(kind: string, namespace: string, name: string, nowMs: number) {
+  const isHostile = name === "hostile";
+  const texts = isHostile ? HOSTILE_TEXTS : ["Scheduled to a node"];
+  return {
+    object: {
+      apiVersion: "trainer.kubeflow.org/v1alpha1",
+      kind: "TrainJob",
+      metadata: {
+        name,
+        namespace,
+        labels: Object.fromEntries(texts.map((text, index) => [`label-${index}`, text])),
+      },
+      spec: { runtimeRef: { name: "torch-distributed" }, trainer: { numNodes: 2, args: texts } },
+      status: {
+        conditions: [
+          {
+            type: "Suspended",
+            status: "False",
+            reason: "Resumed",
+            message: "TrainJob is resumed",
+            lastTransitionTime: time(nowMs - 900_000),
+          },
+          ...HOSTILE_TEXTS.filter(() => isHostile).map((text) => ({
+            type: text,
+            status: "True",
+            reason: text,
+            message: text,
+            lastTransitionTime: text,
+          })),
+        ],
+      },
+    },
+    pods: [
+      ...[0, 1].map((rank) => ({
+        name: `${name}-node-0-${rank}`,
+        rank,
+        phase: "Running",
+        node: `node-${rank}`,
+        restarts: rank,
+        containers: ["node"],
+      })),
+      ...HOSTILE_TEXTS.filter(() => isHostile).map((text) => ({
+        name: text,
+        rank: text,
+        phase: text,
+        node: text,
+        restarts: 0,
+        containers: [text],
+      })),
+    ],
+    events: texts.map((text, index) => ({
+      time: time(nowMs - index * 5_000),
+      type: index % 2 === 0 ? "Normal" : "Warning",
+      reason: isHostile ? text : "Scheduled",
+      message: text,
+      object: isHostile ? text : `Pod/${name}-node-0-0`,
+      count: 1,
+    })),
+    kind,
+  };
+}

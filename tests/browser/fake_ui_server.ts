@@ -1,0 +1,253 @@
+/** Fake server of the page: the real assets under the real policy, and jobs that nobody runs. */
+import { PAGE_ASSET_LIST } from "../../page/assets/page_assets.ts";
+import { fakeCurves, fakeDetails, type FakeRow, fakeRow, hostileRow } from "./fake_jobs.ts";
+import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
+
+/** The policy that the page lives under; violations are reported. */
+export const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+  "report-uri /report",
+].join("; ");
+
+/** How often the jobs that train change, in milliseconds. */
+const CHANGE_MS = 500;
+
+/**
+ * A fake server. Its path `/control` takes `down` (all streams end, and nothing is answered until it
+ * is false), `rights` (all, some or none may be listed) and `key` (the session's key from now on), and
+ * returns what the server saw.
+ */
+export interface FakeUiServer extends AsyncDisposable {
+  /** The address to open, with a code. */
+  readonly address: string;
+  /** Reports of the policy. */
+  readonly reports: readonly string[];
+}
+
+const status = (code: number, message: string) =>
+  Response.json({ kind: "Status", apiVersion: "v1", code, message }, { status: code });
+
+function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
+  const [text, states] = [query.get("text") ?? "", query.getAll("state")];
+  const kinds = query.getAll("kind");
+  const namespaces = query.getAll("namespace");
+  const found = all.filter((row) =>
+    `${row.namespace}/${row.name}`.includes(text) &&
+    (states.length === 0 || states.includes(row.state)) &&
+    (kinds.length === 0 || kinds.includes(row.kind)) &&
+    (namespaces.length === 0 || namespaces.includes(row.namespace))
+  );
+  const order = query.get("order") === "ascending" ? 1 : -1;
+  if (query.get("sort") === "name") {
+    found.sort((a, b) => a.name < b.name ? -order : order);
+  } else if (query.get("sort") === "progress") {
+    found.sort((a, b) => ((a.progress ?? -1) - (b.progress ?? -1)) * order);
+  }
+  const [offset, limit] = [Number(query.get("offset") ?? 0), Number(query.get("limit") ?? 50)];
+  const counts = Object.entries(Object.groupBy(found, ({ state }) => state))
+    .map(([state, rows]) => [state, rows?.length ?? 0]);
+  return {
+    rows: found.slice(offset, offset + limit),
+    total: found.length,
+    states: Object.fromEntries(counts),
+  };
+}
+
+function curvesOf(query: URLSearchParams) {
+  return {
+    curves: query.getAll("job").map((key) => {
+      const [kind = "", namespace = "", name = ""] = key.split("/");
+      return fakeCurves({ kind, namespace, name }, {
+        points: Number(query.get("points") ?? 128),
+        endMs: Date.now(),
+        metrics: query.getAll("metric"),
+      });
+    }),
+  };
+}
+
+/** Starts a server with so many jobs. */
+export function startFakeUiServer(
+  { jobs, hostile = false }: { jobs: number; hostile?: boolean },
+): FakeUiServer {
+  const startMs = Date.now();
+  const reports: string[] = [];
+  const changes: { path: string; body: unknown }[] = [];
+  const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  let [isDown, step, rights, key] = [false, 0, "all", "the-key"];
+  const stops = new Map<string, { time: string; graceSeconds: number; reason: string }>();
+  const deleted = new Set<string>();
+  const rows = () =>
+    [
+      ...HOSTILE_TEXTS.filter(() => hostile).map((_, index) => hostileRow(index, startMs)),
+      ...(hostile ? [{ ...fakeRow(0, 0, startMs), uid: "uid-hostile", name: "hostile" }] : []),
+      ...Array.from({ length: jobs }, (_, index) => fakeRow(index, index < 3 ? step : 0, startMs)),
+    ].filter((row) => !deleted.has(row.name));
+  const denied = () =>
+    rights === "some"
+      ? {
+        denied: [{ kind: "pytorchjobs.kubeflow.org" }, {
+          kind: "trainjobs.trainer.kubeflow.org",
+          namespace: "secret",
+        }],
+      }
+      : {};
+
+  function stream(query: URLSearchParams): Response {
+    const encoder = new TextEncoder();
+    const sent = new Map<string, string>();
+    let timer: ReturnType<typeof setInterval> | undefined;
+    let last = "";
+    let own: ReadableStreamDefaultController<Uint8Array> | undefined;
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        own = controller;
+        open.add(controller);
+        const write = (event: string, data: unknown) =>
+          controller.enqueue(
+            encoder.encode(`event: ${event}\nid: 1\ndata: ${JSON.stringify(data)}\n\n`),
+          );
+        const look = () => {
+          const window = windowOf(query, rows());
+          const changed = window.rows.filter((row) => sent.get(row.uid) !== JSON.stringify(row));
+          for (const row of changed) sent.set(row.uid, JSON.stringify(row));
+          const order = window.rows.map(({ uid }) => uid);
+          const shape = JSON.stringify([order, window.total, rights]);
+          if (changed.length > 0 || shape !== last) {
+            write("jobs", { ...window, ...denied(), rows: changed, order });
+          }
+          last = shape;
+          if (query.getAll("job").length > 0) write("curves", curvesOf(query));
+        };
+        look();
+        timer = setInterval(() => {
+          if (open.has(controller)) look();
+          else clearInterval(timer);
+        }, CHANGE_MS);
+      },
+      cancel() {
+        clearInterval(timer);
+        if (own !== undefined) open.delete(own);
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    const [, route = "", ...rest] = pathname.split("/").map(decodeURIComponent);
+    if (route === "session") {
+      const { code } = await request.json();
+      if (code !== "one-time") return status(403, "the code is old");
+      return Response.json({
+        session: key,
+        user: "ada",
+        server: "https://127.0.0.1:6443",
+        canChange: true,
+      });
+    }
+    if (request.headers.get("authorization") !== `Bearer ${key}`) return status(401, "no session");
+    if (isDown) return status(503, "the manager cannot be reached");
+    const [kind = "", namespace = "", name = ""] = rest;
+    if (request.method === "POST") {
+      if (request.headers.get("x-milepost") !== "1") return status(403, "not of this page");
+      const body = await request.json();
+      changes.push({ path: pathname, body });
+      if (route === "stop") stops.set(name, { time: new Date().toISOString(), ...body });
+      if (route === "delete") deleted.add(name);
+      return Response.json({});
+    }
+    if (route === "view" && rights === "none") {
+      return status(403, 'user "ada" may list no kind of jobs in any of the namespaces');
+    }
+    if (pathname === "/view/v1/events") {
+      return stream(searchParams);
+    }
+    if (pathname === "/view/v1/jobs") {
+      return Response.json({ ...windowOf(searchParams, rows()), ...denied() });
+    }
+    if (pathname === "/view/v1/curves") return Response.json(curvesOf(searchParams));
+    if (route === "rights") {
+      return Response.json({ suspend: true, resume: true, stop: true, delete: true, logs: true });
+    }
+    if (route === "objects") {
+      const details = fakeDetails(kind, namespace, name, Date.now());
+      const stop = stops.get(name);
+      return Response.json(
+        stop === undefined ? details : {
+          ...details,
+          object: { ...details.object, status: { ...details.object.status, stop } },
+        },
+      );
+    }
+    if (route === "logs") {
+      if (namespace.endsWith("-1")) return status(404, `pods "${namespace}" not found`);
+      const lines = [
+        ...HOSTILE_TEXTS.filter(() => hostile),
+        ...Array.from(
+          { length: 60 },
+          (_, epoch) =>
+            `\u001b[32mepoch ${epoch}\u001b[0m loss=${(2 * Math.exp(-epoch / 20)).toFixed(4)}`,
+        ),
+      ];
+      return new Response(`${lines.join("\n")}\n`);
+    }
+    return status(404, "there is no such path");
+  }
+
+  const endStreams = () => {
+    for (const controller of open) {
+      open.delete(controller);
+      try {
+        controller.close();
+      } catch {
+        // Its reader has gone already.
+      }
+    }
+  };
+
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname === "/control") {
+        rights = searchParams.get("rights") ?? rights;
+        key = searchParams.get("key") ?? key;
+        isDown = (searchParams.get("down") ?? String(isDown)) === "true";
+        if (searchParams.size > 0) endStreams();
+        return Response.json({ reports, changes });
+      }
+      if (pathname === "/report") {
+        reports.push(await request.text());
+        return new Response(null, { status: 204 });
+      }
+      const asset = PAGE_ASSET_LIST.find(({ path }) => path === pathname);
+      const response = asset === undefined
+        ? await answer(request)
+        : new Response(asset.body, { headers: { "content-type": asset.contentType } });
+      response.headers.set("content-security-policy", POLICY);
+      response.headers.set("x-content-type-options", "nosniff");
+      return response;
+    },
+  );
+  const changing = setInterval(() => step++, CHANGE_MS);
+  return {
+    address: `http://127.0.0.1:${server.addr.port}/#code=one-time`,
+    reports,
+    async [Symbol.asyncDispose]() {
+      clearInterval(changing);
+      isDown = true;
+      endStreams();
+      await server.shutdown();
+    },
+  };
+}

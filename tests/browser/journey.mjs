@@ -1,0 +1,237 @@
+/**
+ * Journeys through the page in a real browser, run by Node: its arguments are the name of a journey
+ * and where things are. Exits with 0 if the journey came to its end.
+ */
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import process from "node:process";
+
+const [name, text] = process.argv.slice(2);
+const { chromium, packages, address } = JSON.parse(text);
+const require = createRequire(`${packages}/`);
+const playwright = require("playwright-core");
+const { origin } = new URL(address);
+const JOB = "#/job/trainjobs.trainer.kubeflow.org/team-a/resnet50-0";
+const WAIT = { timeout: 30_000 };
+
+const browser = await playwright.chromium.launch({
+  executablePath: chromium,
+  // Root has no sandbox, and nothing but the page of this test is opened.
+  args: ["--no-sandbox"],
+});
+const problems = [];
+
+/** Opens a tab, and collects what goes wrong in it. */
+async function tab(options = {}) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on("pageerror", (error) => problems.push(String(error.stack)));
+  page.on("dialog", (dialog) => {
+    problems.push(`a dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.setDefaultTimeout(WAIT.timeout);
+  return page;
+}
+
+/** Sets what the fake server does; returns what it saw. */
+async function control(change = {}) {
+  const response = await fetch(`${origin}/control?${new URLSearchParams(change)}`);
+  return await response.json();
+}
+
+/** Shows a view of an open tab. */
+async function go(page, fragment) {
+  await page.evaluate((it) => {
+    location.hash = it;
+  }, fragment);
+}
+
+/** Waits for a text of the page. */
+const see = (page, words) => page.getByText(words).filter({ visible: true }).first().waitFor(WAIT);
+
+async function openJobs(options) {
+  const page = await tab(options);
+  await page.goto(address);
+  await page.locator(".jobs tbody tr").nth(4).waitFor(WAIT);
+  return page;
+}
+
+const journeys = {
+  /** The list: rows, window, changes, filters, order, and a reload that keeps the session. */
+  async list() {
+    const page = await openJobs();
+    assert.equal(await page.evaluate(() => location.hash), "#/jobs");
+    await see(page, "1–50 of 10,000");
+    assert.equal(await page.locator(".jobs tbody tr").count(), 50);
+    const first = page.locator(".jobs tbody tr").first();
+    await first.locator(".spark path").first().waitFor({ ...WAIT, state: "attached" });
+    const before = await first.locator(".progress .number").textContent();
+    await page.waitForFunction(
+      (it) => document.querySelector(".jobs .progress .number")?.textContent !== it,
+      before,
+    );
+    await page.getByRole("button", { name: "Next" }).click();
+    await see(page, "51–100 of 10,000");
+    await page.goBack();
+    await see(page, "1–50 of 10,000");
+    await page.getByRole("searchbox").fill("softmax-3");
+    await page.waitForFunction(() => {
+      const names = [...document.querySelectorAll(".jobs td.name a")].map((it) => it.textContent);
+      return names.length > 0 && names.every((it) => it?.includes("softmax-3"));
+    });
+    assert.equal(await page.evaluate(() => location.hash), "#/jobs?text=softmax-3");
+    await page.getByRole("button", { name: "Progress" }).click();
+    await page.locator('th[aria-sort="descending"]').waitFor(WAIT);
+    await page.getByRole("button", { name: /^Failed/ }).click();
+    await see(page, "No job fits");
+    await page.reload();
+    await see(page, "No job fits");
+    assert.equal(
+      await page.evaluate(() => location.hash),
+      "#/jobs?state=Failed&text=softmax-3&sort=progress&order=descending",
+    );
+  },
+
+  /** Names, values, messages, marks, logs, events and objects that want to be more than text. */
+  async hostile() {
+    const page = await openJobs();
+    const job = "#/job/trainjobs.trainer.kubeflow.org/team-a/hostile";
+    await see(page, "<script>globalThis.hostile=1<script>");
+    await go(page, job);
+    await page.locator(".chart").nth(5).waitFor(WAIT);
+    for (const part of ["conditions", "pods", "events", "logs", "object"]) {
+      await go(page, `${job}?tab=${part}`);
+      await see(page, "<img src=x onerror=");
+    }
+    assert.deepEqual(
+      await page.evaluate(() => ({
+        hostile: globalThis.hostile,
+        scripts: document.scripts.length,
+        foreign:
+          document.querySelectorAll("iframe, img, object, embed, [onload], [onerror]").length,
+      })),
+      { hostile: undefined, scripts: 1, foreign: 0 },
+    );
+    assert.deepEqual((await control()).reports, []);
+  },
+
+  /** From the address to a stopped job without a pointer. */
+  async keyboard() {
+    const page = await openJobs();
+    const focused = () =>
+      page.evaluate(() => {
+        const it = document.activeElement;
+        return it?.getAttribute("aria-label") ?? it?.textContent?.trim() ?? "";
+      });
+    /** Presses Tab until something of that name has the focus. */
+    const reach = async (wanted) => {
+      for (let count = 0; count < 60; count++) {
+        await page.keyboard.press("Tab");
+        if (wanted.test(await focused())) return;
+      }
+      assert.fail(`${wanted} cannot be reached; the focus is on ${await focused()}`);
+    };
+    await page.keyboard.press("/");
+    await page.keyboard.type("resnet50-0");
+    await see(page, "1–1 of 1");
+    await reach(/^resnet50-0$/);
+    await page.keyboard.press("Enter");
+    await page.locator(".chart").first().waitFor(WAIT);
+    await page.keyboard.press("Tab");
+    await reach(/^Stop/);
+    await page.keyboard.press("Enter");
+    await see(page, "Stop the job early?");
+    await reach(/^Stop$/);
+    await page.keyboard.press("Enter");
+    await see(page, "left to save their work");
+    const { changes } = await control();
+    assert.deepEqual(changes, [{
+      path: "/stop/trainjobs.trainer.kubeflow.org/team-a/resnet50-0",
+      body: { reason: "StoppedByUser", graceSeconds: 30 },
+    }]);
+    await page.keyboard.press("Tab");
+    await reach(/^Delete/);
+    await page.keyboard.press("Enter");
+    await see(page, "Delete the job?");
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ ...WAIT, state: "detached" });
+    assert.equal((await control()).changes.length, 1);
+  },
+
+  /** Disconnected and back; forbidden, in part and altogether; gone; an old code. */
+  async states() {
+    const page = await openJobs();
+    await control({ down: "true" });
+    await see(page, /Disconnected since \d/);
+    assert.equal(await page.locator(".stale .jobs tbody tr").count(), 50);
+    await control({ down: "false" });
+    await see(page, /^Live$/);
+    await page.getByText(/Disconnected since/).waitFor({ ...WAIT, state: "detached" });
+    await control({ rights: "some" });
+    await see(page, "Not everything is shown");
+    await page.getByText("Not everything is shown").click();
+    await see(page, "secret");
+    await control({ rights: "none" });
+    await see(page, "You may not see these jobs");
+    await control({ rights: "all" });
+    await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-1`);
+    await see(page, "The pod is gone");
+    await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-a/never");
+    await see(page, "This job is gone");
+    await control({ key: "another" });
+    await see(page, "The session could not be opened");
+    const other = await tab();
+    await other.goto(`${origin}/#code=old`);
+    await see(other, "The code is too old, or was used already.");
+    assert.equal(await other.evaluate(() => location.hash.includes("code")), false);
+  },
+
+  /** Barriers of each view, in both themes. */
+  async axe() {
+    const source = require("axe-core").source;
+    const views = [
+      "#/jobs",
+      `#/jobs?pick=a/b/c&state=Running&sort=metric&sortMetric=loss`,
+      JOB,
+      `${JOB}?with=trainjobs.trainer.kubeflow.org/team-b/bert-base-1`,
+      ...["conditions", "pods", "events", "logs", "object"].map((it) => `${JOB}?tab=${it}`),
+      "#/job/trainjobs.trainer.kubeflow.org/team-a/never",
+    ];
+    const found = [];
+    for (const colorScheme of ["light", "dark"]) {
+      // The policy forbids what is put into the page from outside, also for a test.
+      const page = await openJobs({ colorScheme, bypassCSP: true });
+      await page.evaluate(source);
+      const look = async (view) => {
+        const { violations } = await page.evaluate(() => globalThis.axe.run());
+        for (const { id, impact, nodes } of violations) {
+          if (impact !== "serious" && impact !== "critical") continue;
+          found.push(`${colorScheme} ${view}: ${id}: ${nodes.map(({ html }) => html).slice(0, 3)}`);
+        }
+      };
+      for (const view of views) {
+        await go(page, view);
+        await page.locator(
+          "#content .notice, #content table, #content .chart, #content pre, .conditions",
+        )
+          .first().waitFor(WAIT);
+        await page.getByText("Loading").waitFor({ ...WAIT, state: "detached" });
+        await look(view);
+      }
+      await go(page, JOB);
+      await page.getByRole("button", { name: "Stop…" }).click();
+      await look("dialog");
+    }
+    assert.deepEqual(found, []);
+  },
+};
+
+try {
+  const journey = journeys[name];
+  assert.ok(journey, `there is no journey ${name}`);
+  await journey();
+  assert.deepEqual(problems, []);
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,34 @@
+/** Journeys through the page in Debian's Chromium, before a fake server with the real assets and policy. */
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { run } from "../support/command.ts";
+import { browser } from "./chromium.ts";
+import { startFakeUiServer } from "./fake_ui_server.ts";
+
+const SCRIPT = fileURLToPath(new URL("journey.mjs", import.meta.url));
+const found = await browser();
+const why = "missing" in found ? ` (${found.missing})` : "";
+
+const journeys: Readonly<Record<string, { sentence: string; jobs: number; hostile?: boolean }>> = {
+  list: { sentence: "the list of 10,000 jobs is a window that lives", jobs: 10_000 },
+  hostile: { sentence: "hostile texts are text, and break no policy", jobs: 3, hostile: true },
+  keyboard: { sentence: "a job is found, watched and stopped by keyboard alone", jobs: 50 },
+  states: { sentence: "disconnected, forbidden, gone and an old code are said as such", jobs: 100 },
+  axe: { sentence: "axe-core finds nothing serious in either theme", jobs: 60 },
+};
+for (const [name, { sentence, ...options }] of Object.entries(journeys)) {
+  Deno.test({
+    name: `in Chromium ${sentence}${why}`,
+    ignore: "missing" in found,
+    async fn() {
+      await using server = startFakeUiServer(options);
+      const places = JSON.stringify({ ...found, address: server.address });
+      const { code, stdout, stderr } = await run("node", {
+        args: [SCRIPT, name, places],
+        timeoutMs: 180_000,
+      });
+      assert.equal(code, 0, `${stdout}\n${stderr}`);
+      assert.deepEqual(server.reports, []);
+    },
+  });
+}
