@@ -8,6 +8,7 @@ import { KUEUE } from "./support/kueue.ts";
 import { checkRecording } from "./kueue/record.ts";
 import { guideCommands } from "./kueue/guide.ts";
 import * as scenes from "./kueue/scenarios.ts";
+import * as v1 from "./kueue/v1_scenarios.ts";
 import * as special from "./kueue/special_scenarios.ts";
 import { type KueueWorld, withKueue } from "./kueue/world.ts";
 
@@ -43,6 +44,12 @@ const SCENES: Readonly<
   ],
   "a job of MultiKueue is left alone": [special.multiKueue, "remote", "local"],
   "a patch of Kueue for an unknown job is refused": [special.unknownJob, "astray"],
+  "v1 jobs are admitted by runPolicy.suspend, run on their flavor and finish": [v1.v1Admitted],
+  "a v1 job without a queue runs at once": [v1.v1WithoutQueue],
+  "a v1 job of low priority is evicted by one of high priority and readmitted with another flavor":
+    [
+      v1.v1Preempted,
+    ],
   "the commands of the guide do what it says": [guideCommands, "queued"],
 };
 

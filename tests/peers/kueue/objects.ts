@@ -5,11 +5,14 @@ import type { ClusterTrainingRuntime } from "../../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../../crds/trainjob.ts";
 
 /** Processor time that each pod asks for; the queue has room for four pods of the flavor `spot`. */
-const POD_CPU = "100m";
+export const POD_CPU = "100m";
 const POOL_CPU = "400m";
 
-const QUEUE_LABEL = "kueue.x-k8s.io/queue-name";
-const PRIORITY_LABEL = "kueue.x-k8s.io/priority-class";
+/** Labels of a job that choose its queue and its priority. */
+export const KUEUE_LABELS = {
+  queue: "kueue.x-k8s.io/queue-name",
+  priority: "kueue.x-k8s.io/priority-class",
+} as const;
 
 /** Local queues: one with the flavors `spot` and `demand`, one with a topology. */
 export type Queue = "team" | "team-racks";
@@ -68,8 +71,8 @@ export interface TrainJobText {
 export function trainJobOf(name: string, text: TrainJobText = {}): TrainJob {
   const { runtime: runtimeName = "plain", queue, priority, nodes = 1, spec } = text;
   const labels = {
-    ...queue === undefined ? {} : { [QUEUE_LABEL]: queue },
-    ...priority === undefined ? {} : { [PRIORITY_LABEL]: priority },
+    ...queue === undefined ? {} : { [KUEUE_LABELS.queue]: queue },
+    ...priority === undefined ? {} : { [KUEUE_LABELS.priority]: priority },
   };
   return KINDS.trainJob.parse({
     apiVersion: TRAINER_API_VERSION,

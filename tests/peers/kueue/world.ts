@@ -2,9 +2,17 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
+import { V1_KIND_LIST, v1CrdName } from "../../../crds/v1/kinds.ts";
+import { v1CrdManifests } from "../../../crds/v1/manifests.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { isNotFound } from "../../../kube/errors.ts";
-import { type Cluster, kubectl, withCluster } from "../../cluster/support/installation.ts";
+import {
+  apply,
+  type Cluster,
+  crdsServed,
+  kubectl,
+  withCluster,
+} from "../../cluster/support/installation.ts";
 import { patiently } from "../support/patient.ts";
 import type { Daemon } from "../../cluster/control_plane/daemon.ts";
 import { startKueue } from "../support/kueue.ts";
@@ -103,15 +111,19 @@ async function readQueue({ plane }: Cluster, queue: Queue) {
   ).status;
 }
 
+/** The kinds whose jobs have Workloads. */
+const OWNERS: readonly string[] = ["TrainJob", "PyTorchJob", "TFJob"];
+
 function createWorld(cluster: Cluster, kueue: Daemon, player: Player): KueueWorld {
   const { client } = cluster.plane;
   const key = (name: string) => ({ namespace: "default", name });
   const trainJob = (name: string) => client.get(KINDS.trainJob, key(name));
+  /** Of a TrainJob, or of a v1 job; no two of a test have one name. */
   async function workload(name: string) {
     const path = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
     const { items } = workloadsSchema.parse(await (await client.raw(path)).json());
     return items.find(({ metadata }) =>
-      metadata.ownerReferences?.some((owner) => owner.kind === "TrainJob" && owner.name === name)
+      metadata.ownerReferences?.some((owner) => OWNERS.includes(owner.kind) && owner.name === name)
     );
   }
   return {
@@ -201,5 +213,12 @@ export async function withKueue(
     } finally {
       await kueue.stop();
     }
-  }, { node: false, plane: { audit: AUDIT, flags: { controllerManager: PLAYED } } });
+  }, {
+    node: false,
+    plane: { audit: AUDIT, flags: { controllerManager: PLAYED } },
+    async beforeManager({ plane }) {
+      await apply(plane, v1CrdManifests());
+      await crdsServed(plane, V1_KIND_LIST.map((kind) => `crd/${v1CrdName(kind)}`));
+    },
+  });
 }

@@ -19,8 +19,8 @@ export const KUEUE_USER = "kueue";
 export const MUTATING = "kueue-mutating";
 const NAMESPACE = "kueue-system";
 
-/** The kinds of workloads that it manages, by the names of their webhooks: TrainJobs and what they own. */
-const JOBS = ["job", "jobset", "pod", "trainjob"];
+/** The kinds of workloads that it manages, by the names of their webhooks: TrainJobs, what they own, and v1 jobs. */
+const JOBS = ["job", "jobset", "pod", "trainjob", "pytorchjob", "tfjob"];
 /** Its own kinds that have webhooks. */
 const OWN = ["workload", "clusterqueue", "resourceflavor", "cohort"];
 
@@ -47,6 +47,8 @@ function configuration({ health, metrics, webhook }: Ports, certDir: string) {
         "batch/job",
         "jobset.x-k8s.io/jobset",
         "trainer.kubeflow.org/trainjob",
+        "kubeflow.org/pytorchjob",
+        "kubeflow.org/tfjob",
         "pod",
       ],
     },

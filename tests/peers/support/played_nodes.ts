@@ -5,6 +5,7 @@
 import type { Node, Pod } from "../../../crds/kubernetes.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
+import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { KubeError } from "../../../kube/errors.ts";
@@ -33,7 +34,7 @@ export async function createNode(
 
 /** A player of pods. */
 export interface Player {
-  /** Ends the pods of a replicated job of a TrainJob, those that run and those to come. */
+  /** Ends the pods of a replicated job of a TrainJob, or of a type of a v1 job, those that run and those to come. */
   end(trainJob: string, replicatedJob: string, fate?: Fate): void;
   /** Lets the pods to come of a TrainJob run. */
   keep(trainJob: string): void;
@@ -46,7 +47,7 @@ function statusOf(fate: Fate | undefined, now: string) {
   return { phase: fate ?? "Running", conditions: [ready] };
 }
 
-/** Starts to play the pods of all TrainJobs that the scheduler has bound. */
+/** Starts to play the pods of all TrainJobs and v1 jobs that the scheduler has bound. */
 export function playPods(client: KubeClient): Player {
   const fates = new Map<string, Fate>();
   const ending = new AbortController();
@@ -57,7 +58,9 @@ export function playPods(client: KubeClient): Player {
     if (deletionTimestamp !== undefined) {
       return await client.delete(KINDS.pod, key, { gracePeriodSeconds: 0 });
     }
-    const job = `${labels[LABELS.trainJobName]}/${labels[JOBSET_KEYS.replicatedJobName]}`;
+    const of = labels[LABELS.trainJobName] ?? labels[V1_LABELS.jobName];
+    const part = labels[JOBSET_KEYS.replicatedJobName] ?? labels[V1_LABELS.replicaType];
+    const job = `${of}/${part}`;
     const fate = fates.get(job);
     const { phase = "Pending" } = pod.status ?? {};
     const isDone = phase === "Succeeded" || phase === "Failed" || phase === (fate ?? "Running");
@@ -67,9 +70,10 @@ export function playPods(client: KubeClient): Player {
   }
 
   async function playAll(): Promise<void> {
-    const labelSelector = LABELS.trainJobName;
-    const { items } = await client.list(KINDS.pod, { namespace: "default", labelSelector });
-    for (const pod of items) {
+    const lists = [LABELS.trainJobName, V1_LABELS.jobName].map((labelSelector) =>
+      client.list(KINDS.pod, { namespace: "default", labelSelector })
+    );
+    for (const pod of (await Promise.all(lists)).flatMap(({ items }) => items)) {
       try {
         await play(pod);
       } catch (error) {
