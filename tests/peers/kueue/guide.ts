@@ -11,7 +11,7 @@ const MARK = "sh test: tests/peers/kueue_test.ts";
 export async function guideCommands(world: KueueWorld): Promise<void> {
   const { plane, player } = world;
   const blocks = blocksOf(await Deno.readTextFile(guide)).filter(({ info }) => info === MARK);
-  assert.equal(blocks.length, 4);
+  assert.equal(blocks.length, 5);
   const bin = `${plane.folder}/bin`;
   await Deno.mkdir(bin);
   if (plane.programs.kubectl) await Deno.symlink(plane.programs.kubectl, `${bin}/kubectl`);
