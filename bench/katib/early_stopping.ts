@@ -5,6 +5,8 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
+import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
+import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
@@ -13,7 +15,12 @@ import {
   type ControlPlane,
   startControlPlane,
 } from "../../tests/cluster/control_plane/control_plane.ts";
-import { install, type Installation } from "../../tests/cluster/support/installation.ts";
+import {
+  apply,
+  crdsServed,
+  install,
+  type Installation,
+} from "../../tests/cluster/support/installation.ts";
 import { startTestNode } from "../../tests/cluster/support/node.ts";
 import { shellRuntime } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";
@@ -22,6 +29,7 @@ import { installKatibCrds, type KatibParts, startKatib } from "./installation.ts
 import { katibManifests, katibProgram } from "./programs.ts";
 import { type Ended, followEnds } from "./trial_ends.ts";
 import { NAMESPACE, PUSH, STEP, trialOf } from "./trial_object.ts";
+import { tryV1Trial } from "./v1_trial.ts";
 import { tryDefects } from "./upstream_defects.ts";
 
 const RUNTIME = "pusher";
@@ -157,6 +165,8 @@ async function measure(
   await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
   say("a trial with an initializer, and one that is not retained");
   const defects = await tryDefects(plane, SHORT_SCRIPT);
+  say("a trial over a PyTorchJob");
+  const overV1 = await tryV1Trial(plane, SCRIPT(folder));
   const outcomes = await runAll(plane, count, folder, say);
   const problems: string[] = [];
   for (const outcome of outcomes) {
@@ -168,6 +178,7 @@ async function measure(
   const gone = outcomes.map(({ processMs }) => processMs);
   return [
     ...defects,
+    ...overV1,
     { name: "trials stopped", value: outcomes.length, unit: "" },
     {
       name: "deciding push to EarlyStopped, p99",
@@ -231,6 +242,8 @@ export const katib: Benchmark = {
     const plane = await startControlPlane({
       beforeControllers: async (plane) => {
         installation.ours = await install(plane);
+        await apply(plane, v1CrdManifests());
+        await crdsServed(plane, V1_KIND_LIST.map((kind) => `crd/${v1CrdName(kind)}`));
         await installKatibCrds(plane, parts.manifests);
       },
     });

@@ -34,7 +34,11 @@ function configuration(ports: { webhook: number; metrics: number; health: number
         webhookPort: ports.webhook,
         metricsAddr: `127.0.0.1:${ports.metrics}`,
         healthzAddr: `127.0.0.1:${ports.health}`,
-        trialResources: ["TrainJob.v1alpha1.trainer.kubeflow.org", "Job.v1.batch"],
+        trialResources: [
+          "TrainJob.v1alpha1.trainer.kubeflow.org",
+          "Job.v1.batch",
+          "PyTorchJob.v1.kubeflow.org",
+        ],
       },
     },
     runtime: { metricsCollectors: [{ kind: "StdOut", image: "none" }] },

@@ -30,8 +30,11 @@ export const PUSH =
       \\"lastUpdatedTime\\": \\"$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)\\",
       \\"metrics\\": [{\\"name\\": \\"loss\\", \\"value\\": \\"0.$((990 - step))\\"}]}}"`;
 
-const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: STEP };
-const condition = (type: string) => `status.conditions.#(type=="${type}")#|#(status=="True")#`;
+/** The rule that the push of that step meets. */
+export const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: STEP };
+/** The path by which Katib looks for a condition that is True. */
+export const conditionPath = (type: string) =>
+  `status.conditions.#(type=="${type}")#|#(status=="True")#`;
 
 /** A Trial as Katib's experiment controller makes them, with collector Push. */
 export function trialOf(
@@ -52,8 +55,8 @@ export function trialOf(
       metricsCollector: { collector: { kind: COLLECTORS.push } },
       primaryPodLabels: { [JOBSET_KEYS.replicatedJobName]: NODE, [JOB_KEYS.completionIndex]: "0" },
       primaryContainerName: NODE,
-      successCondition: condition("Complete"),
-      failureCondition: condition("Failed"),
+      successCondition: conditionPath("Complete"),
+      failureCondition: conditionPath("Failed"),
       retainRun: retain,
       earlyStoppingRules: rules,
       runSpec: {
