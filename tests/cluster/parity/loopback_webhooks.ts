@@ -35,12 +35,17 @@ export interface Overlay {
   readonly objectSelectors: Readonly<Record<string, unknown>>;
 }
 
+/** A configuration whose webhooks are reached by URLs. */
+export interface LoopbackConfiguration extends Manifest {
+  readonly webhooks: readonly { readonly clientConfig: { readonly url: string } }[];
+}
+
 /** The configurations of a file, each webhook reached at `target` instead of through a Service. */
 export async function loopbackWebhooks(
   file: string,
   target: LoopbackTarget,
   overlay: Overlay,
-): Promise<Manifest[]> {
+): Promise<LoopbackConfiguration[]> {
   const caBundle = btoa(target.caPem);
   return (await readManifests(file)).map((document) => ({
     ...document,

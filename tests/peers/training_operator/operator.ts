@@ -1,7 +1,7 @@
 /** The Training Operator on a real control plane: its CRDs, its webhooks and its program, as a process of the test. */
 import type { ControlPlane } from "../../cluster/control_plane/control_plane.ts";
 import { createDaemon, type Daemon } from "../../cluster/control_plane/daemon.ts";
-import { loopbackWebhooks } from "../../cluster/parity/loopback_webhooks.ts";
+import { type LoopbackTarget, loopbackWebhooks } from "../../cluster/parity/loopback_webhooks.ts";
 import { apply, crdsServed, kubectl } from "../../cluster/support/installation.ts";
 import { freePort } from "../../support/free_port.ts";
 import type { Peer, PeerName } from "../support/peer.ts";
@@ -60,15 +60,31 @@ function withFixedFolder(folder: string, command: readonly string[]): string[] {
   return ["--map-root-user", "--mount", "--", "sh", "-c", script, folder, ...command];
 }
 
-/** Its webhooks as its kustomization names them, at a port of this machine. */
+/** Its webhooks as its kustomization names them, at a port of this machine. Returns their URLs. */
 async function installWebhooks(
   plane: ControlPlane,
   sources: string,
-  target: { readonly port: number; readonly caPem: string },
-): Promise<void> {
+  target: LoopbackTarget,
+): Promise<readonly string[]> {
   const overlay = { names: { ValidatingWebhookConfiguration: WEBHOOKS }, objectSelectors: {} };
   const file = `${sources}/manifests/base/webhook/manifests.yaml`;
-  await apply(plane, await loopbackWebhooks(file, target, overlay));
+  const configurations = await loopbackWebhooks(file, target, overlay);
+  await apply(plane, configurations);
+  return configurations.flatMap(({ webhooks }) => webhooks.map(({ clientConfig: { url } }) => url));
+}
+
+async function statusOf(url: string, client?: Deno.HttpClient): Promise<number> {
+  const signal = AbortSignal.timeout(2_000);
+  const answer = await fetch(url, { signal, ...(client && { client }) });
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+/** Returns whether all of its webhooks serve: they do so one after another, after it calls itself ready. */
+async function servesAll(urls: readonly string[], caPem: string): Promise<boolean> {
+  using client = Deno.createHttpClient({ caCerts: [caPem] });
+  const statuses = await Promise.all(urls.map((url) => statusOf(url, client)));
+  return !statuses.includes(404);
 }
 
 /** Options of its start. */
@@ -93,7 +109,7 @@ export async function startTrainingOperator(
 ): Promise<Daemon> {
   const ports = { webhook: freePort(), health: freePort() };
   const { folder, caPem } = await provideCertificates(plane);
-  await installWebhooks(plane, sources, { port: ports.webhook, caPem });
+  const webhooks = await installWebhooks(plane, sources, { port: ports.webhook, caPem });
   const daemon = createDaemon({
     name: "training-operator",
     program: "unshare",
@@ -108,10 +124,8 @@ export async function startTrainingOperator(
     ]),
     logFile: `${plane.folder}/training-operator.log`,
     isReady: async () => {
-      const url = `http://127.0.0.1:${ports.health}/readyz`;
-      const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) });
-      await answer.body?.cancel();
-      return answer.ok;
+      const isReady = await statusOf(`http://127.0.0.1:${ports.health}/readyz`) === 200;
+      return isReady && await servesAll(webhooks, caPem);
     },
   });
   await daemon.start();
