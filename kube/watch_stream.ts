@@ -15,10 +15,10 @@ export interface Opening {
 }
 
 /** The watch brought nothing for too long. */
-class IdleError extends Error {}
+export class IdleError extends Error {}
 
 /** Aborts `live` when {@link IdleWatchdog.touch} was not called for `idleMs`. */
-class IdleWatchdog {
+export class IdleWatchdog {
   #last: number;
   readonly #over = new AbortController();
 
@@ -48,7 +48,8 @@ class IdleWatchdog {
   }
 }
 
-async function* touching(
+/** The chunks of a stream, each of which the watchdog notices. */
+export async function* touching(
   stream: AsyncIterable<Uint8Array>,
   watchdog: IdleWatchdog,
 ): AsyncGenerator<Uint8Array> {

@@ -18,8 +18,12 @@ export interface ViewParts extends ReaderParts {
   readonly list: JobList;
   /** Returns the job as its cache has it now. */
   readonly cached: (job: CurveJob) => AnyJob | undefined;
-  /** Asks the owner of all state, on any replica. Bounded in time. */
-  readonly ask: (ask: CurveAsk, signal: AbortSignal) => CurveAnswer | Promise<CurveAnswer>;
+  /** Asks the owner of all state, on any replica, or a mirror of it; `jobs` are those asked about. Bounded in time. */
+  readonly ask: (
+    ask: CurveAsk,
+    signal: AbortSignal,
+    jobs: readonly JobRef[],
+  ) => CurveAnswer | Promise<CurveAnswer>;
   /** Calls the listener when the curves of the job change. Returns a function that stops this. */
   readonly follow: (job: JobRef, listener: () => void) => () => void;
   /** Room for streams, which all streams of the endpoint share. */

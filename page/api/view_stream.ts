@@ -67,7 +67,7 @@ export async function readCurves(
     });
     const { metrics, ...rest } = bounds;
     const ask = { ...rest, jobs, ...(metrics && { metrics: [...metrics] }) };
-    const answer = await parts.ask(ask, signal);
+    const answer = await parts.ask(ask, signal, seen);
     if ("retryAfterMs" in answer) return answer;
     found.push(...answer.curves);
     if (answer.curves.length === 0) break;

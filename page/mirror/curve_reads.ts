@@ -1,0 +1,96 @@
+/** Reads of curves of a time range at the manager, a few at a time; viewers of the same range share one. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { errorOf, readBody } from "../../kube/response.ts";
+import { createSemaphore } from "../../kube/semaphore.ts";
+import { withDeadline } from "../../kube/deadline.ts";
+import { createExpiringMemory } from "../../http/limits/expiring_memory.ts";
+import type { CurveAsk } from "../api/owner_curves.ts";
+import type { CurvesOfUid } from "./manager_news.ts";
+import { jobParameters, readNews } from "./manager_news.ts";
+import { type ManagerClient, type Outage, outageOf } from "./manager_stream.ts";
+
+/** Reads at a time, and those that wait. */
+const AT_A_TIME = 4;
+const WAITING = 64;
+/** How long an answer is shared, in milliseconds, and how many are. */
+const SHARED_MS = 5_000;
+const SHARED = 32;
+const DEADLINE_MS = 15_000;
+const BODY_BYTES = 48 << 20;
+
+/** Curves, or why there are none. */
+export type ReadCurves = { readonly all: readonly CurvesOfUid[] } | Outage;
+
+/** Reads. */
+export type CurveReads = (
+  client: ManagerClient,
+  ask: Omit<CurveAsk, "jobs">,
+  jobs: readonly JobRef[],
+) => Promise<ReadCurves>;
+
+function pathOf(
+  { metrics = [], points, fromMs, toMs }: Omit<CurveAsk, "jobs">,
+  jobs: readonly JobRef[],
+) {
+  const time = (name: string, ms: number | undefined): [string, string][] =>
+    ms === undefined ? [] : [[name, new Date(ms).toISOString()]];
+  const parameters = new URLSearchParams([
+    ...metrics.map((name): [string, string] => ["metric", name]),
+    ["points", String(points)],
+    ...time("from", fromMs),
+    ...time("to", toMs),
+    ...jobParameters(jobs),
+  ]);
+  return `/view/v1/curves?${parameters.toString().replaceAll("%2F", "/")}`;
+}
+
+/** Creates the reads; they end when the signal aborts. */
+export function createCurveReads(
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): CurveReads {
+  const places = createSemaphore(AT_A_TIME);
+  const shared = createExpiringMemory<Promise<ReadCurves>>(clock, SHARED);
+  let pending = 0;
+
+  async function read(client: ManagerClient, path: string): Promise<ReadCurves> {
+    const onDeadline = () => new Error(`no whole answer within ${DEADLINE_MS / 1000} s`);
+    try {
+      return await withDeadline(
+        { clock, deadlineMs: DEADLINE_MS, signal, onDeadline },
+        async (signal) => {
+          const response = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
+          if (!response.ok) throw await errorOf(response, { method: "GET", path });
+          const all = readNews(JSON.parse(await readBody(response, BODY_BYTES)));
+          return all === undefined ? { reason: "the manager's curves cannot be read" } : { all };
+        },
+      );
+    } catch (error) {
+      return outageOf(error);
+    }
+  }
+
+  async function begin(client: ManagerClient, path: string): Promise<ReadCurves> {
+    if (pending >= AT_A_TIME + WAITING) {
+      return { reason: "too many curves of time ranges are read at once: try again soon" };
+    }
+    pending++;
+    try {
+      return await places.run(() => read(client, path), signal);
+    } catch (error) {
+      return { reason: messageOf(error) };
+    } finally {
+      pending--;
+    }
+  }
+
+  return (client, ask, jobs) => {
+    const path = pathOf(ask, jobs);
+    const known = shared.get(path);
+    if (known !== undefined) return known;
+    const begun = begin(client, path);
+    shared.set(path, begun, SHARED_MS);
+    return begun;
+  };
+}

@@ -1,0 +1,105 @@
+/** Curves of one job as the mirror holds them: packed numbers, of which answers with fewer points are made. Pure. */
+import type { CurveAsk, ShownCurves } from "../api/owner_curves.ts";
+import { BASE_WIDTH_MS } from "../curves/series.ts";
+
+/** Time, minimum, maximum and last value. */
+const NUMBERS = 4;
+type Point = ShownCurves["metrics"][number]["points"][number];
+
+/** Bytes of the objects of a job, of a metric and of a mark, about. */
+const [JOB_BYTES, METRIC_BYTES, MARK_BYTES] = [400, 250, 150];
+
+interface HeldMetric {
+  readonly name: string;
+  readonly isProgress?: true;
+  readonly numbers: Float64Array;
+}
+
+/** What is shown of a job, without whose it is. */
+export type CurvesShown = Pick<ShownCurves, "metrics" | "marks">;
+
+/** Curves with all points that their owner gave. */
+export interface HeldCurves {
+  readonly metrics: readonly HeldMetric[];
+  readonly marks: ShownCurves["marks"];
+  /** Bytes that they take, about. */
+  readonly bytes: number;
+}
+
+/** Those of a job that the manager has none of. */
+export const NO_CURVES: HeldCurves = { metrics: [], marks: [], bytes: JOB_BYTES };
+
+/** Those of a job for which there is no room. */
+export const NO_ROOM: HeldCurves = { ...NO_CURVES };
+
+/** Packs curves. */
+export function heldCurves({ metrics: shown, marks }: CurvesShown): HeldCurves {
+  const metrics = shown.map(({ name, isProgress, points }): HeldMetric => {
+    const numbers = new Float64Array(points.length * NUMBERS);
+    points.forEach((point, index) => numbers.set(point, index * NUMBERS));
+    return { name, ...(isProgress && { isProgress }), numbers };
+  });
+  const bytes = [
+    ...metrics.map(({ name, numbers }) => METRIC_BYTES + 2 * name.length + numbers.byteLength),
+    ...marks.map(({ text }) => MARK_BYTES + 2 * text.length),
+  ].reduce((sum, it) => sum + it, JOB_BYTES);
+  return { metrics, marks, bytes };
+}
+
+/** Returns whether two are the same to all who look at them. */
+export function areSame(one: HeldCurves, other: HeldCurves): boolean {
+  return one.metrics.length === other.metrics.length &&
+    one.metrics.every(({ name, isProgress, numbers }, index) => {
+      const its = other.metrics[index];
+      return its?.name === name && its.isProgress === isProgress &&
+        its.numbers.length === numbers.length &&
+        its.numbers.every((number, at) => number === numbers[at]);
+    }) &&
+    JSON.stringify(one.marks) === JSON.stringify(other.marks);
+}
+
+/** The least width, a power of two of the base, at which the axis of all metrics has at most so many buckets. */
+function widthFor(metrics: readonly HeldMetric[], points: number): number {
+  const times = metrics.flatMap(({ numbers }) =>
+    numbers.length === 0 ? [] : [numbers[0] ?? 0, numbers[numbers.length - NUMBERS] ?? 0]
+  );
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  let width = BASE_WIDTH_MS;
+  while (Math.floor(last / width) - Math.floor(first / width) >= points) width *= 2;
+  return width;
+}
+
+/** Merges the points of each bucket of that width into one. */
+function mergedPoints(numbers: Float64Array, width: number): Point[] {
+  const points: Point[] = [];
+  let bucket: Point | undefined;
+  for (let at = 0; at < numbers.length; at += NUMBERS) {
+    const [time = 0, min = NaN, max = NaN, last = NaN] = numbers.subarray(at, at + NUMBERS);
+    const begin = Math.floor(time / width) * width;
+    if (bucket?.[0] === begin) {
+      bucket[1] = Math.min(bucket[1], min);
+      bucket[2] = Math.max(bucket[2], max);
+      bucket[3] = last;
+    } else {
+      bucket = [begin, min, max, last];
+      points.push(bucket);
+    }
+  }
+  return points;
+}
+
+/** Returns the curves as the owner would answer them with so many points, of all times. */
+export function shownCurves(
+  { metrics: held, marks }: HeldCurves,
+  { metrics: names, points }: Pick<CurveAsk, "metrics" | "points">,
+): CurvesShown {
+  const width = widthFor(held, points);
+  const metrics = held.filter(({ name }) => names?.includes(name) ?? true).map(
+    ({ name, isProgress, numbers }) => ({
+      name,
+      ...(isProgress && { isProgress }),
+      points: mergedPoints(numbers, width),
+    }),
+  );
+  return { metrics, marks: [...marks] };
+}

@@ -1,0 +1,114 @@
+/** Stream of curves from the manager: opened, read, and found dead where nothing comes; why it ended, in words. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { KubeError, messageOf } from "../../kube/errors.ts";
+import { errorOf } from "../../kube/response.ts";
+import { CorruptStreamError, lines } from "../../kube/watch.ts";
+import { IdleError, IdleWatchdog, touching } from "../../kube/watch_stream.ts";
+import { type ManagerNews, readEvent, streamPath } from "./manager_news.ts";
+
+/** The manager as it is reached now. */
+export type ManagerClient = Pick<KubeClient, "raw">;
+
+/** The manager says something each 15 s; after so long without a word the stream is dead. */
+const SILENCE_MS = 40_000;
+/** Until the headers are there, in milliseconds. */
+const DEADLINE_MS = 15_000;
+/** Longest line: the curves of a hundred jobs with as many metrics and marks as are kept. */
+const LINE_BYTES = 48 << 20;
+
+/** Why there are no curves, for people, and how long not to ask again. */
+export interface Outage {
+  readonly reason: string;
+  readonly retryAfterMs?: number | undefined;
+}
+
+const WHAT_IS_MISSING: Readonly<Record<number, string>> = {
+  401: "the manager does not accept the token with which curves are asked for",
+  403: "the right to read curves is missing at the manager",
+  404:
+    "the manager that is reached serves no curves: it is older than this page, or none of Milepost",
+  429: "the manager has too much to do to give curves",
+  503: "the manager cannot give curves now",
+};
+
+/** Returns what an error says is missing. */
+export function outageOf(error: unknown): Outage {
+  if (!(error instanceof KubeError)) {
+    return { reason: `the manager cannot be reached: ${messageOf(error)}` };
+  }
+  const { code, message, retryAfterMs } = error;
+  const missing = WHAT_IS_MISSING[code] ?? `the manager gave no curves (HTTP ${code})`;
+  return { reason: `${missing}: ${message}`, retryAfterMs };
+}
+
+/** Options of {@link followManager}. */
+export interface ManagerStreamOptions {
+  readonly client: ManagerClient;
+  readonly jobs: readonly JobRef[];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** The manager has answered: the stream is there. */
+  readonly onOpen: () => void;
+  readonly onNews: (news: ManagerNews) => void;
+}
+
+/** The text behind the name of a field; undefined if the line is none of that. */
+function fieldOf(line: string, name: string): string | undefined {
+  if (!line.startsWith(`${name}:`)) return undefined;
+  return line.slice(name.length + 1).trim();
+}
+
+/** Reads to the end. Returns why the manager ended it. */
+async function readAll(
+  body: AsyncIterable<Uint8Array>,
+  onNews: ManagerStreamOptions["onNews"],
+): Promise<string> {
+  let [event, why] = ["", "the manager ended the stream of curves"];
+  // The API of the page writes each event's data as one line.
+  for await (const line of lines(body, LINE_BYTES)) {
+    event = fieldOf(line, "event") ?? event;
+    const data = fieldOf(line, "data");
+    const news = data === undefined ? undefined : readEvent(event, data);
+    if (news !== undefined) onNews(news);
+    const end = fieldOf(line, ": ended");
+    if (end !== undefined) why = `${why}: ${end}`;
+  }
+  return why;
+}
+
+/** Follows the curves of jobs until that ends. Never throws. */
+export async function followManager(options: ManagerStreamOptions): Promise<Outage> {
+  const { client, jobs, clock, signal, onOpen, onNews } = options;
+  const live = new AbortController();
+  const forward = () => live.abort();
+  signal.addEventListener("abort", forward, { once: true });
+  if (signal.aborted) forward();
+  const watchdog = new IdleWatchdog(clock, SILENCE_MS, live);
+  let isOpen = false;
+  try {
+    const request = { method: "GET", path: streamPath(jobs) };
+    const response = await client.raw(request.path, {
+      headers: { "Accept": "text/event-stream" },
+      signal: live.signal,
+      deadlineMs: DEADLINE_MS,
+    });
+    if (!response.ok) throw await errorOf(response, request);
+    isOpen = true;
+    onOpen();
+    const body = response.body ?? ReadableStream.from([]);
+    return { reason: await readAll(touching(body, watchdog), onNews) };
+  } catch (error) {
+    if (live.signal.reason instanceof IdleError) {
+      return { reason: `nothing was heard from the manager for ${SILENCE_MS / 1000} s` };
+    }
+    if (!isOpen) return outageOf(error);
+    if (error instanceof CorruptStreamError) return { reason: error.message };
+    return { reason: `the stream of curves from the manager broke off: ${messageOf(error)}` };
+  } finally {
+    watchdog.stop();
+    signal.removeEventListener("abort", forward);
+    live.abort();
+  }
+}

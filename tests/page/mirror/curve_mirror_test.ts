@@ -1,0 +1,378 @@
+/** Tests of the mirror of curves: one stream for any number of viewers, and what it says when there is none. */
+import assert from "node:assert/strict";
+import type { JobRef } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { CurveAnswer } from "../../../page/api/owner_curves.ts";
+import {
+  createCurveMirror,
+  type CurveMirrorOptions,
+  MIRROR_LIMITS,
+} from "../../../page/mirror/curve_mirror.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { curvesOf, FakeManager } from "./fake_manager.ts";
+
+const job = (name: string, namespace = "default"): JobRef => ({
+  kind: TRAINJOB,
+  namespace,
+  name,
+  uid: `uid-${name}`,
+});
+const AT = 1_767_225_600_000;
+const never = new AbortController().signal;
+
+function start(options: Partial<CurveMirrorOptions> = {}) {
+  const clock = new FakeClock();
+  const manager = new FakeManager();
+  const mirror = createCurveMirror({
+    manager: () => manager.client,
+    clock,
+    random: () => 0.5,
+    ...options,
+  });
+  /** Asks for the jobs, with the cursors of an answer before. */
+  const ask = async (jobs: readonly JobRef[], before?: CurveAnswer, more: object = {}) => {
+    const known = new Map(
+      before !== undefined && "curves" in before
+        ? before.curves.map(({ uid, cursor }) => [uid, cursor])
+        : [],
+    );
+    const asked = jobs.map(({ uid }) => {
+      const cursor = known.get(uid);
+      return { uid, ...(cursor !== undefined && { cursor }) };
+    });
+    return await mirror.ask({ jobs: asked, points: 128, ...more }, never, jobs);
+  };
+  return {
+    clock,
+    manager,
+    mirror,
+    ask,
+    async [Symbol.asyncDispose]() {
+      await mirror.close();
+      assert.equal(clock.sleeping, 0, "the mirror has left timers");
+    },
+  };
+}
+
+const lastOf = (answer: CurveAnswer) =>
+  "curves" in answer
+    ? Object.fromEntries(answer.curves.map((it) => [it.uid, it.metrics[0]?.points.at(-1)?.[3]]))
+    : answer;
+
+Deno.test("a thousand viewers of one job cost one stream, and each is told once of news", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  const a = job("a");
+  let rings = 0;
+  const stops = Array.from({ length: 1000 }, () => mirror.follow(a, () => rings++));
+  await clock.advance(200);
+  assert.equal(manager.streams.length, 1);
+  const [stream] = manager.streams;
+  assert.deepEqual(stream?.query.getAll("job"), [`${TRAINJOB.id}/default/a`]);
+  assert.equal(stream?.query.get("points"), "128");
+  const first = Promise.all(Array.from({ length: 1000 }, () => ask([a])));
+  stream?.event("curves", { curves: [curvesOf("a", [[AT, 1, 3, 2]])] });
+  await clock.advance(0);
+  const answers = await first;
+  assert.equal(rings, 1000);
+  const [answer] = answers;
+  assert.ok(answer !== undefined && "curves" in answer);
+  assert.deepEqual(answer.curves[0]?.metrics, [{ name: "loss", points: [[AT, 1, 3, 2]] }]);
+  assert.deepEqual(answer.curves[0]?.marks, [{ timeMs: AT, kind: "pod", text: "a-pod" }]);
+  assert.deepEqual(await ask([a], answer), { curves: [], left: [] }, "nothing is new");
+
+  stream?.event("curves", { curves: [curvesOf("a", [[AT, 1, 3, 2]])] });
+  await clock.advance(0);
+  assert.equal(rings, 1000, "the same again is no news");
+  stream?.event("curves", { curves: [curvesOf("a", [[AT, 1, 3, 2.5]])] });
+  await clock.advance(0);
+  assert.equal(rings, 2000);
+  assert.deepEqual(lastOf(await ask([a], answer)), { "uid-a": 2.5 });
+  assert.equal(manager.streams.length, 1);
+  stops.forEach((stop) => stop());
+});
+
+Deno.test("a job is followed for a while after its last viewer, then the stream ends", async () => {
+  await using it = start();
+  const { clock, manager, mirror } = it;
+  const stop = mirror.follow(job("a"), () => {});
+  await clock.advance(1_000);
+  manager.streams[0]?.event("curves", { curves: [curvesOf("a", [[AT, 1, 1, 1]])] });
+  stop();
+  await clock.advance(MIRROR_LIMITS.lingerMs - 5_000);
+  assert.equal(manager.open.length, 1);
+  assert.equal(manager.streams.length, 1);
+  await clock.advance(11_000);
+  assert.equal(manager.open.length, 0);
+  assert.equal(clock.sleeping, 0, "nothing runs while nobody looks");
+});
+
+Deno.test("jobs that come together open the stream once more, and not more than every 1.5 s", async () => {
+  await using it = start();
+  const { clock, manager, mirror } = it;
+  mirror.follow(job("a"), () => {});
+  await clock.advance(500);
+  for (const name of ["b", "c"]) mirror.follow(job(name), () => {});
+  await clock.advance(500);
+  assert.deepEqual(manager.open.map(({ jobs }) => jobs), [["a"]]);
+  await clock.advance(700);
+  assert.deepEqual(manager.open.map(({ jobs }) => jobs), [["a", "b", "c"]]);
+  assert.equal(manager.streams.length, 2);
+});
+
+Deno.test("a stream has at most a hundred jobs, of 20 namespaces, and there are at most 16", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  for (let n = 0; n < 250; n++) mirror.follow(job(`j${n}`), () => {});
+  await clock.advance(200);
+  assert.deepEqual(manager.open.map(({ jobs }) => jobs.length), [100, 100, 50]);
+  for (let n = 0; n < 1500; n++) mirror.follow(job(`k${n}`), () => {});
+  await clock.advance(3_000);
+  assert.equal(manager.open.length, MIRROR_LIMITS.streams);
+  const answer = await ask([job("k1499")]);
+  assert.match("reason" in answer ? answer.reason : "", /more than 1600 jobs/);
+});
+
+Deno.test("jobs of many namespaces, or with long names, go to several streams", async () => {
+  await using it = start();
+  const { clock, manager, mirror } = it;
+  for (let n = 0; n < 21; n++) mirror.follow(job(`j${n}`, `n${n}`), () => {});
+  await clock.advance(200);
+  assert.deepEqual(manager.open.map(({ jobs }) => jobs.length), [20, 1]);
+  for (let n = 0; n < 100; n++) {
+    mirror.follow(job(`${"x".repeat(60)}${n}`, "y".repeat(63)), () => {});
+  }
+  await clock.advance(3_000);
+  const paths = manager.open.map(({ query }) => query.toString().replaceAll("%2F", "/").length);
+  assert.ok(Math.max(...paths) <= 12_000, String(paths));
+});
+
+const status = (code: number, message: string, headers: Record<string, string> = {}) => () =>
+  Response.json({ kind: "Status", code, reason: "Some", message }, { status: code, headers });
+
+const refusals: Record<string, { refusal: () => Response; want: RegExp }> = {
+  "a token that is not accepted": {
+    refusal: status(401, "the API server does not accept the bearer token"),
+    want: /does not accept the token.*the bearer token/,
+  },
+  "a right that is missing": {
+    refusal: status(403, "ui may not list trainjobs"),
+    want: /the right to read curves is missing at the manager: ui may not list trainjobs/,
+  },
+  "a manager that is older": { refusal: status(404, "no such path"), want: /older than this page/ },
+  "a manager that is not ready": {
+    refusal: status(503, "no replica leads", { "Retry-After": "3" }),
+    want: /cannot give curves now: no replica leads/,
+  },
+  "a manager that is not there": {
+    refusal: () => {
+      throw new Error("connection refused");
+    },
+    want: /cannot be reached: connection refused/,
+  },
+};
+for (const [what, { refusal, want }] of Object.entries(refusals)) {
+  Deno.test(`${what} is said, and it comes back by itself`, async () => {
+    await using it = start();
+    const { clock, manager, mirror, ask } = it;
+    manager.refusal = refusal;
+    let rings = 0;
+    mirror.follow(job("a"), () => rings++);
+    await clock.advance(200);
+    const answer = await ask([job("a")]);
+    assert.match("reason" in answer ? answer.reason : "", want);
+    assert.ok(rings > 0, "viewers are told of it");
+    manager.refusal = undefined;
+    await clock.advance(20_000);
+    assert.equal(manager.open.length, 1);
+    manager.open[0]?.event("curves", { curves: [curvesOf("a", [[AT, 1, 1, 1]])] });
+    await clock.advance(0);
+    assert.deepEqual(lastOf(await ask([job("a")])), { "uid-a": 1 });
+  });
+}
+
+Deno.test("without a manager the answer says what is missing, and it is tried less and less often", async () => {
+  let tries = 0;
+  await using it = start({
+    manager: () => void tries++,
+    missing: () => "no Service milepost is there",
+  });
+  const { clock, mirror, ask } = it;
+  mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  const answer = await ask([job("a")]);
+  assert.match("reason" in answer ? answer.reason : "", /no Service milepost is there/);
+  await clock.advance(120_000);
+  const before = tries;
+  await clock.advance(120_000);
+  assert.ok(tries - before >= 6 && tries - before <= 16, `${tries - before} tries in two minutes`);
+});
+
+Deno.test("a stream that breaks after a while is opened again before anybody is told", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  const curves = [curvesOf("a", [[AT, 1, 1, 1]])];
+  manager.streams[0]?.event("curves", { curves });
+  await clock.advance(11_000);
+  const first = await ask([job("a")]);
+  manager.streams[0]?.break();
+  await clock.advance(100);
+  assert.deepEqual(await ask([job("a")], first), { curves: [], left: [] });
+  await clock.advance(1_000);
+  assert.equal(manager.open.length, 1);
+  manager.streams[1]?.event("curves", { curves });
+  await clock.advance(0);
+  assert.deepEqual(await ask([job("a")], first), { curves: [], left: [] }, "it is the same");
+});
+
+Deno.test("during an outage what is held is shown, then the outage is said; after it the curves come again", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  let rings = 0;
+  mirror.follow(job("a"), () => rings++);
+  await clock.advance(200);
+  const curves = [curvesOf("a", [[AT, 1, 1, 1]])];
+  manager.streams[0]?.event("curves", { curves });
+  await clock.advance(0);
+  manager.streams[0]?.break();
+  await clock.advance(0);
+  rings = 0;
+  const held = await ask([job("a")]);
+  assert.deepEqual(lastOf(held), { "uid-a": 1 });
+  assert.equal(rings, 1, "the viewer asks once more");
+  const answer = await ask([job("a")], held);
+  assert.match("reason" in answer ? answer.reason : "", /broke off: connection reset/);
+  await clock.advance(1_000);
+  manager.streams[1]?.event("curves", { curves });
+  await clock.advance(0);
+  assert.deepEqual(lastOf(await ask([job("a")], held)), { "uid-a": 1 }, "so that the page knows");
+});
+
+Deno.test("a stream without a word is dead after 40 s; comments keep it", async () => {
+  await using it = start();
+  const { clock, manager, mirror } = it;
+  mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  manager.streams[0]?.event("curves", { curves: [curvesOf("a", [[AT, 1, 1, 1]])] });
+  for (let n = 0; n < 4; n++) {
+    await clock.advance(15_000);
+    manager.streams[0]?.send(": still there\n\n");
+  }
+  assert.equal(manager.streams.length, 1);
+  await clock.advance(42_000);
+  assert.ok(manager.streams[0]?.isCut());
+  assert.equal(manager.streams.length, 2);
+});
+
+Deno.test("an outage of which the manager speaks is passed on, and asked about again", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  manager.streams[0]?.event("outage", { reason: "no replica leads" });
+  await clock.advance(0);
+  const answer = await ask([job("a")]);
+  assert.equal("reason" in answer && answer.reason, "no replica leads");
+  await clock.advance(10_000);
+  assert.ok(manager.streams.length > 1);
+});
+
+for (
+  const data of [
+    "{",
+    "{}",
+    '{"curves":[{"job":{"uid":"uid-a"},"metrics":[{"name":"x","points":[["a"]]}],"marks":[]}]}',
+  ]
+) {
+  Deno.test(`curves that cannot be read are an outage: ${data.slice(0, 20)}`, async () => {
+    await using it = start();
+    const { clock, manager, mirror, ask } = it;
+    mirror.follow(job("a"), () => {});
+    await clock.advance(200);
+    manager.streams[0]?.send(`event: curves\ndata: ${data}\n\n`);
+    await clock.advance(0);
+    const answer = await ask([job("a")]);
+    assert.match("reason" in answer ? answer.reason : "", /cannot be read/);
+  });
+}
+
+Deno.test("a job that the manager does not know has no curves, and is asked for again", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  mirror.follow(job("new"), () => {});
+  await clock.advance(200);
+  const asked = ask([job("new")]);
+  await clock.advance(2_100);
+  const answer = await asked;
+  assert.deepEqual("curves" in answer && answer.curves.map(({ metrics }) => metrics), [[]]);
+  await clock.advance(6_000);
+  assert.equal(manager.streams.length, 2);
+  manager.streams[1]?.event("curves", { curves: [curvesOf("new", [[AT, 1, 1, 1]])] });
+  await clock.advance(0);
+  assert.deepEqual(lastOf(await ask([job("new")], answer)), { "uid-new": 1 });
+});
+
+Deno.test("a time range is read at the manager once for all viewers, four reads at a time", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  const jobs = Array.from({ length: 9 }, (_, n) => job(`j${n}`));
+  jobs.forEach((it) => mirror.follow(it, () => {}));
+  await clock.advance(200);
+  const curves = jobs.map(({ name }) => curvesOf(name, [[AT, 1, 1, 1]]));
+  manager.streams[0]?.event("curves", { curves });
+  await clock.advance(0);
+  const range = { fromMs: AT - 1_000, toMs: AT + 1_000, metrics: ["loss"] };
+  const answers = jobs.flatMap((it) => [ask([it], undefined, range), ask([it], undefined, range)]);
+  await clock.advance(0);
+  assert.equal(manager.reads.length, 4);
+  for (let n = 0; n < jobs.length; n++) {
+    const { path, answer } = manager.reads[n] ?? assert.fail("no read");
+    const query = new URLSearchParams(path.slice(path.indexOf("?")));
+    assert.equal(query.get("from"), new Date(AT - 1_000).toISOString());
+    assert.deepEqual(query.getAll("metric"), ["loss"]);
+    const name = query.get("job")?.split("/").at(-1) ?? "";
+    answer(Response.json({ curves: [curvesOf(name, [[AT, 5, 5, 5]])] }));
+    await clock.advance(0);
+  }
+  assert.equal(manager.reads.length, jobs.length);
+  for (const answer of await Promise.all(answers)) {
+    assert.deepEqual(Object.values(lastOf(answer)), [5]);
+  }
+});
+
+Deno.test("curves take no more memory than they may: those that nobody looks at give way", async () => {
+  await using it = start({ maxBytes: 10_000 });
+  const { clock, manager, mirror, ask } = it;
+  const points = Array.from({ length: 128 }, (_, n) => [AT + n * 1000, 1, 1, 1]);
+  const stop = mirror.follow(job("a"), () => {});
+  mirror.follow(job("b"), () => {});
+  await clock.advance(200);
+  manager.streams[0]?.event("curves", { curves: [curvesOf("a", points), curvesOf("b", points)] });
+  await clock.advance(0);
+  assert.deepEqual(lastOf(await ask([job("a"), job("b")])), { "uid-a": 1, "uid-b": 1 });
+  mirror.follow(job("c"), () => {});
+  await clock.advance(2_000);
+  const c = () => manager.open[0]?.event("curves", { curves: [curvesOf("c", points)] });
+  c();
+  await clock.advance(0);
+  const answer = await ask([job("c")]);
+  const later = await ask([job("c")], answer);
+  assert.match("reason" in later ? later.reason : "", /more memory/);
+  stop();
+  c();
+  await clock.advance(0);
+  assert.deepEqual(lastOf(await ask([job("c")], answer)), { "uid-c": 1 });
+});
+
+Deno.test("a mirror that is closed answers that, and ends its streams", async () => {
+  const { clock, manager, mirror, ask } = start();
+  mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  const waiting = ask([job("a")]);
+  await mirror.close();
+  assert.match(JSON.stringify(await waiting), /about to stop/);
+  assert.equal(manager.open.length, 0);
+  assert.equal(clock.sleeping, 0);
+});
