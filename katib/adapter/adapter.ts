@@ -5,6 +5,7 @@ import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { Refused } from "../../http/replicas/owner_router.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
+import type { LogRange } from "../log/sink.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
 import type { StopDecision } from "../stopping/stop_decision.ts";
@@ -170,16 +171,12 @@ export interface LogPage {
     readonly name: string;
     readonly value: string;
   }[];
-  /** Index of the first row after the page; absent on the last page. */
-  readonly next?: number | undefined;
+  /** Whether there are more rows behind it. */
+  readonly more: boolean;
 }
 
-/** A part of a log: the rows from `since` on, without the first `after` of them, at most `limit`. */
-export interface LogQuery {
-  readonly since?: string | undefined;
-  readonly after?: number | undefined;
-  readonly limit: number;
-}
+/** A part of a log, of at most so many rows. */
+export type LogQuery = LogRange & { readonly limit: number };
 
 /** Reader of the logs at their owner, for the observation API. */
 export interface ObservationReader {

@@ -4,7 +4,6 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Actors } from "./actors.ts";
 import type { ObservationReader, PlanSource } from "./adapter.ts";
-import { pageOf } from "./log_page.ts";
 import type { PlainLogs } from "./plain_logs.ts";
 
 /** Options of {@link createObservationReader}. */
@@ -50,9 +49,10 @@ export function createObservationReader(options: ObservationReaderOptions): Noti
     async pageOf(job, query, signal) {
       const plan = await planOf(job, signal);
       if (plan === undefined) return undefined;
-      return isInPlainLogs(plan)
-        ? plainLogs.pageOf(job.uid, query)
-        : pageOf(await sink.read(plan.key, signal, query.since), query);
+      if (isInPlainLogs(plan)) return plainLogs.pageOf(job.uid, query);
+      const { limit } = query;
+      const rows = await sink.read(plan.key, signal, { ...query, limit: limit + 1 });
+      return { rows: rows.slice(0, limit), more: rows.length > limit };
     },
     onChange(listener) {
       listeners.add(listener);

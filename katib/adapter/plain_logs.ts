@@ -9,7 +9,7 @@ import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { LogPage, LogQuery, ObservedPush, PushAnswer } from "./adapter.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
-import { pageOf } from "./log_page.ts";
+import { partOf } from "../log/log_parts.ts";
 import { createSummary, type Summary } from "../../trials/recording/summary.ts";
 
 /** Options of {@link createPlainLogs}: how much is kept. */
@@ -109,7 +109,11 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
       const { version, summary, pod: primaryPod } = log;
       return { version, metrics: summary.metrics(), rows: summary.rows(), primaryPod };
     },
-    pageOf: (jobUid, query) => pageOf(logs.get(jobUid)?.rows ?? [], query),
+    pageOf(jobUid, query) {
+      const { limit } = query;
+      const rows = partOf(logs.get(jobUid)?.rows ?? [], { ...query, limit: limit + 1 });
+      return { rows: rows.slice(0, limit), more: rows.length > limit };
+    },
     forget: (jobUid) => void logs.delete(jobUid),
   };
 }

@@ -7,7 +7,7 @@ import { messageOf } from "../../kube/errors.ts";
 import { SinkError } from "../log/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
-import { type Position, unseen } from "./position.ts";
+import type { Position } from "./position.ts";
 import type { ObservationSource } from "./source.ts";
 
 const name = z.string().min(1).max(253);
@@ -80,20 +80,18 @@ async function observe(
   { job, from, limit }: ObservationAsk,
   signal: AbortSignal,
 ): Promise<ObservationSeen> {
-  const { time: since, seen = 0 } = from ?? {};
-  const page = await source.pageOf(job, { since, limit: limit + seen }, signal);
+  const page = await source.pageOf(job, { since: from?.time, seen: from?.seen, limit }, signal);
   if (page === undefined) return NOTHING;
-  const news = unseen(page.rows, from);
   // After the page: a row that is shown is in its metric's summary.
   const snapshot = await source.snapshotOf(job, signal);
-  const rows = rowsThatFit(news.slice(0, limit));
+  const rows = rowsThatFit(page.rows);
   const { plan, primaryPod, metrics = [] } = snapshot ?? {};
   return {
     ...(plan?.key.kind === "trial" ? { trial: plan.key.name } : {}),
     ...(primaryPod === undefined ? {} : { primaryPod }),
     metrics: metrics.map(({ name, latest, min, max }) => ({ name, latest, min, max })),
     rows,
-    more: page.next !== undefined || rows.length < news.length,
+    more: page.more || rows.length < page.rows.length,
   };
 }
 

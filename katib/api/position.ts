@@ -43,21 +43,6 @@ export function laterOf(one: Position, other: Position | undefined): Position {
   return one.seen >= other.seen ? one : other;
 }
 
-/**
- * The rows behind a position, of those from its time on. Only rows of that very time count as seen: a log
- * that has lost them, as one in memory does with its owner, hides no later ones.
- */
-export function unseen<Row extends Pick<ObservationRow, "time">>(
-  rows: readonly Row[],
-  from: Position | undefined,
-): readonly Row[] {
-  if (from === undefined) return rows;
-  const first = rows.findIndex(({ time }, index) =>
-    index >= from.seen || sortableTime(time) !== from.time
-  );
-  return first < 0 ? [] : rows.slice(first);
-}
-
 /** Returns the position behind rows that were read from `from` on; `from` itself if there are none. */
 export function behind(
   rows: readonly Pick<ObservationRow, "time">[],

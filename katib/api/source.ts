@@ -9,8 +9,8 @@ import type { Adapter, ObservationReader } from "../adapter/adapter.ts";
  *   replayed or out of reach they reject with a SinkError of kind `unavailable`, and its
  *   `retryAfterMs` goes to the client; they never return less than what was acknowledged.
  * - Rows of a page stand by time, ties in the order of writing, and `pageOf({ since })` leaves out those
- *   before `since`. A reader that has seen k rows of time t comes again with `{ since: t }` and leaves
- *   out k of that time itself, so that no page depends on the ones before it.
+ *   before `since`. A reader that has seen k rows of time t comes again with `{ since: t, seen: k }`, so that
+ *   no page depends on the ones before it.
  * - `onChange` calls its listeners once a row is in the log, or the verdict is there, not before.
  *
  * `TrialRecording.observations` is one, undefined if no term runs on this replica.

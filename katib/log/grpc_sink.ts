@@ -4,11 +4,14 @@ import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { createSemaphore, type Semaphore } from "../../kube/semaphore.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
+import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import type { DbManagerClient } from "./db_manager_client.ts";
 import { GrpcWriter } from "./grpc_writer.ts";
 import { BACKOFF, PeerHealth } from "./peer_health.ts";
-import type { ObservationSink } from "./sink.ts";
-import { wholeLog } from "./wire.ts";
+import { afterSeen } from "./log_parts.ts";
+import { createLogMarks, ROWS_PER_MARK } from "./log_marks.ts";
+import type { LogRange, ObservationSink } from "./sink.ts";
+import type { GetRequest } from "./wire.ts";
 import { rowsOf } from "./write_once.ts";
 
 /** Options of {@link createGrpcSink}. */
@@ -47,6 +50,7 @@ class GrpcSink implements ObservationSink {
   readonly #peer: PeerHealth;
   readonly #writer: GrpcWriter;
   readonly #reads: Semaphore;
+  readonly #marks = createLogMarks();
 
   constructor(options: GrpcSinkOptions) {
     const { name, keepsPlainJobs, client, address, clock, settleMs } = options;
@@ -82,15 +86,37 @@ class GrpcSink implements ObservationSink {
   async read(
     key: LogKey,
     signal: AbortSignal,
-    since = "",
+    range: LogRange = {},
   ): Promise<readonly ObservationRow[]> {
-    const request = { ...wholeLog(trialNameOf(key)), startTime: since };
-    await this.#writer.untilSettled(request.trialName, signal);
-    const rows = await this.#retry(
-      signal,
-      (either) => this.#reads.run(() => this.#client.get(request, either), either),
+    const trialName = trialNameOf(key);
+    await this.#writer.untilSettled(trialName, signal);
+    const { since = "", seen = 0, until = "", metric = "", limit = Infinity } = range;
+    const [from, to] = [sortableTime(since), sortableTime(until)];
+    // The service knows no limit of rows: a part is asked for by the time up to which it went before.
+    const log = `${trialName}\n${metric}`;
+    const mark = this.#marks.untilOf(log, from, limit + seen);
+    const isPart = mark !== undefined && (to === undefined || mark < to);
+    const rows = await this.#get({
+      trialName,
+      metricName: metric,
+      startTime: since,
+      endTime: isPart ? shortTime(mark) : until,
+    }, signal);
+    if (!isPart || rows.length > 2 * (limit + seen + ROWS_PER_MARK)) this.#marks.learn(log, rows);
+    const news = afterSeen(rows, ({ time }) => sortableTime(time) === from, seen);
+    if (!isPart || news.length >= limit) return news.slice(0, limit);
+    // Rows that stood there are gone.
+    this.#marks.forget(log);
+    return await this.read(key, signal, range);
+  }
+
+  async #get(request: GetRequest, signal: AbortSignal): Promise<readonly ObservationRow[]> {
+    return rowsOf(
+      await this.#retry(
+        signal,
+        (either) => this.#reads.run(() => this.#client.get(request, either), either),
+      ),
     );
-    return rowsOf(rows);
   }
 
   async delete(key: LogKey, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,9 @@ import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../kube/errors.ts";
+import { microsOf } from "../../trials/recording/micros.ts";
 import type { KnownRow } from "./known_row.ts";
+import { afterSeen } from "./log_parts.ts";
 import { FILE_PRAGMAS, prepareStatements, sizePragmas, TABLES } from "./log_store_sql.ts";
 
 /** Rows to append to one log. */
@@ -20,6 +22,10 @@ export interface StoreRange {
   readonly metric?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  /** Rows of the very time `from` that are left out, from the first on. */
+  readonly seen?: number | undefined;
+  /** Most rows, from the first on. */
+  readonly limit?: number | undefined;
 }
 
 /** A row in the store. */
@@ -72,6 +78,9 @@ const nameRows = z.array(name);
 function splitTime(at: string): [seconds: number, micros: number] {
   return [Date.parse(`${at.slice(0, 19)}Z`) / 1000, Number(at.slice(20, 26))];
 }
+
+/** The first and the last time of a range without bounds. */
+const [FIRST, LAST] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 function joinTime(seconds: number, micros: number): string {
   const text = new Date(seconds * 1000).toISOString().slice(0, 19);
@@ -138,20 +147,21 @@ class SqliteLogStore implements LogStore {
     }
   }
 
-  read(log: string, { metric, from, to }: StoreRange = {}): StoredRow[] {
+  read(log: string, { metric, from = "", to = "", seen = 0, limit }: StoreRange = {}): StoredRow[] {
     const known = this.#logOf(log);
     if (known === undefined) return [];
-    const [fromSeconds, fromMicros] = from === undefined ? [null, null] : splitTime(from);
-    const [toSeconds, toMicros] = to === undefined ? [null, null] : splitTime(to);
+    // Places count the rows of all metrics.
+    const left = metric === undefined ? 0 : seen;
     const found = this.#sql.entries.all({
       log: known.id,
       metric: metric ?? null,
-      fromSeconds,
-      fromMicros,
-      toSeconds,
-      toMicros,
+      from: microsOf(from) ?? FIRST,
+      to: microsOf(to) ?? LAST,
+      place: seen - left,
+      limit: limit === undefined ? -1 : limit + left,
     });
-    return found.map(storedRow);
+    const rows = found.map(storedRow);
+    return left === 0 ? rows : afterSeen(rows, ({ at }) => at === from, left).slice(0, limit);
   }
 
   delete(log: string): void {

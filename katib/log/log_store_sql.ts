@@ -65,12 +65,12 @@ export function prepareStatements(database: DatabaseSync) {
       DELETE FROM samples WHERE log = :log AND at <
         (SELECT MIN(at) FROM entries WHERE log = :log)`),
     entries: prepare(`
-      SELECT (at - micros) / 1000000 AS seconds, micros, metric, value, run, step FROM (
-        SELECT at, (at % 1000000 + 1000000) % 1000000 AS micros, metric, value, place, run, step
-        FROM entries LEFT JOIN samples USING (log, at) WHERE log = :log AND (:metric IS NULL OR metric = :metric)
-          AND (:fromSeconds IS NULL OR at >= :fromSeconds * 1000000 + :fromMicros)
-          AND (:toSeconds IS NULL OR at <= :toSeconds * 1000000 + :toMicros))
-      ORDER BY at, place`),
+      SELECT (at - (at % 1000000 + 1000000) % 1000000) / 1000000 AS seconds,
+        (at % 1000000 + 1000000) % 1000000 AS micros, metric, value, run, step
+      FROM entries LEFT JOIN samples USING (log, at)
+      WHERE log = :log AND at BETWEEN :from AND :to AND (at > :from OR place >= :place)
+        AND (:metric IS NULL OR metric = :metric)
+      ORDER BY at, place LIMIT :limit`),
     deleteEntries: prepare("DELETE FROM entries WHERE log = ?"),
     deleteSamples: prepare("DELETE FROM samples WHERE log = ?"),
     deleteLog: prepare("DELETE FROM logs WHERE id = ?"),

@@ -4,6 +4,17 @@ import type { LogKey, ObservationRow } from "../../trials/recording/observation_
 /** Names of the kinds of sinks. */
 export type SinkName = "katib" | "grpc" | "sqlite" | "memory";
 
+/** A part of a log; what is absent sets no bound. Times are as in RFC 3339, and included. */
+export interface LogRange {
+  readonly since?: string | undefined;
+  /** Rows of the very time `since` that are left out, from the first on: the reader has them. */
+  readonly seen?: number | undefined;
+  readonly until?: string | undefined;
+  readonly metric?: string | undefined;
+  /** Most rows, from the first on. */
+  readonly limit?: number | undefined;
+}
+
 /** Stores observation logs. Calls may overlap, also for one log. */
 export interface ObservationSink {
   /** Its name in metrics and logs; the other fields say what the sink can do. */
@@ -29,11 +40,11 @@ export interface ObservationSink {
    */
   append(key: LogKey, rows: readonly ObservationRow[], signal: AbortSignal): Promise<void>;
   /**
-   * Resolves with the rows of the log from `since` on, an RFC 3339 time, or with all rows; sorted by time,
-   * ties in the order of writing. No append that was rejected before comes into the log after the read.
-   * Rejects with a {@link SinkError}.
+   * Resolves with the rows of a part of the log, or with all of them; sorted by time, ties in the order of
+   * writing. Readers that take a log in parts of `limit` rows make the sink read about as many rows as it has. No
+   * append that was rejected before comes into the log after the read. Rejects with a {@link SinkError}.
    */
-  read(key: LogKey, signal: AbortSignal, since?: string): Promise<readonly ObservationRow[]>;
+  read(key: LogKey, signal: AbortSignal, range?: LogRange): Promise<readonly ObservationRow[]>;
   /**
    * Returns keys of logs, those of Trials among them, in an order of the sink's, after one of them. Absent if
    * the sink cannot list them, as Katib's table, which Katib itself cleans up. Rejects with a {@link SinkError}.

@@ -77,9 +77,9 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
         metrics.appended(sink, (clock.monotonic() - began) / 1000);
       }
     },
-    async read(key, signal, since) {
+    async read(key, signal, range) {
       try {
-        return await inner.read(key, signal, since);
+        return await inner.read(key, signal, range);
       } catch (error) {
         // A log that is unavailable from the start is never written: failed reads count its rows.
         // A deadline, too, ends a read with a SinkError; a reader that leaves does not.
@@ -165,7 +165,7 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
       if (!sink.isShared) begunInMemory.add(textOf(key));
       await sink.append(key, rows, signal);
     },
-    read: async (key, signal, since) => await (await of(key)).read(key, signal, since),
+    read: async (key, signal, range) => await (await of(key)).read(key, signal, range),
     async delete(key, signal) {
       await (await of(key)).delete(key, signal);
       begunInMemory.delete(textOf(key));

@@ -59,9 +59,10 @@ export function createStoreSink(
       };
       if (rows.length > 0) await writer.append(append, signal);
     },
-    read: (key, signal, since) =>
+    read: (key, signal, { since = "", until = "", ...part } = {}) =>
       attempt(signal, () => {
-        const rows = store.read(logKeyText(key), { from: since && sortableTime(since) });
+        const bounds = { from: sortableTime(since), to: sortableTime(until) };
+        const rows = store.read(logKeyText(key), { ...part, ...bounds });
         return rows.map(({ at, ...row }) => ({ time: shortTime(at), ...row }));
       }),
     list: (after, limit, signal) =>

@@ -57,7 +57,7 @@ export function unsteadySink(inner: ObservationSink = createMemorySink()) {
     ...inner,
     append: (key, rows, signal) =>
       through(`append ${rows.length}`, signal, () => inner.append(key, rows, signal)),
-    read: (key, signal) => through("read", signal, () => inner.read(key, signal)),
+    read: (key, signal, range) => through("read", signal, () => inner.read(key, signal, range)),
     delete: (key, signal) => through("delete", signal, () => inner.delete(key, signal)),
   };
   return {
@@ -84,12 +84,12 @@ export function katibsLog(
     keepsRuns: false,
     append: (key, rows, signal) =>
       inner.append(key, rows.map(({ time, name, value }) => ({ time, name, value })), signal),
-    async read(key, signal, since) {
+    async read(key, signal, range) {
       if (failures > 0) {
         failures--;
         throw new SinkError("unavailable", "down");
       }
-      return await inner.read(key, signal, since);
+      return await inner.read(key, signal, range);
     },
     failReads: (times) => failures = times,
   };

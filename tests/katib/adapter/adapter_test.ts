@@ -384,10 +384,10 @@ Deno.test("readers get acknowledged rows: the summary, pages, and each change", 
     assert.ok((after?.version ?? 0) > (before?.version ?? 0));
     assert.ok(heard.length >= 3 && heard.every((uid) => uid === plan.job.uid));
     const page = await adapter.pageOf(plan.job, { limit: 2 }, never);
-    assert.deepEqual([page?.rows.map(({ value }) => value), page?.next], [["3", "1"], 2]);
+    assert.deepEqual([page?.rows.map(({ value }) => value), page?.more], [["3", "1"], true]);
     const since = page?.rows[1]?.time;
-    const rest = await adapter.pageOf(plan.job, { since, after: 1, limit: 9 }, never);
-    assert.deepEqual([rest?.rows.map(({ value }) => value), rest?.next], [["2", "9"], undefined]);
+    const rest = await adapter.pageOf(plan.job, { since, seen: 1, limit: 9 }, never);
+    assert.deepEqual([rest?.rows.map(({ value }) => value), rest?.more], [["2", "9"], false]);
     assert.equal(await adapter.snapshotOf({ ...plan.job, uid: "other" }, never), undefined);
   });
 });

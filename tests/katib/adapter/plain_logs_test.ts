@@ -101,3 +101,28 @@ Deno.test("`createPlainLogs()` gives up the log that was unused for longest", ()
   logs.forget("b");
   assert.deepEqual(rowsOf("b"), []);
 });
+
+Deno.test("a log keeps what docs/reference/limits.md promises: 1,500 to 2,000 rows, and its share of 200,000", () => {
+  const { push, rowsOf } = scene();
+  for (let second = 0; second < 5000; second++) push("a", second, { loss: String(second) });
+  const alone = rowsOf("a").length;
+  assert.ok(alone >= 1_500 && alone <= 2_000, String(alone));
+  for (let other = 0; other < 999; other++) push(`other-${other}`, 1, { loss: "1" });
+  for (let second = 5000; second < 5300; second++) push("a", second, { loss: String(second) });
+  const shared = rowsOf("a").length;
+  assert.ok(shared >= 150 && shared <= 200, String(shared));
+});
+
+Deno.test("pages of a log are those of any log: by time, metric and number", () => {
+  const { logs, push } = scene();
+  for (let second = 0; second < 100; second++) push("a", second, { loss: `${second}`, lr: "1" });
+  const valuesOf = (query: Parameters<typeof logs.pageOf>[1]) => {
+    const { rows, more } = logs.pageOf("a", query);
+    return [rows.map(({ value }) => value).join(" "), more];
+  };
+  const since = new Date(START_MS + 40_000).toISOString();
+  const until = new Date(START_MS + 43_000).toISOString();
+  assert.deepEqual(valuesOf({ since, limit: 3 }), ["40 1 41", true]);
+  assert.deepEqual(valuesOf({ since, seen: 1, limit: 2 }), ["1 41", true]);
+  assert.deepEqual(valuesOf({ since, until, metric: "loss", limit: 4 }), ["40 41 42 43", false]);
+});

@@ -9,7 +9,7 @@ import {
 } from "../../../katib/api/observation_api.ts";
 import type { OwnerStopAnswer, StopAsk } from "../../../katib/api/owner_stops.ts";
 import type { ObservationSource } from "../../../katib/api/source.ts";
-import { pageOf } from "../../../katib/adapter/log_page.ts";
+import { partOf } from "../../../katib/log/log_parts.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/job_kind.ts";
@@ -112,7 +112,10 @@ export function logOf(uid: string) {
     },
     pageOf(job, query) {
       if (fault.error !== undefined) return Promise.reject(fault.error);
-      return Promise.resolve(job.uid === uid ? pageOf(rows, query) : undefined);
+      if (job.uid !== uid) return Promise.resolve(undefined);
+      const { limit } = query;
+      const part = partOf(rows, { ...query, limit: limit + 1 });
+      return Promise.resolve({ rows: part.slice(0, limit), more: part.length > limit });
     },
     onChange(listener) {
       listeners.add(listener);

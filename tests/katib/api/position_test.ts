@@ -1,14 +1,13 @@
 /** Tests of positions in a log: tables, and pages that add up to the whole log. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { pageOf } from "../../../katib/adapter/log_page.ts";
+import { partOf } from "../../../katib/log/log_parts.ts";
 import {
   behind,
   laterOf,
   type Position,
   positionOf,
   positionText,
-  unseen,
 } from "../../../katib/api/position.ts";
 
 const at = (time: string, seen: number): Position => ({ time, seen });
@@ -79,9 +78,7 @@ Deno.test("pages of any size put a log together again, also while it grows", () 
     let second = 0;
     const readPage = () => {
       from = from && positionOf(positionText(from));
-      const { time: since, seen = 0 } = from ?? {};
-      const page = unseen(pageOf(log, { since, limit: limit + seen }).rows, from);
-      const rows = page.slice(0, limit);
+      const rows = partOf(log, { since: from?.time, seen: from?.seen, limit });
       read.push(...rows);
       from = behind(rows, from);
       return rows.length > 0;
@@ -97,11 +94,11 @@ Deno.test("pages of any size put a log together again, also while it grows", () 
   }));
 });
 
-Deno.test("`unseen()` hides no row of a log that has lost those that were seen", () => {
-  const from = { time: "2026-01-01T00:00:05.000000Z", seen: 2 };
-  assert.deepEqual(unseen([row(6, 1), row(7, 2)], from), [row(6, 1), row(7, 2)]);
-  assert.deepEqual(unseen([row(5, 1), row(7, 2)], from), [row(7, 2)]);
-  assert.deepEqual(unseen([row(5, 1), row(5, 2), row(5, 3)], from), [row(5, 3)]);
-  assert.deepEqual(unseen([row(5, 1), row(5, 2)], from), []);
-  assert.deepEqual(unseen([row(5, 1)], undefined), [row(5, 1)]);
+Deno.test("`partOf()` hides no row of a log that has lost those that were seen", () => {
+  const from = { since: "2026-01-01T00:00:05.000000Z", seen: 2 };
+  assert.deepEqual(partOf([row(6, 1), row(7, 2)], from), [row(6, 1), row(7, 2)]);
+  assert.deepEqual(partOf([row(5, 1), row(7, 2)], from), [row(7, 2)]);
+  assert.deepEqual(partOf([row(5, 1), row(5, 2), row(5, 3)], from), [row(5, 3)]);
+  assert.deepEqual(partOf([row(5, 1), row(5, 2)], from), []);
+  assert.deepEqual(partOf([row(5, 1)], {}), [row(5, 1)]);
 });

@@ -33,6 +33,8 @@ export interface FakeDbManager {
   /** Reports, in their order. */
   readonly reports: readonly ReportRequest[];
   readonly reads: () => number;
+  /** Rows that these gave out. */
+  readonly rowsRead: () => number;
   /** Most reads that were under way at a time, and what each of them waits for. */
   readonly mostReadsAtOnce: () => number;
   beforeRead: () => Promise<void>;
@@ -53,6 +55,7 @@ export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
   const rows = new Map<string, WireRow[]>();
   const reports: ReportRequest[] = [];
   let reads = 0;
+  let rowsRead = 0;
   let readsAtOnce = 0;
   let mostReadsAtOnce = 0;
   let atOnce = 0;
@@ -101,6 +104,7 @@ export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
         (startTime === "" || at(time) >= at(startTime)) &&
         (endTime === "" || at(time) <= at(endTime))
       );
+      rowsRead += found.length;
       reply(null, encodeLogReply([...found].sort((a, b) => at(a.time) < at(b.time) ? -1 : 1)));
     },
     identity,
@@ -133,6 +137,7 @@ export async function startFakeDbManager(port = 0): Promise<FakeDbManager> {
     rows,
     reports,
     reads: () => reads,
+    rowsRead: () => rowsRead,
     mostReadsAtOnce: () => mostReadsAtOnce,
     beforeRead: () => Promise.resolve(),
     mostAtOnce: () => mostAtOnce,

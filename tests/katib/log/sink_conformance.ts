@@ -1,7 +1,8 @@
 /** Conformance cases for every implementation of `ObservationSink`. */
 import assert from "node:assert/strict";
-import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
-import { type LogKey } from "../../../trials/recording/observation_row.ts";
+import { partOf } from "../../../katib/log/log_parts.ts";
+import { type LogRange, type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+import type { LogKey, ObservationRow } from "../../../trials/recording/observation_row.ts";
 
 /** A sink under test, and its server or file. */
 export interface SinkUnderTest {
@@ -59,12 +60,65 @@ export const SINK_CASES: Readonly<Record<string, Case>> = {
     const rows = [row(at(1), "1"), row(at(2, ".000001"), "2"), row(at(2, ".000002"), "3")];
     await sink.append(trial("since"), rows, long());
     const since = async (time: string) =>
-      (await sink.read(trial("since"), long(), time)).map(({ value }) => value);
+      (await sink.read(trial("since"), long(), { since: time })).map(({ value }) => value);
     assert.deepEqual(await since(at(1, ".000001")), ["2", "3"]);
     assert.deepEqual(await since(at(2, ".000001")), ["2", "3"]);
     assert.deepEqual(await since("2026-01-01T01:00:02.000002+01:00"), ["3"]);
     assert.deepEqual(await since(at(3)), []);
     assert.deepEqual(await since("0001-01-01T00:00:00.000000Z"), ["1", "2", "3"]);
+  },
+  "any part of a log is read as it stands in the whole": async (sink) => {
+    const rows = Array.from({ length: 700 }, (_, n) => {
+      const second = Math.floor(n / 7) * 3;
+      const time = new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
+      return row(time, String(n), ["loss", "accuracy", "lr"][n % 3]);
+    });
+    await sink.append(trial("a"), rows, long());
+    const whole = await sink.read(trial("a"), long());
+    assert.equal(whole.length, rows.length);
+    const minute = (n: number) => `2026-01-01T00:0${n}:00Z`;
+    const ranges: readonly LogRange[] = [
+      { limit: 1 },
+      { limit: 250 },
+      { metric: "loss", limit: 40 },
+      { since: minute(1), until: minute(2) },
+      { since: minute(1), until: minute(2), limit: 130 },
+      { since: minute(1), until: minute(1), metric: "lr" },
+      { since: minute(1), seen: 3, limit: 5 },
+      { since: minute(1), seen: 2, metric: "accuracy", limit: 5 },
+      { since: minute(1), seen: 9, limit: 5 },
+      { since: "2026-01-01T00:00:59.999999Z", seen: 9, limit: 5 },
+      { since: minute(2), until: minute(1) },
+      { metric: "none" },
+      { since: minute(9) },
+    ];
+    for (const range of ranges) {
+      const part = await sink.read(trial("a"), long(), range);
+      assert.deepEqual(part, partOf(whole, range), JSON.stringify(range));
+    }
+  },
+  "parts of any size put a log together again, also one that has lost rows since": async (sink) => {
+    await sink.append(trial("a"), many(1_000), long());
+    const readAll = async (limit: number, metric?: string) => {
+      const all: ObservationRow[] = [];
+      let since: string | undefined;
+      for (let seen = 0;;) {
+        const part = await sink.read(trial("a"), long(), { since, seen, limit, metric });
+        all.push(...part);
+        if (part.length < limit) return all;
+        since = part.at(-1)?.time;
+        seen = all.filter(({ time }) => time === since).length;
+      }
+    };
+    for (const limit of [1, 7, 100, 333, 999, 1_000, 1_001]) {
+      assert.deepEqual(await readAll(limit), await expected(many(1_000)), String(limit));
+    }
+    assert.deepEqual(await readAll(70, "loss"), await expected(many(1_000)));
+    await sink.delete(trial("a"), long());
+    await sink.append(trial("a"), many(30, 5), long());
+    assert.deepEqual(await readAll(7), await expected(many(30, 5)));
+    await sink.append(trial("a"), many(400, 35), long());
+    assert.deepEqual(await readAll(60), await expected(many(430, 5)));
   },
   "rows are read by time, those of one time as they were written": async (sink) => {
     await sink.append(trial("a"), [row(at(5), "5"), row(at(5), "7", "accuracy")], long());
