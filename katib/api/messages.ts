@@ -88,6 +88,8 @@ const REASON =
   `must be the reason of a condition, such as Pruned: 1 to ${reasonLength} letters and ` +
   "digits, that begin with a letter";
 const MESSAGE = `must be a text of at most ${STOP_REQUEST_LIMITS.messageLength} characters`;
+const UID_LENGTH = 128;
+const UID = `must be the UID of the job: 1 to ${UID_LENGTH} characters`;
 const GRACE = `must be a whole number from 0 to ${maxGrace}`;
 
 /** The body of a request to stop a job. Unknown names are refused: a misspelt grace would stop it at once. */
@@ -101,6 +103,9 @@ export const stopRequestSchema = z.strictObject({
   graceSeconds: z.int({ error: GRACE }).min(0, GRACE).max(maxGrace, GRACE).optional().meta({
     description:
       "How long the job may go on. Default: as its annotation says, which is 0 without one.",
+  }),
+  uid: z.string({ error: UID }).min(1, UID).max(UID_LENGTH, UID).optional().meta({
+    description: "Of the job that is meant: another one of the same name is left alone.",
   }),
 }, {
   error: (issue) =>

@@ -14,7 +14,8 @@ const askSchemaOf = (kinds: JobKinds) =>
     job: jobMessageSchema(kinds),
     trialUid: uid.nullable(),
     user: z.string().min(1).max(STOP_LIMITS.userLength),
-    stop: stopRequestSchema,
+    // Which job is meant was decided before: replicas of older versions do not know the field.
+    stop: stopRequestSchema.omit({ uid: true }),
   });
 
 /** A request to stop a job, from a user whose rights were checked. */
@@ -23,7 +24,7 @@ export interface StopAsk {
   /** UID of the Trial on which rights were checked, too; null: no Trial controls the job. */
   readonly trialUid: string | null;
   readonly user: string;
-  readonly stop: z.infer<typeof stopRequestSchema>;
+  readonly stop: Omit<z.infer<typeof stopRequestSchema>, "uid">;
 }
 
 const answerSchema = z.union([

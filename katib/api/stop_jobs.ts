@@ -11,11 +11,14 @@ import type { ApiRefusal } from "./answers.ts";
 import { type ApiParts, checkStop, type JobName, jobText } from "./checks.ts";
 import { STOP_REQUEST_LIMITS, stopRequestSchema } from "./messages.ts";
 import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
+import type { z } from "zod";
 
 const WHY = { ended: "job_ended", gone: "job_gone", elsewhere: "job_elsewhere" } as const;
 
 /** Reads the body. */
-async function readStop(request: HttpRequest): Promise<StopAsk["stop"] | ApiRefusal> {
+async function readStop(
+  request: HttpRequest,
+): Promise<z.infer<typeof stopRequestSchema> | ApiRefusal> {
   const { bodyBytes: maxBytes } = STOP_REQUEST_LIMITS;
   const bytes = await request.readBody(maxBytes);
   if (bytes === undefined) return { why: "body_too_large", maxBytes };
@@ -44,10 +47,15 @@ export async function stopJob(
   const granted = await checkStop(parts, request, name);
   if ("why" in granted) return granted;
   const { reader } = granted;
-  const stop = await readStop(request);
-  if ("why" in stop) return stop;
+  const read = await readStop(request);
+  if ("why" in read) return read;
+  const { uid, ...stop } = read;
   const found = await parts.findJob(name);
   if (found === undefined) return { why: "unknown_job", job: jobText(name) };
+  if (uid !== undefined && found.metadata.uid !== uid) {
+    const reason = `the ${jobText(name)} that was meant is gone: another one has its name now`;
+    return { why: "job_gone", reason };
+  }
   const trial = trialReference(found.metadata);
   if (trial !== undefined) {
     const { namespace } = name;

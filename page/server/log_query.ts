@@ -10,7 +10,16 @@ export const LOG_LIMITS = {
 } as const;
 
 const CONTAINER = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const PARAMETERS: readonly string[] = ["container", "follow", "previous", "tailLines"];
+const SINCE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
+const PARAMETERS: readonly string[] = [
+  "container",
+  "follow",
+  "previous",
+  "sinceTime",
+  "tailLines",
+  "timestamps",
+];
+const SWITCHES = ["follow", "previous", "timestamps"] as const;
 
 /** A pod by name. */
 interface NamedPod {
@@ -23,9 +32,13 @@ function problemOf(query: URLSearchParams): string | undefined {
   if (unknown !== undefined) return `unknown parameter; known: ${PARAMETERS.join(", ")}`;
   const container = query.get("container");
   if (container !== null && !CONTAINER.test(container)) return "container must be a name";
-  const switches = [query.get("follow"), query.get("previous")];
+  const switches = SWITCHES.map((name) => query.get(name));
   if (switches.some((it) => it !== null && it !== "true" && it !== "false")) {
-    return "follow and previous must be true or false";
+    return `${SWITCHES.join(", ")} must be true or false`;
+  }
+  const since = query.get("sinceTime");
+  if (since !== null && !(SINCE.test(since) && Number.isFinite(Date.parse(since)))) {
+    return "sinceTime must be a time such as 2026-01-31T12:00:00.5Z";
   }
   const lines = query.get("tailLines");
   const isCount = lines === null ||
@@ -40,12 +53,15 @@ export function logPath(
 ): string | { readonly problem: string } {
   const problem = problemOf(query);
   if (problem !== undefined) return { problem };
-  const asked = new URLSearchParams({
-    tailLines: query.get("tailLines") ?? String(LOG_LIMITS.tailLines),
-  });
+  const since = query.get("sinceTime");
+  // Who reads on behind what it has wants all of that, and no hole.
+  const lines = since === null ? LOG_LIMITS.tailLines : LOG_LIMITS.maxTailLines;
+  const asked = new URLSearchParams({ tailLines: query.get("tailLines") ?? String(lines) });
   const container = query.get("container");
   if (container !== null) asked.set("container", container);
+  if (since !== null) asked.set("sinceTime", since);
   if (query.get("previous") === "true") asked.set("previous", "true");
+  if (query.get("timestamps") === "true") asked.set("timestamps", "true");
   if (query.get("follow") === "true") asked.set("follow", "true");
   else asked.set("limitBytes", String(LOG_LIMITS.bytes));
   return `/api/v1/namespaces/${namespace}/pods/${pod}/log?${asked}`;

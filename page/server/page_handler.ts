@@ -27,6 +27,7 @@ import { addressRefusal, sourceRefusal } from "./browser_checks.ts";
 import type { BrowserSessions } from "./browser_sessions.ts";
 import { jsonResponse, PAGE_ROUTES, type PageParts, readJson } from "./page_routes.ts";
 import { confined } from "./security_headers.ts";
+import { whileOpen } from "./session_stream.ts";
 
 /** What the page says of where it runs. */
 export interface PageFacts {
@@ -120,7 +121,8 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
     }
     if (!hasSession(request)) return failureResponse(NO_SESSION);
     if (match.route === undefined) return wrongMethod(match.allow);
-    return await match.route.answer(options, request, match.names);
+    const response = await match.route.answer(options, request, match.names);
+    return whileOpen(response, () => hasSession(request), options.clock);
   }
 
   return async (request) => {

@@ -48,6 +48,17 @@ Deno.test("a request to stop reaches the owner with its user, and answers what i
   assert.match(review ?? "", /"verb":"update".*"resource":"trainjobs".*"name":"job"/);
 });
 
+Deno.test("a request that names the UID of another job of that name stops nothing", async () => {
+  const bench = apiBench();
+  const other = await send(bench, { body: JSON.stringify({ ...BODY, uid: "uid-0" }) });
+  assert.equal(other.status, 404);
+  assert.match(other.body.message, /that was meant is gone/);
+  assert.deepEqual(bench.stopAsks, []);
+  const meant = await send(bench, { body: JSON.stringify({ ...BODY, uid: "uid-1" }) });
+  assert.equal(meant.status, 200);
+  assert.deepEqual(bench.stopAsks.map(({ stop }) => stop), [BODY]);
+});
+
 Deno.test("of a job that a Trial controls the Trial must be the user's to update, too", async () => {
   const bench = apiBench();
   bench.jobs.set("team/job", trialsJob());

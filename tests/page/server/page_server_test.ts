@@ -150,6 +150,11 @@ const cases: Record<string, Case> = {
     path: "/logs/default/a?insecureSkipTLSVerifyBackend=true",
     want: 400,
   },
+  "a log from a time that is none": { path: "/logs/default/a?sinceTime=yesterday", want: 400 },
+  "a log from a time with more behind it": {
+    path: "/logs/default/a?sinceTime=2026-01-31T12:00:00Z%26follow%3dtrue",
+    want: 400,
+  },
   "a container that is no name": { path: "/logs/default/a?container=a%26follow%3dtrue", want: 400 },
   "an object while the API server is away": { path: OBJECT, want: 503 },
   "rights while the API server is away": { path: `/rights/${TRAINJOB.id}/default/a`, want: 503 },

@@ -1,0 +1,41 @@
+/** Streams of a session: an open one counts as use of its session, and ends with it. */
+import type { HttpResponse, ResponseSink } from "../../http/message.ts";
+import type { Clock } from "../../kube/clock.ts";
+
+/** Time between two looks whether the session is still there, in milliseconds. */
+const LOOK_MS = 15_000;
+
+/** Returns the response whose stream goes on while `isOpen`, which counts as use of the session. */
+export function whileOpen(
+  response: HttpResponse,
+  isOpen: () => boolean,
+  clock: Pick<Clock, "sleep">,
+): HttpResponse {
+  const { stream } = response;
+  if (stream === undefined) return response;
+  return {
+    ...response,
+    async stream(sink: ResponseSink) {
+      const ended = new AbortController();
+      const done = new AbortController();
+      const watch = async () => {
+        for (;;) {
+          await clock.sleep(LOOK_MS, done.signal);
+          if (done.signal.aborted) return;
+          if (!isOpen()) return ended.abort();
+        }
+      };
+      const watching = watch();
+      const signal = AbortSignal.any([sink.signal, ended.signal]);
+      try {
+        await stream({
+          write: (part) => signal.aborted ? Promise.resolve() : sink.write(part),
+          signal,
+        });
+      } finally {
+        done.abort();
+        await watching;
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** Tests of streams of a session: an open one counts as use, and ends with it. */
+import assert from "node:assert/strict";
+import { createBrowserSessions, SESSION_LIMITS } from "../../../page/server/browser_sessions.ts";
+import { whileOpen } from "../../../page/server/session_stream.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+
+Deno.test("a session with an open stream is not unused, and is over so long after its end", async () => {
+  const clock = new FakeClock(START, settlePromises);
+  const randomBytes = (count: number) => crypto.getRandomValues(new Uint8Array(count));
+  const sessions = createBrowserSessions({ clock, randomBytes });
+  const opened = sessions.open(sessions.newCode());
+  assert.ok("session" in opened);
+  const isOpen = () => sessions.has(opened.session);
+  const gone = new AbortController();
+  const stream = ({ signal }: { signal: AbortSignal }) => aborted(signal);
+  const response = whileOpen({ status: 200, headers: {}, body: "", stream }, isOpen, clock);
+  const streamed = response.stream?.({ write: () => Promise.resolve(), signal: gone.signal });
+  await clock.advance(1.5 * SESSION_LIMITS.idleMs);
+  assert.ok(isOpen());
+  gone.abort();
+  await streamed;
+  assert.equal(clock.sleeping, 0);
+  await clock.advance(SESSION_LIMITS.idleMs + 1);
+  assert.ok(!isOpen());
+});
+
+Deno.test("a stream ends with its session, and writes nothing after that", async () => {
+  const clock = new FakeClock(START, settlePromises);
+  const written: string[] = [];
+  let isOpen = true;
+  const response = whileOpen(
+    {
+      status: 200,
+      headers: {},
+      body: "",
+      async stream({ write, signal }) {
+        await write("before");
+        await aborted(signal);
+        await write("after");
+      },
+    },
+    () => isOpen,
+    clock,
+  );
+  const streamed = response.stream?.({
+    write: (part) => Promise.resolve(void written.push(String(part))),
+    signal: new AbortController().signal,
+  });
+  await clock.advance(60_000);
+  assert.equal(clock.sleeping, 1);
+  isOpen = false;
+  await clock.advance(15_000);
+  await streamed;
+  assert.deepEqual(written, ["before"]);
+  assert.equal(clock.sleeping, 0);
+});
