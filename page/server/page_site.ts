@@ -1,0 +1,106 @@
+/** Site of the page: its files, the session, and what a visitor may ask for; each answer confines the browser. */
+import { getLogger } from "@logtape/logtape";
+import {
+  ClientGoneError,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpResponse,
+  OverloadedError,
+} from "../../http/message.ts";
+import {
+  failureResponse,
+  type FailureShape,
+  notFound,
+  overloadedResponse,
+  retryAfter,
+  unavailable,
+  WRONG_METHOD,
+} from "../../http/refusals.ts";
+import { createRoutes, pathOf } from "../../http/routes.ts";
+import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
+import { assetResponse, type Assets } from "./assets.ts";
+import { type CheckedRequest, sourceRefusal } from "./browser_checks.ts";
+import { PAGE_ROUTES, type PageParts } from "./page_routes.ts";
+import { confined } from "./security_headers.ts";
+
+/** What a visitor may use, and how long a stream of that visitor goes on. */
+export interface Visit {
+  readonly parts: PageParts;
+  /** Returns the response, whose stream ends when the visitor loses the right to it. Default: as it is. */
+  readonly lasting?: (response: HttpResponse) => HttpResponse;
+}
+
+/** A site. */
+export interface PageSite {
+  readonly assets: Assets;
+  /** Returns why a request for another address, or of another origin, is refused. */
+  readonly addressRefusal: (request: CheckedRequest) => FailureShape | undefined;
+  /** Answers requests for the session, by their method. */
+  readonly session: Readonly<Record<string, HttpHandler>>;
+  /** Returns what the visitor may use; a response where it may not. */
+  readonly visit: (request: HttpRequest) => Visit | HttpResponse | Promise<Visit | HttpResponse>;
+  /** The answer where the API server does not accept the credentials of a call. */
+  readonly notAccepted: FailureShape;
+}
+
+const SESSION_PATH = "/session";
+const log = getLogger(["milepost", "page"]);
+
+const wrongMethod = (allow: string) =>
+  failureResponse(WRONG_METHOD, { headers: { "Allow": allow } });
+
+/** Returns the response to a call that failed behind this server; undefined for anything else. */
+function failedCall(error: unknown, notAccepted: FailureShape): HttpResponse | undefined {
+  if (error instanceof OverloadedError) return overloadedResponse(error);
+  if (error instanceof KubeError) {
+    const { code, reason, message, retryAfterMs } = error;
+    const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
+    if (code === 401) return failureResponse(notAccepted);
+    return failureResponse({ code, reason, message }, { headers });
+  }
+  if (!(error instanceof TransportError)) return undefined;
+  log.debug("a server behind this one gave no answer", { problem: messageOf(error) });
+  return failureResponse(unavailable("the cluster cannot be reached now: try again soon"));
+}
+
+/** Creates the handler of a site. */
+export function createSiteHandler(site: PageSite): HttpHandler {
+  const { assets, addressRefusal, session, visit, notAccepted } = site;
+  const routes = createRoutes(PAGE_ROUTES);
+  const sessionMethods = Object.keys(session).sort().join(", ");
+
+  async function answer(request: HttpRequest): Promise<HttpResponse> {
+    const misdirected = addressRefusal(request);
+    if (misdirected !== undefined) return failureResponse(misdirected);
+    const { method } = request;
+    const path = pathOf(request.url);
+    const asset = assetResponse(assets, path, request.header("if-none-match"));
+    if (asset !== undefined) return method === "GET" ? asset : wrongMethod("GET");
+    const match = routes.find(method, path);
+    const isLogin = path === SESSION_PATH;
+    if (match === undefined && !isLogin) return failureResponse(notFound("there is no such path"));
+    const foreign = sourceRefusal(request);
+    if (foreign !== undefined) return failureResponse(foreign);
+    if (match === undefined) {
+      return await (session[method]?.(request) ?? wrongMethod(sessionMethods));
+    }
+    const visited = await visit(request);
+    if ("status" in visited) return visited;
+    if (match.route === undefined) return wrongMethod(match.allow);
+    const response = await match.route.answer(visited.parts, request, match.names);
+    return visited.lasting?.(response) ?? response;
+  }
+
+  return async (request) => {
+    try {
+      return confined(await answer(request));
+    } catch (error) {
+      const response = failedCall(error, notAccepted);
+      if (response !== undefined) return confined(response);
+      if (error instanceof ClientGoneError) throw error;
+      log.error("a request of the page failed", { path: pathOf(request.url), error });
+      const message = "internal error: see the log of milepost";
+      return confined(failureResponse({ code: 500, reason: "InternalError", message }));
+    }
+  };
+}
