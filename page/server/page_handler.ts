@@ -15,6 +15,7 @@ import { addressRefusal } from "./browser_checks.ts";
 import type { BrowserSessions } from "./browser_sessions.ts";
 import { jsonResponse, type PageParts, readJson } from "./page_routes.ts";
 import { createSiteHandler } from "./page_site.ts";
+import { whileOpen } from "./session_stream.ts";
 
 /** What the page says of where it runs. */
 export interface PageFacts {
@@ -75,7 +76,12 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
     assets,
     addressRefusal: (request) => addressRefusal(request, host()),
     session: { POST: openSession },
-    visit: (request) => hasSession(request) ? { parts: options } : failureResponse(NO_SESSION),
+    visit: (request) => {
+      if (!hasSession(request)) return failureResponse(NO_SESSION);
+      const lasting = (response: HttpResponse) =>
+        whileOpen(response, () => hasSession(request), options.clock);
+      return { parts: options, lasting };
+    },
     notAccepted: NOT_ACCEPTED,
   });
 }

@@ -8,8 +8,9 @@ const LOOK_MS = 15_000;
 /** Returns the response whose stream goes on while `isOpen`, which counts as use of the session. */
 export function whileOpen(
   response: HttpResponse,
-  isOpen: () => boolean,
+  isOpen: () => boolean | Promise<boolean>,
   clock: Pick<Clock, "sleep">,
+  lookMs = LOOK_MS,
 ): HttpResponse {
   const { stream } = response;
   if (stream === undefined) return response;
@@ -20,9 +21,9 @@ export function whileOpen(
       const done = new AbortController();
       const watch = async () => {
         for (;;) {
-          await clock.sleep(LOOK_MS, done.signal);
+          await clock.sleep(lookMs, done.signal);
           if (done.signal.aborted) return;
-          if (!isOpen()) return ended.abort();
+          if (!await isOpen()) return ended.abort();
         }
       };
       const watching = watch();
