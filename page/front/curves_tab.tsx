@@ -1,11 +1,12 @@
 /** Curves of a job and of those compared with it, and how they are shown. */
 import { useMemo, useState } from "preact/hooks";
+import { CompareChoice } from "./compare_choice.tsx";
 import { type ChartLine, LineSample, MetricChart } from "./metric_chart.tsx";
 import { Hostile, Moment, Notice, Switch } from "./marks_and_signs.tsx";
-import { call, connection, curves, outage, showJob, shownJobs } from "./page_state.ts";
+import { connection, curves, outage, showJob, shownJobs } from "./page_state.ts";
 import { plainText } from "./readable_text.ts";
-import { jobNameOf, type JobView, jobView, MOST_COMPARED, viewFragment } from "./url_state.ts";
-import { type Curve, type JobCurves, keyOf, readList, type Row } from "./view_answers_read.ts";
+import { jobNameOf, type JobView, jobView, viewFragment } from "./url_state.ts";
+import { type Curve, type JobCurves, keyOf } from "./view_answers_read.ts";
 
 /** Charts that are drawn without being asked for. */
 const FIRST_CHARTS = 12;
@@ -105,68 +106,6 @@ function MetricChoice({ view, names }: { view: JobView; names: readonly string[]
   );
 }
 
-/** Finds jobs by text, and adds them to the charts. */
-function CompareChoice({ view }: { view: JobView }) {
-  const [text, setText] = useState("");
-  const [found, setFound] = useState<readonly Row[]>();
-  const [problem, setProblem] = useState("");
-  const search = async () => {
-    try {
-      const query = new URLSearchParams({ text, limit: "25" });
-      setFound(readList(await (await call(`/view/v1/jobs?${query}`)).json()).rows);
-      setProblem("");
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-    }
-  };
-  const shown = shownJobs(view);
-  const isFull = view.compared.length >= MOST_COMPARED;
-  return (
-    <details class="menu">
-      <summary>Compare</summary>
-      <div>
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault();
-            search();
-          }}
-        >
-          <label class="field grow">
-            <span>Jobs whose name has</span>
-            <input
-              value={text}
-              maxLength={128}
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
-            />
-          </label>
-          <button type="submit">Find</button>
-        </form>
-        {problem !== "" && <p role="alert">{plainText(problem)}</p>}
-        {isFull && <p class="quiet">At most {MOST_COMPARED + 1} jobs are shown at once.</p>}
-        <ul class="found">
-          {found?.filter((row) => !shown.includes(keyOf(row))).map((row) => (
-            <li key={row.uid}>
-              <button
-                type="button"
-                disabled={isFull}
-                onClick={() =>
-                  showJob(view, {
-                    compared: [...view.compared, keyOf(row)],
-                    ...(view.compared.length === 0 && { axis: "elapsed" }),
-                  })}
-              >
-                Add <Hostile text={`${row.namespace}/${row.name}`} />
-              </button>
-            </li>
-          ))}
-          {found?.length === 0 && <li class="quiet">No job has that in its name.</li>}
-        </ul>
-      </div>
-    </details>
-  );
-}
-
 /** The jobs of the charts, each with the line it has in all of them. */
 function JobLegend({ view, missing }: { view: JobView; missing: ReadonlySet<string> }) {
   if (view.compared.length === 0) return null;
@@ -246,10 +185,15 @@ export function CurvesTab({ view }: { view: JobView }) {
       {outage.value !== "" && (
         <p class="down-bar" role="alert">Curves cannot be had now: {plainText(outage.value)}</p>
       )}
-      {charts.length === 0 && outage.value === "" && (
+      {state?.missing.has(keyOf(view)) && (
+        <Notice title="No curves for you">
+          <p>The job is gone, or you may not list its kind in this namespace.</p>
+        </Notice>
+      )}
+      {charts.length === 0 && outage.value === "" && !state?.missing.has(keyOf(view)) && (
         connection.value.phase === "connecting"
           ? <Notice title="Loading curves…" />
-          : (
+          : connection.value.phase !== "refused" && (
             <Notice title="No curves yet">
               <p>A curve begins with the first metric or progress that a pod of the job pushes.</p>
             </Notice>

@@ -1,7 +1,6 @@
 /** Conditions, pods, events and the object of a job, as text. */
 import { Hostile, Moment, Notice } from "./marks_and_signs.tsx";
-import { conditionWords, type JobDetails } from "./job_details.ts";
-import { showJob } from "./page_state.ts";
+import { conditionWords, type DetailPart, type JobDetails } from "./job_details.ts";
 import { plainText } from "./readable_text.ts";
 import { yamlText } from "./object_yaml.ts";
 import { type JobView, viewFragment } from "./url_state.ts";
@@ -35,8 +34,28 @@ export function Conditions({ details }: { details: JobDetails }) {
   );
 }
 
+/** Says that there is more, or that something is not for this viewer. */
+function PartNotice({ details, part }: { details: JobDetails; part: DetailPart }) {
+  if (details.cut.has(part)) {
+    return (
+      <p class="quiet" role="status">
+        There are more {part} than the {details[part].length} that are shown.
+      </p>
+    );
+  }
+  if (!details.denied.has(part)) return null;
+  return (
+    <Notice kind="warning" title={`You may not list ${part} here`}>
+      <p>
+        Somebody who administers the namespace can grant <code>list</code> of <code>{part}</code>.
+      </p>
+    </Notice>
+  );
+}
+
 /** Pods, each with a link to its log. */
 export function Pods({ details, view }: { details: JobDetails; view: JobView }) {
+  if (details.denied.has("pods")) return <PartNotice details={details} part="pods" />;
   if (details.pods.length === 0) {
     return (
       <Notice title="No pods">
@@ -46,6 +65,7 @@ export function Pods({ details, view }: { details: JobDetails; view: JobView }) 
   }
   return (
     <div class="scroll" role="region" aria-label="Pods" tabIndex={0}>
+      <PartNotice details={details} part="pods" />
       <table>
         <thead>
           <tr>
@@ -75,7 +95,13 @@ export function Pods({ details, view }: { details: JobDetails; view: JobView }) 
               </td>
               <td>
                 <a
-                  href={viewFragment({ ...view, tab: "logs", pod: pod.name })}
+                  href={viewFragment({
+                    ...view,
+                    tab: "logs",
+                    pod: pod.name,
+                    container: "",
+                    isPrevious: false,
+                  })}
                   aria-label={`Log of ${pod.name}`}
                 >
                   Log
@@ -91,6 +117,7 @@ export function Pods({ details, view }: { details: JobDetails; view: JobView }) 
 
 /** Events, the newest first. */
 export function Events({ details }: { details: JobDetails }) {
+  if (details.denied.has("events")) return <PartNotice details={details} part="events" />;
   if (details.events.length === 0) {
     return (
       <Notice title="No events">
@@ -100,6 +127,7 @@ export function Events({ details }: { details: JobDetails }) {
   }
   return (
     <div class="scroll" role="region" aria-label="Events" tabIndex={0}>
+      <PartNotice details={details} part="events" />
       <table>
         <thead>
           <tr>
@@ -145,25 +173,5 @@ export function ObjectText({ details }: { details: JobDetails }) {
       </p>
       <pre class="object" tabIndex={0} role="region" aria-label="YAML">{text}</pre>
     </>
-  );
-}
-
-/** The choice of the pod whose log is shown. */
-export function PodChoice(
-  { details, view, pod }: { details: JobDetails | undefined; view: JobView; pod: string },
-) {
-  const names = [
-    ...new Set([...details?.pods.map(({ name }) => name) ?? [], ...(pod === "" ? [] : [pod])]),
-  ];
-  return (
-    <label class="choice">
-      <span>Pod</span>
-      <select
-        value={pod}
-        onChange={({ currentTarget: { value } }) => showJob(view, { pod: value })}
-      >
-        {names.map((name) => <option key={name} value={name}>{plainText(name)}</option>)}
-      </select>
-    </label>
   );
 }

@@ -33,9 +33,10 @@ const WORDS: Readonly<Record<Action, { button: string; title: string; text: stri
 const REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
 
 function Dialog(
-  { action, job, onClose, onDone }: {
+  { action, job, uid, onClose, onDone }: {
     action: Action;
     job: JobName;
+    uid: string;
     onClose: () => void;
     onDone: () => void;
   },
@@ -51,9 +52,11 @@ function Dialog(
   const confirm = async () => {
     setBusy(true);
     setProblem("");
-    const body = action === "stop"
-      ? { reason, ...(message !== "" && { message }), graceSeconds: Number(grace) }
-      : {};
+    const body = {
+      ...(uid !== "" && { uid }),
+      ...(action === "stop" &&
+        { reason, ...(message !== "" && { message }), graceSeconds: Number(grace) }),
+    };
     try {
       const path = [job.kind, job.namespace, job.name].map(encodeURIComponent).join("/");
       await call(`/${action}/${path}`, { method: "POST", body });
@@ -105,6 +108,7 @@ function Dialog(
                 type="number"
                 required
                 min={0}
+                max={3600}
                 step={1}
                 value={grace}
                 onInput={({ currentTarget }) => setGrace(currentTarget.value)}
@@ -128,21 +132,30 @@ function Dialog(
   );
 }
 
-/** Buttons of the changes that can be made. */
+/** Buttons of the changes that can be made. `uid`: of the job that is shown; another of its name is left alone. */
 export function JobActions(
-  { job, actions, onDone }: { job: JobName; actions: readonly Action[]; onDone: () => void },
+  { job, uid, actions, onDone }: {
+    job: JobName;
+    uid: string;
+    actions: readonly Action[];
+    onDone: () => void;
+  },
 ) {
-  const [open, setOpen] = useState<Action>();
+  const [open, setOpen] = useState<{ readonly action: Action; readonly uid: string }>();
   return (
     <div class="row" role="group" aria-label="Changes">
       {actions.map((action) => (
-        <button key={action} type="button" onClick={() => setOpen(action)}>
+        <button
+          key={action}
+          type="button"
+          onClick={() => setOpen({ action, uid })}
+        >
           {WORDS[action].button}…
         </button>
       ))}
       {open !== undefined && (
         <Dialog
-          action={open}
+          {...open}
           job={job}
           onClose={() => setOpen(undefined)}
           onDone={onDone}

@@ -36,15 +36,23 @@ export interface Stop {
   readonly reason: string;
   readonly message: string;
   readonly user: string;
-  /** When its time to save its work is over. */
-  readonly endMs: number | undefined;
+  readonly timeMs: number;
+  readonly graceSeconds: number;
 }
+
+/** Parts of the details that may be denied to the viewer, or cut off. */
+export type DetailPart = "pods" | "events";
 
 /** Details of a job. */
 export interface JobDetails {
+  readonly uid: string;
   readonly object: unknown;
   readonly pods: readonly Pod[];
   readonly events: readonly JobEvent[];
+  /** What the viewer may not read: there is nothing of it here. */
+  readonly denied: ReadonlySet<DetailPart>;
+  /** What there is more of than this. */
+  readonly cut: ReadonlySet<DetailPart>;
   readonly conditions: readonly Condition[];
   readonly stop: Stop | undefined;
   readonly isSuspended: boolean;
@@ -97,18 +105,25 @@ function stopOf(value: unknown): Stop | undefined {
     reason: textOf(it.reason),
     message: textOf(it.message),
     user: textOf(it.user),
-    endMs: time + (numberOf(it.graceSeconds) ?? 0) * 1000,
+    timeMs: time,
+    graceSeconds: numberOf(it.graceSeconds) ?? 0,
   };
 }
 
+const partsOf = (value: unknown): ReadonlySet<DetailPart> =>
+  new Set((["pods", "events"] as const).filter((part) => listOf(value).includes(part)));
+
 /** Reads the details. */
 export function readDetails(value: unknown): JobDetails {
-  const { object, pods, events } = fieldsOf(value);
-  const { spec, status } = fieldsOf(object);
+  const { object, pods, events, denied, cut } = fieldsOf(value);
+  const { metadata, spec, status } = fieldsOf(object);
   const { conditions, stop } = fieldsOf(status);
   const runPolicy = fieldsOf(fieldsOf(spec).runPolicy);
   return {
+    uid: textOf(fieldsOf(metadata).uid),
     object,
+    denied: partsOf(denied),
+    cut: partsOf(cut),
     pods: listOf(pods).map(podOf).sort(byRank),
     events: listOf(events).map(eventOf).sort((a, b) => (b.timeMs ?? 0) - (a.timeMs ?? 0)),
     conditions: listOf(conditions).map(fieldsOf).map((it) => ({

@@ -1,15 +1,23 @@
 /** Page of one job: what it is now, and the parts that tell more. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { CurvesTab } from "./curves_tab.tsx";
 import { Conditions, Events, ObjectText, Pods } from "./detail_tabs.tsx";
 import { JobActions } from "./job_actions.tsx";
-import { actionsOf, type JobDetails, readDetails, readRights, type Rights } from "./job_details.ts";
+import {
+  ACTIONS,
+  actionsOf,
+  type JobDetails,
+  readDetails,
+  readRights,
+  type Rights,
+} from "./job_details.ts";
 import { LogTab } from "./log_tab.tsx";
 import { Age, Hostile, Notice, Progress, Remaining, StateSign } from "./marks_and_signs.tsx";
-import { call, connection, isStale, list, now } from "./page_state.ts";
-import { durationText, plainText, shortKind, valueText } from "./readable_text.ts";
-import { CallError } from "./server_calls.ts";
+import { connection, isStale, list } from "./page_state.ts";
+import { plainText, shortKind, valueText } from "./readable_text.ts";
+import { type Reading, useReading } from "./repeated_reading.ts";
 import type { Session } from "./session_key.ts";
+import { StopNotice } from "./stop_notice.tsx";
 import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "./url_state.ts";
 import { keyOf, type Row } from "./view_answers_read.ts";
 
@@ -17,65 +25,6 @@ import { keyOf, type Row } from "./view_answers_read.ts";
 const DETAILS_MS = 5_000;
 /** The same for the viewer's rights. */
 const RIGHTS_MS = 60_000;
-
-interface Reading<T> {
-  readonly value?: T;
-  readonly problem?: { readonly status: number; readonly message: string };
-}
-
-/** Reads a path now, again and again while the page is seen, and whenever `when` changes. */
-function useReading<T>(path: string, read: (value: unknown) => T, everyMs: number, when: string) {
-  const [reading, setReading] = useState<Reading<T>>({});
-  useEffect(() => {
-    const stop = new AbortController();
-    let timer = 0;
-    const look = async () => {
-      if (document.visibilityState === "visible") {
-        try {
-          const response = await call(path, { signal: stop.signal });
-          const value = read(await response.json());
-          if (!stop.signal.aborted) setReading({ value });
-        } catch (error) {
-          if (stop.signal.aborted) return;
-          const status = error instanceof CallError ? error.status : 0;
-          const message = error instanceof Error ? error.message : String(error);
-          setReading((before) => ({ ...before, problem: { status, message } }));
-        }
-      }
-      if (!stop.signal.aborted) timer = setTimeout(look, everyMs);
-    };
-    look();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
-  }, [path, when]);
-  return reading;
-}
-
-/** The grace of a stop, counting down. */
-function Grace({ row, details }: { row: Row | undefined; details: JobDetails | undefined }) {
-  const stop = details?.stop;
-  if (stop === undefined || row?.state === "EarlyStopped") return null;
-  const seconds = ((stop.endMs ?? 0) - now.value) / 1000;
-  return (
-    <p class="grace" role="status">
-      <b>Stopping</b> (<Hostile text={stop.reason} />
-      {stop.message !== "" && (
-        <>
-          : <Hostile text={stop.message} />
-        </>
-      )}). {seconds > 0
-        ? (
-          <>
-            Its pods have <span class="number">{durationText(seconds)}</span>{" "}
-            left to save their work.
-          </>
-        )
-        : "The time to save its work is over; waiting for its pods to end."}
-    </p>
-  );
-}
 
 function Facts({ row }: { row: Row }) {
   return (
@@ -195,6 +144,39 @@ function Gone({ view, reason }: { view: JobView; reason: string }) {
   );
 }
 
+/** Says what cannot be known or done now, or not by this viewer. */
+function Refusals(
+  { details, rights }: { details: Reading<JobDetails>; rights: Reading<Rights> },
+) {
+  const link = connection.value;
+  const isOld = details.value !== undefined && details.problem !== undefined;
+  return (
+    <>
+      {link.phase === "refused" && (
+        <Notice
+          kind="warning"
+          title={link.status === 403
+            ? "You may not see this job live"
+            : "The server refuses this view"}
+        >
+          <p>{plainText(link.reason)}</p>
+        </Notice>
+      )}
+      {isOld && (
+        <p class="down-bar" role="alert">
+          Pods, events, conditions and YAML cannot be read now:{" "}
+          {plainText(details.problem?.message ?? "")}. Trying again by itself.
+        </p>
+      )}
+      {rights.problem !== undefined && (
+        <p class="quiet" role="status">
+          What you may change cannot be asked now: {plainText(rights.problem.message)}
+        </p>
+      )}
+    </>
+  );
+}
+
 /** The page. */
 export function JobPage({ view, session }: { view: JobView; session: Session }) {
   const key = keyOf(view);
@@ -202,22 +184,19 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
   const row = list.value?.rows.find((it) => keyOf(it) === key);
   const [changes, setChanges] = useState(0);
   const when = `${row?.uid} ${row?.state} ${changes}`;
-  const { value: details, problem } = useReading(`/objects/${path}`, readDetails, DETAILS_MS, when);
-  const rights: Rights = useReading(`/rights/${path}`, readRights, RIGHTS_MS, when).value ??
-    new Set();
+  const read = useReading(`/objects/${path}`, readDetails, DETAILS_MS, when);
+  const { value: details, problem } = read;
+  const rights = useReading(`/rights/${path}`, readRights, RIGHTS_MS, when);
   const link = connection.value;
-  if (link.phase === "refused") {
-    const title = link.status === 403 ? "You may not see this job" : "The server refuses this view";
-    return (
-      <Notice kind="warning" title={title}>
-        <p>{plainText(link.reason)}</p>
-      </Notice>
-    );
-  }
-  const isGone = list.value !== undefined && row === undefined && link.phase === "live";
-  const actions = details === undefined || row === undefined || !session.canChange
+  const isListed = list.value !== undefined && link.phase === "live";
+  const isGone = problem?.status === 404 ||
+    (isListed && row === undefined && details === undefined);
+  const state = row?.state ?? "";
+  const actions = details === undefined || isGone || !session.canChange
     ? []
-    : actionsOf(rights, row.state, details);
+    : actionsOf(rights.value ?? new Set(), state, details);
+  const mayNothing = session.canChange && rights.value !== undefined && details !== undefined &&
+    ACTIONS.every((action) => !rights.value?.has(action));
   return (
     <div class={isStale.value ? "stale" : undefined}>
       <header class="job">
@@ -234,18 +213,25 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
           </h1>
           {row !== undefined && <StateSign state={row.state} />}
           <span class="space" />
-          <JobActions job={view} actions={actions} onDone={() => setChanges(changes + 1)} />
+          <JobActions
+            job={view}
+            uid={details?.uid ?? ""}
+            actions={actions}
+            onDone={() => setChanges(changes + 1)}
+          />
+          {mayNothing && <span class="quiet">You may look at this job, and change nothing.</span>}
         </div>
         {row?.message !== undefined && (
           <p>
             <Hostile text={row.message} />
           </p>
         )}
-        <Grace row={row} details={details} />
+        <StopNotice row={row} details={details} />
         {row !== undefined && <Facts row={row} />}
       </header>
       {isGone ? <Gone view={view} reason={problem?.status === 404 ? problem.message : ""} /> : (
         <>
+          <Refusals details={read} rights={rights} />
           <Tabs view={view} />
           <Part view={view} details={details} problem={problem} />
         </>

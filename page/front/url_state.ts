@@ -72,6 +72,10 @@ export interface JobView extends JobName {
   readonly compared: readonly string[];
   /** The pod whose log is shown. */
   readonly pod: string;
+  /** The container of it; absent: its first. */
+  readonly container: string;
+  /** Whether the log is that of the container's run before. */
+  readonly isPrevious: boolean;
 }
 
 /** What the page shows. */
@@ -106,6 +110,8 @@ export const jobView = (job: JobName, compared: readonly string[] = []): JobView
   axis: compared.length > 0 ? "elapsed" : "clock",
   compared: compared.slice(0, MOST_COMPARED),
   pod: "",
+  container: "",
+  isPrevious: false,
 });
 
 /** Returns the value if it is one of a list. */
@@ -157,6 +163,8 @@ function readJobView(job: JobName, given: URLSearchParams): JobView {
     band: given.get("band") !== "no",
     axis: oneOf(["elapsed", "clock"] as const, given.get("axis")) ?? first.axis,
     pod: (given.get("pod") ?? "").slice(0, 253),
+    container: (given.get("container") ?? "").slice(0, 253),
+    isPrevious: given.get("run") === "previous",
   };
 }
 
@@ -210,6 +218,8 @@ function jobParameters(view: JobView): Pairs {
     ...pairsOf("axis", view.axis === first.axis ? [] : [view.axis]),
     ...pairsOf("with", view.compared),
     ...pairsOf("pod", view.pod === "" ? [] : [view.pod]),
+    ...pairsOf("container", view.container === "" ? [] : [view.container]),
+    ...pairsOf("run", view.isPrevious ? ["previous"] : []),
   ];
 }
 

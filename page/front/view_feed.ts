@@ -55,7 +55,7 @@ async function readStream(
 }
 
 /** Waits, but not beyond the moment at which the network or the viewer comes back. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);

@@ -138,6 +138,7 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
       metadata: {
         name,
         namespace,
+        uid: `uid-of-${name}`,
         labels: Object.fromEntries(texts.map((text, index) => [`label-${index}`, text])),
       },
       spec: { runtimeRef: { name: "torch-distributed" }, trainer: { numNodes: 2, args: texts } },

@@ -1,6 +1,7 @@
 /** Fake server of the page: the real assets under the real policy, and jobs that nobody runs. */
 import { PAGE_ASSET_LIST } from "../../page/assets/page_assets.ts";
 import { fakeCurves, fakeDetails, type FakeRow, fakeRow, hostileRow } from "./fake_jobs.ts";
+import { fakeLogs } from "./fake_logs.ts";
 import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
 
 /** The policy that the page lives under; violations are reported. */
@@ -84,6 +85,7 @@ export function startFakeUiServer(
   const changes: { path: string; body: unknown }[] = [];
   const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
   let [isDown, step, rights, key] = [false, 0, "all", "the-key"];
+  const logs = fakeLogs({ hostile, startMs });
   const stops = new Map<string, { time: string; graceSeconds: number; reason: string }>();
   const deleted = new Set<string>();
   const rows = () =>
@@ -190,16 +192,8 @@ export function startFakeUiServer(
       );
     }
     if (route === "logs") {
-      if (namespace.endsWith("-1")) return status(404, `pods "${namespace}" not found`);
-      const lines = [
-        ...HOSTILE_TEXTS.filter(() => hostile),
-        ...Array.from(
-          { length: 60 },
-          (_, epoch) =>
-            `\u001b[32mepoch ${epoch}\u001b[0m loss=${(2 * Math.exp(-epoch / 20)).toFixed(4)}`,
-        ),
-      ];
-      return new Response(`${lines.join("\n")}\n`);
+      if (namespace.endsWith("-7")) return status(404, `pods "${namespace}" not found`);
+      return logs.answer(searchParams);
     }
     return status(404, "there is no such path");
   }
@@ -223,8 +217,9 @@ export function startFakeUiServer(
         rights = searchParams.get("rights") ?? rights;
         key = searchParams.get("key") ?? key;
         isDown = (searchParams.get("down") ?? String(isDown)) === "true";
-        if (searchParams.size > 0) endStreams();
-        return Response.json({ reports, changes });
+        if (searchParams.has("logs")) logs.breakOff();
+        else if (searchParams.size > 0) endStreams();
+        return Response.json({ reports, changes, logs: logs.open, streams: open.size });
       }
       if (pathname === "/report") {
         reports.push(await request.text());
@@ -247,6 +242,7 @@ export function startFakeUiServer(
       clearInterval(changing);
       isDown = true;
       endStreams();
+      logs.breakOff();
       await server.shutdown();
     },
   };

@@ -116,6 +116,41 @@ const journeys = {
     assert.deepEqual((await control()).reports, []);
   },
 
+  /** A log that is followed, breaks off, is read on, and goes unheard while nobody looks. */
+  async logs() {
+    const page = await openJobs();
+    await go(page, `${JOB}?tab=logs`);
+    const epochs = () =>
+      page.evaluate(() =>
+        [
+          ...document.querySelector(".log")?.textContent?.matchAll(
+            /epoch (\d+) loss=\d\.\d{4}$/gm,
+          ) ??
+            [],
+        ].map(([, epoch]) => Number(epoch))
+      );
+    const until = async (most) => {
+      await page.waitForFunction(
+        (it) => document.querySelector(".log")?.textContent?.includes(`epoch ${it} loss`),
+        most,
+      );
+    };
+    await see(page, "Followed");
+    await until(70);
+    for (let count = 0; count < 3; count++) {
+      await control({ logs: "break" });
+      await until((await epochs()).at(-1) + 15);
+    }
+    const seen = await epochs();
+    assert.deepEqual(seen, seen.map((_, index) => index));
+    assert.equal(await page.getByText("lines may be missing").count(), 0);
+    await page.getByLabel("Pod").selectOption("resnet50-0-node-0-1");
+    await page.getByRole("button", { name: "Before its restart" }).click();
+    await see(page, "this was the run before");
+    await see(page, "The log has ended");
+    assert.match(await page.evaluate(() => location.hash), /pod=resnet50-0-node-0-1&run=previous$/);
+  },
+
   /** From the address to a stopped job without a pointer. */
   async keyboard() {
     const page = await openJobs();
@@ -148,7 +183,7 @@ const journeys = {
     const { changes } = await control();
     assert.deepEqual(changes, [{
       path: "/stop/trainjobs.trainer.kubeflow.org/team-a/resnet50-0",
-      body: { reason: "StoppedByUser", graceSeconds: 30 },
+      body: { uid: "uid-of-resnet50-0", reason: "StoppedByUser", graceSeconds: 30 },
     }]);
     await page.keyboard.press("Tab");
     await reach(/^Delete/);
@@ -175,7 +210,7 @@ const journeys = {
     await control({ rights: "none" });
     await see(page, "You may not see these jobs");
     await control({ rights: "all" });
-    await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-1`);
+    await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-7`);
     await see(page, "The pod is gone");
     await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-a/never");
     await see(page, "This job is gone");

@@ -12,6 +12,7 @@ const why = "missing" in found ? ` (${found.missing})` : "";
 const journeys: Readonly<Record<string, { sentence: string; jobs: number; hostile?: boolean }>> = {
   list: { sentence: "the list of 10,000 jobs is a window that lives", jobs: 10_000 },
   hostile: { sentence: "hostile texts are text, and break no policy", jobs: 3, hostile: true },
+  logs: { sentence: "a log that breaks off is read on, each line once", jobs: 5 },
   keyboard: { sentence: "a job is found, watched and stopped by keyboard alone", jobs: 50 },
   states: { sentence: "disconnected, forbidden, gone and an old code are said as such", jobs: 100 },
   axe: { sentence: "axe-core finds nothing serious in either theme", jobs: 60 },

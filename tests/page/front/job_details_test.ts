@@ -31,11 +31,27 @@ Deno.test("readDetails() orders pods by rank and events by time", () => {
   ]);
 });
 
+Deno.test("readDetails() knows what is denied and what is cut off, and nothing else by those names", () => {
+  const { denied, cut, uid } = readDetails({
+    object: { metadata: { uid: "u" } },
+    denied: ["events", "constructor", 1],
+    cut: ["pods"],
+  });
+  assert.deepEqual([[...denied], [...cut], uid], [["events"], ["pods"], "u"]);
+  assert.deepEqual([...readDetails({ denied: "pods" }).denied], []);
+});
+
 Deno.test("readDetails() knows a stop, and when its grace is over", () => {
   const { stop } = readDetails({
     object: { status: { stop: { time: "1970-01-01T00:00:10Z", graceSeconds: 5, reason: "R" } } },
   });
-  assert.deepEqual(stop, { reason: "R", message: "", user: "", endMs: 15_000 });
+  assert.deepEqual(stop, {
+    reason: "R",
+    message: "",
+    user: "",
+    timeMs: 10_000,
+    graceSeconds: 5,
+  });
 });
 
 const suspended: Record<string, { spec: unknown; want: boolean }> = {
@@ -65,7 +81,7 @@ for (const [type, status, want] of words) {
 }
 
 const ALL = readRights({ suspend: true, resume: true, stop: true, delete: true });
-const STOP = { reason: "", message: "", user: "", endMs: 0 };
+const STOP = { reason: "", message: "", user: "", timeMs: 0, graceSeconds: 1 };
 const RUNS = { isSuspended: false, stop: undefined };
 const offers: Record<string, { got: readonly Action[]; want: readonly Action[] }> = {
   "a job that runs": { got: actionsOf(ALL, "Running", RUNS), want: ["suspend", "stop", "delete"] },

@@ -47,6 +47,8 @@ const cases: Record<string, { fragment: string; want: ReturnType<typeof readView
       weight: 0.5,
       band: false,
       pod: "p",
+      container: "",
+      isPrevious: false,
       metrics: ["loss"],
     },
   },
@@ -111,6 +113,8 @@ Deno.test("readView() of viewFragment() is the view of a job", () => {
     axis: fc.constantFrom("elapsed" as const, "clock" as const),
     compared: keys,
     pod: fc.oneof(fc.constant(""), text),
+    container: fc.string(),
+    isPrevious: fc.boolean(),
   });
   fc.assert(fc.property(views, (it) => {
     const own = `${it.kind}/${it.namespace}/${it.name}`;

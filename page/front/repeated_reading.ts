@@ -1,0 +1,50 @@
+/** Reading of something again and again, while the page is seen. */
+import { useEffect, useState } from "preact/hooks";
+import { call } from "./page_state.ts";
+import { CallError } from "./server_calls.ts";
+import { backoffMs } from "./view_state.ts";
+
+/** What was read last, and what is wrong if the newest try failed. */
+export interface Reading<T> {
+  readonly value?: T;
+  readonly problem?: { readonly status: number; readonly message: string };
+}
+
+/** Reads a path now, again and again while the page is seen, and whenever `when` changes. */
+export function useReading<T>(
+  path: string,
+  read: (value: unknown) => T,
+  everyMs: number,
+  when: string,
+): Reading<T> {
+  const [reading, setReading] = useState<Reading<T>>({});
+  useEffect(() => {
+    const stop = new AbortController();
+    let [timer, failures] = [0, 0];
+    const look = async () => {
+      if (document.visibilityState === "visible") {
+        try {
+          const response = await call(path, { signal: stop.signal });
+          const value = read(await response.json());
+          if (!stop.signal.aborted) setReading({ value });
+          failures = 0;
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          failures++;
+          const status = error instanceof CallError ? error.status : 0;
+          const message = error instanceof Error ? error.message : String(error);
+          setReading((before) => ({ ...before, problem: { status, message } }));
+        }
+      }
+      if (stop.signal.aborted) return;
+      const waitMs = failures === 0 ? everyMs : backoffMs(failures + 2, Math.random());
+      timer = setTimeout(look, waitMs);
+    };
+    look();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [path, when]);
+  return reading;
+}

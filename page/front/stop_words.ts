@@ -1,0 +1,62 @@
+/** Words about a stop: what is left of its grace, whether the pods know of it, and what came of it. Pure. */
+import type { Condition, Pod, Stop } from "./job_details.ts";
+
+/** What is known of a job that is being stopped, or was. */
+export interface StoppedJob {
+  readonly stop: Stop;
+  readonly state: string;
+  readonly pods: readonly Pod[];
+  readonly conditions: readonly Condition[];
+  /** When its pods last reported; the answer to a report tells them. */
+  readonly reportedMs: number | undefined;
+}
+
+/** A stop whose job has not ended. */
+export interface Stopping {
+  readonly phase: "grace" | "late";
+  /** Seconds of the grace that are left. */
+  readonly leftSeconds: number;
+  readonly isTold: boolean;
+  readonly podsEnded: number;
+  readonly pods: number;
+}
+
+/** A stop as it is now. */
+export type StopPhase =
+  | Stopping
+  /** It was stopped, so many seconds after it was asked for. */
+  | { readonly phase: "stopped"; readonly tookSeconds: number | undefined }
+  /** It ended by itself before. */
+  | { readonly phase: "ended"; readonly state: string };
+
+const ENDED_PODS: readonly string[] = ["Succeeded", "Failed"];
+
+/** Returns what has become of a stop by a moment. */
+export function stopPhase(job: StoppedJob, nowMs: number): StopPhase {
+  const { stop, state, pods, conditions, reportedMs } = job;
+  if (state === "EarlyStopped") {
+    const at = conditions.find(({ type, status }) => type === state && status === "True")?.sinceMs;
+    const tookSeconds = at === undefined ? undefined : Math.max(0, (at - stop.timeMs) / 1000);
+    return { phase: "stopped", tookSeconds };
+  }
+  if (state === "Complete" || state === "Failed") return { phase: "ended", state };
+  const leftSeconds = (stop.timeMs + stop.graceSeconds * 1000 - nowMs) / 1000;
+  return {
+    phase: leftSeconds > 0 ? "grace" : "late",
+    leftSeconds: Math.max(0, leftSeconds),
+    isTold: reportedMs !== undefined && reportedMs > stop.timeMs,
+    podsEnded: pods.filter(({ phase }) => ENDED_PODS.includes(phase)).length,
+    pods: pods.length,
+  };
+}
+
+/** Returns how far the pods are with it, as a sentence. */
+export function podsWords(
+  { isTold, podsEnded, pods }: Pick<Stopping, "isTold" | "podsEnded" | "pods">,
+): string {
+  if (pods > 0 && podsEnded === pods) return "All of its pods have ended.";
+  if (podsEnded > 0) return `${podsEnded} of ${pods} pods have ended.`;
+  return isTold
+    ? "A pod has reported since, and was told in the answer."
+    : "Its pods are told with the answer to their next report; there was none since.";
+}
