@@ -28,22 +28,32 @@ function curvesAnswer({ kind, namespace, name, uid }: JobRef, { metrics, marks }
   };
 }
 
+/** A job as it was asked for, of a kind that is not known. */
+export interface MissingJob {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Returns the curves of jobs, and the names of those that are not there for this reader. */
 export function allCurvesAnswer(
   curves: readonly ShownCurves[],
-  { seen, missing = [] }: {
+  { seen, missing = [], strangers = [] }: {
     readonly seen: readonly JobRef[];
     readonly missing?: readonly CurveJob[];
+    readonly strangers?: readonly MissingJob[];
   },
 ) {
+  const gone = [
+    ...missing.map(({ kind, namespace, name }) => ({ kind: kind.id, namespace, name })),
+    ...strangers,
+  ];
   const byUid = new Map(seen.map((job) => [job.uid, job]));
   return {
     curves: curves.flatMap((it) => {
       const job = byUid.get(it.uid);
       return job === undefined ? [] : [curvesAnswer(job, it)];
     }),
-    ...(missing.length > 0 && {
-      missing: missing.map(({ kind, namespace, name }) => ({ kind: kind.id, namespace, name })),
-    }),
+    ...(gone.length > 0 && { missing: gone }),
   };
 }

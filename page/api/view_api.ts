@@ -23,8 +23,10 @@ import {
 import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
 import type { FailureCause } from "../../http/refusals.ts";
 import { listQuery } from "../list/list_query.ts";
-import { CURVE_PARAMETERS, curveQuery } from "./curve_query.ts";
+import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
+import { readLists } from "./streamed_lists.ts";
 import { allCurvesAnswer, listAnswer } from "./view_answers.ts";
+import { CURVE_LIMITS } from "./view_limits.ts";
 import { scopeOf, type ViewParts } from "./view_parts.ts";
 import { grantView, readCurves, streamResponse, type View } from "./view_stream.ts";
 
@@ -72,6 +74,31 @@ function parametersOf(url: string) {
   return { curves, others };
 }
 
+/** Reads what a stream of several lists looks at. What is wrong with one list or job is no matter of the others. */
+function viewOfLists(
+  { kinds }: Pick<ViewParts, "kinds">,
+  { curves, others }: ReturnType<typeof parametersOf>,
+): View | ReaderRefusal {
+  const stray = [...others.keys()].filter((field) => field !== "list");
+  const read = readLists(others.getAll("list"));
+  const jobs = curves.getAll("job");
+  const known = new URLSearchParams([...curves].filter(([name]) => name !== "job"));
+  for (const job of jobs) if (jobOf(job, kinds) !== undefined) known.append("job", job);
+  const asked = curveQuery(known, kinds);
+  const causes = [
+    ...("causes" in read ? read.causes : []),
+    ...("causes" in asked ? asked.causes : []),
+    ...stray.map((field) => ({ field: field.slice(0, 64), message: "is not given beside list" })),
+  ];
+  if (causes.length > 0 || !("lists" in read) || !("query" in asked)) return invalid(causes);
+  const strangers = jobs.filter((job) => jobOf(job, kinds) === undefined)
+    .slice(0, CURVE_LIMITS.jobs).map((job) => {
+      const [kind = "", namespace = "", name = ""] = job.split("/");
+      return { kind, namespace, name };
+    });
+  return { lists: read.lists, curves: asked.query, strangers };
+}
+
 /** Reads what a request looks at: the list unless `reads` is curves, and curves if it names jobs. */
 function viewOf(
   { kinds }: Pick<ViewParts, "kinds">,
@@ -79,6 +106,7 @@ function viewOf(
   reads: ViewReadKind,
 ): View | ReaderRefusal {
   const { curves, others } = parametersOf(url);
+  if (reads === "view" && others.has("list")) return viewOfLists({ kinds }, { curves, others });
   if (reads === "curves") {
     const [unknown] = others.keys();
     if (unknown !== undefined) {

@@ -1,6 +1,12 @@
 /** Bounds of what is read for the page. */
 import { PUSH_LIMITS } from "../../crds/names.ts";
 
+/** Bounds of a stream. */
+export const VIEW_LIMITS = {
+  /** Lists of one stream. */
+  lists: 16,
+} as const;
+
 /** Bounds of a query of curves, and of answers. */
 export const CURVE_LIMITS = {
   jobs: 100,

@@ -10,12 +10,12 @@ import {
 import { type Identified, readerOfToken } from "../../http/callers/reader_checks.ts";
 import { type ReaderRefusal, readerRefusalShape } from "../../http/callers/reader_refusals.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
-import type { JobRow } from "../list/job_row.ts";
 import type { ListQuery } from "../list/list_query.ts";
 import type { CurveQuery } from "./curve_query.ts";
 import type { ShownCurves } from "./owner_curves.ts";
 import type { ReaderScope } from "./scope.ts";
-import { allCurvesAnswer, listAnswer } from "./view_answers.ts";
+import { type GrantedList, grantLists, type NamedList, StreamedList } from "./streamed_lists.ts";
+import { allCurvesAnswer, type MissingJob } from "./view_answers.ts";
 import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
 
 /** Least time between two looks at what has changed, in milliseconds. */
@@ -26,12 +26,17 @@ const ROOM_MS = 10_000;
 /** What a viewer looks at. */
 export interface View {
   readonly list?: ListQuery;
+  /** Instead of it: several, each of which is granted or refused by itself. */
+  readonly lists?: readonly NamedList[];
   readonly curves?: CurveQuery;
+  /** Jobs that were asked for and that cannot be there: of no kind that is known. */
+  readonly strangers?: readonly MissingJob[];
 }
 
 /** What a viewer may see of it now. */
 export interface GrantedView extends View {
   readonly scope?: ReaderScope;
+  readonly granted?: readonly GrantedList[];
   readonly jobs: SeenJobs;
 }
 
@@ -41,12 +46,14 @@ export async function grantView(
   caller: Pick<Identified, "reader">,
   view: View,
 ): Promise<GrantedView | ReaderRefusal> {
-  const { list, curves } = view;
+  const { list, lists, curves } = view;
   const scope = list && await scopeOf(parts, caller.reader, list);
   if (scope !== undefined && "why" in scope) return scope;
+  const granted = lists && await grantLists(parts, caller, lists);
+  if (granted !== undefined && "why" in granted) return granted;
   const jobs = await seenJobs(parts, caller, curves?.jobs ?? []);
   if ("why" in jobs) return jobs;
-  return { ...view, ...(scope && { scope }), jobs };
+  return { ...view, ...(scope && { scope }), ...(granted && { granted }), jobs };
 }
 
 /** Returns all curves that differ from the cursors, however many answers that takes. */
@@ -76,25 +83,17 @@ export async function readCurves(
   return found;
 }
 
-/** Rows of which the viewer has an older version, and the order of all. */
-function listNews(parts: ViewParts, view: GrantedView, sent: Map<string, JobRow>) {
-  const { list, scope } = view;
-  if (list === undefined || scope === undefined) return undefined;
-  const { rows, total, states } = parts.list.window(list, scope);
-  const changed = rows.filter((row) => sent.get(row.uid) !== row);
-  sent.clear();
-  for (const row of rows) sent.set(row.uid, row);
-  return {
-    ...listAnswer({ rows: changed, total, states }, scope),
-    order: rows.map(({ uid }) => uid),
-  };
+/** The lists of a view as they are granted now. */
+function listsOf({ list: query, scope, granted }: GrantedView): readonly GrantedList[] {
+  if (granted !== undefined) return granted;
+  return query === undefined || scope === undefined ? [] : [{ query, scope }];
 }
 
 /** The work of one stream. */
 class ViewStream {
-  readonly #rows = new Map<string, JobRow>();
+  readonly #lists: readonly StreamedList[];
   readonly #cursors = new Map<string, string>();
-  #lastList = "";
+  #lastMissing = "[]";
   #lastOutage = "";
   #id = 0;
   #nextMs = 0;
@@ -103,16 +102,20 @@ class ViewStream {
     private readonly parts: ViewParts,
     private view: GrantedView,
     private readonly sink: ResponseSink,
-  ) {}
+  ) {
+    this.#lists = listsOf(view).map((_, place) =>
+      new StreamedList(parts.list, view.granted && place)
+    );
+  }
 
   grant(view: GrantedView): void {
     this.view = view;
   }
 
   follow(listener: () => void): () => void {
-    const { list, jobs: { seen } } = this.view;
+    const { jobs: { seen } } = this.view;
     const stops = [
-      ...(list === undefined ? [] : [this.parts.list.onChange(listener)]),
+      ...(this.#lists.length === 0 ? [] : [this.parts.list.onChange(listener)]),
       ...seen.map((job: JobRef) => this.parts.follow(job, listener)),
     ];
     listener();
@@ -126,21 +129,19 @@ class ViewStream {
     if (waitMs > 0) await clock.sleep(waitMs, this.sink.signal);
     if (this.sink.signal.aborted) return;
     this.#nextMs = clock.monotonic() + LOOK_MS;
-    await this.#sendList(write);
+    await this.#sendLists(write);
     await this.#sendCurves(write);
   }
 
-  async #sendList(write: WriteEvents): Promise<void> {
-    const news = listNews(this.parts, this.view, this.#rows);
-    if (news === undefined) return;
-    const shape = JSON.stringify([news.order, news.total, news.states, news.denied]);
-    if (news.rows.length === 0 && shape === this.#lastList) return;
-    this.#lastList = shape;
-    await this.#send(write, "jobs", news);
+  async #sendLists(write: WriteEvents): Promise<void> {
+    for (const [place, granted] of listsOf(this.view).entries()) {
+      const news = this.#lists[place]?.news(granted);
+      if (news !== undefined) await this.#send(write, news.event, news.data);
+    }
   }
 
   async #sendCurves(write: WriteEvents): Promise<void> {
-    const { jobs } = this.view;
+    const { jobs: { seen, missing: gone }, strangers = [] } = this.view;
     const curves = await readCurves(this.parts, this.view, this.#cursors, this.sink.signal);
     if ("retryAfterMs" in curves) {
       if (curves.reason !== this.#lastOutage) {
@@ -151,7 +152,12 @@ class ViewStream {
     }
     this.#lastOutage = "";
     for (const { uid, cursor } of curves) this.#cursors.set(uid, cursor);
-    if (curves.length > 0) await this.#send(write, "curves", allCurvesAnswer(curves, jobs));
+    const answer = allCurvesAnswer(curves, { seen, missing: gone, strangers });
+    // Who looks at a job alone that is not there shall not wait for its curves.
+    const missing = JSON.stringify(answer.missing ?? []);
+    if (curves.length === 0 && missing === this.#lastMissing) return;
+    this.#lastMissing = missing;
+    await this.#send(write, "curves", answer);
   }
 
   async #send(write: WriteEvents, event: string, data: unknown): Promise<void> {

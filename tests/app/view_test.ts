@@ -172,6 +172,32 @@ Deno.test("a viewer of one namespace learns nothing of another", async () => {
   assert.deepEqual(answers[0], answers[1], "there and not there look the same");
 });
 
+Deno.test("one stream has several lists, of which each is shown or refused by itself", async () => {
+  const all = standalone();
+  const { token } = await observer(all.client, "tabs", TRAINJOB, ["get", "list"]);
+  const query = new URLSearchParams([
+    ["list", "namespace=default&limit=5"],
+    ["list", "namespace=hidden"],
+    ["list", "namespace=default&limit=999"],
+    ["job", idOf("never")],
+    ["job", "no-kind/default/a"],
+  ]);
+  const path = `/view/v1/events?${query}`;
+  await using events = await openEvents(all.status + path, { token, ca: all.caBundle() });
+  const first = [];
+  for (let count = 0; count < 4; count++) first.push(await events.next());
+  assert.partialDeepStrictEqual(first, [
+    { event: "jobs", data: { list: 0 } },
+    { event: "refused", data: { list: 1, code: 403 } },
+    { event: "refused", data: { list: 2, code: 422 } },
+    { event: "curves", data: { missing: [{ name: "never" }, { kind: "no-kind", name: "a" }] } },
+  ]);
+  assert.doesNotMatch(JSON.stringify(first), /secret-job/);
+  assert.equal(await codeOf(all, `${path}&limit=5`, token), 422);
+  const many = Array.from({ length: 17 }, () => "list=limit%3D1").join("&");
+  assert.equal(await codeOf(all, `/view/v1/events?${many}`, token), 422);
+});
+
 Deno.test("tokens, paths and parameters that are wrong are refused", async () => {
   const all = standalone();
   const { token } = await observer(all.client, "tester", TRAINJOB, ["get", "list"]);
