@@ -14,6 +14,7 @@ import {
   observationLogSettings,
   standaloneSettings,
 } from "./configuration/command_settings.ts";
+import { uiSettings } from "./configuration/ui_settings.ts";
 import { readSettings, type SettingSources } from "./configuration/setting_sources.ts";
 import { settings as managerSettings } from "./configuration/settings.ts";
 import { EXAMPLE_PROGRAMS, runExampleProgram } from "./example/programs.ts";
@@ -91,6 +92,13 @@ async function runNode(
   await aborted(signal);
   await node.stop();
   await stopLogging();
+}
+
+/** `milepost ui --in-cluster`: the page for everybody who has a token, until it is stopped. */
+async function runUi({ inCluster, ...settings }: z.infer<typeof uiSettings>): Promise<void> {
+  if (!inCluster) throw new ConfigurationError("ui: give --in-cluster");
+  const { runClusterUi } = await import("./ui/in_cluster/run_cluster_ui.ts");
+  await runClusterUi(settings);
 }
 
 /** `milepost observation-log`: Katib's DB manager on SQLite, until it is stopped. */
@@ -242,6 +250,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     nodeSettings,
     runNode,
   ),
+  entryOf("ui", "serve the page for browsers", uiSettings, runUi),
   entryOf(
     "observation-log",
     "keep observations for Katib and for managers, without MySQL or Postgres",

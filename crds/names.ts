@@ -317,6 +317,20 @@ export const PORTS = {
   metrics: 8080,
   health: 8081,
   forward: 8443,
+  /** Of the page, in its own pods. */
+  ui: 8444,
+} as const;
+
+/** The page in a cluster: names of its objects, and files that its pods have. */
+export const UI = {
+  name: "kubeflow-trainer-ui",
+  component: "ui",
+  /** The token for the manager, and the CAs of the manager's certificate. */
+  managerToken: "/var/run/secrets/milepost/manager/token",
+  managerCa: ["/var/run/secrets/milepost/ca/ca.crt", "/var/run/secrets/milepost/ca/ca-next.crt"],
+  /** The certificate of the page, if a Secret has one. */
+  tls: "/tls",
+  tlsSecret: "kubeflow-trainer-ui-tls",
 } as const;
 
 /** Bounds of all ports of a replica together. */

@@ -32,6 +32,12 @@ const PLACEHOLDERS = {
   // These may be empty.
   trialResources: "[⟦trialResources⟧]",
   trialResourceControllers: "[⟦trialResourceControllers⟧]",
+  readWithApiTokens: "⟦readWithApiTokens⟧",
+  uiName: "⟦uiName⟧",
+  uiReplicas: "⟦uiReplicas⟧",
+  uiHosts: "⟦uiHosts⟧",
+  uiTlsSecretName: "⟦uiTlsSecretName⟧",
+  uiResources: "⟦uiResources⟧",
 } as const satisfies Settings;
 
 /** Who executes JobSets, if no value says it: the built-in executor comes with its CRD. */
@@ -55,12 +61,22 @@ const INLINE: Readonly<Record<string, string>> = {
   trialResources: `{{ with .Values.trialResources }}'{{ join "', '" . }}'{{ end }}`,
   trialResourceControllers:
     `{{ with .Values.admissionPolicy.trialResourceControllers }}'{{ join "', '" . }}'{{ end }}`,
+  readWithApiTokens: "{{ .Values.ui.enabled }}",
+  uiName: "{{ .Values.ui.name }}",
+  uiReplicas: "{{ .Values.ui.replicas }}",
+  uiHosts: `{{ join "," .Values.ui.hosts }}`,
+  uiTlsSecretName: "{{ .Values.ui.tlsSecretName }}",
 };
+
+/** Returns what puts a value in as it is. */
+function yamlOf(value: string): (indent: string) => string {
+  return (indent) => `\n${indent}  {{- toYaml ${value} | nindent ${indent.length + 2} }}`;
+}
 
 /** What stands for a placeholder that is the whole value of a key, by the key's indentation. */
 const BLOCKS: Readonly<Record<string, (indent: string) => string>> = {
-  resources: (indent) =>
-    `\n${indent}  {{- toYaml .Values.resources | nindent ${indent.length + 2} }}`,
+  resources: yamlOf(".Values.resources"),
+  uiResources: yamlOf(".Values.ui.resources"),
   apiServerPorts: (indent) =>
     [
       "",
@@ -72,7 +88,11 @@ const BLOCKS: Readonly<Record<string, (indent: string) => string>> = {
 };
 
 /** Values without which the line of a placeholder is left out. */
-const OPTIONAL: Readonly<Record<string, string>> = { trialResource: ".Values.trialResources" };
+const OPTIONAL: Readonly<Record<string, string>> = {
+  trialResource: ".Values.trialResources",
+  readWithApiTokens: ".Values.ui.enabled",
+  uiHosts: ".Values.ui.hosts",
+};
 
 /** YAML with placeholders → a template of Helm. */
 function toTemplate(objects: readonly unknown[]): string {
@@ -125,6 +145,8 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   v1_gangs_role: ".Values.v1Gangs",
   v1_crds: ".Values.crds.v1",
   network_policy: ".Values.networkPolicy.enabled",
+  ui: ".Values.ui.enabled",
+  ui_network_policy: "and .Values.ui.enabled .Values.networkPolicy.enabled",
   admission_policy: ".Values.admissionPolicy.enabled",
   monitoring: ".Values.monitoring.enabled",
 };
@@ -205,6 +227,19 @@ ${POLICY_SECRETS.helmValue}: true
 
 # Whether the chart makes the namespace, with Pod Security labels. Not together with --create-namespace.
 createNamespace: false
+
+# The page for browsers, as a Deployment of its own: viewers see what their tokens may see (docs/guides/page.md).
+ui:
+  enabled: false
+  # Of Deployment, Service, ServiceAccount and role.
+  name: ${DEFAULTS.uiName}
+  replicas: ${DEFAULTS.uiReplicas}
+  # Names by which browsers reach it, besides those of the Service and localhost.
+  hosts: []
+  # Secret of type kubernetes.io/tls with its certificate; while there is none the certificate is self-signed.
+  tlsSecretName: ${DEFAULTS.uiTlsSecretName}
+  resources:
+    ${yaml(DEFAULTS.uiResources).replaceAll("\n", "\n  ")}
 
 networkPolicy:
   enabled: true

@@ -42,6 +42,14 @@ export const VALUES_SCHEMA = {
     katib: flag,
     [POLICY_SECRETS.helmValue]: flag,
     createNamespace: flag,
+    ui: objectOf({
+      enabled: flag,
+      name: { type: "string", pattern: "^[a-z]([-a-z0-9]*[a-z0-9])?$", maxLength: 63 },
+      replicas: { type: "integer", minimum: 0 },
+      hosts: listOf({ type: "string", pattern: "^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$" }),
+      tlsSecretName: { type: "string", minLength: 1 },
+      resources: { type: "object" },
+    }),
     networkPolicy: objectOf({
       enabled: flag,
       apiServerPorts: listOf({ type: "integer", minimum: 1, maximum: 65535 }),

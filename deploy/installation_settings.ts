@@ -1,5 +1,5 @@
 /** Settings of an installation, with the defaults of the shipped manifests. */
-import { MANAGER } from "../crds/names.ts";
+import { MANAGER, UI } from "../crds/names.ts";
 import { VERSION } from "../app/version.ts";
 
 /**
@@ -36,6 +36,14 @@ export interface Settings {
   /** The same as a list, and those that run these kinds, unless they make Jobs or JobSets of them. */
   readonly trialResources: unknown;
   readonly trialResourceControllers: unknown;
+  /** Value of `--read-with-api-tokens`; without one the flag is absent. */
+  readonly readWithApiTokens: string;
+  /** The page: name of its objects, replicas, more hosts by commas, Secret of its certificate, resources. */
+  readonly uiName: string;
+  readonly uiReplicas: number | string;
+  readonly uiHosts: string;
+  readonly uiTlsSecretName: string;
+  readonly uiResources: unknown;
 }
 
 /** The version of upstream's Trainer that the SDK reads: the one whose API and behaviour this is. */
@@ -84,6 +92,16 @@ export const DEFAULTS = {
   trialResource: "",
   trialResources: [],
   trialResourceControllers: [],
+  // The component of the page sets it.
+  readWithApiTokens: "",
+  uiName: UI.name,
+  uiReplicas: 1,
+  uiHosts: "",
+  uiTlsSecretName: UI.tlsSecret,
+  uiResources: {
+    requests: { cpu: "50m", memory: "128Mi" },
+    limits: { memory: "512Mi" },
+  },
 } as const satisfies Settings;
 
 /** An object as the API server takes it. */

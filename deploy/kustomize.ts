@@ -1,10 +1,11 @@
 /** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
-import { MANAGER, POLICY_SECRETS } from "../crds/names.ts";
+import { MANAGER, POLICY_SECRETS, UI } from "../crds/names.ts";
 import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
 import { jobsetArgument, managerArguments } from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
+import { uiManagerPatch } from "./ui_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
 
@@ -195,6 +196,7 @@ function v1Components(all: Parts): Files {
 /** Files of the components that any overlay can use. */
 function components(all: Parts, settings: Settings): Files {
   const log = "components/observation-log";
+  const page = `components/${UI.component}`;
   return {
     [`${EXECUTOR_COMPONENT}/kustomization.yaml`]: component(
       "The built-in executor of JobSets, which rests where upstream's controller runs: its rights, and the setting.",
@@ -212,6 +214,12 @@ function components(all: Parts, settings: Settings): Files {
       { resources: ["observation_log.yaml"], patches: [observationLogPatch(settings)] },
     ),
     [`${log}/observation_log.yaml`]: GENERATED + toYaml(observationLog(settings)),
+    [`${page}/kustomization.yaml`]: component(
+      "The page for browsers as a Deployment of its own, and the manager that takes tokens of its viewers.",
+      { resources: ["ui.yaml", "ui_network_policy.yaml"], patches: [uiManagerPatch(settings)] },
+    ),
+    [`${page}/ui.yaml`]: GENERATED + toYaml(all.ui),
+    [`${page}/ui_network_policy.yaml`]: GENERATED + toYaml(all.ui_network_policy),
   };
 }
 

@@ -6,7 +6,7 @@ import { flagOf, variableOf } from "../app/configuration/setting_entries.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
 /** User and group of the image's unprivileged user. */
-const NONROOT = 65532;
+export const NONROOT = 65532;
 /** Longest time between SIGTERM and the end: Endpoints forget the pod, then it drains (10 s). */
 const STOP_SECONDS = { forget: 5, grace: 30 } as const;
 
@@ -63,6 +63,9 @@ export function managerArguments(settings: Settings): string[] {
       ? []
       : [`${flagOf("trialResource")}=${settings.trialResource}`]),
     `${flagOf("logLevel")}=${settings.logLevel}`,
+    ...(settings.readWithApiTokens === ""
+      ? []
+      : [`${flagOf("readWithApiTokens")}=${settings.readWithApiTokens}`]),
   ];
 }
 

@@ -19,6 +19,7 @@ import {
 } from "./manager_manifests.ts";
 import { dashboardConfigMap, prometheusRule, serviceMonitor } from "./monitoring.ts";
 import { managerWritesPolicy } from "./manager_writes_policy.ts";
+import { ui, uiNetworkPolicy } from "./ui_manifests.ts";
 import { COMMON_LABELS, type Manifest, type Settings } from "./installation_settings.ts";
 
 /** The parts in the order in which they are applied. */
@@ -50,6 +51,9 @@ export interface Parts {
   /** Their definitions, with the annotation by which Milepost runs them. */
   readonly v1_crds: readonly Manifest[];
   readonly network_policy: readonly Manifest[];
+  /** The page for browsers, with an account that changes nothing. */
+  readonly ui: readonly Manifest[];
+  readonly ui_network_policy: readonly Manifest[];
   readonly public_configuration: readonly Manifest[];
   readonly admission_policy: readonly Manifest[];
   /** For the Prometheus operator and Grafana. */
@@ -99,6 +103,8 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     v1_gangs_role: partRoles(V1_GANGS_PART, settings, { kinds }),
     v1_crds: definitions(v1CrdManifests()),
     network_policy: [networkPolicy(settings)],
+    ui: ui(settings, kinds),
+    ui_network_policy: [uiNetworkPolicy(settings)],
     public_configuration: publicConfiguration(settings),
     admission_policy: [
       ...ownershipPolicy(settings, kinds),

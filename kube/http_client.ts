@@ -15,7 +15,7 @@ import {
 } from "./request.ts";
 import type { ResourceKind } from "./resource.ts";
 import { decodeList, decodeOrThrow, discard, errorOf, jsonOf } from "./response.ts";
-import { createTransport } from "./transport.ts";
+import { createTransport, type Transport } from "./transport.ts";
 import { watchStream } from "./watch_stream.ts";
 
 /** A client that holds connections open until it is closed. */
@@ -47,8 +47,15 @@ function waitFor(error: KubeError, random: () => number): number | undefined {
  * connection cannot work. Call `close` when it is no longer needed.
  */
 export function createClient(options: ClientOptions): ClosableClient {
+  return createClientOver(createTransport(options.connection), options);
+}
+
+/** A client over a transport, which others may use, too. */
+export function createClientOver(
+  transport: Transport,
+  options: Omit<ClientOptions, "connection"> = {},
+): ClosableClient {
   const { clock = systemClock, onRequest, random = Math.random } = options;
-  const transport = createTransport(options.connection);
   const defaultDeadlineMs = options.deadlineMs ?? DEADLINE_MS;
 
   async function send(request: KubeRequest, signal: AbortSignal): Promise<Response> {

@@ -212,6 +212,13 @@ export interface ServerAddress {
   readonly clientCertificate?: { readonly certPem: string; readonly keyPem: string };
 }
 
+/** The connection to the same server without any credentials. */
+export function withoutUser(connection: Connection): Connection {
+  const cluster = connection.getCurrentCluster();
+  if (!cluster) throw new ConfigurationError("the kubeconfig has no current cluster");
+  return new Connection(single(cluster, { name: "nobody" }));
+}
+
 /** The connection to a server whose address and credentials are at hand. */
 export function connectionTo(address: ServerAddress): Connection {
   const certificate = address.clientCertificate;

@@ -1,10 +1,16 @@
-/** Access to a manager's status port with a viewer's own token, whatever CA signs its certificate by then. */
-import { type ClosableClient, createClient, type KubeClient } from "../../kube/client.ts";
+/** Access to a manager's status port, whatever CA signs its certificate and whatever token is good by then. */
+import type { KubeClient } from "../../kube/client.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
+import { createTokenClients, type TokenClients } from "../../kube/token_clients.ts";
 
-/** The manager as a viewer reaches it. */
+type Manager = Pick<KubeClient, "raw">;
+
+/** The manager as it is reached. */
 export interface ManagerAccess {
-  readonly client: Pick<KubeClient, "raw">;
+  /** With the token of the options. */
+  readonly client: Manager;
+  /** With another token. */
+  withToken(token: string): Manager;
   close(): void;
 }
 
@@ -12,29 +18,35 @@ export interface ManagerAccess {
 export interface ManagerAccessOptions {
   /** Base URL of the status port. */
   readonly url: string;
-  readonly token: string;
+  /** A function is called for each request: tokens are renewed. */
+  readonly token: string | (() => string);
   /** Returns the CAs that may have signed its certificate now, PEM. */
   readonly caBundle: () => string;
 }
 
-/** Creates it. */
+/** Creates it. What `token` and `caBundle` throw, a call throws. */
 export function createManagerAccess(
   { url, token, caBundle }: ManagerAccessOptions,
 ): ManagerAccess {
-  let open: { readonly caPem: string; readonly client: ClosableClient } | undefined;
+  let open: { readonly caPem: string; readonly clients: TokenClients } | undefined;
 
   /** Calls in hand keep the client that they began with. */
-  function clientNow(): ClosableClient {
+  function clientsNow(): TokenClients {
     const caPem = caBundle();
-    if (open?.caPem === caPem) return open.client;
-    open?.client.close();
-    const client = createClient({ connection: connectionTo({ server: url, caPem, token }) });
-    open = { caPem, client };
-    return client;
+    if (open?.caPem === caPem) return open.clients;
+    open?.clients.close();
+    const clients = createTokenClients({ connection: connectionTo({ server: url, caPem }) });
+    open = { caPem, clients };
+    return clients;
   }
 
+  const withToken = (token: () => string): Manager => ({
+    raw: async (path, init) => await clientsNow().of(token()).raw(path, init),
+  });
+
   return {
-    client: { raw: (path, init) => clientNow().raw(path, init) },
-    close: () => open?.client.close(),
+    client: withToken(() => typeof token === "string" ? token : token()),
+    withToken: (it) => withToken(() => it),
+    close: () => open?.clients.close(),
   };
 }

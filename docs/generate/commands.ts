@@ -23,6 +23,9 @@ const NOTES: Readonly<Record<string, string>> = {
 \`{"ready": true, "server": "https://127.0.0.1:…", "status": "https://127.0.0.1:…", "kubeconfig": "…"}\`. A port that is taken, or
 a data folder that another standalone uses, is wrong use. [More about it](standalone.md).`,
   node: "For tests. [What a pod can have](standalone.md#pods) is the same as with `standalone`.",
+  ui:
+    "In a cluster it serves until SIGTERM. Files of certificates, CAs and tokens are read again as they change. [How to use it]" +
+    "(../guides/page.md#in-a-cluster).",
   "observation-log":
     "It prints `ready: HOST:PORT`. Certificates are read again every 15 seconds. Of several files of `--client-ca` all but one " +
     "may be missing, as `ca-next.crt` is outside of a rotation. [How to use it](../guides/observation-log.md).",

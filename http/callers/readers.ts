@@ -2,7 +2,7 @@
 import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
-import { createKeyedBuckets } from "../limits/token_bucket.ts";
+import { type BucketLimits, createKeyedBuckets } from "../limits/token_bucket.ts";
 import { type AccessOptions, createAccess } from "./reader_access.ts";
 import type { ReaderParts } from "./reader_checks.ts";
 
@@ -15,6 +15,11 @@ export interface ReadersOptions
   readonly reviewsPerSecond: number;
   /** Whether tokens are taken by which users call the API server. */
   readonly apiTokens: boolean;
+  /**
+   * Reviews of new tokens for the API server that one peer may cause: anybody can make up such tokens. Default 1 a
+   * second, 20 at once.
+   */
+  readonly apiReviewsPerPeer?: BucketLimits;
 }
 
 /** The checks, and their end. */
@@ -34,12 +39,12 @@ const READERS_SHARE = 0.5;
  * 20 namespaces, and its answers are believed for a while.
  */
 const SHARE_BURST_SECONDS = 10;
-/** Reviews of new tokens for the API server that one peer may cause: anybody can make up such tokens. */
 const API_REVIEWS_PER_PEER = { ratePerSecond: 1, burst: 20 } as const;
 
 /** Creates {@link Readers}. */
 export function createReaders(options: ReadersOptions): Readers {
   const { client, clock, peers, reviewsPerSecond, apiTokens, onReview } = options;
+  const { apiReviewsPerPeer = API_REVIEWS_PER_PEER } = options;
   const ratePerSecond = reviewsPerSecond * READERS_SHARE;
   const burst = Math.max(1, ratePerSecond * SHARE_BURST_SECONDS);
   const share = { ratePerSecond, burst };
@@ -60,7 +65,7 @@ export function createReaders(options: ReadersOptions): Readers {
     peers,
     takeRead: createKeyedBuckets(READS_PER_SUBJECT, MAX_SUBJECTS).take,
     ...(apiTokens && {
-      takeApiReview: createKeyedBuckets(API_REVIEWS_PER_PEER, MAX_SUBJECTS).take,
+      takeApiReview: createKeyedBuckets(apiReviewsPerPeer, MAX_SUBJECTS).take,
     }),
     close: access.close,
   };

@@ -11,7 +11,7 @@ export type CheckedRequest = Pick<HttpRequest, "method" | "header">;
 const MISDIRECTED: FailureShape = {
   code: 421,
   reason: "BadRequest",
-  message: "this server answers to the address alone that it has printed",
+  message: "this server answers to the address alone that it has printed, or to its own names",
 };
 const UNSUPPORTED: FailureShape = {
   code: 415,
@@ -31,6 +31,26 @@ export function addressRefusal(
   if (request.header("host") !== host) return MISDIRECTED;
   const origin = request.header("origin");
   return origin === undefined || origin === `http://${host}` ? undefined : FOREIGN;
+}
+
+const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+?)\.?(:\d{1,5})?$/i;
+
+/**
+ * The same for a server with several names, on whatever port a tunnel or a proxy has: its own pages come over TLS
+ * from the host that the request names, or from a proxy that has one of these names.
+ */
+export function hostsRefusal(
+  request: CheckedRequest,
+  hosts: ReadonlySet<string>,
+): FailureShape | undefined {
+  const host = request.header("host")?.toLowerCase() ?? "";
+  const [, name] = HOST.exec(host) ?? [];
+  if (name === undefined || !hosts.has(name)) return MISDIRECTED;
+  const origin = request.header("origin")?.toLowerCase();
+  if (origin === undefined || origin === `https://${host}`) return undefined;
+  return origin.startsWith("https://") && hosts.has(origin.slice("https://".length))
+    ? undefined
+    : FOREIGN;
 }
 
 /** Returns why a read or a change is refused that another page has caused; documents may be linked to. */

@@ -9,7 +9,7 @@ import { SETTINGS } from "../../app/configuration/settings.ts";
 import { managerRbac } from "../../app/manager/manager_roles.ts";
 import { type ManagerPart, partsOf } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER, POLICY_SECRETS } from "../../crds/names.ts";
+import { MANAGER, POLICY_SECRETS, UI } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
 import {
   V1_ELASTIC_PART,
@@ -191,6 +191,48 @@ Deno.test("without policySecrets the role stays, and nothing binds it: Helm and 
       assert.deepEqual(kinds.map(({ kind }) => kind), ["ClusterRole"]);
       assert.ok(rendered.some(({ kind }) => kind === "ClusterRoleBinding"));
     }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("kustomize and Helm render the same objects: the component of the page", async () => {
+  const { kubectl = "" } = await programs("kubernetes", ["kubectl"]);
+  const { helm = "" } = await programs("helm");
+  const folder = await Deno.makeTempDir();
+  const shipped = relative(await Deno.realPath(folder), `${deploy}kustomize`);
+  try {
+    const kustomization = {
+      apiVersion: "kustomize.config.k8s.io/v1beta1",
+      kind: "Kustomization",
+      resources: [`${shipped}/base`],
+      components: [`${shipped}/components/${UI.component}`],
+    };
+    await Deno.writeTextFile(`${folder}/kustomization.yaml`, JSON.stringify(kustomization));
+    const kustomized = objectsOf(await mustRun(kubectl, ["kustomize", folder]));
+    const args = ["template", "milepost", chart, "--kube-version", "1.36"];
+    const own = ["--namespace", MANAGER.namespace, "--set", "createNamespace=true"];
+    const render = async (...values: string[]) =>
+      objectsOf(await mustRun(helm, [...args, ...own, ...values.flatMap((it) => ["--set", it])]));
+    const templated = await render("ui.enabled=true");
+    assert.deepEqual([...templated.keys()].toSorted(), [...kustomized.keys()].toSorted());
+    for (const [key, object] of kustomized) assert.deepEqual(templated.get(key), object, key);
+    const chosen = JSON.stringify([...(await render(
+      "ui.enabled=true",
+      "ui.replicas=3",
+      "ui.hosts={page.example,other.example}",
+      "ui.tlsSecretName=page-tls",
+      "ui.resources.limits.memory=1Gi",
+    )).values()]);
+    for (
+      const part of [
+        '"replicas":3',
+        "--ui-hosts=page.example,other.example",
+        '"secretName":"page-tls"',
+        '"memory":"1Gi"',
+      ]
+    ) assert.ok(chosen.includes(part), part);
+    assert.ok(!JSON.stringify([...(await render()).values()]).includes(UI.name), "off by default");
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

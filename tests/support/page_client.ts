@@ -1,5 +1,6 @@
 /** Client of the page's server: requests as the page makes them, and as others may. */
 import { Agent, request as httpRequest } from "node:http";
+import { Agent as TlsAgent, request as httpsRequest } from "node:https";
 
 /** A request; what is undefined in `headers` is not sent. */
 export interface PageRequest {
@@ -20,14 +21,23 @@ export interface PageAnswer {
 export function sendTo(
   base: string,
   { method = "GET", path, headers = {}, body }: PageRequest,
+  ca?: string,
 ): Promise<PageAnswer> {
-  const { hostname, port } = new URL(base);
+  const { hostname, port, protocol } = new URL(base);
   const sent = Object.fromEntries(
     Object.entries(headers).filter(([, value]) => value !== undefined),
   );
-  const agent = new Agent({ keepAlive: false });
+  const options = { hostname, port, method, path, headers: sent };
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ hostname, port, method, path, headers: sent, agent });
+    const request = protocol === "https:"
+      ? httpsRequest({
+        ...options,
+        ca,
+        // Node takes the name to check from the header Host, which a test may make up.
+        checkServerIdentity: () => undefined,
+        agent: new TlsAgent({ keepAlive: false }),
+      })
+      : httpRequest({ ...options, agent: new Agent({ keepAlive: false }) });
     request.on("error", reject);
     request.on("response", (response) => {
       const parts: Uint8Array[] = [];

@@ -1,0 +1,192 @@
+/** `milepost ui --in-cluster`: the page for everybody who has a token, each with the rights of that token. */
+import { getLogger } from "@logtape/logtape";
+import { readFileSync } from "node:fs";
+import { JOB_KINDS } from "../../../crds/job_kinds.ts";
+import { MANAGER, PORTS } from "../../../crds/names.ts";
+import { createReaders } from "../../../http/callers/readers.ts";
+import { createPeers } from "../../../http/limits/peers.ts";
+import {
+  connectionsInAll,
+  DEFAULT_SERVER_LIMITS,
+  type ServerLimits,
+} from "../../../http/limits/server_limits.ts";
+import { startServer } from "../../../http/server.ts";
+import { createClient } from "../../../kube/client.ts";
+import { type Clock, systemClock } from "../../../kube/clock.ts";
+import { messageOf } from "../../../kube/errors.ts";
+import type { Connection } from "../../../kube/kubeconfig.ts";
+import { createTokenClients } from "../../../kube/token_clients.ts";
+import { PAGE_ASSET_LIST } from "../../../page/assets/page_assets.ts";
+import { createCurveMirror } from "../../../page/mirror/curve_mirror.ts";
+import { assetsOf } from "../../../page/server/assets.ts";
+import { createTokenSite } from "../../../page/server/token_site.ts";
+import { startHealthServer } from "../../manager/health.ts";
+import { createJobView } from "../job_view.ts";
+import { createManagerAccess } from "../manager_access.ts";
+import { servingIdentity } from "./serving_identity.ts";
+
+const log = getLogger(["milepost", "page"]);
+
+/** Reviews a second: each of a thousand viewers is asked about every minute, for each kind. */
+const REVIEWS_PER_SECOND = 300;
+/** New tokens, and wrong ones, of one address: a proxy has all viewers behind it. */
+const PER_PEER = { ratePerSecond: 20, burst: 400 } as const;
+const MAX_PEERS = 10_000;
+/** Connections of browsers, each of which has up to six, or of a proxy. */
+const LIMITS: ServerLimits = { ...DEFAULT_SERVER_LIMITS, connections: connectionsInAll(4_096) };
+/** For requests in hand at the end, in milliseconds. */
+const DRAIN_MS = 5_000;
+const CLOSE_MS = 500;
+
+/** Its settings. */
+export interface ClusterUiOptions {
+  readonly bindAddress: string;
+  /** 0 takes one that is free, of both. */
+  readonly port: number;
+  readonly healthPort: number;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  /** Host names besides those of the Service and of this machine. */
+  readonly hosts: readonly string[];
+  readonly serviceName: string;
+  readonly namespace: string;
+  /** Base URL of the manager's status port. Default: that of its Service. */
+  readonly managerUrl?: string | undefined;
+  /** File of the token for the manager. */
+  readonly managerToken: string;
+  /** Files of the CAs of its certificate, separated by commas; one may be missing during a rotation. */
+  readonly managerCa: string;
+  readonly maxStreams: number;
+  readonly maxStreamsPerSubject: number;
+}
+
+/** A page that is served. */
+export interface ClusterUi {
+  readonly port: number;
+  readonly healthPort: number;
+  /** Whether its caches are filled. */
+  ready(): boolean;
+  stop(): Promise<void>;
+}
+
+/** Names under which the Service, or a port-forward, leads here. */
+function hostsOf({ serviceName, namespace, hosts }: ClusterUiOptions): string[] {
+  const service = `${serviceName}.${namespace}`;
+  const own = [serviceName, service, `${service}.svc`, `${service}.svc.cluster.local`];
+  return [...new Set([...hosts, ...own, "localhost", "127.0.0.1", "[::1]"])].map((it) =>
+    it.toLowerCase()
+  );
+}
+
+/** The CAs of all files that are there. Throws if none is. */
+function readAuthorities(files: string): string {
+  const texts = files.split(",").flatMap((file) => {
+    try {
+      return [readFileSync(file.trim(), "utf8")];
+    } catch {
+      return [];
+    }
+  });
+  if (texts.length > 0) return texts.join("\n");
+  throw new Error(`none of the files of --manager-ca can be read: ${files}`);
+}
+
+function managerOf({ managerUrl, managerToken, managerCa, namespace }: ClusterUiOptions) {
+  return createManagerAccess({
+    url: managerUrl ?? `https://${MANAGER.name}.${namespace}.svc:${PORTS.status}`,
+    token: () => readFileSync(managerToken, "utf8").trim(),
+    caBundle: () => readAuthorities(managerCa),
+  });
+}
+
+/** Starts it; it serves at once, and is ready when its caches are filled. Leaves nothing running if it throws. */
+export async function startClusterUi(
+  options: ClusterUiOptions,
+  { connection, clock = systemClock }: { readonly connection: Connection; readonly clock?: Clock },
+): Promise<ClusterUi> {
+  const { bindAddress: hostname } = options;
+  const loops = new AbortController();
+  const hosts = hostsOf(options);
+  const identity = await servingIdentity(options, {
+    hosts: hosts.map((it) => it.replace(/^\[(.*)\]$/, "$1")),
+    clock,
+  });
+  await using cleanup = new AsyncDisposableStack();
+  const client = createClient({ connection, clock });
+  cleanup.defer(() => client.close());
+  const viewers = createTokenClients({ connection, clock });
+  cleanup.defer(() => viewers.close());
+  const manager = managerOf(options);
+  cleanup.defer(() => manager.close());
+  const readers = createReaders({
+    client,
+    clock,
+    peers: createPeers({ failures: PER_PEER, maxKeys: MAX_PEERS }),
+    reviewsPerSecond: REVIEWS_PER_SECOND,
+    apiTokens: true,
+    apiReviewsPerPeer: PER_PEER,
+    onReview: () => {},
+  });
+  cleanup.defer(() => readers.close());
+  const mirror = createCurveMirror({ manager: () => manager.client, clock });
+  cleanup.defer(() => mirror.close());
+  const view = createJobView({
+    client,
+    clock,
+    kinds: JOB_KINDS,
+    readers,
+    ask: mirror.ask,
+    follow: mirror.follow,
+    streams: { total: options.maxStreams, perSubject: options.maxStreamsPerSubject },
+  });
+  cleanup.defer(() => view.close());
+  let isStopping = false;
+  const ready = () => !isStopping && view.unsynced().length === 0;
+  const health = await startHealthServer({
+    port: options.healthPort,
+    hostname,
+    clock,
+    checks: [{ name: "caches", ready }],
+  });
+  cleanup.defer(() => health.close(CLOSE_MS));
+  const running = view.run(loops.signal);
+  cleanup.defer(async () => {
+    loops.abort();
+    await running;
+  });
+  const server = await startServer({
+    name: "page",
+    port: options.port,
+    portSetting: "--ui-port",
+    hostname,
+    clock,
+    limits: LIMITS,
+    tls: identity.first,
+    handle: createTokenSite({
+      assets: assetsOf(PAGE_ASSET_LIST),
+      hosts,
+      kinds: JOB_KINDS,
+      clock,
+      readers,
+      view: view.handle,
+      clientOf: viewers.of,
+      managerOf: manager.withToken,
+    }),
+    refusesWhileClosing: true,
+  });
+  const following = identity.follow((next) => server.updateTls(next), loops.signal);
+  cleanup.defer(() => server.close(DRAIN_MS));
+  running.catch((error) => log.error("the caches failed", { problem: messageOf(error) }));
+  log.info("serving", { port: server.port, hosts });
+  const started = cleanup.move();
+  return {
+    port: server.port,
+    healthPort: health.port,
+    ready,
+    async stop() {
+      isStopping = true;
+      await started.disposeAsync();
+      await following;
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** `milepost ui --in-cluster` as a process: settings, logging, permissions, and the end by a signal. */
+import type { z } from "zod";
+import { UI } from "../../../crds/names.ts";
+import { aborted } from "../../../kube/aborted.ts";
+import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
+import type { uiSettings } from "../../configuration/ui_settings.ts";
+import { startLogging, stopLogging } from "../../logging.ts";
+import { giveUpPermissions } from "../../permissions.ts";
+import { stopSignal } from "../../signals.ts";
+import { startClusterUi } from "./cluster_ui.ts";
+
+/** Serves until it is stopped. */
+export async function runClusterUi(
+  { kubeconfig, uiPort: port, uiHosts: hosts, logLevel: level, managerToken, ...settings }: Omit<
+    z.infer<typeof uiSettings>,
+    "inCluster"
+  >,
+): Promise<void> {
+  await startLogging({ level });
+  const signal = stopSignal();
+  const connection = loadKubeconfig(kubeconfig);
+  await giveUpPermissions({
+    runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
+    writesFiles: false,
+  });
+  const running = await startClusterUi({
+    ...settings,
+    port,
+    hosts,
+    managerToken: managerToken ?? UI.managerToken,
+  }, { connection });
+  await aborted(signal);
+  await running.stop();
+  await stopLogging();
+}

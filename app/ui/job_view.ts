@@ -1,0 +1,68 @@
+/** View of jobs made here: lists from caches of this process, curves from a mirror of the manager's. */
+import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { ReaderParts } from "../../http/callers/reader_checks.ts";
+import { createStreamSlots, type StreamLimits } from "../../http/limits/stream_limits.ts";
+import type { HttpHandler } from "../../http/message.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { createRestingInformer } from "../../kube/resting_informer.ts";
+import { createSemaphore } from "../../kube/semaphore.ts";
+import { createViewApi } from "../../page/api/view_api.ts";
+import type { ViewParts } from "../../page/api/view_parts.ts";
+import { createJobList } from "../../page/list/job_list.ts";
+
+/** Pages of lists that are in memory at a time. */
+const PAGES_AT_A_TIME = 2;
+
+/** Options of {@link createJobView}. */
+export interface JobViewOptions extends Pick<ViewParts, "ask" | "follow"> {
+  /** As the account whose rights fill the caches. */
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly kinds: JobKinds;
+  readonly readers: ReaderParts;
+  readonly streams: StreamLimits;
+}
+
+/** The view. */
+export interface JobView {
+  readonly handle: HttpHandler;
+  /** Returns the kinds whose first list is not there yet. */
+  unsynced(): string[];
+  /** Fills the caches, and keeps them, until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** Creates it. A kind that is not served, or that the account may not list, has no jobs. */
+export function createJobView(options: JobViewOptions): JobView {
+  const { client, clock, kinds, readers, streams, ask, follow } = options;
+  const places = createSemaphore(PAGES_AT_A_TIME);
+  const caches = new Map(
+    kinds.all.map((kind): [JobKind, ReturnType<typeof createRestingInformer<AnyJob>>] => [
+      kind,
+      createRestingInformer<AnyJob>({ client, clock, kind, places }),
+    ]),
+  );
+  const jobs = new Map([...caches].map(([kind, cache]) => [kind, { jobs: cache }]));
+  const list = createJobList({ jobs });
+  const api = createViewApi({
+    ...readers,
+    kinds,
+    runningKinds: () => kinds.all.filter((kind) => caches.get(kind)?.resting === false),
+    slots: createStreamSlots(streams),
+    list,
+    cached: ({ kind, namespace, name }) => caches.get(kind)?.get({ namespace, name }),
+    ask,
+    follow,
+  });
+  return {
+    handle: (request) => api.handle(request),
+    unsynced: () => [...caches].filter(([, it]) => !it.synced).map(([{ plural }]) => plural),
+    run: async (signal) => {
+      await Promise.all([...caches.values()].map((it) => it.run(signal)));
+    },
+    close: () => list.close(),
+  };
+}

@@ -1,0 +1,115 @@
+/** Site of the page for many users, each with a token of the API server's that is sent with every request. */
+import {
+  type Identified,
+  identify,
+  readerOfToken,
+  type ReaderParts,
+  refusalOfPeer,
+} from "../../http/callers/reader_checks.ts";
+import {
+  JSON_HEADERS,
+  type ReaderRefusal,
+  readerRefusalShape,
+} from "../../http/callers/reader_refusals.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../../http/message.ts";
+import { refusalResponse, resultOf, unauthorized } from "../../http/refusals.ts";
+import { pathOf } from "../../http/routes.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { KubeError } from "../../kube/errors.ts";
+import type { Assets } from "./assets.ts";
+import { hostsRefusal } from "./browser_checks.ts";
+import type { PageFacts } from "./page_handler.ts";
+import { jsonResponse, type PageParts } from "./page_routes.ts";
+import { createSiteHandler } from "./page_site.ts";
+import { whileOpen } from "./session_stream.ts";
+import { mayDo } from "./viewer_rights.ts";
+
+/** Options of {@link createTokenSite}. */
+export interface TokenSiteOptions extends Pick<PageParts, "kinds" | "clock" | "view"> {
+  readonly assets: Assets;
+  /** Names and addresses, in lower case, that requests may be for; on any port. */
+  readonly hosts: readonly string[];
+  /** The checks of whoever asks, with the account of the site itself. */
+  readonly readers: ReaderParts;
+  /** Returns the API server as the user with that token. */
+  readonly clientOf: (token: string) => KubeClient;
+  /** The same of the manager; undefined if there is none. */
+  readonly managerOf: (token: string) => Pick<KubeClient, "raw"> | undefined;
+}
+
+/** Between two looks whether a user may still follow a log, in milliseconds. */
+const LOOK_AGAIN_MS = 60_000;
+
+const LOG_IN = unauthorized("log in: send the header Authorization: Bearer and a token of yours");
+const NOT_ACCEPTED = unauthorized("the API server does not accept the bearer token");
+
+const refusalOf = (refusal: ReaderRefusal): HttpResponse =>
+  refusalResponse(
+    refusal.why === "no_token" ? LOG_IN : readerRefusalShape(refusal),
+    refusal,
+    JSON_HEADERS,
+  );
+
+/** Returns whether a user may still read the log of that path; where nobody can say, yes. */
+async function mayReadLog(client: KubeClient, path: string): Promise<boolean> {
+  const [, , namespace = "", name = ""] = path.split("/");
+  const { group, version, plural: resource } = KINDS.pod;
+  const action = { verb: "get", group, version, resource, subresource: "log", namespace, name };
+  try {
+    return await mayDo(client, action, new AbortController().signal);
+  } catch (error) {
+    return !(error instanceof KubeError && error.code === 401);
+  }
+}
+
+/** Creates the handler. */
+export function createTokenSite(options: TokenSiteOptions): HttpHandler {
+  const { assets, readers, clock, clientOf, managerOf } = options;
+  const hosts = new Set(options.hosts);
+
+  /** Returns who asks. Failures count against the peer, as they do at the manager. */
+  async function visitorOf(request: HttpRequest): Promise<Identified | ReaderRefusal> {
+    const nowMs = clock.monotonic();
+    const caller = refusalOfPeer(readers, request) ?? await identify(readers, request);
+    if (!("why" in caller)) readers.peers.proved(request.peer, nowMs);
+    else if (resultOf(readerRefusalShape(caller)) === "unauthorized") {
+      // A browser asks without a token to find out whether a proxy sends one.
+      const cost = caller.why === "refused" ? "signature" : "nothing";
+      if (caller.why !== "no_token") readers.peers.failed(request.peer, nowMs, cost);
+    }
+    return caller;
+  }
+
+  async function session(request: HttpRequest): Promise<HttpResponse> {
+    const caller = await visitorOf(request);
+    if ("why" in caller) return refusalOf(caller);
+    const facts: PageFacts = { user: caller.reader.username, server: "", canChange: true };
+    return jsonResponse(facts);
+  }
+
+  return createSiteHandler({
+    assets,
+    addressRefusal: (request) => hostsRefusal(request, hosts),
+    session: { GET: session },
+    async visit(request) {
+      const caller = await visitorOf(request);
+      if ("why" in caller) return refusalOf(caller);
+      const { token } = caller.token;
+      const client = clientOf(token);
+      const path = pathOf(request.url);
+      const isOpen = async () => {
+        const now = await readerOfToken(readers, caller.token);
+        if ("why" in now) return now.why === "unavailable";
+        return await mayReadLog(client, path);
+      };
+      return {
+        parts: { ...options, client, manager: () => managerOf(token) },
+        // The stream of the view looks after its own rights.
+        lasting: (response) =>
+          path.startsWith("/logs/") ? whileOpen(response, isOpen, clock, LOOK_AGAIN_MS) : response,
+      };
+    },
+    notAccepted: NOT_ACCEPTED,
+  });
+}
