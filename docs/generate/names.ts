@@ -103,6 +103,7 @@ const PORT_TEXTS: Texts<typeof PORTS> = {
   metrics: "[metrics](metrics.md), HTTP",
   health: "`/healthz` and `/readyz`, HTTP",
   forward: "calls between replicas, mutual TLS",
+  ui: "[page](../guides/page.md#in-a-cluster) in a cluster, HTTPS",
 };
 
 const MANAGER_TEXTS: Texts<typeof MANAGER> = {
