@@ -1,11 +1,12 @@
 /** Frame of the page: the bar above it, the state of the connection, and the page of the view. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { JobPage } from "./job_page.tsx";
 import { JobsPage } from "./jobs_page.tsx";
 import { Hostile, Notice } from "./marks_and_signs.tsx";
 import { connection, now, setTheme, type Theme, theme, view } from "./page_state.ts";
 import { ageText, clockText, plainText } from "./readable_text.ts";
-import { exchangeCode, type Session, sessionState } from "./session_key.ts";
+import { LoginForm, LogOut } from "./login_form.tsx";
+import { type Session, sessionState } from "./session_key.ts";
 import { FIRST_VIEW, viewFragment } from "./url_state.ts";
 
 /** The state of the connection, as a shape and words. */
@@ -89,6 +90,7 @@ function Bar({ session }: { session?: Session }) {
           )}
         </span>
       )}
+      {session && <LogOut session={session} />}
       <ThemeChoice />
     </header>
   );
@@ -98,41 +100,6 @@ function Bar({ session }: { session?: Session }) {
 function skip(event: Event) {
   event.preventDefault();
   document.querySelector<HTMLElement>("#content")?.focus();
-}
-
-/** A code can be typed where the printed address cannot be opened. */
-function CodeForm({ why }: { why: string }) {
-  const [code, setCode] = useState("");
-  return (
-    <main id="content" tabIndex={-1} class="alone">
-      <Notice title={why === "" ? "No session in this tab" : "The session could not be opened"}>
-        {why !== "" && <p role="alert">{plainText(why)}</p>}
-        <p>
-          Open the address that <code>milepost</code>{" "}
-          printed, or press Enter there for a new one. Its code is good for one tab and for 10
-          minutes.
-        </p>
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (code !== "") exchangeCode(code.replace(/^.*#code=/, ""));
-          }}
-        >
-          <label class="field">
-            <span>Code, or the whole address</span>
-            <input
-              autoComplete="off"
-              spellcheck={false}
-              value={code}
-              onInput={({ currentTarget }) => setCode(currentTarget.value)}
-            />
-          </label>
-          <button type="submit" class="main">Open</button>
-        </form>
-      </Notice>
-    </main>
-  );
 }
 
 /** The page. */
@@ -157,7 +124,7 @@ export function PageFrame() {
     return (
       <>
         <Bar />
-        <CodeForm why={state.why} />
+        <LoginForm why={state.why} login={state.login} />
       </>
     );
   }

@@ -21,6 +21,7 @@ export interface Call {
   readonly method?: "GET" | "POST";
   readonly path: string;
   readonly body?: unknown;
+  /** Empty: a proxy adds one. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal;
 }
@@ -41,7 +42,7 @@ export async function send({ method = "GET", path, body, key, signal }: Call): P
       cache: "no-store",
       redirect: "error",
       headers: {
-        ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+        ...(key && { Authorization: `Bearer ${key}` }),
         ...(method === "POST" && { ...OURS, "Content-Type": "application/json" }),
       },
       ...(method === "POST" && { body: JSON.stringify(body ?? {}) }),

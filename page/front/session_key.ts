@@ -1,11 +1,16 @@
-/** Session of this tab: a one-time code from the address becomes a key, which the tab keeps. */
+/** Session of this tab: a one-time code from the address becomes a key, or a token is one; the tab keeps it. */
 import { signal } from "@preact/signals";
 import { ask, CallError } from "./server_calls.ts";
 import { fieldsOf, textOf } from "./view_answers_read.ts";
 
+/** How the server lets people in: by a code that it has printed, or by a token of the cluster. */
+export type Login = "code" | "token";
+
 /** A session. */
 export interface Session {
+  /** Empty where a proxy adds the token to each request. */
   readonly key: string;
+  readonly login: Login;
   readonly user: string;
   readonly server: string;
   readonly canChange: boolean;
@@ -15,19 +20,18 @@ export interface Session {
 export type SessionState =
   | { readonly phase: "starting" }
   | { readonly phase: "open"; readonly session: Session }
-  | { readonly phase: "none"; readonly why: string };
+  | { readonly phase: "none"; readonly why: string; readonly login: Login };
 
 /** The session. */
 export const sessionState = signal<SessionState>({ phase: "starting" });
 
 const STORED = "milepost.session";
 
-function readSession(value: unknown): Session | undefined {
+function readSession(value: unknown, login: Login, key = textOf(fieldsOf(value).session)): Session {
   const it = fieldsOf(value);
-  const key = textOf(it.session);
-  if (key === "") return undefined;
   return {
     key,
+    login,
     user: textOf(it.user),
     server: textOf(it.server),
     canChange: it.canChange === true,
@@ -36,7 +40,9 @@ function readSession(value: unknown): Session | undefined {
 
 function storedSession(): Session | undefined {
   try {
-    return readSession(JSON.parse(sessionStorage.getItem(STORED) ?? "null"));
+    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
+    const session = readSession(stored, fieldsOf(stored).login === "token" ? "token" : "code");
+    return session.key === "" ? undefined : session;
   } catch {
     return undefined;
   }
@@ -44,14 +50,16 @@ function storedSession(): Session | undefined {
 
 function keep(session: Session): void {
   const { key, ...others } = session;
-  sessionStorage.setItem(STORED, JSON.stringify({ session: key, ...others }));
+  if (key !== "") sessionStorage.setItem(STORED, JSON.stringify({ session: key, ...others }));
   sessionState.value = { phase: "open", session };
 }
 
 /** Ends the session: its key is not taken any more. */
-export function loseSession(why: string): void {
+export function loseSession(why: string, login?: Login): void {
   sessionStorage.removeItem(STORED);
-  sessionState.value = { phase: "none", why };
+  const before = sessionState.value;
+  const last = before.phase === "open" ? before.session.login : undefined;
+  sessionState.value = { phase: "none", why, login: login ?? last ?? "code" };
 }
 
 /** Exchanges a code for a key. */
@@ -59,8 +67,8 @@ export async function exchangeCode(code: string): Promise<void> {
   sessionState.value = { phase: "starting" };
   try {
     const answer = await ask({ method: "POST", path: "/session", body: { code: code.trim() } });
-    const session = readSession(answer);
-    if (session === undefined) loseSession("The server gave no key for the code.");
+    const session = readSession(answer, "code");
+    if (session.key === "") loseSession("The server gave no key for the code.");
     else keep(session);
   } catch (error) {
     const isOld = error instanceof CallError && error.status === 403;
@@ -68,6 +76,27 @@ export async function exchangeCode(code: string): Promise<void> {
     loseSession(isOld ? "The code is too old, or was used already." : why);
   }
 }
+
+/** Asks the server who sends that token; without one, whether a proxy sends one. */
+async function enter(key: string): Promise<void> {
+  sessionState.value = { phase: "starting" };
+  const call = { path: "/session", ...(key !== "" && { key }) };
+  try {
+    keep(readSession(await ask(call), "token", key));
+  } catch (error) {
+    const status = error instanceof CallError ? error.status : 0;
+    const why = error instanceof Error ? error.message : String(error);
+    if (status === 401) {
+      loseSession(key === "" ? "" : "The cluster does not accept this token.", "token");
+    } else if (key !== "") loseSession(why, "token");
+    // A server with codes takes no such question.
+    else loseSession(status === 404 || status === 405 ? "" : why, "code");
+  }
+}
+
+/** Logs in with a token of the cluster. */
+export const enterToken = (token: string): Promise<void> =>
+  enter(token.trim().replace(/^bearer\s+/i, ""));
 
 /** Takes the code out of the address, so that it is in no history, or the key that the tab has. */
 export function startSession(): void {
@@ -78,6 +107,6 @@ export function startSession(): void {
     return;
   }
   const session = storedSession();
-  if (session === undefined) sessionState.value = { phase: "none", why: "" };
+  if (session === undefined) enter("");
   else sessionState.value = { phase: "open", session };
 }

@@ -24,8 +24,8 @@ const CHANGE_MS = 500;
 
 /**
  * A fake server. Its path `/control` takes `down` (all streams end, and nothing is answered until it
- * is false), `rights` (all, some or none may be listed) and `key` (the session's key from now on), and
- * returns what the server saw.
+ * is false), `rights` (all, some or none may be listed), `key` (the session's key from now on) and `login` (code, or token,
+ * which is that key), and returns what the server saw.
  */
 export interface FakeUiServer extends AsyncDisposable {
   /** The address to open, with a code. */
@@ -85,6 +85,7 @@ export function startFakeUiServer(
   const changes: { path: string; body: unknown }[] = [];
   const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
   let [isDown, step, rights, key] = [false, 0, "all", "the-key"];
+  let login = "code";
   const logs = fakeLogs({ hostile, startMs });
   const stops = new Map<string, { time: string; graceSeconds: number; reason: string }>();
   const deleted = new Set<string>();
@@ -148,6 +149,11 @@ export function startFakeUiServer(
     const { pathname, searchParams } = new URL(request.url);
     const [, route = "", ...rest] = pathname.split("/").map(decodeURIComponent);
     if (route === "session") {
+      if (request.method === "GET") {
+        if (login === "code") return status(405, "this path does not allow that method");
+        if (request.headers.get("authorization") !== `Bearer ${key}`) return status(401, "log in");
+        return Response.json({ user: "ada", server: "", canChange: true });
+      }
       const { code } = await request.json();
       if (code !== "one-time") return status(403, "the code is old");
       return Response.json({
@@ -216,6 +222,7 @@ export function startFakeUiServer(
       if (pathname === "/control") {
         rights = searchParams.get("rights") ?? rights;
         key = searchParams.get("key") ?? key;
+        login = searchParams.get("login") ?? login;
         isDown = (searchParams.get("down") ?? String(isDown)) === "true";
         if (searchParams.has("logs")) logs.breakOff();
         else if (searchParams.size > 0) endStreams();

@@ -222,6 +222,38 @@ const journeys = {
     assert.equal(await other.evaluate(() => location.hash.includes("code")), false);
   },
 
+  /** A token that is wrong, right, kept by the tab, and forgotten; a proxy that sends one. */
+  async login() {
+    await control({ login: "token", key: "a.good.token" });
+    const page = await tab();
+    await page.goto(`${origin}/`);
+    await see(page, "Log in to the cluster");
+    const field = page.getByLabel("Token");
+    await field.fill("a.wrong.token");
+    await page.keyboard.press("Enter");
+    await see(page, "The cluster does not accept this token.");
+    await field.fill("Bearer a.good.token ");
+    await page.getByRole("button", { name: "Log in" }).click();
+    const rows = page.locator(".jobs tbody tr");
+    await rows.nth(4).waitFor(WAIT);
+    await page.reload();
+    await rows.nth(4).waitFor(WAIT);
+    const kept = () => page.evaluate(() => [document.cookie, JSON.stringify(localStorage)].join());
+    assert.ok(!(await kept()).includes("a.good.token"), "it is kept by this tab alone");
+    await control({ key: "another" });
+    await see(page, "Not logged in");
+    await control({ key: "a.good.token" });
+    await field.fill("a.good.token");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Log out" }).click();
+    await see(page, "Log in to the cluster");
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    const behind = await tab({ extraHTTPHeaders: { Authorization: "Bearer a.good.token" } });
+    await behind.goto(`${origin}/`);
+    await behind.locator(".jobs tbody tr").nth(4).waitFor(WAIT);
+    assert.equal(await behind.getByRole("button", { name: "Log out" }).count(), 0);
+  },
+
   /** Barriers of each view, in both themes. */
   async axe() {
     const source = require("axe-core").source;

@@ -15,6 +15,7 @@ const journeys: Readonly<Record<string, { sentence: string; jobs: number; hostil
   logs: { sentence: "a log that breaks off is read on, each line once", jobs: 5 },
   keyboard: { sentence: "a job is found, watched and stopped by keyboard alone", jobs: 50 },
   states: { sentence: "disconnected, forbidden, gone and an old code are said as such", jobs: 100 },
+  login: { sentence: "a token logs in, is kept by its tab, and may come from a proxy", jobs: 20 },
   axe: { sentence: "axe-core finds nothing serious in either theme", jobs: 60 },
 };
 for (const [name, { sentence, ...options }] of Object.entries(journeys)) {
