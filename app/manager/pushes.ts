@@ -12,6 +12,7 @@ import {
   type OwnedObservations,
 } from "../../katib/api/owned_observations.ts";
 import type { ObservationSource } from "../../katib/api/source.ts";
+import { createLogZoom, type ReadLog } from "../../page/api/log_zoom.ts";
 import { createOwnedCurves, type OwnedCurves } from "../../page/api/owner_curves.ts";
 import { serveView } from "../../page/api/view_serving.ts";
 import { serveReads } from "../../status/reading/read_serving.ts";
@@ -130,7 +131,14 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   await using cleanup = new AsyncDisposableStack();
   const observations = createOwnedObservations({ kinds, clock, current: options.observations });
   cleanup.defer(observations.close);
-  const curves = createOwnedCurves({ clock, current: () => options.curves.current });
+  const readLog: ReadLog = async (job, part, signal) =>
+    await options.observations()?.pageOf(job, part, signal);
+  const curves = createOwnedCurves({
+    kinds,
+    clock,
+    current: () => options.curves.current,
+    zoom: createLogZoom({ readLog, clock }),
+  });
   cleanup.defer(curves.close);
   const forwards = configuration.leaderElect
     ? await listenForForwards(options, observations, curves)

@@ -2,10 +2,15 @@
 import { z } from "zod";
 import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
 import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { withDeadline } from "../../kube/deadline.ts";
 import type { CurveStore, JobCurves } from "../curves/curve_store.ts";
-import { CURVE_LIMITS } from "./view_limits.ts";
+import type { LogZoom, ZoomedCurve } from "./log_zoom.ts";
+import { CURVE_LIMITS, ZOOM_LIMITS } from "./view_limits.ts";
 
+const name = z.string().min(1).max(253);
 const uid = z.string().min(1).max(128);
 /** Changes with the curves, and with the owner. */
 const cursor = z.string().max(256);
@@ -17,6 +22,9 @@ const askSchema = z.object({
   points: z.int().min(1).max(CURVE_LIMITS.points),
   fromMs: z.number().optional(),
   toMs: z.number().optional(),
+  /** Those of which the log is to be read where it has finer points of the time range; `kind` is the kind's id. */
+  logs: z.array(z.object({ kind: name, namespace: name, name, uid })).max(ZOOM_LIMITS.jobs)
+    .optional(),
 });
 
 /** A question for the curves of jobs; of a job whose cursor is that given, for none. */
@@ -35,6 +43,9 @@ const curvesSchema = z.object({
     name: z.string(),
     isProgress: z.boolean().optional(),
     points: z.array(point),
+    /** What the points of a time range were made of, and whether the log had not all of it. */
+    source: z.enum(["log", "curve"]).optional(),
+    cut: z.boolean().optional(),
   })),
   marks: z.array(markSchema),
 });
@@ -66,7 +77,7 @@ interface Term {
 /** Returns the curves that have changed, as many as one answer has room for, and at least one. */
 function answerCurves(
   { store, cursorOf }: Term,
-  { jobs, ...query }: CurveAsk,
+  { jobs, logs: _, ...query }: CurveAsk,
 ): { curves: ShownCurves[]; left: string[] } {
   const curves: ShownCurves[] = [];
   const left: string[] = [];
@@ -86,17 +97,65 @@ function answerCurves(
   return { curves, left };
 }
 
+/** Returns the curves of one job with points of its log. */
+async function zoomedJob(
+  { store }: Term,
+  { metrics, fromMs, toMs = Infinity, points }: CurveAsk,
+  shown: ShownCurves,
+  { job, zoom, signal }: {
+    readonly job: JobRef;
+    readonly zoom: LogZoom;
+    readonly signal: AbortSignal;
+  },
+): Promise<ShownCurves> {
+  // As they are kept: those of the answer may have been merged for it.
+  const kept = store.curvesOf(job.uid, { metrics, fromMs, toMs });
+  if (kept === undefined) return shown;
+  const begins = kept.metrics.flatMap((it) => it.points[0]?.[0] ?? []);
+  const range = { fromMs: fromMs ?? Math.min(...begins), toMs, points };
+  const all = await zoom(job, kept, range, signal);
+  return {
+    ...shown,
+    metrics: all.map((it, index) => {
+      const points = it.source === "log" ? it.points : shown.metrics[index]?.points ?? [];
+      return copied({ ...it, points });
+    }),
+  };
+}
+
+/** Returns the curves with points of the logs that the question names. */
+async function zoomed(
+  term: Term,
+  ask: CurveAsk,
+  curves: readonly ShownCurves[],
+  { kinds, clock, zoom, signal }: Pick<OwnedCurvesOptions, "kinds" | "clock" | "zoom"> & {
+    readonly signal: AbortSignal;
+  },
+): Promise<ShownCurves[]> {
+  const { deadlineMs } = ZOOM_LIMITS;
+  const bounds = { clock, deadlineMs, signal, onDeadline: () => new Error("no time is left") };
+  return await withDeadline(bounds, (signal) =>
+    Promise.all(curves.map((shown) => {
+      const log = ask.logs?.find(({ uid }) => uid === shown.uid);
+      const kind = log && kinds.byId(log.kind);
+      if (log === undefined || kind === undefined) return shown;
+      return zoomedJob(term, ask, shown, { job: { ...log, kind }, zoom, signal });
+    })));
+}
+
 /** A copy that the schema's types allow: the store's own is read-only. */
-function copied(metric: JobCurves["metrics"][number]): ShownCurves["metrics"][number] {
+function copied(
+  metric: JobCurves["metrics"][number] | ZoomedCurve,
+): ShownCurves["metrics"][number] {
   return { ...metric, points: metric.points.map(([at, min, max, last]) => [at, min, max, last]) };
 }
 
 /** The curves of the term that runs on this replica; without one nothing is answered. */
 export interface OwnedCurves {
   /** Resolves with undefined if no term runs here. */
-  answer(ask: CurveAsk): Promise<CurveAnswer | undefined>;
+  answer(ask: CurveAsk, signal: AbortSignal): Promise<CurveAnswer | undefined>;
   /** The same for a question as another replica sends it; undefined also if it is not understood. */
-  answerForwarded(ask: unknown): Promise<CurveAnswer | undefined>;
+  answerForwarded(ask: unknown, signal: AbortSignal): Promise<CurveAnswer | undefined>;
   /** Returns the jobs whose curves differ from their cursors; undefined if no term runs here. */
   readonly poll: PollOwner<JobVersion>;
   /** Ends all waits. */
@@ -125,13 +184,18 @@ function openTerm(store: CurveStore, clock: Clock): OpenTerm {
   };
 }
 
-/** Creates {@link OwnedCurves}; `current` returns the curves of the term that runs here. */
-export function createOwnedCurves(
-  { clock, current }: {
-    readonly clock: Clock;
-    readonly current: () => CurveStore | undefined;
-  },
-): OwnedCurves {
+/** Options of {@link createOwnedCurves}. */
+export interface OwnedCurvesOptions {
+  readonly kinds: JobKinds;
+  readonly clock: Clock;
+  /** Returns the curves of the term that runs here. */
+  readonly current: () => CurveStore | undefined;
+  readonly zoom: LogZoom;
+}
+
+/** Creates {@link OwnedCurves}. */
+export function createOwnedCurves(options: OwnedCurvesOptions): OwnedCurves {
+  const { clock, current } = options;
   let term: OpenTerm | undefined;
 
   function termNow(): OpenTerm | undefined {
@@ -142,16 +206,19 @@ export function createOwnedCurves(
     return term;
   }
 
-  function answer(ask: CurveAsk): Promise<CurveAnswer | undefined> {
+  async function answer(ask: CurveAsk, signal: AbortSignal): Promise<CurveAnswer | undefined> {
     const now = termNow();
-    return Promise.resolve(now && answerCurves(now, ask));
+    const kept = now && answerCurves(now, ask);
+    const isRange = ask.fromMs !== undefined || ask.toMs !== undefined;
+    if (now === undefined || kept === undefined || !isRange || ask.logs === undefined) return kept;
+    return { ...kept, curves: await zoomed(now, ask, kept.curves, { ...options, signal }) };
   }
 
   return {
     answer,
-    async answerForwarded(value) {
+    async answerForwarded(value, signal) {
       const ask = askSchema.safeParse(value).data;
-      return ask && await answer(ask);
+      return ask && await answer(ask, signal);
     },
     poll: async (entries, waitMs, signal) => await termNow()?.polls.poll(entries, waitMs, signal),
     close() {

@@ -19,10 +19,12 @@ const time = (ms: number) => new Date(ms).toISOString();
 function curvesAnswer({ kind, namespace, name, uid }: JobRef, { metrics, marks }: ShownCurves) {
   return {
     job: { kind: kind.id, namespace, name, uid },
-    metrics: metrics.map(({ name, isProgress, points }) => ({
+    metrics: metrics.map(({ name, isProgress, points, source, cut }) => ({
       name,
       ...(isProgress && { isProgress }),
       points,
+      ...(source && { source }),
+      ...(cut && { cut }),
     })),
     marks: marks.map(({ timeMs, kind, text }) => ({ time: time(timeMs), kind, text })),
   };

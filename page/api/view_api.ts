@@ -160,7 +160,7 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     const granted = await grantView(options, caller, view);
     if ("why" in granted) return granted;
     const signal = request.signal?.() ?? new AbortController().signal;
-    const curves = await readCurves(options, granted, new Map(), signal);
+    const curves = await readCurves(options, { ...granted, zooms: true }, new Map(), signal);
     if ("retryAfterMs" in curves) return { why: "unavailable", ...curves } as const;
     return okResponse(allCurvesAnswer(curves, granted.jobs));
   }

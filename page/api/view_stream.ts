@@ -16,6 +16,7 @@ import type { ShownCurves } from "./owner_curves.ts";
 import type { ReaderScope } from "./scope.ts";
 import { type GrantedList, grantLists, type NamedList, StreamedList } from "./streamed_lists.ts";
 import { allCurvesAnswer, type MissingJob } from "./view_answers.ts";
+import { ZOOM_LIMITS } from "./view_limits.ts";
 import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
 
 /** Least time between two looks at what has changed, in milliseconds. */
@@ -38,6 +39,8 @@ export interface GrantedView extends View {
   readonly scope?: ReaderScope;
   readonly granted?: readonly GrantedList[];
   readonly jobs: SeenJobs;
+  /** Whether a time range is shown with points of logs. */
+  readonly zooms?: boolean;
 }
 
 /** Returns what the reader may see of a view. */
@@ -56,10 +59,22 @@ export async function grantView(
   return { ...view, ...(scope && { scope }), ...(granted && { granted }), jobs };
 }
 
-/** Returns all curves that differ from the cursors, however many answers that takes. */
+/** The jobs whose logs are read for a time range. */
+const logsOf = (jobs: readonly JobRef[]) =>
+  jobs.slice(0, ZOOM_LIMITS.jobs).map(({ kind, namespace, name, uid }) => ({
+    kind: kind.id,
+    namespace,
+    name,
+    uid,
+  }));
+
+/**
+ * Returns all curves that differ from the cursors, however many answers that takes. `zooms`: those of a time range with
+ * finer points of logs, which a stream would read each second.
+ */
 export async function readCurves(
   parts: Pick<ViewParts, "ask">,
-  { jobs: { seen }, curves: query }: Pick<GrantedView, "jobs" | "curves">,
+  { jobs: { seen }, curves: query, zooms = false }: Pick<GrantedView, "jobs" | "curves" | "zooms">,
   cursors: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<readonly ShownCurves[] | { readonly retryAfterMs: number; readonly reason: string }> {
@@ -73,7 +88,12 @@ export async function readCurves(
       return { uid, ...(cursor !== undefined && { cursor }) };
     });
     const { metrics, ...rest } = bounds;
-    const ask = { ...rest, jobs, ...(metrics && { metrics: [...metrics] }) };
+    const ask = {
+      ...rest,
+      jobs,
+      ...(metrics && { metrics: [...metrics] }),
+      ...(zooms && { logs: logsOf(seen) }),
+    };
     const answer = await parts.ask(ask, signal, seen);
     if ("retryAfterMs" in answer) return answer;
     found.push(...answer.curves);

@@ -75,7 +75,8 @@ function sharedText(text: string): string {
   return Object.keys({ [text]: 0 })[0] ?? text;
 }
 
-function finiteNumber(text: string): number | undefined {
+/** The finite number that a value is; undefined if it is none. */
+export function finiteNumber(text: string): number | undefined {
   const { value = NaN } = readGoFloat(text) ?? {};
   return Number.isFinite(value) ? value : undefined;
 }

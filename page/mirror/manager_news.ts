@@ -28,6 +28,8 @@ const newsSchema = z.object({
       name: z.string(),
       isProgress: z.literal(true).optional(),
       points,
+      source: z.enum(["log", "curve"]).optional(),
+      cut: z.boolean().optional(),
     })),
     // A newer manager may have marks of other kinds.
     marks: z.array(mark.or(z.unknown().transform(() => undefined))),

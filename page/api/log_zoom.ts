@@ -1,0 +1,163 @@
+/** Zoom into logs: the points of a time range from the observation log of a job, read in small parts. */
+import { getLogger } from "@logtape/logtape";
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { createSemaphore } from "../../kube/semaphore.ts";
+import type { Curve, JobCurves } from "../curves/curve_store.ts";
+import { LogPoints, type LogRow } from "../curves/log_points.ts";
+import { ZOOM_LIMITS } from "./view_limits.ts";
+
+/** A part of a log, both times included. */
+export interface LogPart {
+  /** RFC 3339. */
+  readonly since: string;
+  /** Rows of the very time `since` that are left out, from the first on. */
+  readonly seen: number;
+  readonly until: string;
+  /** Absent: all. */
+  readonly metric?: string;
+  readonly limit: number;
+}
+
+/** Reads rows by time; undefined if the job has no log. Rejects if it is out of reach. */
+export type ReadLog = (
+  job: JobRef,
+  part: LogPart,
+  signal: AbortSignal,
+) => Promise<{ readonly rows: readonly LogRow[]; readonly more: boolean } | undefined>;
+
+/** A curve of a time range, and what its points were made of. */
+export interface ZoomedCurve extends Curve {
+  readonly source: "log" | "curve";
+  /** Whether the log did not have, or not give, all of the range. */
+  readonly cut?: true;
+}
+
+/** The time range, and most points of a curve. */
+export interface ZoomRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly points: number;
+}
+
+/** Returns the curves of a time range with points of the log, where it has finer ones than those that are kept. */
+export type LogZoom = (
+  job: JobRef,
+  kept: Pick<JobCurves, "metrics" | "widthMs">,
+  range: ZoomRange,
+  signal: AbortSignal,
+) => Promise<readonly ZoomedCurve[]>;
+
+/** Options of {@link createLogZoom}. */
+export interface LogZoomOptions {
+  readonly readLog: ReadLog;
+  readonly clock: Clock;
+}
+
+const timeText = (ms: number) => new Date(ms).toISOString();
+
+/** Times that RFC 3339 can write. */
+const [FIRST_MS, LAST_MS] = [Date.UTC(1970, 0, 1), Date.UTC(9999, 11, 31)];
+const bounded = (ms: number) => Math.min(LAST_MS, Math.max(FIRST_MS, ms));
+
+/** Returns whether a log has no rows where the curve, in buckets within the range, has samples. */
+function lacks(
+  { points }: Curve,
+  widthMs: number,
+  { fromMs, toMs }: ZoomRange,
+  log: { readonly firstMs: number; readonly lastMs: number },
+): boolean {
+  return points.some(([begin]) =>
+    begin >= fromMs && begin + widthMs <= toMs &&
+    (begin + widthMs <= log.firstMs || begin > log.lastMs)
+  );
+}
+
+/** Creates {@link LogZoom}: few logs are read at a time, each in parts with pauses, so that no push has to wait. */
+export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
+  const log = getLogger(["milepost", "page"]);
+  const places = createSemaphore(ZOOM_LIMITS.logsAtOnce);
+  let waiting = 0;
+
+  /** Adds the rows of a range. Returns whether those were all. */
+  async function readRows(
+    job: JobRef,
+    metrics: ReadonlyMap<string, LogPoints>,
+    { fromMs, toMs }: ZoomRange,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const [metric] = metrics.keys();
+    const until = timeText(bounded(toMs));
+    let [since, seen, left] = [timeText(bounded(fromMs)), 0, ZOOM_LIMITS.rows];
+    while (left > 0 && !signal.aborted) {
+      const began = clock.monotonic();
+      const limit = Math.min(left, ZOOM_LIMITS.rowsOfPart);
+      const one = metrics.size === 1 && metric !== undefined ? { metric } : {};
+      const part = await readLog(job, { since, seen, until, limit, ...one }, signal);
+      if (part === undefined) return true;
+      const { rows, more } = part;
+      for (const row of rows) metrics.get(row.name)?.add(row);
+      if (!more) return true;
+      left -= rows.length;
+      const last = rows.at(-1)?.time ?? since;
+      const same = rows.length - rows.findIndex(({ time }) => time === last);
+      [since, seen] = [last, last === since ? seen + same : same];
+      const tookMs = clock.monotonic() - began;
+      await clock.sleep(Math.min(tookMs * ZOOM_LIMITS.pausePerPart, 100), signal);
+    }
+    return false;
+  }
+
+  /** Returns the points of those metrics of which the log has some, and whether it was read to the end of the range. */
+  async function readPoints(
+    job: JobRef,
+    names: readonly string[],
+    range: ZoomRange,
+    signal: AbortSignal,
+  ) {
+    const byName = new Map(names.map((name) => [name, new LogPoints(range.points)]));
+    const isWhole = await readRows(job, byName, range, signal).catch((error) => {
+      if (signal.aborted) return false;
+      const { namespace, name } = job;
+      log.debug("a log cannot be read for curves", { namespace, name, problem: messageOf(error) });
+      return false;
+    });
+    return { byName, isWhole };
+  }
+
+  /** The same when there is a place; undefined if there is none in time. */
+  async function readInTime(...query: Parameters<typeof readPoints>) {
+    const signal = query[3];
+    if (waiting >= ZOOM_LIMITS.waiting || signal.aborted) return undefined;
+    waiting++;
+    try {
+      return await places.run(() => readPoints(...query), signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      throw error;
+    } finally {
+      waiting--;
+    }
+  }
+
+  return async (job, { metrics, widthMs }, range, signal) => {
+    const isFiner = ({ isProgress, points }: Curve) => !isProgress && points.length < range.points;
+    const names = metrics.filter(isFiner).map(({ name }) => name);
+    const read = names.length === 0 ? undefined : await readInTime(job, names, range, signal);
+    return metrics.map((curve): ZoomedCurve => {
+      const found = curve.isProgress ? undefined : read?.byName.get(curve.name);
+      const span = found?.span;
+      if (read === undefined || found === undefined || span === undefined) {
+        return { ...curve, source: "curve" };
+      }
+      const isCut = !read.isWhole || lacks(curve, widthMs, range, span);
+      return {
+        ...curve,
+        points: found.points,
+        source: "log",
+        ...(isCut && { cut: true as const }),
+      };
+    });
+  };
+}

@@ -1,0 +1,72 @@
+/** Points of the rows of a log: minimum, maximum and last value of each bucket, as curves have them. Pure but for its sums. */
+import { finiteNumber } from "./job_curves.ts";
+import type { Point } from "./series.ts";
+
+/** A row of a log. */
+export interface LogRow {
+  /** RFC 3339. */
+  readonly time: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/**
+ * The points of one metric, of which rows are added by time. While there are few samples each of them is a point with
+ * its own time, to the millisecond; then buckets become so wide, a power of two, that there are at most so many of them.
+ */
+export class LogPoints {
+  #widthMs = 1;
+  #points: Point[] = [];
+  #firstMs: number | undefined;
+  #lastMs: number | undefined;
+
+  /** `most`: most points. */
+  constructor(readonly most: number) {}
+
+  /** Times of the first and of the last sample; undefined if there is none. */
+  get span(): { readonly firstMs: number; readonly lastMs: number } | undefined {
+    if (this.#firstMs === undefined || this.#lastMs === undefined) return undefined;
+    return { firstMs: this.#firstMs, lastMs: this.#lastMs };
+  }
+
+  get points(): readonly Point[] {
+    return this.#points;
+  }
+
+  /** Adds a row that is not before those that were added; what is no finite number is left out. */
+  add({ time, value: text }: LogRow): void {
+    const value = finiteNumber(text);
+    const timeMs = Date.parse(time);
+    if (value === undefined || Number.isNaN(timeMs)) return;
+    this.#firstMs ??= timeMs;
+    this.#lastMs = timeMs;
+    this.#put([this.#beginOf(timeMs), value, value, value]);
+    while (this.#points.length > this.most) this.#widen();
+  }
+
+  #beginOf(timeMs: number): number {
+    return Math.floor(timeMs / this.#widthMs) * this.#widthMs;
+  }
+
+  #put(point: Point): void {
+    const before = this.#points.at(-1);
+    if (before?.[0] !== point[0]) {
+      this.#points.push(point);
+      return;
+    }
+    const [begin, min, max] = before;
+    this.#points[this.#points.length - 1] = [
+      begin,
+      Math.min(min, point[1]),
+      Math.max(max, point[2]),
+      point[3],
+    ];
+  }
+
+  #widen(): void {
+    this.#widthMs *= 2;
+    const points = this.#points;
+    this.#points = [];
+    for (const [timeMs, ...rest] of points) this.#put([this.#beginOf(timeMs), ...rest]);
+  }
+}
