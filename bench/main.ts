@@ -10,6 +10,7 @@ import { idle } from "./idle.ts";
 import { katib } from "./katib/early_stopping.ts";
 import { memory } from "./memory/memory.ts";
 import { page } from "./page/page.ts";
+import { zoom } from "./page/zoom.ts";
 import { push } from "./push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { render } from "./render.ts";
@@ -39,6 +40,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   trials,
   memory,
   page,
+  zoom,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */

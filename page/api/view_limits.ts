@@ -25,12 +25,12 @@ export const CURVE_LIMITS = {
 export const ZOOM_LIMITS = {
   /** Jobs of one query; the others are shown by their curves. */
   jobs: 8,
-  /** Logs that are read at a time, and that are read or wait for it: beyond that curves have to do. */
-  logsAtOnce: 2,
+  /** Logs that are read at a time, and those that are read or wait for it: beyond that curves have to do. */
+  logsAtOnce: 1,
   waiting: 64,
   /** Rows of one log, and of one part, after which other work comes first. */
   rows: 50_000,
-  rowsOfPart: 1_000,
+  rowsOfPart: 250,
   /** Pause after a part, as a multiple of the time that it took. */
   pausePerPart: 4,
   /** Time for one query, in milliseconds: replicas wait 2 s for the owner. */
